@@ -29,6 +29,7 @@ fn counters_begin_at_zero_and_every_metric_is_described() {
             "gatehouse_ambiguous_calls_total{policy=\"refund\"} 0",
             "gatehouse_ambiguous_rulings_total{ruling=\"fail\"} 0",
             "gatehouse_media_bytes_total 0",
+            "gatehouse_media_bucket_errors_total 0",
             "gatehouse_webhook_attempts_total{outcome=\"failed\"} 0",
             "gatehouse_webhook_deliveries_waiting 0",
             "gatehouse_oldest_hold_seconds{of=\"task\"} 0",

@@ -23,10 +23,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("host/admin/src", &["http/openapi", "http/router"]),
     ("host/admin/src", &["service/admin_service", "service/configuration", "service/money"]),
     ("host/driver/src", &["config", "driver", "scheduler", "state", "step", "submit", "text"]),
-    (
-        "host/edge/src",
-        &["backend", "documentation", "endpoints", "errors", "http", "net", "rate_headers", "sse"],
-    ),
     ("host/sandbox/src", &["ark/control", "ark/data", "ark/provider"]),
     ("host/sandbox/src", &["context/delivery", "context/provider"]),
     ("host/sandbox/src", &["dashscope/files", "dashscope/provider"]),
@@ -64,14 +60,6 @@ const KNOWN: &[(&str, &[&str])] = &[
             "webhooks",
         ],
     ),
-    (
-        "host/upstream/src",
-        &[
-            "auth", "call", "client", "config", "headers", "pool", "provider", "request", "response",
-            "upstream",
-        ],
-    ),
-    ("host/upstream/src", &["pool/account", "pool/accounts", "pool/operator"]),
     ("plugins/journey/src", &["request", "steps"]),
     ("tests/simulation", &["clients", "system"]),
     ("tests/simulation", &["customers", "oracle", "plan", "provider", "simulation"]),

@@ -19,8 +19,6 @@ const KNOWN: &[(&str, &str, usize)] = &[
     ("host/driver/src", "Driver", 17),
     ("host/driver/src", "DriverState", 47),
     ("host/store/src", "Store", 17),
-    ("host/upstream/src", "Pool", 6),
-    ("host/upstream/src", "Upstream", 9),
     ("tests/simulation", "Oracle", 6),
 ];
 

@@ -3,6 +3,7 @@
 //! One folder or file a family. Each row of a table is a client's request and the specification's outcome for it.
 
 mod avatars;
+mod bucket;
 mod clip;
 mod kills;
 mod motion;

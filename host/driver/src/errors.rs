@@ -5,7 +5,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use gatehouse_media::ShareExceeded;
+use gatehouse_media::{ShareExceeded, StoreOutage};
 use gatehouse_model::{Credits, Status, TaskId, WebhookId};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::QuotaExceeded;
@@ -133,6 +133,11 @@ pub enum SubmitError {
     /// The disk of this has no room for new work, which is the operator's to change. Nothing was started.
     #[error("the gateway's {0} disk is full: it takes no new work until there is room; what runs goes on")]
     DiskFull(&'static str),
+    /// The bucket of media does not answer now. Nothing was started.
+    #[error(
+        "the gateway's media store does not answer now: it takes no files until it does; what runs goes on"
+    )]
+    MediaUnavailable,
     /// The customer's unfinished tasks hold too many files. Nothing was started.
     #[error("{0}; retry when some of them have ended")]
     MediaShare(#[from] ShareExceeded),
@@ -148,6 +153,19 @@ pub enum SubmitError {
     /// The store failed; the process is about to stop.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<gatehouse_media::Error> for SubmitError {
+    fn from(error: gatehouse_media::Error) -> Self {
+        match error.outage() {
+            Some(StoreOutage::DiskFull) => Self::DiskFull("media"),
+            Some(StoreOutage::Bucket) => {
+                tracing::warn!(%error, "files of a request cannot be kept now");
+                Self::MediaUnavailable
+            }
+            None => Self::Internal(error.to_string()),
+        }
+    }
 }
 
 fn minutes(span: &Duration) -> u64 {

@@ -98,7 +98,7 @@ struct Prepared {
 }
 
 /// Customers' own webhooks.
-pub struct OwnWebhooks {
+pub(crate) struct OwnWebhooks {
     pub(crate) store: Store,
     pub(crate) upstream: Upstream,
     pub(crate) clock: Arc<dyn Clock>,
@@ -116,7 +116,7 @@ impl OwnWebhooks {
     ///
     /// # Errors
     /// A failed store.
-    pub async fn list(&self, key: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
+    pub(crate) async fn list(&self, key: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
         let most = MAX_WEBHOOKS + MAX_OWN_WEBHOOKS;
         let page = self.store.list_webhooks(Some(key.customer.clone()), None, most).await?;
         Ok(page.rows.into_iter().filter(|webhook| webhook.made_by.is_some()).collect())
@@ -126,7 +126,7 @@ impl OwnWebhooks {
     ///
     /// # Errors
     /// A failed store.
-    pub async fn find(&self, key: &Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
+    pub(crate) async fn find(&self, key: &Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
         Ok(self.list(key).await?.into_iter().find(|webhook| webhook.id == id))
     }
 
@@ -134,7 +134,7 @@ impl OwnWebhooks {
     ///
     /// # Errors
     /// A failed store.
-    pub async fn deliveries(
+    pub(crate) async fn deliveries(
         &self,
         key: &Key,
         id: WebhookId,
@@ -152,14 +152,16 @@ impl OwnWebhooks {
     ///
     /// # Errors
     /// [`WebhookError`]; nothing was changed.
-    pub async fn change(self: &Arc<Self>, request: WebhookRequest) -> Result<ChangedWebhook, WebhookError> {
+    pub(crate) async fn change(
+        self: &Arc<Self>,
+        request: WebhookRequest,
+    ) -> Result<ChangedWebhook, WebhookError> {
         let own = Arc::clone(self);
         detached(Bytes::new(), async move { own.change_now(request).await }).await
     }
 
     /// The secret that signs the callbacks of tasks which are submitted with this key.
-    #[must_use]
-    pub fn callback_secret(&self, key: &Key) -> String {
+    pub(crate) fn callback_secret(&self, key: &Key) -> String {
         WebhookSecret::of_key(&self.pepper, &key.id).reveal()
     }
 

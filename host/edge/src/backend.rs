@@ -1,14 +1,111 @@
-//! The driver as the edge sees it. In the edge's own tests a scripted one takes its place, so that they run over real
-//! sockets without a store: it has the methods of the driver that are called here. Adds no behaviour.
+//! The driver as the edge sees it: the methods of it that are called here. In the edge's own tests a scripted one takes its
+//! place, so that they run over real sockets without a store. Adds no behaviour.
 
-use gatehouse_driver::StoreError;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_driver::{
+    AnswerRequest, AnswerResponse, CancelError, Cancelled, ChangedWebhook, CompletionRequest,
+    CompletionResponse, Driver, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, MediaFile,
+    MediaRefusal, ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError, SubmitRequest,
+    TaskFilter, TaskPage, TextError, UsageFilter, UsageRows, ViewError, ViewRequest, Waiting,
+    WebhookDelivery, WebhookEndpoint, WebhookError, WebhookRequest,
+};
+use gatehouse_model::{Boxed, DeliveryId, Key, KeyDigest, Media, Sse, Task, TaskId, Tracer, WebhookId};
 
 use crate::errors::{Kind, Refusal};
 
-#[cfg(test)]
-pub(crate) use crate::tests::support::backend::ScriptedBackend as Backend;
-#[cfg(not(test))]
-pub(crate) use gatehouse_driver::Driver as Backend;
+/// Declares the trait and has these types answer by their own methods of the same names: those of `now` at once, those of
+/// `later` in a future.
+macro_rules! backend {
+    ($methods:tt for $($(#[$only:meta])? $who:ty),*) => {
+        declare! $methods
+        $($(#[$only])? delegate! { $who, $methods })*
+    };
+}
+
+macro_rules! declare {
+    (
+        now { $(fn $now:ident($($a:ident: $b:ty),*) -> $c:ty;)* }
+        later { $(fn $later:ident($($d:ident: $e:ty),*) -> $f:ty;)* }
+    ) => {
+        /// See the driver's methods of the same names.
+        pub(crate) trait Backend: Send + Sync + 'static {
+            $(fn $now(&self, $($a: $b),*) -> $c;)*
+            $(fn $later<'a>(&'a self, $($d: $e),*) -> Boxed<'a, $f>;)*
+        }
+    };
+}
+
+macro_rules! delegate {
+    ($who:ty, {
+        now { $(fn $now:ident($($a:ident: $b:ty),*) -> $c:ty;)* }
+        later { $(fn $later:ident($($d:ident: $e:ty),*) -> $f:ty;)* }
+    }) => {
+        impl Backend for $who {
+            $(fn $now(&self, $($a: $b),*) -> $c {
+                <$who>::$now(self, $($a),*)
+            })*
+            $(fn $later<'a>(&'a self, $($d: $e),*) -> Boxed<'a, $f> {
+                Box::pin(<$who>::$later(self, $($d),*))
+            })*
+        }
+    };
+}
+
+backend! {{
+    now {
+        fn callback_secret(key: &Key) -> String;
+        fn families(key: Option<&Key>) -> Vec<FamilyListing>;
+        fn families_not_ready() -> Vec<String>;
+        fn follow(key: &Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError>;
+        fn funds(key: &Key) -> Result<Option<Funds>, StoreError>;
+        fn is_ready() -> bool;
+        fn key(digest: &KeyDigest) -> Result<Option<Key>, StoreError>;
+        fn keys_generation() -> u64;
+        fn model_id(name: &str) -> Option<String>;
+        fn models(key: &Key) -> Vec<ModelListing>;
+        fn queue_estimate(task: &Task) -> Option<QueueEstimate>;
+        fn result(task: &Task, base: &str) -> Option<Vec<u8>>;
+        fn routes() -> Arc<[ServedRoute]>;
+        fn starting() -> Option<SubmitError>;
+        fn switched_off_path(path: &str, family: &str) -> Option<SubmitError>;
+        fn task(key: &Key, id: TaskId) -> Result<Option<Task>, StoreError>;
+        fn tracer() -> Option<&Arc<Tracer>>;
+        fn waiting(task: &Task) -> Option<Waiting>;
+    }
+    later {
+        fn answer(request: AnswerRequest) -> Result<AnswerResponse, TextError>;
+        fn cancel(key: &'a Key, id: TaskId) -> Result<Cancelled, CancelError>;
+        fn change_own_webhook(request: WebhookRequest) -> Result<ChangedWebhook, WebhookError>;
+        fn complete(request: CompletionRequest) -> Result<CompletionResponse, TextError>;
+        fn delete_result(task: &'a Task) -> Result<(), MediaRefusal>;
+        fn dry_run(request: SubmitRequest) -> Result<DryRun, SubmitError>;
+        fn forget_response(key: &'a Key, id: &'a str) -> Result<bool, SubmitError>;
+        fn is_result_deleted(task: &'a Task) -> Result<bool, MediaRefusal>;
+        fn media(
+            name: &'a str, expires: &'a str, signature: &'a str, range: Option<&'a str>
+        ) -> Result<MediaFile, MediaRefusal>;
+        fn own_deliveries(
+            key: &'a Key, id: WebhookId, page: (Option<DeliveryId>, usize)
+        ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError>;
+        fn own_webhook(key: &'a Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError>;
+        fn own_webhooks(key: &'a Key) -> Result<Vec<WebhookEndpoint>, StoreError>;
+        fn response(key: &'a Key, id: &'a str) -> Result<Option<KeptResponse>, SubmitError>;
+        fn response_events(
+            key: &'a Key, id: &'a str, after: Option<u64>
+        ) -> Result<Option<Vec<Sse>>, SubmitError>;
+        fn result_file(media: &'a Media, range: Option<&'a str>) -> Result<MediaFile, MediaRefusal>;
+        fn submit(request: SubmitRequest) -> Result<Receipt, SubmitError>;
+        fn task_when_over(
+            key: &'a Key, id: TaskId, max_wait: Duration
+        ) -> Result<Option<Task>, StoreError>;
+        fn tasks(key: &'a Key, filter: &'a TaskFilter) -> Result<TaskPage, StoreError>;
+        fn usage(key: &'a Key, filter: UsageFilter) -> Result<UsageRows, StoreError>;
+        fn usage_in_all(key: &'a Key, filter: UsageFilter) -> Result<UsageRows, StoreError>;
+        fn view(request: &'a ViewRequest<'a>) -> Result<Vec<u8>, ViewError>;
+    }
+} for Driver, #[cfg(test)] crate::tests::support::backend::ScriptedBackend}
 
 /// The refusal for a store error. `Busy`, `NoRoom` and `Closed` pass.
 pub(crate) fn store_refusal(error: StoreError) -> Refusal {

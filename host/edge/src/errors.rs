@@ -13,7 +13,7 @@ use http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::http::response::{ResponseBody, json_bytes};
+use crate::response::{ResponseBody, json_bytes};
 
 /// The kinds of refusal that a client can tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

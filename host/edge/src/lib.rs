@@ -7,8 +7,8 @@
 //! `gateway`.
 //!
 //! ```text
-//! socket -> net/listen (limits, TLS) -> net/transport (timers) -> http/pipeline: head -> routes -> auth -> endpoints
-//!                                                                   `-- access_log (log line, metrics) <--'
+//! socket -> edge (limits, TLS) -> serving/pipeline: http (head, key, body), routing -> endpoints -> driver
+//!                                  `-- http/access_log (log line, metrics) <-- response, sse
 //! ```
 
 mod backend;
@@ -18,10 +18,12 @@ mod documentation;
 mod edge;
 mod endpoints;
 mod errors;
-mod failed_response;
 mod http;
-mod net;
+mod limits;
 mod rate_headers;
+mod response;
+mod routing;
+mod serving;
 mod sse;
 #[cfg(test)]
 mod tests;
@@ -31,5 +33,5 @@ pub use cors::{Cors, PageOrigin, WrongPageOrigin};
 pub use edge::{Edge, Error};
 pub use errors::{ErrorRow, error_table};
 pub use gatehouse_net::{Certificates, TlsError, reachable};
-pub use http::local::{LocalError, LocalRequests};
-pub use http::surfaces::{SurfaceRow, own_paths, surfaces};
+pub use routing::surfaces::{SurfaceRow, own_paths, surfaces};
+pub use serving::local::{LocalError, LocalRequests};

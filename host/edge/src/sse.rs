@@ -1,5 +1,6 @@
 //! Server-sent events of a streamed response: framing, keep-alives, and the error event that ends a failed
-//! stream. A batch of events is written as one piece. Never knows what an event means.
+//! stream. A batch of events is written as one piece. Never knows what an event means, but for `POST /v1/responses`: its streams
+//! end with `response.failed` and the whole object, which is made of the events that the client has.
 
 use std::io;
 use std::pin::Pin;
@@ -13,10 +14,12 @@ use gatehouse_model::{Clock, Pause, RequestId, Sse, UnixMs};
 use http::{HeaderValue, Response, header};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt as _;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::errors::{Form, Refusal};
-use crate::failed_response::SentResponse;
-use crate::http::response::ResponseBody;
+use crate::response::ResponseBody;
 
 /// A comment line: every client skips it, none takes it for an event.
 const COMMENT: &[u8] = b": ping\n\n";
@@ -177,6 +180,60 @@ pub(crate) fn frame(events: &[Sse]) -> BytesMut {
     out
 }
 
+/// What the client has of a response.
+#[derive(Debug, Default)]
+struct SentResponse {
+    /// Events, and so the number of the next one.
+    events: u64,
+    /// The response as it began; `None` before the first event.
+    began: Option<Value>,
+    /// Its finished items.
+    items: Vec<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct Began {
+    response: Value,
+}
+
+#[derive(Deserialize)]
+struct Done {
+    item: Box<RawValue>,
+}
+
+impl SentResponse {
+    /// Takes note of events that go to the client.
+    fn add(&mut self, events: &[Sse]) {
+        for event in events {
+            self.events += 1;
+            match event.event.as_deref() {
+                Some("response.created") => {
+                    self.began = serde_json::from_str(&event.data).ok().map(|began: Began| began.response);
+                }
+                Some("response.output_item.done") => {
+                    self.items.extend(serde_json::from_str(&event.data).ok().map(|done: Done| done.item));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The name and the data of the last event. Without a response there is none to end: then it is a plain error, which
+    /// every client of the protocol reads.
+    fn failed(&self, error: &Value) -> (&'static str, Value) {
+        let Some(began) = &self.began else {
+            return ("error", json!({"type": "error", "sequence_number": self.events, "error": error}));
+        };
+        let mut response = began.clone();
+        response["status"] = "failed".into();
+        response["error"] = error.clone();
+        let items = self.items.iter().map(|item| serde_json::from_str(item.get()).unwrap_or(Value::Null));
+        response["output"] = items.collect::<Vec<Value>>().into();
+        let kind = "response.failed";
+        (kind, json!({"type": kind, "sequence_number": self.events, "response": response}))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,5 +248,23 @@ mod tests {
         check(&[event(Some("a"), "x"), event(None, "[DONE]")], "event: a\ndata: x\n\ndata: [DONE]\n\n");
         check(&[event(None, "one\ntwo")], "data: one\ndata: two\n\n");
         check(&[event(None, "")], "data: \n\n");
+    }
+
+    #[test]
+    fn the_last_event_has_what_was_told() {
+        let error = json!({"code": "server_error", "message": "no", "type": "bad_gateway", "param": null});
+        let mut sent = SentResponse::default();
+        let (kind, data) = sent.failed(&error);
+        assert_eq!((kind, &data["sequence_number"], &data["error"]), ("error", &json!(0), &error));
+        let event = |kind: &str, data: Value| Sse { event: Some(kind.to_owned()), data: data.to_string() };
+        let created =
+            json!({"response": {"id": "resp_1", "status": "in_progress", "error": null, "output": []}});
+        sent.add(&[event("response.created", created), event("response.in_progress", json!({}))]);
+        sent.add(&[event("response.output_item.done", json!({"item": {"id": "msg_1"}}))]);
+        let (kind, data) = sent.failed(&error);
+        let response =
+            json!({"id": "resp_1", "status": "failed", "error": error, "output": [{"id": "msg_1"}]});
+        assert_eq!(kind, "response.failed");
+        assert_eq!(data, json!({"type": kind, "sequence_number": 3, "response": response}));
     }
 }

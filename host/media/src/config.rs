@@ -2,12 +2,16 @@
 
 use serde::Deserialize;
 
+use crate::storage::bucket::S3Config;
+
 /// What an operator may set about media.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Where media are kept: a folder or a `file://` URL; absent: `media` in the data folder.
+    /// Where media are kept: a folder, a `file://` URL, or `s3://<bucket>/<prefix>`; absent: `media` in the data folder.
     pub url: Option<String>,
+    /// The service of a bucket.
+    pub s3: S3Config,
     /// Hours a result's link works (spec: 24).
     pub link_hours: u32,
     /// MiB of one file embedded in a request.
@@ -28,6 +32,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             url: None,
+            s3: S3Config::default(),
             link_hours: 24,
             max_blob_mib: 32,
             max_result_mib: 200,

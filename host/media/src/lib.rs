@@ -35,6 +35,7 @@ pub use media_store::{MediaStore, TaskBlobs};
 pub use probe::facts::facts;
 pub use results::copy_result::{InputError, ResultSources};
 pub use results::source::SaveError;
-pub use storage::objects::Error;
+pub use storage::bucket::{S3Config, Secrets};
+pub use storage::objects::{Error, StoreOutage};
 pub use storage::shares::ShareExceeded;
 pub use storage::sweep::Swept;

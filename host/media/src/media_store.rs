@@ -18,7 +18,8 @@ use crate::config::Config;
 use crate::edit::apply::Editor;
 use crate::ingest::extract::{self, ExtractError, Extracted, NewBlob};
 use crate::probe::facts::{SNIFFED, UNKNOWN, sniff};
-use crate::storage::objects::{Error, Objects, Reading};
+use crate::storage::bucket::{Bucket, Secrets};
+use crate::storage::objects::{Error, Objects, Place, Reading};
 use crate::storage::shares::{ShareExceeded, Shares};
 use crate::storage::sweep::{Swept, sweep};
 use crate::storage::writer::Writer;
@@ -43,20 +44,26 @@ pub(crate) struct MediaState {
 }
 
 impl MediaStore {
-    /// Opens the store. `data` is the gateway's data folder; links are signed under `pepper`.
+    /// Opens the store. `data` is the gateway's data folder; links are signed under `pepper`. A bucket is not asked yet: see
+    /// [`MediaStore::check`].
     ///
     /// # Errors
-    /// When the configured URL is of no known kind or cannot be written.
+    /// When the configured URL is of no known kind, its folder cannot be written, or a secret is missing.
     pub fn open(
         config: Config,
-        data: &FilePath,
+        (data, secrets): (&FilePath, Secrets<'_>),
         pepper: Pepper,
         upstream: Upstream,
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
     ) -> Result<Self, Error> {
-        let objects = Objects::open(config.url.as_deref(), data)?;
-        metrics::counter!(metric::MEDIA_BYTES).increment(0);
+        let objects = match Bucket::of(config.url.as_deref().unwrap_or_default(), &config.s3, secrets)? {
+            Some(bucket) => Objects::in_bucket(&bucket, &upstream)?,
+            None => Objects::in_folder(config.url.as_deref(), data)?,
+        };
+        for counter in [metric::MEDIA_BYTES, metric::MEDIA_BUCKET_ERRORS] {
+            metrics::counter!(counter).increment(0);
+        }
         Ok(Self::new(config, objects, pepper, upstream, clock, seed))
     }
 
@@ -70,7 +77,7 @@ impl MediaStore {
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
     ) -> Self {
-        let objects = Objects { store: objects, root: None };
+        let objects = Objects { store: objects, place: Place::Memory };
         Self::new(config, objects, pepper, upstream, clock, seed)
     }
 
@@ -97,7 +104,32 @@ impl MediaStore {
     /// The folder that media are kept in, where they are kept on a disk of this machine.
     #[must_use]
     pub fn folder(&self) -> Option<&FilePath> {
-        self.0.objects.root.as_deref()
+        match &self.0.objects.place {
+            Place::Folder(folder) => Some(folder),
+            Place::Bucket(_) | Place::Memory => None,
+        }
+    }
+
+    /// Checks the settings as [`MediaStore::open`] would, without touching what they name.
+    ///
+    /// # Errors
+    /// What cannot be used, with its key.
+    pub fn check_config(config: &Config, secrets: Secrets<'_>) -> Result<(), Error> {
+        match Bucket::of(config.url.as_deref().unwrap_or_default(), &config.s3, secrets)? {
+            Some(_) => Ok(()),
+            None => Objects::check_folder(config.url.as_deref()),
+        }
+    }
+
+    /// Asks a bucket once whether it takes and gives: writes an object and deletes it.
+    ///
+    /// # Errors
+    /// What it said.
+    pub async fn check(&self) -> Result<(), Error> {
+        let Place::Bucket(_) = self.0.objects.place else { return Ok(()) };
+        let path = Path::from(format!("check/{:016x}", self.0.seed.next_u64()));
+        self.0.objects.write(&path, Bytes::from_static(b"gatehouse")).await?;
+        self.0.objects.delete(&path).await
     }
 
     /// Takes embedded files out of a request's JSON. Nothing is written; see [`MediaStore::keep`].

@@ -156,4 +156,6 @@ metrics! {
     Counter SPANS = "gatehouse_trace_spans_total";
     /// Bytes copied into the media store.
     Counter MEDIA_BYTES = "gatehouse_media_bytes_total";
+    /// Requests to the bucket of media that it refused or did not answer, after repetitions.
+    Counter MEDIA_BUCKET_ERRORS = "gatehouse_media_bucket_errors_total";
 }

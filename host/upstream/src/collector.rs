@@ -2,7 +2,6 @@
 //! redirect is followed.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,12 +13,9 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use tokio::time::Instant;
 use url::Url;
 
-use crate::client::connect::Connector;
-use crate::client::dial::Sockets;
 use crate::client::exchange::{self, Http, Payload};
-use crate::client::resolve::SystemResolver;
-use crate::client::tls;
-use crate::config::origin::Origin;
+use crate::client::network::Network;
+use crate::client::origin::Origin;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For one batch.
@@ -75,16 +71,8 @@ impl Collector {
     ) -> Result<Self, String> {
         let url = check_collector_url(url)?;
         let uri = url.as_str().parse().map_err(|_| format!("expected a URL, got {url}"))?;
-        let tls = tls::client(extra_roots).map_err(|error| error.to_string())?;
-        let private = Origin::of(&url).map(|origin| (origin.bare_host().to_owned(), Some(origin.port())));
-        let private = private.into_iter().collect();
-        let connector = Connector::new(
-            Arc::new(SystemResolver),
-            Arc::new(Sockets),
-            tls,
-            (private, None),
-            CONNECT_TIMEOUT,
-        );
+        let private = Origin::of(&url).iter().map(Origin::as_private).collect();
+        let http = Network::of_system(extra_roots)?.client(private, CONNECT_TIMEOUT, 1);
         let mut all = HeaderMap::new();
         all.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"));
         all.insert(USER_AGENT, HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))));
@@ -95,7 +83,7 @@ impl Collector {
             value.set_sensitive(true);
             all.insert(key, value);
         }
-        Ok(Self { http: exchange::client(connector, 1), uri, headers: all })
+        Ok(Self { http, uri, headers: all })
     }
 
     /// Sends a batch, and waits until it is taken.

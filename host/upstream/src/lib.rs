@@ -18,19 +18,18 @@
 
 mod artifact;
 mod auth;
-mod call;
+mod breaker;
+mod calls;
 mod client;
 mod collector;
 mod config;
 mod fetch;
-mod fetch_permits;
-mod headers;
-mod permits;
 mod pool;
-mod post;
 mod provider;
+mod providers;
 mod request;
 mod response;
+mod service;
 mod upstream;
 
 #[cfg(test)]
@@ -40,28 +39,27 @@ pub use artifact::client::{ArtifactClient, ArtifactError, PulledArtifact};
 pub use artifact::login::Login;
 pub use artifact::reference::ArtifactReference;
 pub use auth::scheme::{Auth, HmacAuth, HmacForm, JwtAuth, ServiceAccountAuth};
+pub use breaker::{Admission, Breaker};
+pub use calls::pass::{Passing, Pieces};
+pub use calls::stream::{Events, Opening};
 pub use client::address::reserved;
-pub use client::dial::{Dial, Dialed, Stream};
+pub use client::dial::{Dial, Dialed, Resolve, Stream, SystemResolver};
 pub use client::exchange::CallProgress;
-pub use client::resolve::{Resolve, SystemResolver};
 pub use collector::{Collector, NotTaken, check_collector_url};
-pub use config::error::ConfigError;
+pub use config::check::affinity;
 pub use config::settings::{
-    AccountConfig, Config, ExtraValue, FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, SecretRef,
+    AccountConfig, Config, ConfigError, ExtraValue, FairnessConfig, FetchConfig, OutgoingConfig,
+    ProviderConfig, SecretRef,
 };
-pub use fetch::{FetchError, Fetched, Origins, Policy};
+pub use fetch::fetcher::{FetchError, Fetched, Fetcher, Origins, Policy};
+pub use fetch::post::{Answer, Post, check_post_url};
 pub use pool::account::NoPermit;
-pub use pool::account_permit::AccountPermit;
 pub use pool::accounts::Wanted;
-pub use pool::breaker::{Admission, Breaker};
-pub use pool::call_permit::CallPermit;
-pub use pool::operator::last_errors::AccountError;
-pub use pool::operator::overview::{AccountOverview, BreakerState, ProviderOverview};
+pub use pool::operator::{AccountError, AccountOverview, BreakerState, ProviderOverview};
+pub use pool::permits::{AccountPermit, CallPermit};
 pub use pool::waiting::{Claimant, Permits, QueueEstimate, Waiting};
-pub use post::{Answer, Post, check_post_url};
-pub use provider::affinity;
-pub use request::blobs::{Blobs, OpenBlob};
-pub use response::pass::{Passing, Pieces};
+pub use providers::{AccountChange, PreparedProviders};
+pub use request::body::{Blobs, OpenBlob};
 pub use response::retry_after::retry_after;
-pub use response::stream::{Events, Opening};
-pub use upstream::{AccountChange, PreparedProviders, Upstream};
+pub use service::{ServiceClient, ServiceError};
+pub use upstream::Upstream;

@@ -3,31 +3,17 @@
 //! Never changes. A permit holds the provider that it was taken for, so a call ends under the rules, and at the origins,
 //! that its credentials belong to, whatever is configured meanwhile.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use gatehouse_model::{Affinity, Clock, Digest, Seed};
+use gatehouse_model::{Affinity, Clock, Seed};
 
 use crate::auth::token_endpoint::TokenAccess;
-use crate::client::connect::{Connector, Private};
-use crate::client::dial::Dial;
-use crate::client::exchange::{self, Http};
-use crate::client::resolve::Resolve;
-use crate::config::check::Checked;
-use crate::config::origin::Pattern;
-use crate::config::proxy::Proxy;
-
-/// 96 bits: two accounts of one gateway never share an affinity by chance.
-const AFFINITY_BYTES: usize = 12;
-
-/// How connections are made.
-pub(crate) struct Network {
-    pub(crate) resolver: Arc<dyn Resolve>,
-    pub(crate) dial: Arc<dyn Dial>,
-    pub(crate) tls: Arc<rustls::ClientConfig>,
-    /// What leaves through it where a provider does not say otherwise.
-    pub(crate) proxy: Option<Arc<Proxy>>,
-}
+use crate::client::connect::Private;
+use crate::client::exchange::Http;
+use crate::client::network::Network;
+use crate::client::origin::{Origin, Pattern};
+use crate::client::proxy::Proxy;
+use crate::config::check::{Checked, affinity};
 
 /// One provider: its rules and its clients.
 pub(crate) struct Provider {
@@ -47,26 +33,6 @@ pub(crate) struct Provider {
 /// over TLS that costs more than the call.
 const MAX_IDLE: usize = 128;
 
-impl Network {
-    /// A client that keeps no connection. A kept one counts nowhere, and clients' links lead to any number of hosts.
-    pub(crate) fn client_without_pool(&self, private: Private, connect_timeout: std::time::Duration) -> Http {
-        exchange::client(self.connector((private, self.proxy.clone()), connect_timeout), 0)
-    }
-
-    fn client(&self, through: (Private, Option<Arc<Proxy>>), connect_timeout: std::time::Duration) -> Http {
-        exchange::client(self.connector(through, connect_timeout), MAX_IDLE)
-    }
-
-    fn connector(
-        &self,
-        through: (Private, Option<Arc<Proxy>>),
-        connect_timeout: std::time::Duration,
-    ) -> Connector {
-        let (resolver, dial, tls) = (self.resolver.clone(), self.dial.clone(), self.tls.clone());
-        Connector::new(resolver, dial, tls, through, connect_timeout)
-    }
-}
-
 impl Provider {
     /// Keeps the connections of the configuration `before` where they are made in the same way.
     pub(crate) fn new(
@@ -74,17 +40,19 @@ impl Provider {
         checked: Checked,
         network: &Network,
         before: Option<&Self>,
-        (clock, seed): (&Arc<dyn Clock>, &Arc<dyn Seed>),
+        clock: &Arc<dyn Clock>,
+        seed: &Arc<dyn Seed>,
     ) -> Self {
         let timeout = checked.connect_timeout;
         let proxy = checked.proxy.clone().unwrap_or_else(|| network.proxy.clone());
+        let network = network.through(proxy.clone());
         let before =
             before.filter(|before| before.checked.connect_timeout == timeout && before.proxy == proxy);
         let client = |own: &[Pattern], kept: Option<(&[Pattern], &Http)>| {
             let private = written_out(own);
             match kept.filter(|(origins, _)| written_out(origins) == private) {
                 Some((_, http)) => http.clone(),
-                None => network.client((private, proxy.clone()), timeout),
+                None => network.client(private, timeout, MAX_IDLE),
             }
         };
         let calls =
@@ -101,8 +69,7 @@ impl Provider {
         Self { name: name.to_owned(), checked, proxy, calls, media, tokens }
     }
 
-    /// An account as plugins name it: a digest, so that an operator's name for an account reaches no client. The same at
-    /// all providers that share their accounts.
+    /// An account as plugins name it. The same at all providers that share their accounts.
     pub(crate) fn affinity(&self, account: &str) -> Affinity {
         affinity(self.checked.accounts_of.as_ref().unwrap_or(&self.name), account)
     }
@@ -113,14 +80,7 @@ impl Provider {
     }
 }
 
-/// The affinity of an account of a provider that shares none.
-#[must_use]
-pub fn affinity(provider: &str, account: &str) -> Affinity {
-    Digest::of_fields(&[b"affinity", provider.as_bytes(), account.as_bytes()]).prefix(AFFINITY_BYTES)
-}
-
 /// Hosts an operator wrote out in full may be private: that is how a provider on the same machine is meant.
 fn written_out(patterns: &[Pattern]) -> Private {
-    let exact = patterns.iter().filter_map(Pattern::exact);
-    exact.map(|origin| (origin.bare_host().to_owned(), Some(origin.port()))).collect::<HashSet<_>>()
+    patterns.iter().filter_map(Pattern::exact).map(Origin::as_private).collect()
 }

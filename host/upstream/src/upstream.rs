@@ -1,71 +1,31 @@
-//! The handle of the crate: providers by name, and what they share.
+//! The handle of the crate: providers and their accounts by name, permits of accounts now or in fair order once one is free,
+//! and the fetcher. Owns nothing but the services it hands out.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use arc_swap::ArcSwap;
-use gatehouse_model::{Affinity, Clock, Secret, Seed};
+use gatehouse_model::{Affinity, Clock, Conversation, CustomerId, Secret, Seed};
+use tokio::sync::oneshot;
 
-use crate::client::connect::Private;
-use crate::client::dial::{Dial, Sockets};
-use crate::client::exchange::Http;
-use crate::client::resolve::Resolve;
-use crate::client::tls;
-use crate::config::check;
-use crate::config::credential::Secrets;
-use crate::config::error::ConfigError;
-use crate::config::settings::{Config, FetchConfig, ProviderConfig, SecretRef};
-use crate::fetch_permits::FetchPermits;
-use crate::pool::accounts::Pool;
-use crate::pool::rules::PoolRules;
-use crate::provider::{Network, Provider, affinity};
+use crate::client::dial::{Dial, Resolve, Sockets};
+use crate::client::network::{self, Network};
+use crate::config::check::{self, affinity};
+use crate::config::settings::{Config, ConfigError, ProviderConfig, SecretRef};
+use crate::fetch::fetcher::Fetcher;
+use crate::pool::account::NoPermit;
+use crate::pool::accounts::{Pool, Wanted};
+use crate::pool::customer_queue::PoolRules;
+use crate::pool::operator::ProviderOverview;
+use crate::pool::permits::{AccountPermit, CallPermit};
+use crate::pool::waiting::{Claimant, Permits, Waiting};
+use crate::providers::{AccountChange, PreparedProviders, Providers, Shared};
 
 /// Everything that leaves. Cheap to clone.
 #[derive(Clone)]
-pub struct Upstream(Arc<Handle>);
-
-struct Handle {
-    /// The providers of this moment, replaced as a whole.
-    providers: ArcSwap<Providers>,
-    shared: Arc<Shared>,
-}
-
-type Providers = HashMap<String, Arc<Pool>>;
-
-/// What stays as long as the process runs.
-struct Shared {
-    network: Network,
-    rules: FetchRules,
-    /// How customers share permits.
-    pool_rules: Arc<PoolRules>,
-    clock: Arc<dyn Clock>,
-    seed: Arc<dyn Seed>,
-}
-
-/// What all fetches share.
-pub(crate) struct FetchRules {
-    /// The client for URLs of users.
-    pub(crate) user: Http,
-    /// Hosts that may be private.
-    pub(crate) private: Private,
-    /// Bytes a second, below which a fetch is given up.
-    pub(crate) min_rate: u64,
-    /// For URLs of users.
-    pub(crate) permits: FetchPermits,
-}
-
-/// Providers that were checked and can be switched to; see [`Upstream::prepare`].
-pub struct PreparedProviders(Providers);
-
-/// One account that differs between two configurations.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AccountChange {
-    /// It is new; its configuration key.
-    Added(String),
-    /// It is gone; its configuration key.
-    Removed(String),
-    /// Its secret has another value, or it authenticates in another way; the secret's configuration key.
-    NewSecret(String),
+pub struct Upstream {
+    providers: Arc<Providers>,
+    fetcher: Fetcher,
 }
 
 impl Upstream {
@@ -96,16 +56,15 @@ impl Upstream {
         dial: Arc<dyn Dial>,
     ) -> Result<Self, ConfigError> {
         check::fairness(&config.fairness)?;
-        let tls = tls::client(config.fetch.extra_roots_file.as_deref())?;
-        let proxy = check::outgoing(&config.outgoing, secrets)?;
-        let network = Network { resolver, dial, tls, proxy };
-        let rules = fetch_rules(&config.fetch, &network);
-        let empty = Providers::new();
-        let pool_rules = Arc::new(PoolRules::new(config.fairness.weights.clone()));
-        let providers = build(&config.providers, secrets, &network, &empty, &pool_rules, (&clock, &seed));
-        let providers = providers.map_err(|mut errors| errors.swap_remove(0))?;
-        let shared = Arc::new(Shared { network, rules: rules?, pool_rules, clock, seed });
-        Ok(Self(Arc::new(Handle { providers: ArcSwap::from_pointee(providers), shared })))
+        let network = Network::new(resolver, dial, config.fetch.extra_roots_file.as_deref());
+        let network = network.map_err(check::roots)?.through(check::outgoing(&config.outgoing, secrets)?);
+        let rules = Arc::new(PoolRules::new(config.fairness.weights.clone()));
+        let providers = Arc::new(Providers::new(Shared { network, rules, clock, seed }));
+        let prepared = providers.prepare(&config.providers, secrets);
+        let prepared = prepared.map_err(|mut errors| errors.swap_remove(0))?;
+        let fetcher = Fetcher::new(&config.fetch, Arc::clone(&providers))?;
+        providers.switch(prepared);
+        Ok(Self { providers, fetcher })
     }
 
     /// Every value of `config` that cannot be used; one for each provider.
@@ -116,12 +75,12 @@ impl Upstream {
     ) -> Vec<ConfigError> {
         let providers = config.providers.iter();
         let providers = providers.filter_map(|(name, one)| check::provider(name, one, secrets).err());
-        let fetch = tls::client(config.fetch.extra_roots_file.as_deref()).err();
+        let roots = network::roots(config.fetch.extra_roots_file.as_deref()).err().map(check::roots);
         let private = check::private_hosts(&config.fetch).err();
         let limits = check::fetch_limits(&config.fetch).err();
         let fairness = check::fairness(&config.fairness).err();
         let outgoing = check::outgoing(&config.outgoing, secrets).err();
-        providers.chain(outgoing).chain(fetch).chain(private).chain(limits).chain(fairness).collect()
+        providers.chain(outgoing).chain(roots).chain(private).chain(limits).chain(fairness).collect()
     }
 
     /// What works and should be known: secrets that cannot be taken out of what a provider says. Blocks.
@@ -142,57 +101,31 @@ impl Upstream {
         config: &BTreeMap<String, ProviderConfig>,
         secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
     ) -> Result<PreparedProviders, Vec<ConfigError>> {
-        let Shared { network, pool_rules, clock, seed, .. } = &*self.0.shared;
-        let before = self.0.providers.load();
-        build(config, secrets, network, &before, pool_rules, (clock, seed)).map(PreparedProviders)
+        self.providers.prepare(config, secrets)
     }
 
     /// The accounts that differ in `prepared`, in order.
     #[must_use]
     pub fn changes(&self, prepared: &PreparedProviders) -> Vec<AccountChange> {
-        let (old, new) = (self.0.providers.load(), &prepared.0);
-        let mut changes = Vec::new();
-        for (name, pool) in new {
-            for account in pool.accounts() {
-                let key = format!("providers.{name}.accounts.{}", account.name);
-                let known = old.get(name).map(|pool| pool.accounts()).unwrap_or_default();
-                match known.iter().find(|known| known.name == account.name) {
-                    None => changes.push(AccountChange::Added(key)),
-                    Some(known) if !known.credential.is_same(&account.credential) => {
-                        changes.push(AccountChange::NewSecret(format!("{key}.secret")));
-                    }
-                    Some(_) => {}
-                }
-            }
-        }
-        for (name, pool) in old.iter() {
-            let kept = new.get(name).map(|pool| pool.accounts()).unwrap_or_default();
-            let gone = pool.accounts().iter().filter(|old| !kept.iter().any(|kept| kept.name == old.name));
-            changes.extend(gone.map(|account| {
-                AccountChange::Removed(format!("providers.{name}.accounts.{}", account.name))
-            }));
-        }
-        changes.sort();
-        changes
+        self.providers.changes(prepared)
     }
 
     /// Switches to `prepared`. A call under way ends as it began; the state of an account that stays is kept.
     pub fn switch(&self, prepared: PreparedProviders) {
-        let next = Arc::new(prepared.0);
-        let before = self.0.providers.swap(Arc::clone(&next));
-        for (name, old) in before.iter() {
-            match next.get(name) {
-                Some(new) => new.take_over(old),
-                None => old.retire(),
-            }
-        }
+        self.providers.switch(prepared);
     }
 
     /// The providers of this moment, which no switch changes.
     #[must_use]
     pub fn snapshot(&self) -> Self {
-        let providers = ArcSwap::new(self.0.providers.load_full());
-        Self(Arc::new(Handle { providers, shared: Arc::clone(&self.0.shared) }))
+        let providers = Arc::new(self.providers.snapshot());
+        Self { fetcher: self.fetcher.of(Arc::clone(&providers)), providers }
+    }
+
+    /// What fetches media, and posts to addresses of customers.
+    #[must_use]
+    pub fn fetcher(&self) -> &Fetcher {
+        &self.fetcher
     }
 
     /// An account as plugins name it.
@@ -225,70 +158,180 @@ impl Upstream {
     /// Whether a provider of this name is configured.
     #[must_use]
     pub fn knows(&self, provider: &str) -> bool {
-        self.0.providers.load().contains_key(provider)
+        self.providers.knows(provider)
     }
 
     /// The names of all configured providers, in no order.
     #[must_use]
     pub fn providers(&self) -> Vec<String> {
-        self.0.providers.load().keys().cloned().collect()
+        self.providers.names()
+    }
+
+    /// Permits for a new job and for its first call, if nobody waits for them. With `pinned` only at that account.
+    ///
+    /// # Errors
+    /// See [`NoPermit`].
+    pub fn acquire_account(
+        &self,
+        provider: &str,
+        customer: &CustomerId,
+        pinned: Option<&str>,
+    ) -> Result<Permits, NoPermit> {
+        self.pool(provider).ok_or(NoPermit::Unknown)?.acquire_account(customer, pinned)
+    }
+
+    /// The same, or a position in the queue: `grant` gets the permits once it is this claimant's, outside of every lock.
+    ///
+    /// # Errors
+    /// See [`NoPermit`]; with a position, except for [`NoPermit::Unknown`].
+    pub fn acquire_or_wait(
+        &self,
+        provider: &str,
+        claimant: &Claimant,
+        wanted: Wanted,
+        grant: impl FnOnce(Permits) + Send + 'static,
+    ) -> Result<Permits, (NoPermit, Option<Waiting>)> {
+        let pool = self.pool(provider).ok_or((NoPermit::Unknown, None))?;
+        let outcome = pool.acquire_or_wait(claimant, wanted, None, grant);
+        outcome.map_err(|(denials, waiting)| (denials.reason(), waiting))
+    }
+
+    /// The same at an account that was not `tried` yet; waits for it no longer than `max_wait`, and not at all where no
+    /// account can be free by then. Of equal accounts that are free a `conversation` gets its own.
+    ///
+    /// # Errors
+    /// See [`NoPermit`]; [`NoPermit::Unknown`] also when every account was tried.
+    pub async fn wait_for_account(
+        &self,
+        provider: &str,
+        claimant: &Claimant,
+        tried: &[String],
+        conversation: Option<Conversation>,
+        max_wait: Duration,
+    ) -> Result<Permits, NoPermit> {
+        let pool = self.pool(provider).ok_or(NoPermit::Unknown)?;
+        let (sender, mut granted) = oneshot::channel();
+        let clock = &self.providers.shared().clock;
+        let end = clock.now().plus(max_wait);
+        // Permits that nobody receives are returned.
+        let grant = move |permits| drop(sender.send(permits));
+        let wanted = Wanted::Any(tried.to_vec());
+        let (denials, waiting) = match pool.acquire_or_wait(claimant, wanted, conversation, grant) {
+            Ok(permits) => return Ok(permits),
+            Err(denied) => denied,
+        };
+        if waiting.is_none() || max_wait.is_zero() || !denials.may_end_by(end) {
+            return Err(denials.reason());
+        }
+        tokio::select! {
+            biased;
+            permits = &mut granted => permits.map_err(|_| denials.reason()),
+            () = clock.pause(max_wait) => {
+                drop(waiting);
+                granted.try_recv().map_err(|_| denials.reason())
+            }
+        }
+    }
+
+    /// How long a further job of that customer would wait for a permit at the present pace; `None` while none of its jobs
+    /// waits, or too few permits came to tell.
+    #[must_use]
+    pub fn estimated_wait(&self, provider: &str, customer: &CustomerId) -> Option<Duration> {
+        self.pool(provider)?.estimated_wait(customer)
+    }
+
+    /// A permit for a further call of a job in flight at `account`.
+    ///
+    /// # Errors
+    /// See [`NoPermit`]; never [`NoPermit::Busy`].
+    pub fn acquire_call(&self, provider: &str, account: &str) -> Result<CallPermit, NoPermit> {
+        self.pool(provider).ok_or(NoPermit::Unknown)?.acquire_call(account)
+    }
+
+    /// An answer of that account shows that its provider refuses it; nothing where it is not configured any more.
+    pub fn report_refused(&self, provider: &str, account: &str) {
+        if let Some(pool) = self.pool(provider) {
+            pool.report_refused(account);
+        }
+    }
+
+    /// Whether work may be given to an account of the provider that was not `tried` yet: one that is not drained.
+    #[must_use]
+    pub fn has_account_besides(&self, provider: &str, tried: &[String]) -> bool {
+        self.pool(provider).is_some_and(|pool| pool.has_account_besides(tried))
+    }
+
+    /// The same of an account that the provider does not refuse.
+    #[must_use]
+    pub fn has_whole_account_besides(&self, provider: &str, tried: &[String]) -> bool {
+        self.pool(provider).is_some_and(|pool| pool.has_whole_account_besides(tried))
+    }
+
+    /// The same of an account that no pause and no open breaker keeps from answering now.
+    #[must_use]
+    pub fn has_working_account_besides(&self, provider: &str, tried: &[String]) -> bool {
+        self.pool(provider).is_some_and(|pool| pool.has_working_account_besides(tried))
+    }
+
+    /// Whether accounts of the provider have the same priority, so that a conversation has one of its own.
+    #[must_use]
+    pub fn has_equal_accounts(&self, provider: &str) -> bool {
+        let Some(pool) = self.pool(provider) else { return false };
+        let mut before = pool.accounts();
+        while let [one, others @ ..] = before {
+            if others.iter().any(|other| other.priority == one.priority) {
+                return true;
+            }
+            before = others;
+        }
+        false
+    }
+
+    /// The permit of a job that an earlier process began, even above the limit. `None` when the account is no
+    /// longer configured.
+    #[must_use]
+    pub fn resume(&self, provider: &str, account: &str, customer: &CustomerId) -> Option<AccountPermit> {
+        self.pool(provider)?.resume(account, customer)
+    }
+
+    /// Whether [`Upstream::expect_several_customers`] was called.
+    #[must_use]
+    pub fn has_several_customers(&self) -> bool {
+        self.providers.shared().rules.has_several_customers()
+    }
+
+    /// There are several customers: from now on one alone does not get the reserve of an account.
+    pub fn expect_several_customers(&self) {
+        self.providers.shared().rules.expect_several_customers();
+    }
+
+    /// One provider; `None` where no such provider is configured.
+    #[must_use]
+    pub fn overview(&self, provider: &str) -> Option<ProviderOverview> {
+        Some(self.pool(provider)?.overview())
+    }
+
+    /// Every provider, by name.
+    #[must_use]
+    pub fn overviews(&self) -> Vec<ProviderOverview> {
+        let mut names = self.providers();
+        names.sort_unstable();
+        names.iter().filter_map(|name| self.overview(name)).collect()
+    }
+
+    /// Keeps new work away from an account, or lets it come again. Returns what it was before; `None` where there is no
+    /// such account.
+    #[must_use]
+    pub fn drain(&self, provider: &str, account: &str, drained: bool) -> Option<bool> {
+        self.pool(provider)?.drain(account, drained)
+    }
+
+    /// What the connections of services are made of.
+    pub(crate) fn network(&self) -> &Network {
+        &self.providers.shared().network
     }
 
     pub(crate) fn pool(&self, name: &str) -> Option<Arc<Pool>> {
-        self.0.providers.load().get(name).cloned()
+        self.providers.get(name)
     }
-
-    pub(crate) fn rules(&self) -> &FetchRules {
-        &self.0.shared.rules
-    }
-
-    pub(crate) fn rules_of_pools(&self) -> &PoolRules {
-        &self.0.shared.pool_rules
-    }
-
-    pub(crate) fn clock(&self) -> &dyn Clock {
-        &*self.0.shared.clock
-    }
-
-    pub(crate) fn seed(&self) -> &dyn Seed {
-        &*self.0.shared.seed
-    }
-}
-
-/// Every provider, checked; those that are in `before` too keep connections and states.
-fn build(
-    config: &BTreeMap<String, ProviderConfig>,
-    secrets: Secrets<'_>,
-    network: &Network,
-    before: &Providers,
-    rules: &Arc<PoolRules>,
-    (clock, seed): (&Arc<dyn Clock>, &Arc<dyn Seed>),
-) -> Result<Providers, Vec<ConfigError>> {
-    let (mut all, mut errors) = (Vec::new(), Vec::new());
-    for (name, settings) in config {
-        match check::provider(name, settings, secrets) {
-            Ok(checked) => all.push((name, checked)),
-            Err(error) => errors.push(error),
-        }
-    }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    let build = |(name, mut checked): (&String, check::Checked)| {
-        let accounts = std::mem::take(&mut checked.accounts);
-        let before = before.get(name).map(|pool| &**pool);
-        let provider = Provider::new(name, checked, network, before.map(Pool::provider), (clock, seed));
-        let pool =
-            Pool::new(provider, accounts, before, Arc::clone(rules), Arc::clone(clock), Arc::clone(seed));
-        (name.clone(), pool)
-    };
-    Ok(all.into_iter().map(build).collect())
-}
-
-fn fetch_rules(config: &FetchConfig, network: &Network) -> Result<FetchRules, ConfigError> {
-    let private = check::private_hosts(config)?;
-    let timeout = check::span("fetch.connect_timeout_ms".to_owned(), config.connect_timeout_ms)?;
-    let user = network.client_without_pool(private.clone(), timeout);
-    let permits = FetchPermits::new(check::fetch_limits(config)?);
-    Ok(FetchRules { user, private, min_rate: config.min_bytes_per_second, permits })
 }

@@ -56,7 +56,9 @@ impl AdminService {
         let driver = self.driver(MEDIA)?;
         let kept = driver.keep_input(bytes).await.map_err(|error| match error {
             SubmitError::Invalid { message, .. } => OperationError::Invalid(message),
-            full @ SubmitError::DiskFull(_) => OperationError::Busy(full.to_string()),
+            full @ (SubmitError::DiskFull(_) | SubmitError::MediaUnavailable) => {
+                OperationError::Busy(full.to_string())
+            }
             other => OperationError::Failed(other.to_string()),
         });
         let (object, changes) = match &kept {

@@ -95,7 +95,7 @@ impl DriverState {
             let acquired = tokio::select! {
                 biased;
                 () = run.left() => return Err(Unanswered::Left { was_asked: false }),
-                acquired = run.tables.upstream.wait_for_account(provider, &run.claimant, (&tried, None), max_wait) => acquired,
+                acquired = run.tables.upstream.wait_for_account(provider, &run.claimant, &tried, None, max_wait) => acquired,
             };
             let (permit, slot) = match acquired {
                 Ok(entered) => entered,
@@ -122,9 +122,9 @@ impl DriverState {
         let mut span = run.report.begin_call("generate_content", model.as_deref().unwrap_or_default(), &slot);
         let idle = self.config.text.idle();
         let deadline = run.cx.deadline.plus(self.clock.skipped(run.cx.now));
-        let what = (&run.exchange.call, run.exchange.passes.as_slice());
+        let (call, patterns) = (&run.exchange.call, run.exchange.passes.as_slice());
         let passing = async {
-            match run.tables.upstream.pass(slot, what, &run.blobs, deadline, idle).await? {
+            match slot.pass(call, patterns, &run.blobs, deadline, idle).await? {
                 Passing::Reply(reply) => Ok((Passing::Reply(reply), None)),
                 // An answer that ends before it begins says nothing.
                 Passing::Pieces(mut pieces) => {
@@ -179,13 +179,12 @@ impl DriverState {
                 return Attempt::Over(Unanswered::Failed(fault_of_answer(&run.version, &fault)));
             }
         };
-        failed_attempt(run, permit, failure, pause, status)
+        failed_attempt(permit, failure, pause, status)
     }
 }
 
 /// What a failure means for the account and for the next one. Where its status says so, the host has told the account already.
 fn failed_attempt(
-    run: &DirectRun,
     permit: &AccountPermit,
     failure: Failure,
     retry_after: Option<Duration>,
@@ -202,10 +201,10 @@ fn failed_attempt(
         Blame::Upstream => (Obstacle::Upstream, true),
     };
     if obstacle == Obstacle::Account && !matches!(status, 401 | 402) {
-        run.tables.upstream.report_failure(permit);
+        permit.report_failure();
     }
     if obstacle == Obstacle::RateLimited && (200..300).contains(&status) {
-        run.tables.upstream.report_rate_limit(permit, retry_after);
+        permit.report_rate_limit(retry_after);
     }
     let error = TextError::Rejected { obstacle, message, field: None, retry_after };
     if may_go_on { Attempt::TryNext(error) } else { Attempt::Over(Unanswered::Failed(error)) }

@@ -11,13 +11,13 @@ impl Driver {
     /// Keeps a file as a medium of this gateway, with a link that lives as long as a result's.
     ///
     /// # Errors
-    /// [`SubmitError::Invalid`] for a file that is empty, too large or of no known kind; [`SubmitError::DiskFull`].
+    /// [`SubmitError::Invalid`] for a file that is empty, too large or of no known kind; [`SubmitError::DiskFull`];
+    /// [`SubmitError::MediaUnavailable`].
     pub fn keep_input<'a>(&'a self, bytes: &'a Bytes) -> Boxed<'a, Result<Media, SubmitError>> {
         Box::pin(async {
             self.state.check_disks()?;
             self.state.media.keep_input(bytes).await.map_err(|error| match error {
-                InputError::Store(error) if error.is_disk_full() => SubmitError::DiskFull("media"),
-                InputError::Store(error) => SubmitError::Internal(error.to_string()),
+                InputError::Store(error) => error.into(),
                 wrong => SubmitError::Invalid { field: None, message: wrong.to_string() },
             })
         })

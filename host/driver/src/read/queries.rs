@@ -198,7 +198,7 @@ impl Driver {
     /// A failed media store.
     pub async fn is_result_deleted(&self, task: &Task) -> Result<bool, MediaRefusal> {
         match task.media.first() {
-            Some(first) => self.state.media.is_deleted(first).await.map_err(broken),
+            Some(first) => self.state.media.is_deleted(first).await.map_err(|error| MediaRefusal::of(&error)),
             None => Ok(false),
         }
     }
@@ -210,7 +210,7 @@ impl Driver {
     pub async fn delete_result(&self, task: &Task) -> Result<(), MediaRefusal> {
         // The first one says whether they are deleted: it is the last to go.
         for media in task.media.iter().rev() {
-            self.state.media.delete_result(media).await.map_err(broken)?;
+            self.state.media.delete_result(media).await.map_err(|error| MediaRefusal::of(&error))?;
         }
         tracing::info!(task = %task.id, files = task.media.len(), "a customer has deleted a result");
         Ok(())
@@ -234,11 +234,6 @@ impl Driver {
         let listed = self.state.plugins.registry().models().into_iter().find(|entry| entry.id == model);
         listed.map_or_else(|| model.to_owned(), |entry| entry.model)
     }
-}
-
-fn broken(error: gatehouse_media::Error) -> MediaRefusal {
-    tracing::error!(%error, "the files of a result cannot be reached");
-    MediaRefusal::Broken
 }
 
 /// What a model of tasks costs: the prices under its id, and the more specific ones below it.

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use gatehouse_media::{Probed, ResultSources};
+use gatehouse_media::{NewBlob, Probed, ResultSources};
 use gatehouse_model::{
     Action, Credits, Event, FailedOutcome, InterimView, Line, Media, Outcome, Phase, Probe, Product, Task,
 };
@@ -157,9 +157,9 @@ impl DriverState {
             match self.media.save_one_of(sources, product, provider).await {
                 Ok(media) => return Ok(media),
                 // The result is safe at its provider as long as its link works; the deadline ends the wait.
-                Err(error) if error.is_disk_full() => {
+                Err(error) if error.is_store_outage() => {
                     if !std::mem::replace(&mut waits, true) {
-                        tracing::warn!(task = %run.task.id, %error, "the copy of a result waits for room");
+                        tracing::warn!(task = %run.task.id, %error, "the copy of a result waits for the media store");
                     }
                     self.clock.pause(STORE_PAUSE).await;
                 }
@@ -169,6 +169,31 @@ impl DriverState {
                 }
                 Err(error) => return Err(error.to_string()),
             }
+        }
+    }
+}
+
+impl DriverState {
+    /// Keeps files of a reply. The call is made and perhaps paid, so an outage of the store is waited for until the task's
+    /// deadline.
+    pub(super) async fn keep_for(
+        &self,
+        task: &Task,
+        blobs: &[NewBlob],
+    ) -> Result<(), gatehouse_media::Error> {
+        let mut waits = false;
+        loop {
+            let error = match self.media.keep_for(&task.customer, blobs).await {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            if error.outage().is_none() || self.now() >= self.deadline(task) {
+                return Err(error);
+            }
+            if !std::mem::replace(&mut waits, true) {
+                tracing::warn!(task = %task.id, %error, "the files of a reply wait for the media store");
+            }
+            self.clock.pause(STORE_PAUSE).await;
         }
     }
 }

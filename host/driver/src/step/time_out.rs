@@ -67,11 +67,10 @@ impl DriverState {
         let Some(assigned) = assigned else { return };
         let Ok(permit) = self.upstream.acquire_call(&assigned.provider, &assigned.account) else { return };
         let permit = if call.credentials { permit } else { permit.without_credentials() };
-        let (upstream, blobs, until) =
-            (self.upstream.clone(), self.media.blobs_of([]), self.now().plus(STOP_TIME));
+        let (blobs, until) = (self.media.blobs_of([]), self.now().plus(STOP_TIME));
         let in_progress = self.in_progress.begin_call();
         tokio::spawn(async move {
-            let outcome = upstream.call(&permit, &call, &blobs, until).await;
+            let outcome = permit.call(&call, &blobs, until).await;
             let status = outcome.as_ref().map_or(0, |reply| reply.status);
             tracing::info!(task = %task.id, provider = call.provider, status, "told the provider to stop");
             drop((account, in_progress));

@@ -150,10 +150,7 @@ impl DriverState {
             self.media.reserve(&request.key.customer, &blobs, self.media_room())?;
             if let Err(error) = self.media.keep(&blobs).await {
                 self.media.drop_blobs(&new).await;
-                return Err(match error.is_disk_full() {
-                    true => SubmitError::DiskFull("media"),
-                    false => SubmitError::Internal(error.to_string()),
-                });
+                return Err(error.into());
             }
             let kept: Vec<BlobId> = new.iter().copied().chain(adopted).collect();
             let outcome = if joins {

@@ -88,7 +88,7 @@ impl Process {
         let pepper = Pepper::new([7; 32]);
         let media = MediaStore::open(
             gatehouse_media::Config::default(),
-            data,
+            (data, &secret),
             pepper.clone(),
             upstream.clone(),
             Arc::clone(&clock),

@@ -127,7 +127,7 @@ impl DriverState {
             let idle = self.config.text.idle();
             let deadline = self.deadline_of_text(&run.cx);
             let (call, framing) = run.call();
-            let opening = run.tables.upstream.open(slot, call, &run.blobs, deadline, (framing, idle));
+            let opening = slot.open(call, &run.blobs, deadline, framing, idle);
             tokio::select! {
                 opening = opening => opening.map_err(NoStream::Outage),
                 () = self.is_given_up(&run.client, &mut permit), if run.prepared.streaming => {
@@ -161,18 +161,17 @@ impl DriverState {
         (retry_after, status): (Option<Duration>, u16),
     ) -> Attempt {
         match no_stream {
-            NoStream::Failure(failure) => failed_attempt(run, permit, failure, retry_after, status),
+            NoStream::Failure(failure) => failed_attempt(permit, failure, retry_after, status),
             NoStream::Fault(version, Fault::Busy) => {
                 tracing::debug!(?version, "no instance for the answer of a text");
                 Attempt::Failed(SubmitError::Busy.into())
             }
             NoStream::Fault(version, fault) => fault_attempt(&version, &fault),
             NoStream::Silence => {
-                let upstream = &run.tables.upstream;
                 if run.prepared.streaming {
-                    upstream.report_silence(permit);
+                    permit.report_silence();
                 } else {
-                    upstream.report_no_answer(permit);
+                    permit.report_no_answer();
                 }
                 if sent {
                     self.give_up(run, permit, "was silent for too long");
@@ -195,7 +194,7 @@ impl DriverState {
         let is_success = (200..300).contains(&status);
         let reply = match self.read_by_dialect(run, reply).await {
             Ok(Ok(reply)) => reply,
-            Ok(Err(failure)) => return failed_attempt(run, &permit, failure, retry_after, status),
+            Ok(Err(failure)) => return failed_attempt(&permit, failure, retry_after, status),
             Err(attempt) => return attempt,
         };
         let state = run.prepared.state.clone();
@@ -221,7 +220,7 @@ impl DriverState {
             Ok(Err(failure)) => failure,
             Err(fault) => return fault_attempt(&run.version, &fault),
         };
-        failed_attempt(run, &permit, failure, retry_after, status)
+        failed_attempt(&permit, failure, retry_after, status)
     }
 
     /// The reply as its text family reads it, or the dialect's failure.
@@ -278,7 +277,7 @@ impl DriverState {
             Err(NoStream::Failure(failure)) if stream.batches.is_dialects() => {
                 let TextRun { version, cx, prepared, .. } = &*run;
                 let failure = self.in_clients_words(version, cx, &prepared.state, failure).await;
-                failed_attempt(run, &stream.account_permit, failure, retry_after, 200)
+                failed_attempt(&stream.account_permit, failure, retry_after, 200)
             }
             Err(no_stream) => {
                 self.no_stream(run, (&stream.account_permit, true), no_stream, (retry_after, 200))
@@ -307,7 +306,6 @@ impl DriverState {
 
 /// What a failure means for the account and for the next one. Where its status says so, the host has told the account already.
 fn failed_attempt(
-    run: &TextRun,
     permit: &AccountPermit,
     failure: TextFailure,
     retry_after: Option<Duration>,
@@ -319,9 +317,9 @@ fn failed_attempt(
     let retry_after = retry_after.or_else(|| asked_pause(said));
     match (obstacle, status) {
         (Obstacle::Account, 401 | 402) => {}
-        (Obstacle::Account, _) => run.tables.upstream.report_failure(permit),
+        (Obstacle::Account, _) => permit.report_failure(),
         (Obstacle::RateLimited, status) if said.is_some() || (200..300).contains(&status) => {
-            run.tables.upstream.report_rate_limit(permit, retry_after);
+            permit.report_rate_limit(retry_after);
         }
         _ => {}
     }

@@ -77,8 +77,8 @@ impl TriedTargets {
     ) -> Result<(usize, Permits), NoPermit> {
         let ask = |target: usize, max_wait: Duration| {
             let provider = &model.targets[target].route.provider;
-            let wanted = (self.tried[target].as_slice(), self.conversation);
-            tables.upstream.wait_for_account(provider, claimant, wanted, max_wait)
+            let tried = self.tried[target].as_slice();
+            tables.upstream.wait_for_account(provider, claimant, tried, self.conversation, max_wait)
         };
         if let [only] = self.open[..] {
             return ask(only, max_wait).await.map(|permits| (only, permits));

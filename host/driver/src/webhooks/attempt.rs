@@ -116,7 +116,7 @@ impl DriverState {
             max_answer: MAX_ANSWER,
             over_http: self.config.webhooks_over_http,
         };
-        self.upstream.post(&post).await.map_err(|error| error.to_string())
+        self.upstream.fetcher().post(&post).await.map_err(|error| error.to_string())
     }
 }
 

@@ -11,8 +11,8 @@ use http::HeaderValue;
 use moka::sync::Cache;
 
 use crate::documentation::operations;
-use crate::http::response::SharedBody;
-use crate::http::table::RouteTable;
+use crate::response::SharedBody;
+use crate::routing::table::RouteTable;
 
 /// Documents kept: one for callers without a key, and those of keys with lists of models.
 const MAX_DOCUMENTS: u64 = 64;

@@ -5,8 +5,8 @@ use gatehouse_docs::{Answer, Content, ErrorCase, ErrorForm, Operation, OwnBody, 
 use gatehouse_model::ReceiptShape;
 
 use crate::errors::{Form, error_table};
-use crate::http::routes::{Endpoint, KeyUse, Route, Submission};
-use crate::http::table::RouteTable;
+use crate::routing::routes::{Endpoint, KeyUse, Route, Submission};
+use crate::routing::table::RouteTable;
 
 /// The group of routes whose family names none.
 const FAMILIES: &str = "Plugins";

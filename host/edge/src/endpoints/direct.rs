@@ -20,7 +20,7 @@ use crate::errors::Refusal;
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
-use crate::http::response::ResponseBody;
+use crate::response::ResponseBody;
 
 /// Answers a request with a body; the path may imply its model.
 pub(super) async fn answer(

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use crate::documentation::{Built, etag};
 use crate::errors::Refusal;
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::http::response::{ResponseBody, SharedBody};
+use crate::response::{ResponseBody, SharedBody};
 
 /// Nothing from elsewhere, no script, no frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \

@@ -8,7 +8,7 @@ use http::Response;
 use serde::Serialize;
 
 use crate::endpoints::task_view::{TaskFailureView, as_json_number, failure};
-use crate::http::response::{self, ResponseBody};
+use crate::response::{self, ResponseBody};
 
 const MILLION: f64 = 1_000_000.0;
 

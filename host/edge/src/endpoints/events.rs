@@ -23,8 +23,8 @@ use crate::endpoints::tasks::{parse_id, unknown};
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
-use crate::http::response::{ResponseBody, json_bytes};
-use crate::net::concurrency_limit::Permit;
+use crate::limits::concurrency_limit::Permit;
+use crate::response::{ResponseBody, json_bytes};
 
 /// How long a client waits before it comes back, in milliseconds.
 const RETRY: &[u8] = b"retry: 2000\n\n";
@@ -92,7 +92,7 @@ fn last_event(headers: &HeaderMap, query: &Query) -> Result<Option<u64>, Refusal
 
 /// The events of one client.
 struct Events {
-    backend: Arc<Backend>,
+    backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
     /// Without an event for so long, a comment keeps the connection open.
     interval: Duration,
@@ -155,7 +155,7 @@ impl Events {
 
     fn event(&self, name: &str, task: Task) -> Option<io::Result<Bytes>> {
         let revision = task.revision;
-        let view = match view(&self.backend, task, &self.base) {
+        let view = match view(&*self.backend, task, &self.base) {
             Ok(view) => json_bytes(&view),
             Err(refusal) => {
                 tracing::error!(cause = refusal.cause(), "a task could not be shown as an event");

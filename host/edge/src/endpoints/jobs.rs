@@ -9,13 +9,14 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use serde::Serialize;
 
 use crate::backend::store_refusal;
+use crate::endpoints::media::STORE_PAUSE;
 use crate::endpoints::{dry_run, tasks};
 use crate::errors::{Kind, Refusal};
 use crate::http::body::{self, MediaType, RequestBody};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
-use crate::http::response::{self, ResponseBody};
-use crate::http::routes::{ParentIn, Submission};
+use crate::response::{self, ResponseBody};
+use crate::routing::routes::{ParentIn, Submission};
 
 /// On the receipt or answer of a request that an earlier one with the same `Idempotency-Key` has made.
 pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -227,6 +228,9 @@ pub(crate) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         SubmitError::Draining => Refusal::new(Kind::Draining, message),
         SubmitError::MediaShare(_) => Refusal::new(Kind::RateLimited, message),
         SubmitError::DiskFull(_) => Refusal::new(Kind::DiskFull, message),
+        SubmitError::MediaUnavailable => {
+            Refusal::new(Kind::Busy, message).with_retry_after(Some(STORE_PAUSE))
+        }
         SubmitError::Store(error) => store_refusal(error),
         SubmitError::Plugin(_) => Refusal::new(Kind::Internal, message),
         // The cause is for the operator.

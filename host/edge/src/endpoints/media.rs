@@ -1,6 +1,8 @@
 //! `GET /v1/media/{name}`: signed links to results. The signature is the only credential. Byte ranges are
 //! parsed by the driver.
 
+use std::time::Duration;
+
 use gatehouse_driver::{MediaFile, MediaRefusal};
 use gatehouse_model::UnixMs;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -8,7 +10,10 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
-use crate::http::response::ResponseBody;
+use crate::response::ResponseBody;
+
+/// What a client is asked to wait for a media store that does not answer.
+pub(super) const STORE_PAUSE: Duration = Duration::from_secs(5);
 
 /// The file behind a link, or the requested part of it.
 pub(super) async fn read(
@@ -37,6 +42,9 @@ pub(super) fn refusal(refusal: MediaRefusal) -> Refusal {
             Refusal::new(Kind::BadRange, message)
                 .with_param("Range")
                 .with_header(header::CONTENT_RANGE, &format!("bytes */{length}"))
+        }
+        unavailable @ MediaRefusal::Unavailable => {
+            Refusal::new(Kind::Busy, unavailable.to_string()).with_retry_after(Some(STORE_PAUSE))
         }
         MediaRefusal::Broken => Refusal::internal("the media store failed"),
     }

@@ -5,7 +5,6 @@ pub(crate) mod direct;
 mod documentation;
 mod dry_run;
 mod events;
-mod health;
 pub(crate) mod jobs;
 mod media;
 mod models;
@@ -21,12 +20,14 @@ use std::sync::Arc;
 
 use gatehouse_driver::WebhookAction;
 use gatehouse_model::Key;
+use gatehouse_net::ShutdownPhase;
 use http::Response;
+use serde_json::json;
 
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::http::response::ResponseBody;
-use crate::http::routes::Endpoint;
+use crate::response::{self, ResponseBody};
+use crate::routing::routes::Endpoint;
 
 /// Calls the endpoint of the request's route. `key` is absent on routes that need none.
 pub(crate) async fn respond(
@@ -36,8 +37,8 @@ pub(crate) async fn respond(
 ) -> Result<Response<ResponseBody>, Refusal> {
     match (request.route.endpoint, key) {
         (Endpoint::ReadMedia, _) => media::read(context, &request).await,
-        (Endpoint::Live, _) => Ok(health::live()),
-        (Endpoint::Ready, _) => health::ready(context),
+        (Endpoint::Live, _) => Ok(live()),
+        (Endpoint::Ready, _) => ready(context),
         (Endpoint::OpenApi, key) => documentation::openapi(context, &request, key.as_deref()).await,
         (Endpoint::Docs, key) => documentation::page(context, &request, key.as_deref()).await,
         (Endpoint::DocsStyle, _) => Ok(documentation::style(&request)),
@@ -87,4 +88,23 @@ pub(crate) async fn respond(
             Err(Refusal::internal(format!("a request of family {family:?}, which is off, has come this far")))
         }
     }
+}
+
+/// The process lives.
+pub(super) fn live() -> Response<ResponseBody> {
+    response::json(&json!({ "status": "ok" }))
+}
+
+/// The gateway takes new work, of every family.
+pub(super) fn ready(context: &EdgeContext) -> Result<Response<ResponseBody>, Refusal> {
+    if *context.shutdown.borrow() == ShutdownPhase::Serving && context.backend.is_ready() {
+        return Ok(response::json(&json!({ "status": "ready" })));
+    }
+    let starting = context.backend.families_not_ready();
+    if starting.is_empty() {
+        return Err(Refusal::new(Kind::Draining, "the gateway takes no new work at the moment"));
+    }
+    let message =
+        format!("the gateway is starting, and these families are not ready: {}", starting.join(", "));
+    Err(Refusal::new(Kind::Draining, message))
 }

@@ -9,7 +9,7 @@ use crate::endpoints::jobs;
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
-use crate::http::response::{self, ResponseBody};
+use crate::response::{self, ResponseBody};
 use crate::sse;
 
 /// Items of one page, where the client names no number.
@@ -24,15 +24,15 @@ pub(super) async fn read(
     let query = Query::parse(request.parts.uri.query());
     let after = query.parsed::<u64>("starting_after", "a number of at least 0")?;
     if query.parsed::<bool>("stream", "true or false")? == Some(true) {
-        return replay(&context.backend, key, request.param, after).await;
+        return replay(&*context.backend, key, request.param, after).await;
     }
-    let kept = find(&context.backend, key, request.param).await?;
+    let kept = find(&*context.backend, key, request.param).await?;
     Ok(response::json_text(kept.response))
 }
 
 /// Its events, or those after the one of that number. They are all there, so they leave in one piece.
 async fn replay(
-    backend: &Backend,
+    backend: &dyn Backend,
     key: &Key,
     id: &str,
     after: Option<u64>,
@@ -61,7 +61,7 @@ pub(super) async fn cancel(
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
-    find(&context.backend, key, request.param).await?;
+    find(&*context.backend, key, request.param).await?;
     Err(Refusal::new(Kind::Invalid, "Cannot cancel a synchronous response."))
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn items(
         "desc" => Some(false),
         _ => None,
     })?;
-    let kept = find(&context.backend, key, request.param).await?;
+    let kept = find(&*context.backend, key, request.param).await?;
     let items: Vec<Value> = serde_json::from_slice(&kept.input).map_err(Refusal::internal)?;
     let mut items: Vec<Value> =
         items.into_iter().enumerate().map(|(at, item)| named(item, request.param, at)).collect();
@@ -112,7 +112,7 @@ fn named(mut item: Value, response: &str, at: usize) -> Value {
     item
 }
 
-async fn find(backend: &Backend, key: &Key, id: &str) -> Result<gatehouse_driver::KeptResponse, Refusal> {
+async fn find(backend: &dyn Backend, key: &Key, id: &str) -> Result<gatehouse_driver::KeptResponse, Refusal> {
     let found = backend.response(key, id).await.map_err(|error| jobs::submit_refusal(error, None))?;
     found.ok_or_else(|| unknown(id))
 }

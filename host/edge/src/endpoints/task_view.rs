@@ -47,7 +47,7 @@ pub(super) struct TaskFailureView {
 }
 
 /// A task of the caller; links begin with `base`.
-pub(super) fn view(backend: &Backend, mut task: Task, base: &str) -> Result<TaskView, Refusal> {
+pub(super) fn view(backend: &dyn Backend, mut task: Task, base: &str) -> Result<TaskView, Refusal> {
     let result = backend.result(&task, base).map(raw).transpose()?;
     let span = task.finished.map(|end| end.since(task.created));
     let queued = backend.queue_estimate(&task);

@@ -15,7 +15,7 @@ use crate::endpoints::task_view::{TaskView, raw, view};
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
-use crate::http::response::{self, ResponseBody};
+use crate::response::{self, ResponseBody};
 
 /// Limit of `Prefer: wait=N`, in seconds.
 const MAX_WAIT: u64 = 60;
@@ -56,7 +56,7 @@ pub(super) async fn read(
 
 /// The task as it is read.
 fn answer(context: &EdgeContext, task: Task, base: &str) -> Result<Response<ResponseBody>, Refusal> {
-    Ok(response::json(&TaskResponse { code: 200, data: view(&context.backend, task, base)? }))
+    Ok(response::json(&TaskResponse { code: 200, data: view(&*context.backend, task, base)? }))
 }
 
 /// The answer to a submission whose client waits: its task, if that ends within so many seconds.
@@ -119,7 +119,7 @@ pub(super) async fn list(
     let TaskPage { tasks, more, .. } = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
     let data: Vec<TaskView> = tasks
         .into_iter()
-        .map(|task| view(&context.backend, task, &request.base_url))
+        .map(|task| view(&*context.backend, task, &request.base_url))
         .collect::<Result<_, _>>()?;
     let (first_id, last_id) = (data.first().map(|view| view.id), data.last().map(|view| view.id));
     Ok(response::json(&Page { code: 200, data, has_more: more, first_id, last_id }))
@@ -145,7 +145,7 @@ pub(super) async fn cancel(
         Cancelled::Ended(_) => StatusCode::OK,
         Cancelled::Asked(_) => StatusCode::ACCEPTED,
     };
-    let data = view(&context.backend, cancelled.into_task(), &request.base_url)?;
+    let data = view(&*context.backend, cancelled.into_task(), &request.base_url)?;
     let mut response = response::json(&TaskResponse { code: status.as_u16(), data });
     *response.status_mut() = status;
     Ok(response)

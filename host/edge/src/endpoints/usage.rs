@@ -14,7 +14,7 @@ use crate::backend::store_refusal;
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
-use crate::http::response::{self, ResponseBody};
+use crate::response::{self, ResponseBody};
 
 /// Days of a request that names none, the present one included.
 const USUAL_DAYS: u32 = 30;

@@ -18,7 +18,7 @@ use crate::errors::{Kind, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
-use crate::http::response::{self, ResponseBody};
+use crate::response::{self, ResponseBody};
 
 /// Deliveries of one page, where the client names no number.
 const PAGE: usize = 20;
@@ -108,7 +108,7 @@ pub(super) async fn act(
 
 /// The webhooks that the customer's keys made.
 pub(super) async fn list(context: &EdgeContext, key: &Key) -> Result<Response<ResponseBody>, Refusal> {
-    let found = context.backend.own_webhooks().list(key).await.map_err(store_refusal)?;
+    let found = context.backend.own_webhooks(key).await.map_err(store_refusal)?;
     let data: Vec<WebhookView> = found.iter().map(view).collect();
     Ok(response::json(&json!({"code": 200, "data": data})))
 }
@@ -119,8 +119,7 @@ pub(super) async fn read(
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
-    let found =
-        context.backend.own_webhooks().find(key, parse_id(request.param)?).await.map_err(store_refusal)?;
+    let found = context.backend.own_webhook(key, parse_id(request.param)?).await.map_err(store_refusal)?;
     let webhook = found.ok_or_else(|| unknown(request.param))?;
     Ok(response::json(&json!({"code": 200, "data": view(&webhook)})))
 }
@@ -134,8 +133,7 @@ pub(super) async fn deliveries(
     let query = Query::parse(request.parts.uri.query());
     let limit = query.page_limit()?.unwrap_or(PAGE);
     let after: Option<DeliveryId> = query.parsed("after", "the id of a delivery")?;
-    let found =
-        context.backend.own_webhooks().deliveries(key, parse_id(request.param)?, (after, limit)).await;
+    let found = context.backend.own_deliveries(key, parse_id(request.param)?, (after, limit)).await;
     let (rows, has_more) = found.map_err(store_refusal)?.ok_or_else(|| unknown(request.param))?;
     let data: Vec<DeliveryView> = rows.iter().map(delivery).collect();
     let (first_id, last_id) = (data.first().map(|row| row.id), data.last().map(|row| row.id));
@@ -146,7 +144,7 @@ pub(super) async fn deliveries(
 
 /// What signs the callbacks of tasks that are submitted with this key.
 pub(super) fn callback_secret(context: &EdgeContext, key: &Key) -> Response<ResponseBody> {
-    let secret = context.backend.own_webhooks().callback_secret(key);
+    let secret = context.backend.callback_secret(key);
     response::json(&json!({"code": 200, "data": {"key": key.id, "secret": secret}}))
 }
 
@@ -166,7 +164,7 @@ async fn change(
         action,
     };
     let is_removal = matches!(asked.action, WebhookAction::Remove(_));
-    let changed = context.backend.own_webhooks().change(asked).await.map_err(refusal)?;
+    let changed = context.backend.change_own_webhook(asked).await.map_err(refusal)?;
     let ChangedWebhook { webhook, secret, delivery: sent, repeated } = changed;
     let data = match sent {
         _ if is_removal => json!({"id": webhook.id, "deleted": true}),

@@ -14,7 +14,7 @@ use moka::sync::Cache;
 
 use crate::backend::{Backend, store_refusal};
 use crate::errors::{Kind, Refusal};
-use crate::http::client_address;
+use crate::http::forwarded;
 
 /// Cached keys.
 const MAX_KNOWN: u64 = 65_536;
@@ -40,7 +40,7 @@ impl Auth {
     /// too.
     pub(crate) fn authenticate(
         &self,
-        backend: &Backend,
+        backend: &dyn Backend,
         headers: &HeaderMap,
         x_api_key: bool,
         client: IpAddr,
@@ -71,7 +71,7 @@ impl Auth {
         Err(last.unwrap_or_else(|| (missing(x_api_key), Refused::default())))
     }
 
-    fn look_up(&self, backend: &Backend, key: &ApiKey) -> Result<Option<Arc<Key>>, Refusal> {
+    fn look_up(&self, backend: &dyn Backend, key: &ApiKey) -> Result<Option<Arc<Key>>, Refusal> {
         let digest = key.digest(&self.pepper);
         // Read before the key: a change in between makes the cached entry stale at once.
         let generation = backend.keys_generation();
@@ -121,7 +121,7 @@ fn presented(headers: &HeaderMap, x_api_key: bool) -> Vec<Result<&str, Refusal>>
 /// Checks revocation, expiry and networks.
 fn check(key: Arc<Key>, client: IpAddr, now: UnixMs) -> Result<Arc<Key>, Refusal> {
     check_life(&key, now)?;
-    if !key.networks.is_empty() && !client_address::is_within(client, &key.networks) {
+    if !key.networks.is_empty() && !forwarded::is_within(client, &key.networks) {
         let message = format!("this API key may not be used from {client}");
         return Err(Refusal::new(Kind::NetworkForbidden, message));
     }

@@ -13,13 +13,13 @@ use crate::backend::Backend;
 use crate::config::Config;
 use crate::documentation::Documents;
 use crate::http::body::{BodyBudget, RequestBody};
-use crate::http::routes::Route;
-use crate::http::table::{RouteTable, Routes};
-use crate::net::concurrency_limit::ConcurrencyLimit;
+use crate::limits::concurrency_limit::ConcurrencyLimit;
+use crate::routing::routes::Route;
+use crate::routing::table::{RouteTable, Routes};
 
 /// What all requests share.
 pub(crate) struct EdgeContext {
-    pub(crate) backend: Arc<Backend>,
+    pub(crate) backend: Arc<dyn Backend>,
     pub(crate) config: Config,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,

@@ -48,7 +48,7 @@ impl TestEdge {
         let key = ApiKey::mint(&*seed);
         let backend = Arc::new(ScriptedBackend::new(key.id(), key.digest(&pepper)));
         let server =
-            Edge::serve(config, Arc::clone(&backend), pepper, clock.clone(), seed, certificates, Vec::new());
+            Edge::serve(config, backend.clone(), pepper, clock.clone(), seed, certificates, Vec::new());
         let server = server.await.unwrap();
         Self { server, backend, clock, key: key.reveal().to_owned() }
     }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use gatehouse_edge::Certificates;
+use gatehouse_media::MediaStore;
 use gatehouse_upstream::{ConfigError, SystemResolver, Upstream};
 
 use super::error::ServeError;
@@ -25,6 +26,7 @@ pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, Serv
     for files in public.into_iter().chain(admin) {
         Certificates::from_files(files)?;
     }
+    MediaStore::check_config(&config.media, &secrets::resolve)?;
     config.traces.collector(config.fetch.extra_roots_file.as_deref()).map_err(ServeError::Traces)?;
     Ok(upstream)
 }

@@ -46,6 +46,9 @@ pub(crate) enum ServeError {
     Traces(String),
     #[error("media: {0}")]
     Media(#[from] gatehouse_media::Error),
+    /// The bucket of media refuses.
+    #[error("{0}; make the bucket, and let the access key list, read, write and delete in it")]
+    Bucket(#[source] gatehouse_media::Error),
     #[error("metrics: {0}")]
     Metrics(String),
     #[error("simulated providers: {0}")]

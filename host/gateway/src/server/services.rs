@@ -18,9 +18,11 @@ use super::memory::compilers;
 use crate::config::{Config, settle_defaults};
 use crate::data_folder::DataFolder;
 use crate::reload::RunningConfiguration;
+use crate::secrets;
 use crate::system::{SystemClock, SystemSeed};
 
 /// Time for another gateway to stop and release the store.
+const BUCKET_TIMEOUT: Duration = Duration::from_secs(10);
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The services below the driver.
@@ -62,12 +64,13 @@ impl Services {
     ) -> Result<Driver, ServeError> {
         let media = MediaStore::open(
             config.media.clone(),
-            self.folder.root(),
+            (self.folder.root(), &secrets::resolve),
             self.pepper.clone(),
             upstream.clone(),
             self.clock.clone(),
             self.seed.clone(),
         )?;
+        check_bucket(&media).await?;
         let disks = disks(config, self.folder.root(), &media);
         let mut tasks = config.tasks.clone();
         tasks.prices.clone_from(&config.prices);
@@ -103,6 +106,27 @@ impl Services {
             clock: self.clock.clone(),
             seed: self.seed.clone(),
             public: std::sync::OnceLock::new(),
+        }
+    }
+}
+
+/// Asks the bucket of media once. One that refuses will go on refusing; one that does not answer may be back soon, and what
+/// needs no files is served meanwhile.
+async fn check_bucket(media: &MediaStore) -> Result<(), ServeError> {
+    match tokio::time::timeout(BUCKET_TIMEOUT, media.check()).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error @ gatehouse_media::Error::Bucket { refused: true, .. })) => {
+            Err(ServeError::Bucket(error))
+        }
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "requests with files are refused and results wait until it answers");
+            Ok(())
+        }
+        Err(_) => {
+            tracing::warn!(
+                "the media bucket does not answer: requests with files are refused and results wait until it does"
+            );
+            Ok(())
         }
     }
 }

@@ -12,7 +12,7 @@ use std::io;
 use gatehouse_model::metric::{self, Metric, MetricKind};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use serde::Deserialize;
-use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -74,9 +74,12 @@ impl LogConfig {
             let why = format!("expected a level for everything that {} does not name", named.join(","));
             return Err(expected(&why));
         }
-        self.level.parse().map_err(|error: ParseError| {
+        let filter: Targets = self.level.parse().map_err(|error: ParseError| {
             expected(&format!("expected a filter, got {:?}: {error}", self.level))
-        })
+        })?;
+        // It tells every repetition of a request at this level; what came of all of them is told by the media store.
+        let is_usual = self.level.eq_ignore_ascii_case("info");
+        Ok(if is_usual { filter.with_target("object_store", LevelFilter::WARN) } else { filter })
     }
 }
 

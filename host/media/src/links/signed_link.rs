@@ -48,9 +48,25 @@ pub enum MediaRefusal {
     /// The range lies outside the file of this length.
     #[error("the range lies outside the file's {0} bytes")]
     BadRange(u64),
+    /// The media store does not answer now.
+    #[error("the media store does not answer now, retry in a moment")]
+    Unavailable,
     /// The media store failed.
     #[error("the media store failed")]
     Broken,
+}
+
+impl MediaRefusal {
+    /// The refusal for a store that failed to read the files of a result; writes the cause to the log.
+    #[must_use]
+    pub fn of(error: &Error) -> Self {
+        if error.outage().is_some() {
+            tracing::warn!(%error, "the file of a result cannot be read now");
+            return Self::Unavailable;
+        }
+        tracing::error!(%error, "the file of a result cannot be read");
+        Self::Broken
+    }
 }
 
 /// A link whose signature is right.
@@ -82,7 +98,7 @@ impl MediaStore {
         range: Option<&str>,
     ) -> Result<MediaFile, MediaRefusal> {
         let link = self.check_link(name, expires, signature).ok_or(MediaRefusal::NotFound)?;
-        self.read(link, name, range).await
+        self.read(link, range).await
     }
 
     /// Opens a result as its link would, for those who need none; `range` as above.
@@ -94,7 +110,7 @@ impl MediaStore {
         let extension = facts::extension(&media.mime);
         let mime = facts::type_of_extension(extension).ok_or(MediaRefusal::NotFound)?;
         let link = Checked { path: path(&name, media.expires), mime, expires: media.expires };
-        self.read(link, &name, range).await
+        self.read(link, range).await
     }
 
     /// Whether a result was deleted before its end.
@@ -135,20 +151,17 @@ impl MediaStore {
         Ok(Some((own.mime, bytes.freeze())))
     }
 
-    async fn read(&self, link: Checked, name: &str, range: Option<&str>) -> Result<MediaFile, MediaRefusal> {
+    async fn read(&self, link: Checked, range: Option<&str>) -> Result<MediaFile, MediaRefusal> {
         if self.0.clock.now() >= link.expires {
             return Err(MediaRefusal::Expired);
         }
-        let broken = |error| {
-            tracing::error!(%error, name, "a result cannot be read");
-            MediaRefusal::Broken
-        };
+        let failed = |error| MediaRefusal::of(&error);
         let length =
-            self.0.objects.length(&link.path).await.map_err(broken)?.ok_or(MediaRefusal::NotFound)?;
+            self.0.objects.length(&link.path).await.map_err(failed)?.ok_or(MediaRefusal::NotFound)?;
         let part =
             range::part(range, length).map_err(|range::Unsatisfiable| MediaRefusal::BadRange(length))?;
         let (partial, range) = (part.is_some(), part.unwrap_or(0..length));
-        let body = self.0.objects.read_part(&link.path, range.clone()).await.map_err(broken)?;
+        let body = self.0.objects.read_part(&link.path, range.clone()).await.map_err(failed)?;
         Ok(MediaFile { mime: link.mime, length, range, partial, expires: link.expires, body })
     }
 

@@ -52,7 +52,7 @@ struct Film<'a> {
 impl<'a> RemoteFile<'a> {
     /// All of it.
     pub(super) async fn whole(self) -> Result<Bytes, FetchError> {
-        let fetched = self.upstream.fetch(self.url.as_str(), &self.policy(self.max)).await?;
+        let fetched = self.upstream.fetcher().fetch(self.url.as_str(), &self.policy(self.max)).await?;
         fetched.collect().await
     }
 
@@ -60,7 +60,7 @@ impl<'a> RemoteFile<'a> {
     pub(super) async fn facts(self) -> Result<Facts, FetchError> {
         let max = self.max;
         let part = self.policy(max).part(0, PIECE - 1);
-        let mut fetched = self.upstream.fetch(self.url.as_str(), &part).await?;
+        let mut fetched = self.upstream.fetcher().fetch(self.url.as_str(), &part).await?;
         let total = fetched.total();
         if fetched.first() != 0 {
             return Err(FetchError::Broken);
@@ -153,7 +153,7 @@ impl Film<'_> {
         }
         let wanted = length.max(PIECE).min(self.total - at);
         let policy = self.file.policy(wanted).part(at, at + wanted - 1);
-        let mut fetched = self.file.upstream.fetch(self.file.url.as_str(), &policy).await?;
+        let mut fetched = self.file.upstream.fetcher().fetch(self.file.url.as_str(), &policy).await?;
         if fetched.first() != at || fetched.total() != Some(self.total) {
             // It ignores ranges, or the file has changed meanwhile.
             return Err(FetchError::TooLarge(self.file.max));

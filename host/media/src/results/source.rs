@@ -36,10 +36,10 @@ impl SaveError {
         !matches!(self, Self::Lost(_))
     }
 
-    /// Whether the media store's disk is full: nothing is lost as long as another try waits for room.
+    /// Whether our own store cannot take it now: nothing is lost as long as another try waits.
     #[must_use]
-    pub fn is_disk_full(&self) -> bool {
-        matches!(self, Self::Store(error) if error.is_disk_full())
+    pub fn is_store_outage(&self) -> bool {
+        matches!(self, Self::Store(error) if error.outage().is_some())
     }
 }
 
@@ -69,7 +69,7 @@ impl Source {
             return Ok(Self::Memory(Some(bytes.into())));
         }
         let policy = Policy::new(Origins::Results(provider), max, timeout);
-        let fetched = upstream.fetch(source, &policy).await.map_err(not_fetched)?;
+        let fetched = upstream.fetcher().fetch(source, &policy).await.map_err(not_fetched)?;
         Ok(Self::Fetch(Box::new(fetched)))
     }
 

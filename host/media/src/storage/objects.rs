@@ -1,4 +1,4 @@
-//! Where the bytes are: an object store, for now a local folder. Whole objects are written, read, listed and deleted
+//! Where the bytes are: an object store, which is a local folder or a bucket. Whole objects are written, read, listed and deleted
 //! here; what comes in pieces is written by `writer`.
 
 use std::error::Error as StdError;
@@ -8,8 +8,11 @@ use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::TryStreamExt as _;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use gatehouse_files::private_folder;
+use gatehouse_model::metric;
+use gatehouse_upstream::Upstream;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{
@@ -17,6 +20,8 @@ use object_store::{
 };
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use url::Url;
+
+use crate::storage::bucket::{Bucket, said};
 
 /// Bytes of one piece when an object is read.
 const PIECE: usize = 256 * 1024;
@@ -28,9 +33,30 @@ const OWN: &[&str] = &["blobs", "media"];
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A kind of URL that this build does not know.
-    #[error("media.url: expected a folder or a file:// URL, got {0:?}")]
+    /// A kind of URL that is not known.
+    #[error("media.url: expected a folder, a file:// URL or s3://<bucket>/<prefix>, got {0:?}")]
     UnknownUrl(String),
+    /// The service of a bucket cannot be used as it is configured.
+    #[error("media.s3.{key}: {why}")]
+    S3 {
+        /// The key below `media.s3`.
+        key: &'static str,
+        /// What was expected.
+        why: String,
+    },
+    /// There is no bucket.
+    #[error("media.s3: expected media.url = \"s3://<bucket>\" beside it")]
+    StrayS3,
+    /// The bucket gave no answer or refused one.
+    #[error("the media bucket {name} {said}")]
+    Bucket {
+        /// Its name.
+        name: String,
+        /// What it said.
+        said: String,
+        /// Whether it refuses: there is no such bucket, or its key may not.
+        refused: bool,
+    },
     /// The folder cannot be made.
     #[error("media.url: the folder {folder} cannot be used: {source}")]
     Folder {
@@ -47,15 +73,27 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
+/// Why nothing can be written or read now, though it may go well later without another attempt by anybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreOutage {
+    /// The disk, or the owner's quota on it, has no room.
+    DiskFull,
+    /// The bucket does not answer, or refuses.
+    Bucket,
+}
+
 impl Error {
-    /// Whether the disk, or the owner's quota on it, has no room: another try may go well once it has.
+    /// Whether it is an outage, and which.
     #[must_use]
-    pub fn is_disk_full(&self) -> bool {
+    pub fn outage(&self) -> Option<StoreOutage> {
         let mut source: Option<&(dyn StdError + 'static)> = Some(self);
         while let Some(error) = source {
+            if let Some(Self::Bucket { .. }) = error.downcast_ref() {
+                return Some(StoreOutage::Bucket);
+            }
             if let Some(error) = error.downcast_ref::<io::Error>() {
                 if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
-                    return true;
+                    return Some(StoreOutage::DiskFull);
                 }
                 // Its own source is what lies below the error that it wraps.
                 source = error.get_ref().map(|inner| inner as &(dyn StdError + 'static));
@@ -63,15 +101,26 @@ impl Error {
                 source = error.source();
             }
         }
-        false
+        None
     }
 }
 
-/// The object store and, when it is local, its folder.
+/// The object store, and where it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Objects {
     pub(crate) store: Arc<dyn ObjectStore>,
-    pub(crate) root: Option<PathBuf>,
+    pub(crate) place: Place,
+}
+
+/// Where the objects are.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// In this folder.
+    Folder(PathBuf),
+    /// In the bucket of this name.
+    Bucket(String),
+    /// In memory.
+    Memory,
 }
 
 /// An object, or a part of it, being read.
@@ -81,8 +130,21 @@ pub(crate) struct Reading {
 }
 
 impl Objects {
-    /// Opens the configured location, or `media` in the data folder.
-    pub(crate) fn open(url: Option<&str>, data: &FilePath) -> Result<Self, Error> {
+    /// The objects of a bucket.
+    pub(crate) fn in_bucket(bucket: &Bucket, upstream: &Upstream) -> Result<Self, Error> {
+        Ok(Self { store: bucket.open(upstream)?, place: Place::Bucket(bucket.name().to_owned()) })
+    }
+
+    /// Whether a configured address names a folder.
+    pub(crate) fn check_folder(url: Option<&str>) -> Result<(), Error> {
+        match url {
+            Some(text) if folder(text).is_none() => Err(Error::UnknownUrl(text.to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens the configured folder, or `media` in the data folder.
+    pub(crate) fn in_folder(url: Option<&str>, data: &FilePath) -> Result<Self, Error> {
         let root = match url {
             None => data.join("media"),
             Some(text) => folder(text).ok_or_else(|| Error::UnknownUrl(text.to_owned()))?,
@@ -93,12 +155,29 @@ impl Objects {
         }
         // Receipts promise that what they refer to survives a crash, hence fsync.
         let store = LocalFileSystem::new_with_prefix(&root)?.with_fsync(true).with_automatic_cleanup(true);
-        Ok(Self { store: Arc::new(store), root: Some(root) })
+        Ok(Self { store: Arc::new(store), place: Place::Folder(root) })
+    }
+
+    /// What an error of the object store is for the callers.
+    pub(crate) fn failed(&self, error: object_store::Error) -> Error {
+        match &self.place {
+            Place::Bucket(name) => {
+                metrics::counter!(metric::MEDIA_BUCKET_ERRORS).increment(1);
+                let refused = matches!(
+                    error,
+                    object_store::Error::NotFound { .. }
+                        | object_store::Error::PermissionDenied { .. }
+                        | object_store::Error::Unauthenticated { .. }
+                );
+                Error::Bucket { name: name.clone(), said: said(&error), refused }
+            }
+            Place::Folder(_) | Place::Memory => Error::Store(error),
+        }
     }
 
     /// Writes a whole object; it is there, and durable, or it is not.
     pub(crate) async fn write(&self, path: &Path, bytes: Bytes) -> Result<(), Error> {
-        self.store.put(path, PutPayload::from_bytes(bytes)).await?;
+        self.store.put(path, PutPayload::from_bytes(bytes)).await.map_err(|error| self.failed(error))?;
         Ok(())
     }
 
@@ -107,7 +186,7 @@ impl Objects {
         match self.store.head(path).await {
             Ok(meta) => Ok(Some(meta.size)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(self.failed(error)),
         }
     }
 
@@ -116,11 +195,11 @@ impl Objects {
         match self.store.get(path).await {
             Ok(found) => {
                 let length = found.meta.size;
-                let body = pieces(found.payload, 0..length).await?;
+                let body = self.pieces(found.payload, 0..length).await?;
                 Ok(Some(Reading { length, body }))
             }
             Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(self.failed(error)),
         }
     }
 
@@ -134,8 +213,9 @@ impl Objects {
             return Ok(stream::empty().boxed());
         }
         let range = Some(GetRange::Bounded(part.clone()));
-        let found = self.store.get_opts(path, GetOptions { range, ..GetOptions::default() }).await?;
-        pieces(found.payload, part).await
+        let options = GetOptions { range, ..GetOptions::default() };
+        let found = self.store.get_opts(path, options).await.map_err(|error| self.failed(error))?;
+        self.pieces(found.payload, part).await
     }
 
     /// Copies an object, in a local folder by a link; false when there is none.
@@ -143,7 +223,7 @@ impl Objects {
         match self.store.copy(from, to).await {
             Ok(()) => Ok(true),
             Err(object_store::Error::NotFound { .. }) => Ok(false),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(self.failed(error)),
         }
     }
 
@@ -151,20 +231,41 @@ impl Objects {
     pub(crate) async fn delete(&self, path: &Path) -> Result<(), Error> {
         match self.store.delete(path).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(self.failed(error)),
         }
     }
 
     /// The days there are objects of, below `folder`.
     pub(crate) async fn days(&self, folder: &str) -> Result<Vec<(u32, Path)>, Error> {
-        let listing = self.store.list_with_delimiter(Some(&Path::from(folder))).await?;
+        let listing = self.store.list_with_delimiter(Some(&Path::from(folder))).await;
+        let listing = listing.map_err(|error| self.failed(error))?;
         let day = |path: Path| path.filename()?.parse().ok().map(|day: u32| (day, path.clone()));
         Ok(listing.common_prefixes.into_iter().filter_map(day).collect())
     }
 
     /// Every object below `folder`.
-    pub(crate) fn list(&self, folder: &Path) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
-        self.store.list(Some(folder))
+    pub(crate) fn list(&self, folder: &Path) -> BoxStream<'static, Result<ObjectMeta, Error>> {
+        let here = self.clone();
+        self.store.list(Some(folder)).map_err(move |error| here.failed(error)).boxed()
+    }
+
+    async fn pieces(
+        &self,
+        payload: GetResultPayload,
+        part: Range<u64>,
+    ) -> Result<BoxStream<'static, io::Result<Bytes>>, Error> {
+        match payload {
+            GetResultPayload::Stream(stream) => {
+                let here = self.clone();
+                Ok(stream.map_err(move |error| io::Error::other(here.failed(error))).boxed())
+            }
+            GetResultPayload::File(file, _) => {
+                let mut file = tokio::fs::File::from_std(file);
+                file.set_max_buf_size(PIECE);
+                file.seek(SeekFrom::Start(part.start)).await?;
+                Ok(stream::try_unfold((file, part.end - part.start), next_piece).boxed())
+            }
+        }
     }
 }
 
@@ -173,21 +274,6 @@ fn folder(text: &str) -> Option<PathBuf> {
         Ok(url) if url.scheme() == "file" => url.to_file_path().ok(),
         Ok(_) => None,
         Err(_) => (!text.is_empty()).then(|| PathBuf::from(text)),
-    }
-}
-
-async fn pieces(
-    payload: GetResultPayload,
-    part: Range<u64>,
-) -> Result<BoxStream<'static, io::Result<Bytes>>, Error> {
-    match payload {
-        GetResultPayload::Stream(stream) => Ok(stream.map(|piece| piece.map_err(io::Error::other)).boxed()),
-        GetResultPayload::File(file, _) => {
-            let mut file = tokio::fs::File::from_std(file);
-            file.set_max_buf_size(PIECE);
-            file.seek(SeekFrom::Start(part.start)).await?;
-            Ok(stream::try_unfold((file, part.end - part.start), next_piece).boxed())
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use futures_util::stream::StreamExt;
 use gatehouse_model::{BlobId, UnixMs};
 use object_store::path::Path;
 
-use crate::storage::objects::{Error, Objects};
+use crate::storage::objects::{Error, Objects, Place};
 
 /// How long a result outlives its link, for downloads under way.
 const GRACE: Duration = Duration::from_secs(3600);
@@ -60,7 +60,7 @@ async fn sweep_folder(
 
 /// Uploads that a crash interrupted leave files that no listing shows.
 async fn clear_leftovers(objects: &Objects, day: &Path) -> Result<(), Error> {
-    let Some(root) = &objects.root else { return Ok(()) };
+    let Place::Folder(root) = &objects.place else { return Ok(()) };
     match tokio::fs::remove_dir_all(root.join(day.as_ref())).await {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),

@@ -32,9 +32,13 @@ impl Writer {
             let part = self.waiting.split().freeze();
             let upload = match &mut self.upload {
                 Some(upload) => upload,
-                none => none.insert(self.objects.store.put_multipart(&self.path).await?),
+                none => {
+                    let begun = self.objects.store.put_multipart(&self.path).await;
+                    none.insert(begun.map_err(|error| self.objects.failed(error))?)
+                }
             };
-            upload.put_part(PutPayload::from_bytes(part)).await?;
+            let put = upload.put_part(PutPayload::from_bytes(part)).await;
+            put.map_err(|error| self.objects.failed(error))?;
         }
         Ok(())
     }
@@ -45,10 +49,11 @@ impl Writer {
         match &mut self.upload {
             None => self.objects.write(&self.path, rest).await?,
             Some(upload) => {
+                let failed = |error| self.objects.failed(error);
                 if !rest.is_empty() {
-                    upload.put_part(PutPayload::from_bytes(rest)).await?;
+                    upload.put_part(PutPayload::from_bytes(rest)).await.map_err(failed)?;
                 }
-                upload.complete().await?;
+                upload.complete().await.map_err(failed)?;
             }
         }
         Ok(self.length)

@@ -103,7 +103,7 @@ fn a_place_that_cannot_be_used_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, b"").unwrap();
-    let open = |url: &str| crate::storage::objects::Objects::open(Some(url), folder.path());
+    let open = |url: &str| crate::storage::objects::Objects::in_folder(Some(url), folder.path());
     assert!(open(&format!("file://{}/media", folder.path().display())).is_ok());
     assert!(open(folder.path().join("other").to_str().unwrap()).is_ok());
     assert!(matches!(open("s3://bucket/media"), Err(Error::UnknownUrl(_))));

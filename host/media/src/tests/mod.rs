@@ -68,7 +68,9 @@ impl TestMedia {
                 .unwrap();
         let folder = tempfile::tempdir().unwrap();
         let pepper = Pepper::new([7; 32]);
-        let media = MediaStore::open(config, folder.path(), pepper, upstream, clock.clone(), seed).unwrap();
+        let media =
+            MediaStore::open(config, (folder.path(), &secrets), pepper, upstream, clock.clone(), seed)
+                .unwrap();
         Self { media, clock, folder }
     }
 

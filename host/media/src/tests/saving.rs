@@ -130,7 +130,7 @@ async fn a_cut_request_arrives_whole_at_the_provider() {
         let upstream = &test.media.0.upstream;
         let blobs = test.media.blobs_of(cut.blobs.iter().map(|blob| blob.id));
         let slot = upstream.acquire_call("p", "main").unwrap();
-        upstream.call(&slot, &call, &blobs, UnixMs(u64::MAX)).await.unwrap();
+        slot.call(&call, &blobs, UnixMs(u64::MAX)).await.unwrap();
         assert!(provider.received().last().unwrap().body == json, "{size}");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,12 +17,9 @@ use url::Url;
 
 use crate::artifact::login::{Challenge, Login, Token};
 use crate::artifact::reference::ArtifactReference;
-use crate::client::connect::Connector;
-use crate::client::dial::Sockets;
 use crate::client::exchange::{self, Http};
-use crate::client::resolve::SystemResolver;
-use crate::client::tls;
-use crate::config::origin::Origin;
+use crate::client::network::Network;
+use crate::client::origin::Origin;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 /// What a wasm artifact has in place of a container's configuration.
@@ -169,17 +165,11 @@ impl ArtifactClient {
         login: Option<Login>,
         extra_roots: Option<&Path>,
     ) -> Result<Self, ArtifactError> {
-        let tls = tls::client(extra_roots).map_err(|error| ArtifactError::Roots(error.to_string()))?;
+        let network = Network::of_system(extra_roots).map_err(ArtifactError::Roots)?;
         let origin = reference.url("").ok().and_then(|url| Origin::of(&url));
-        let private = origin.map(|it| (it.bare_host().to_owned(), Some(it.port()))).into_iter().collect();
-        let connector = Connector::new(
-            Arc::new(SystemResolver),
-            Arc::new(Sockets),
-            tls,
-            (private, None),
-            CONNECT_TIMEOUT,
-        );
-        Ok(Self { http: exchange::client(connector, 1), reference, login, authorization: None })
+        let private = origin.iter().map(Origin::as_private).collect();
+        let http = network.client(private, CONNECT_TIMEOUT, 1);
+        Ok(Self { http, reference, login, authorization: None })
     }
 
     /// Fetches the manifest and its component, of at most `max_bytes`, and compares both with their digests.

@@ -8,7 +8,7 @@ use gatehouse_model::Secret;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
-use crate::response::redact::Redactor;
+use crate::auth::redact::Redactor;
 
 /// What is sent along.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
 
 use crate::auth::canonical::{self, Dialect};
-use crate::auth::location;
+use crate::auth::credential;
 
 /// Key id, secret and scope of one account.
 #[derive(PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl SigningKey {
             self.key_id.expose(),
             canonical::signed(&signed),
         );
-        location::insert(request.headers_mut(), &AUTHORIZATION, &value).then(|| Secret::new(signature))
+        credential::insert(request.headers_mut(), &AUTHORIZATION, &value).then(|| Secret::new(signature))
     }
 
     /// Names and values of the signed headers, in order. The host is none of `headers`: the client writes it from the

@@ -19,9 +19,9 @@ use futures_util::future::{BoxFuture, Shared};
 use gatehouse_model::{Secret, UnixMs, metric};
 use tokio::time::{Instant, timeout_at};
 
+use crate::auth::redact::Redactor;
 use crate::auth::token_endpoint::{self, Grant, Issued, TokenAccess, TokenError};
-use crate::pool::breaker::backoff;
-use crate::response::redact::Redactor;
+use crate::breaker::backoff;
 
 /// The most that a token is renewed ahead of its end; spread up to twice as much.
 const AHEAD: Duration = Duration::from_secs(300);

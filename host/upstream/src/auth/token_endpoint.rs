@@ -24,8 +24,8 @@ use url::Url;
 
 use crate::auth::jwt;
 use crate::auth::key_file::ServiceAccountKey;
+use crate::auth::redact::Redactor;
 use crate::client::exchange::{self, Http};
-use crate::response::redact::Redactor;
 
 /// The longest exchange.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -6,21 +6,23 @@
 use std::collections::HashSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::Uri;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
-use tokio_rustls::TlsConnector;
 
 use crate::client::address;
-use crate::client::connection::ClientConnection;
-use crate::client::dial::{Dial, Dialed, Stream};
-use crate::client::resolve::Resolve;
+use crate::client::dial::{Dialed, Stream};
+use crate::client::network::Network;
+use crate::client::proxy::Proxy;
 use crate::client::tunnel::tunnel;
-use crate::config::proxy::Proxy;
 
 /// Addresses of one name that are tried before giving up.
 const ATTEMPTS: usize = 4;
@@ -30,12 +32,8 @@ const ATTEMPTS: usize = 4;
 pub(crate) struct Connector(Arc<ConnectorState>);
 
 struct ConnectorState {
-    resolver: Arc<dyn Resolve>,
-    dial: Arc<dyn Dial>,
-    tls: TlsConnector,
+    network: Network,
     private: Private,
-    /// What connections go through that are not exempt from it.
-    proxy: Option<Arc<Proxy>>,
     timeout: Duration,
 }
 
@@ -64,15 +62,8 @@ pub(crate) enum ConnectError {
 }
 
 impl Connector {
-    pub(crate) fn new(
-        resolver: Arc<dyn Resolve>,
-        dial: Arc<dyn Dial>,
-        tls: Arc<rustls::ClientConfig>,
-        (private, proxy): (Private, Option<Arc<Proxy>>),
-        timeout: Duration,
-    ) -> Self {
-        let tls = TlsConnector::from(tls);
-        Self(Arc::new(ConnectorState { resolver, dial, tls, private, proxy, timeout }))
+    pub(crate) fn new(network: Network, private: Private, timeout: Duration) -> Self {
+        Self(Arc::new(ConnectorState { network, private, timeout }))
     }
 }
 
@@ -102,7 +93,7 @@ impl ConnectorState {
         let host = uri.host().ok_or(ConnectError::NoHost)?;
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let port = uri.port_u16().unwrap_or(if https { 443 } else { 80 });
-        let stream = match self.proxy.as_ref().filter(|proxy| !proxy.exempts(host)) {
+        let stream = match self.network.proxy.as_ref().filter(|proxy| !proxy.exempts(host)) {
             Some(proxy) => self.connect_through(proxy, host, port).await?,
             None => {
                 let addresses = self.addresses(host, port).await?;
@@ -113,7 +104,7 @@ impl ConnectorState {
             return Ok(ClientConnection::new(stream, false));
         }
         let name = ServerName::try_from(host.to_owned()).map_err(|_| ConnectError::NoHost)?;
-        let stream = self.tls.connect(name, stream).await.map_err(ConnectError::Tls)?;
+        let stream = self.network.tls.connect(name, stream).await.map_err(ConnectError::Tls)?;
         let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         Ok(ClientConnection::new(Box::new(stream), h2))
     }
@@ -136,9 +127,8 @@ impl ConnectorState {
         let name = || format!("{}:{}", proxy.host(), proxy.port());
         let addresses = match proxy.host().parse::<IpAddr>() {
             Ok(literal) => vec![literal],
-            Err(_) => self.resolver.resolve(proxy.host()).await.map_err(|error| ConnectError::Proxy {
-                proxy: name(),
-                why: format!("does not resolve: {error}"),
+            Err(_) => self.network.resolver.resolve(proxy.host()).await.map_err(|error| {
+                ConnectError::Proxy { proxy: name(), why: format!("does not resolve: {error}") }
             })?,
         };
         let stream = self.first_to_answer(&addresses, proxy.port()).await.map_err(|error| {
@@ -151,7 +141,7 @@ impl ConnectorState {
     async fn addresses(&self, host: &str, port: u16) -> Result<Vec<IpAddr>, ConnectError> {
         let addresses = match host.parse::<IpAddr>() {
             Ok(literal) => vec![literal],
-            Err(_) => self.resolver.resolve(host).await.map_err(ConnectError::Resolve)?,
+            Err(_) => self.network.resolver.resolve(host).await.map_err(ConnectError::Resolve)?,
         };
         if addresses.is_empty() {
             return Err(ConnectError::NoAddress);
@@ -175,7 +165,7 @@ impl ConnectorState {
         let share = self.timeout / u32::try_from(tries).expect("at most ATTEMPTS");
         for &address in addresses.iter().take(ATTEMPTS) {
             let wanted = SocketAddr::new(address, port);
-            match tokio::time::timeout(share, self.dial.dial(wanted)).await {
+            match tokio::time::timeout(share, self.network.dial.dial(wanted)).await {
                 Ok(Ok(Dialed { stream, peer })) if peer.ip() == address => return Ok(stream),
                 Ok(Ok(_)) => last = io::Error::other("another address answered"),
                 Ok(Err(error)) => last = error,
@@ -190,4 +180,54 @@ impl ConnectorState {
 pub(crate) fn is_private_allowed(private: &Private, host: &str, port: u16) -> bool {
     private.contains(&(host.to_owned(), Some(port)))
         || (matches!(port, 80 | 443) && private.contains(&(host.to_owned(), None)))
+}
+
+/// A connection to a checked address, plain or TLS, as hyper wants it.
+pub(crate) struct ClientConnection {
+    io: TokioIo<Box<dyn Stream>>,
+    h2: bool,
+}
+
+impl ClientConnection {
+    pub(crate) fn new(io: Box<dyn Stream>, h2: bool) -> Self {
+        Self { io: TokioIo::new(io), h2 }
+    }
+}
+
+impl Connection for ClientConnection {
+    fn connected(&self) -> Connected {
+        if self.h2 { Connected::new().negotiated_h2() } else { Connected::new() }
+    }
+}
+
+impl Read for ClientConnection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buf)
+    }
+}
+
+impl Write for ClientConnection {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, buf)
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
+    }
 }

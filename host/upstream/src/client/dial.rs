@@ -1,8 +1,8 @@
-//! The only file that opens a socket. Every outgoing connection passes [`Dial`], so a test that implements it sees
-//! every attempt. Checks nothing: `connect` has classified the address.
+//! Names to addresses, and addresses to sockets: the only file that opens one. Both are traits, so that a test can answer
+//! differently every time it is asked, and sees every attempt. Checks nothing: `connect` has classified the address.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -38,6 +38,28 @@ impl Dial for Sockets {
             stream.set_nodelay(true)?;
             let peer = stream.peer_addr()?;
             Ok(Dialed { stream: Box::new(stream), peer })
+        })
+    }
+}
+
+/// Looks names up. Never asked for IP literals.
+pub trait Resolve: Send + Sync + 'static {
+    /// Every address of `host`, in the order to be tried.
+    ///
+    /// # Errors
+    /// When the name has no address or the look-up fails.
+    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
+}
+
+/// The operating system's resolver.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemResolver;
+
+impl Resolve for SystemResolver {
+    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((host, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
         })
     }
 }

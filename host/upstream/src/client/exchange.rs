@@ -12,7 +12,6 @@ use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 use hyper_util::client::legacy::{Client, ResponseFuture};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
@@ -70,20 +69,6 @@ pub(crate) enum ExchangeError {
     /// Something may have been sent, then the connection broke.
     #[error("the connection broke: {0}")]
     Broken(String),
-}
-
-/// A client over `connect`. Pooled connections are keyed by scheme and authority, so one client must
-/// serve one purpose only: its connector's rules hold for all that is pooled. At most `max_idle` are kept of each host.
-pub(crate) fn client(connector: Connector, max_idle: usize) -> Http {
-    Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .timer(TokioTimer::new())
-        .pool_idle_timeout(Duration::from_secs(30))
-        .pool_max_idle_per_host(max_idle)
-        .http1_max_headers(128)
-        .http2_keep_alive_interval(Duration::from_secs(20))
-        .http2_adaptive_window(true)
-        .build(connector)
 }
 
 /// Sends `request` and waits for the head of the answer. The client itself tries again on a fresh connection

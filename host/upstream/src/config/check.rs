@@ -1,21 +1,23 @@
 //! The configuration made usable: every value checked, every secret resolved (see `credential`). What is wrong is told by
 //! its key, with what was expected and what came.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gatehouse_model::{Affinity, Digest};
 use url::Url;
 
+use crate::auth::credential::Credential;
 use crate::auth::extra::Extra;
 use crate::auth::scheme::Auth;
+use crate::client::connect::Private;
+use crate::client::origin::{Origin, Pattern};
+use crate::client::proxy::{Exempt, Proxy};
 use crate::config::credential::{self, Secrets};
-use crate::config::error::{ConfigError, error};
 use crate::config::extra;
-use crate::config::origin::{Origin, Pattern};
-use crate::config::proxy::{Exempt, Proxy};
-use crate::config::settings::{AccountConfig, FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig};
-use crate::pool::account::Account;
+use crate::config::settings::{
+    AccountConfig, ConfigError, FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, error,
+};
 
 /// A provider, checked.
 #[derive(Debug)]
@@ -47,6 +49,42 @@ pub(crate) struct Checked {
     /// Whose accounts these are too, by name.
     pub(crate) accounts_of: Option<String>,
     pub(crate) accounts: Vec<Account>,
+}
+
+/// An account, checked: one set of credentials and its limits.
+#[derive(Debug)]
+pub(crate) struct Account {
+    pub(crate) name: String,
+    /// Its name for plugins.
+    pub(crate) affinity: Affinity,
+    /// Shared with the same account of an earlier configuration, and the token with it.
+    pub(crate) credential: Arc<Credential>,
+    pub(crate) priority: u32,
+    pub(crate) weight: u64,
+    /// All permits.
+    pub(crate) concurrency: u64,
+    /// Permits, at the end of them, that no customer gets who already uses as many as are left.
+    pub(crate) reserve: u64,
+    /// Calls a second, if they are limited.
+    pub(crate) rate: Option<f64>,
+}
+
+/// The bounds of fetches of clients' links.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FetchLimits {
+    pub(crate) in_all: usize,
+    pub(crate) of_customer: usize,
+    pub(crate) of_host: usize,
+}
+
+/// 96 bits: two accounts of one gateway never share an affinity by chance.
+const AFFINITY_BYTES: usize = 12;
+
+/// The affinity of an account of a provider that shares none: a digest, so that an operator's name for an account reaches no
+/// client.
+#[must_use]
+pub fn affinity(provider: &str, account: &str) -> Affinity {
+    Digest::of_fields(&[b"affinity", provider.as_bytes(), account.as_bytes()]).prefix(AFFINITY_BYTES)
 }
 
 const WEAK: &str = "the secret is too short or too uniform to be found in what the provider says, so an echo of it is not \
@@ -136,7 +174,7 @@ pub(crate) fn weak_secrets(name: &str, config: &ProviderConfig, secrets: Secrets
 }
 
 /// Hosts a user's media may come from although they are private: (host, port), `None` for the usual ports.
-pub(crate) fn private_hosts(config: &FetchConfig) -> Result<HashSet<(String, Option<u16>)>, ConfigError> {
+pub(crate) fn private_hosts(config: &FetchConfig) -> Result<Private, ConfigError> {
     let private = |entry: &String| {
         // The parser would overlook white space and read on behind the host.
         let is_plain =
@@ -161,19 +199,25 @@ pub(crate) fn fairness(config: &FairnessConfig) -> Result<(), ConfigError> {
         .try_fold((), |(), weight| weight.map(drop))
 }
 
-/// A time that is not zero.
-/// The limits of `[fetch]`: in all, of one customer, from one host.
-pub(crate) fn fetch_limits(config: &FetchConfig) -> Result<[usize; 3], ConfigError> {
+/// The bounds of `[fetch]`.
+pub(crate) fn fetch_limits(config: &FetchConfig) -> Result<FetchLimits, ConfigError> {
     let limit = |field: &str, value: u32| match value {
         0 => Err(error(format!("fetch.{field}"), "expected a number of fetches from 1, got 0")),
         value => Ok(usize::try_from(value).unwrap_or(usize::MAX)),
     };
-    Ok([
-        limit("concurrency", config.concurrency)?,
-        limit("concurrency_per_customer", config.concurrency_per_customer)?,
-        limit("concurrency_per_host", config.concurrency_per_host)?,
-    ])
+    Ok(FetchLimits {
+        in_all: limit("concurrency", config.concurrency)?,
+        of_customer: limit("concurrency_per_customer", config.concurrency_per_customer)?,
+        of_host: limit("concurrency_per_host", config.concurrency_per_host)?,
+    })
 }
+
+/// A problem with the roots of `[fetch]`.
+pub(crate) fn roots(problem: String) -> ConfigError {
+    error("fetch.extra_roots_file".to_owned(), problem)
+}
+
+/// A time that is not zero.
 
 pub(crate) fn span(key: String, ms: u64) -> Result<Duration, ConfigError> {
     if ms == 0 {
@@ -223,8 +267,10 @@ fn account(
         return Err(error(format!("providers.{provider}.reserve"), problem));
     }
     let weight = at_least_one(key("weight"), own.weight.unwrap_or(1))?;
-    let permits = (concurrency, reserve);
-    Ok((Account::new(name, credential, own.priority, weight, permits, rate), token_origin))
+    let affinity = affinity(all.accounts_of.as_deref().unwrap_or(provider), name);
+    let (name, credential, priority) = (name.to_owned(), Arc::new(credential), own.priority);
+    let account = Account { name, affinity, credential, priority, weight, concurrency, reserve, rate };
+    Ok((account, token_origin))
 }
 
 fn at_least_one(key: String, value: u32) -> Result<u64, ConfigError> {

@@ -8,16 +8,14 @@ use http::{HeaderName, HeaderValue};
 use url::{Host, Url};
 
 use crate::auth::canonical::Dialect;
-use crate::auth::credential::{Credential, Kind};
+use crate::auth::credential::{Credential, Kind, Location};
 use crate::auth::key_file::ServiceAccountKey;
-use crate::auth::location::Location;
 use crate::auth::scheme::{Auth, GOOGLE_TOKEN_URL, HmacAuth, ServiceAccountAuth};
 use crate::auth::signing::SigningKey;
 use crate::auth::token_cache::TokenCache;
 use crate::auth::token_endpoint::Grant;
-use crate::config::error::{ConfigError, error};
-use crate::config::origin::Origin;
-use crate::config::settings::{AccountConfig, ProviderConfig, SecretRef};
+use crate::client::origin::Origin;
+use crate::config::settings::{AccountConfig, ConfigError, ProviderConfig, SecretRef, error};
 
 /// Resolves a secret reference; the error says why not.
 pub(crate) type Secrets<'a> = &'a dyn Fn(&SecretRef) -> Result<Secret<String>, String>;

@@ -7,12 +7,11 @@ use gatehouse_model::Secret;
 use http::{HeaderName, HeaderValue};
 
 use crate::auth::extra::Extra;
+use crate::auth::redact::is_telling;
 use crate::auth::scheme::Auth;
+use crate::config::check::Account;
 use crate::config::credential::Secrets;
-use crate::config::error::{ConfigError, error};
-use crate::config::settings::{ExtraValue, ProviderConfig};
-use crate::pool::account::Account;
-use crate::response::redact::is_telling;
+use crate::config::settings::{ConfigError, ExtraValue, ProviderConfig, error};
 
 /// Entries of one table.
 const MAX_ENTRIES: usize = 32;

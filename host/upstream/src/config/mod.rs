@@ -1,9 +1,7 @@
-//! The configuration and its checked form.
+//! The configuration as it is written, and made usable: every value checked, every secret resolved. Calls `auth`, and of
+//! `client` the forms of origins and proxies.
 
 pub(crate) mod check;
 pub(crate) mod credential;
-pub(crate) mod error;
 mod extra;
-pub(crate) mod origin;
-pub(crate) mod proxy;
 pub(crate) mod settings;

@@ -1,37 +1,21 @@
-//! One account: what the operator configured, and what is known of it.
+//! What is known of one account, and what follows from it.
 //!
-//! The two are apart, because a configuration replaces the one and keeps the other.
+//! It is apart from what the operator configured, because another configuration replaces that and keeps this.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Affinity, CustomerId, UnixMs};
+use gatehouse_model::{CustomerId, UnixMs};
 
-use crate::auth::credential::Credential;
-use crate::pool::breaker::{Admission, Breaker};
-use crate::pool::operator::last_errors::LastErrors;
+use crate::breaker::{Admission, Breaker};
+use crate::config::check::Account;
+use crate::pool::operator::LastErrors;
 use crate::pool::token_bucket::TokenBucket;
 
 /// How soon to look again while the trial call of another task is under way.
 const TRIAL: Duration = Duration::from_secs(1);
 /// A rate limit is over by then; what goes on is a plan that is used up, in words that nobody knows.
 const LIMITED_TOO_LONG: Duration = Duration::from_secs(300);
-
-/// One set of credentials and its limits, as configured.
-#[derive(Debug)]
-pub(crate) struct Account {
-    pub(crate) name: String,
-    /// Its name for plugins; set when it joins its provider's pool.
-    pub(crate) affinity: Affinity,
-    pub(crate) credential: Arc<Credential>,
-    pub(crate) priority: u32,
-    pub(crate) weight: u64,
-    concurrency: u64,
-    /// Permits, at the end of them, that no customer gets who already uses as many as are left.
-    reserve: u64,
-    rate: Option<f64>,
-}
 
 /// What is known of an account.
 #[derive(Debug, Default)]
@@ -69,6 +53,7 @@ impl Limited {
         (Self { told: known.told || tell, ..known }, tell)
     }
 }
+
 /// Every outcome of a call, as metrics name it.
 pub(crate) const OUTCOMES: [&str; 10] = [
     "ok",
@@ -197,99 +182,44 @@ impl AccountState {
     pub(crate) fn used_by(&self, customer: &CustomerId) -> u64 {
         self.used.get(customer).copied().unwrap_or(0)
     }
-}
-
-impl Account {
-    pub(crate) fn new(
-        name: &str,
-        credential: Credential,
-        priority: u32,
-        weight: u64,
-        (concurrency, reserve): (u64, u64),
-        rate: Option<f64>,
-    ) -> Self {
-        Self {
-            name: name.to_owned(),
-            affinity: Affinity::new(),
-            credential: Arc::new(credential),
-            priority,
-            weight,
-            concurrency,
-            reserve,
-            rate,
-        }
-    }
-
-    /// Takes over the credential of the same account in an earlier configuration, and its token with it, if it is the
-    /// same credential.
-    pub(crate) fn keep_credential(&mut self, before: &[Self]) {
-        let known = before.iter().find(|known| known.name == self.name);
-        if let Some(known) = known.filter(|known| known.credential.is_same(&self.credential)) {
-            self.credential = Arc::clone(&known.credential);
-        }
-    }
 
     /// Whether a call may begin now, and if so whether it is the breaker's trial. A new job needs a permit in the name of
     /// its `customer`; one that is in flight already needs none. The reserve counts where there are `several` customers.
     pub(crate) fn ready(
-        &self,
-        state: &mut AccountState,
+        &mut self,
+        account: &Account,
         now: UnixMs,
         customer: Option<&CustomerId>,
         several: bool,
     ) -> Result<bool, Denied> {
-        if now < state.paused_until {
-            return Err(Denied::Until(state.paused_until));
+        if now < self.paused_until {
+            return Err(Denied::Until(self.paused_until));
         }
-        let trial = match state.breaker.admission(now) {
+        let trial = match self.breaker.admission(now) {
             Admission::Yes => false,
             Admission::Trial => true,
             Admission::NotBefore(moment) => return Err(Denied::Until(moment)),
             Admission::WhileTrial => return Err(Denied::Until(now.plus(TRIAL))),
         };
         if let Some(customer) = customer {
-            let free = self.concurrency.saturating_sub(state.in_flight);
+            let free = account.concurrency.saturating_sub(self.in_flight);
             if free == 0 {
                 return Err(Denied::Full);
             }
-            if several && free <= self.reserve && state.used_by(customer) >= free {
+            if several && free <= account.reserve && self.used_by(customer) >= free {
                 return Err(Denied::Reserved);
             }
         }
-        match self.token_bucket(state, now).and_then(|token_bucket| token_bucket.next_token(now)) {
+        match self.token_bucket(account, now).and_then(|token_bucket| token_bucket.next_token(now)) {
             Some(moment) => Err(Denied::Until(moment)),
             None => Ok(trial),
         }
     }
 
-    /// Streams that nobody reads may go on above the limit, as far as this.
-    pub(crate) fn max_beyond(&self) -> u64 {
-        self.reserve.max(1)
-    }
-
-    /// All permits.
-    pub(crate) fn limit(&self) -> u64 {
-        self.concurrency
-    }
-
-    /// Those that no customer gets who already uses as many as are left.
-    pub(crate) fn reserve(&self) -> u64 {
-        self.reserve
-    }
-
-    /// Calls a second, if they are limited.
-    pub(crate) fn rate(&self) -> Option<f64> {
-        self.rate
-    }
-
     /// The bucket of an account with a rate, at that rate; full at its first use.
-    pub(crate) fn token_bucket<'a>(
-        &self,
-        state: &'a mut AccountState,
-        now: UnixMs,
-    ) -> Option<&'a mut TokenBucket> {
-        let rate = self.rate?;
-        let token_bucket = state.token_bucket.get_or_insert_with(|| TokenBucket::new(rate, now));
+    pub(crate) fn token_bucket(&mut self, account: &Account, now: UnixMs) -> Option<&mut TokenBucket> {
+        let rate = account.rate?;
+        let token_bucket = self.token_bucket.get_or_insert_with(|| TokenBucket::new(rate, now));
         token_bucket.set_rate(rate);
         Some(token_bucket)
     }

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use gatehouse_model::{Clock, Conversation, CustomerId, KeyId, Seed, UnixMs, metric};
 
+use crate::breaker::{Admission, Breaker, backoff};
+use crate::config::check::Account;
 use crate::pool::abandoned::Abandoned;
-use crate::pool::account::{Account, AccountState, Denials, Denied, HealthSignal, Limited, OUTCOMES};
-use crate::pool::breaker::{Admission, Breaker, backoff};
-use crate::pool::customer_queue::{CustomerQueue, Load};
-use crate::pool::pace::Pace;
-use crate::pool::rules::PoolRules;
+use crate::pool::account::{AccountState, Denials, Denied, HealthSignal, Limited, OUTCOMES};
+use crate::pool::customer_queue::{CustomerQueue, Load, PoolRules};
+use crate::pool::waiting::Pace;
 use crate::provider::Provider;
 
 /// How long an account is passed over after a 401, a 402, or a refusal that the reader of an answer reports.
@@ -100,7 +100,7 @@ pub(crate) struct Pool {
     state: Arc<Mutex<PoolState>>,
     pub(super) rules: Arc<PoolRules>,
     pub(super) clock: Arc<dyn Clock>,
-    seed: Arc<dyn Seed>,
+    pub(super) seed: Arc<dyn Seed>,
 }
 
 impl Pool {
@@ -117,8 +117,10 @@ impl Pool {
         let before = before.filter(|before| before.provider.is_same_api(&provider));
         let known = before.map(|before| &before.accounts[..]).unwrap_or_default();
         for account in &mut accounts {
-            account.keep_credential(known);
-            account.affinity = provider.affinity(&account.name);
+            let same = known.iter().find(|known| known.name == account.name);
+            if let Some(known) = same.filter(|known| known.credential.is_same(&account.credential)) {
+                account.credential = Arc::clone(&known.credential);
+            }
         }
         let state = before.map_or_else(Arc::default, |before| Arc::clone(&before.state));
         let mut locked = lock(&state);
@@ -223,14 +225,14 @@ impl Pool {
             if ready.first().is_some_and(better) {
                 break;
             }
-            match self.accounts[index].ready(self.state(state, index), now, customer, shared) {
+            match self.state(state, index).ready(&self.accounts[index], now, customer, shared) {
                 Ok(trial) => ready.push((index, trial)),
                 Err(why) => denials.add(why),
             }
         }
         let Some((index, trial)) = self.pick(&ready, conversation) else { return Err(denials) };
         let (account, of_account) = (&self.accounts[index], self.state(state, index));
-        if let Some(token_bucket) = account.token_bucket(of_account, now) {
+        if let Some(token_bucket) = of_account.token_bucket(account, now) {
             token_bucket.take(now);
         }
         if trial {
@@ -288,7 +290,7 @@ impl Pool {
     /// How many streams may go on above the limit of that account.
     pub(super) fn max_beyond(&self, position: usize) -> u64 {
         let index = self.positions.iter().position(|&own| own == position);
-        index.map_or(0, |index| self.accounts[index].max_beyond())
+        index.map_or(0, |index| self.accounts[index].reserve.max(1))
     }
 
     /// A job more at the account of that name, however many there are.
@@ -352,15 +354,9 @@ impl Pool {
         }
     }
 
-    /// That account took a call, and nothing came for too long.
-    pub(super) fn fell_silent(&self, index: usize) {
-        self.note_error(index, "no content within `first_byte_s`".to_owned());
-        self.report(index, HealthSignal::Failing);
-    }
-
-    /// The same of a whole answer.
-    pub(super) fn gave_no_answer(&self, index: usize) {
-        self.note_error(index, "no answer within `answer_s`".to_owned());
+    /// That account took a call, and not what was waited for came in time.
+    pub(super) fn gave_nothing(&self, index: usize, what: &str) {
+        self.note_error(index, what.to_owned());
         self.report(index, HealthSignal::Failing);
     }
 

@@ -7,6 +7,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use gatehouse_model::CustomerId;
 
@@ -14,6 +15,33 @@ use gatehouse_model::CustomerId;
 const UNIT: u64 = 1 << 20;
 /// Customers that do not wait are forgotten, as far as they have no debt, once there are more than this.
 const MAX_IDLE: usize = 64;
+
+/// The rules under which customers share permits, for all providers: what the operator says of customers.
+#[derive(Debug, Default)]
+pub(crate) struct PoolRules {
+    weights: BTreeMap<String, u32>,
+    several_customers: AtomicBool,
+}
+
+impl PoolRules {
+    pub(crate) fn new(weights: BTreeMap<String, u32>) -> Self {
+        Self { weights, several_customers: AtomicBool::new(false) }
+    }
+
+    /// The customer's share in relation to others, at least 1.
+    pub(crate) fn weight_of(&self, customer: &CustomerId) -> u64 {
+        self.weights.get(&customer.0).map_or(1, |weight| u64::from(*weight).max(1))
+    }
+
+    /// Whether there are others whom a customer may keep waiting.
+    pub(crate) fn has_several_customers(&self) -> bool {
+        self.several_customers.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn expect_several_customers(&self) {
+        self.several_customers.store(true, Ordering::Relaxed);
+    }
+}
 
 /// Waiters `W` by customer and lane. A lane holds what may be served by the same permits.
 #[derive(Debug)]

@@ -1,14 +1,11 @@
-//! Provider accounts: permits, who waits for them, circuit breaker, rate; and what operators see of them.
+//! Provider accounts: permits, who waits for them, health and rate; and what operators see of them. Owns what is known of each
+//! account, which outlives a configuration. Calls `provider`, `auth`, `config` for its accounts, and the breaker; makes no call.
 
 pub(crate) mod abandoned;
 pub(crate) mod account;
-pub(crate) mod account_permit;
 pub(crate) mod accounts;
-pub(crate) mod breaker;
-pub(crate) mod call_permit;
 pub(crate) mod customer_queue;
 pub(crate) mod operator;
-pub(crate) mod pace;
-pub(crate) mod rules;
+pub(crate) mod permits;
 pub(crate) mod token_bucket;
 pub(crate) mod waiting;

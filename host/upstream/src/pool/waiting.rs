@@ -11,10 +11,9 @@ use tokio::runtime::Handle;
 
 use crate::pool::abandoned::Entry;
 use crate::pool::account::{Denials, NoPermit};
-use crate::pool::account_permit::AccountPermit;
 use crate::pool::accounts::{Lane, Pool, PoolState, Served, Taken, Waiter, Wanted};
-use crate::pool::call_permit::CallPermit;
 use crate::pool::customer_queue::{FairOrder, Load};
+use crate::pool::permits::{AccountPermit, CallPermit};
 
 /// A look at the queue is never farther away: the wall clock may be set meanwhile.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
@@ -33,6 +32,50 @@ pub struct Claimant {
 
 /// Positions are counted up to this many of a lane: a longer look would keep others from the queue.
 const MAX_COUNTED: usize = 1000;
+
+/// Measured over this long at least once it has gone by, and twice as long at most.
+const WINDOW: Duration = Duration::from_secs(300);
+/// Fewer permits than this are no measure.
+const MIN_SERVED: u64 = 4;
+
+/// How fast permits come to those that wait: what an honest estimate of a wait is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// The window under way; none while nobody waits.
+    since: Option<UnixMs>,
+    served: u64,
+    /// The window before.
+    before: (Duration, u64),
+}
+
+impl Pace {
+    /// Somebody waits.
+    pub(crate) fn begin(&mut self, now: UnixMs) {
+        self.since.get_or_insert(now);
+    }
+
+    /// A waiter got its permit.
+    pub(crate) fn serve(&mut self, now: UnixMs) {
+        self.served += 1;
+        let Some(since) = self.since else { return };
+        let span = now.since(since);
+        if span >= WINDOW {
+            *self = Self { since: Some(now), served: 0, before: (span, self.served) };
+        }
+    }
+
+    /// Nobody waits any more: what was measured says nothing of the next time.
+    pub(crate) fn end(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The time from one permit to the next; `None` while too few have come.
+    pub(crate) fn interval(&self, now: UnixMs) -> Option<Duration> {
+        let (span, served) = self.before;
+        let (span, served) = (span + now.since(self.since?), served + self.served);
+        (served >= MIN_SERVED).then(|| span / u32::try_from(served).unwrap_or(u32::MAX))
+    }
+}
 
 /// When one that waits can expect its permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +153,8 @@ impl Pool {
     pub(crate) fn acquire_or_wait(
         self: &Arc<Self>,
         claimant: &Claimant,
-        (wanted, conversation): (Wanted, Option<Conversation>),
+        wanted: Wanted,
+        conversation: Option<Conversation>,
         grant: impl FnOnce(Permits) + Send + 'static,
     ) -> Result<Permits, (Denials, Option<Waiting>)> {
         let Claimant { customer, key } = claimant.clone();
@@ -186,7 +230,7 @@ impl Pool {
         let all: f64 = state.queue.customers().map(weight).sum();
         let by_pace =
             state.pace.interval(now).map(|interval| interval.mul_f64(jobs * all / weight(customer)));
-        let rates: Option<f64> = self.accounts().iter().map(|account| account.rate()).sum();
+        let rates: Option<f64> = self.accounts().iter().map(|account| account.rate).sum();
         let by_rate = rates.map(|rate| Duration::from_secs_f64((jobs / rate).min(1e9)));
         by_pace.max(by_rate)
     }

@@ -1,24 +1,51 @@
 //! A request body made of bytes in hand and of blobs that are read, and encoded, while it is sent.
 //!
 //! Its length is known before the first byte leaves, so no provider has to understand chunked requests. Where its digest
-//! is needed too, the same pieces are read once before, and never held whole.
+//! is needed too, the same pieces are read once before, and never held whole. How kept bytes come to a request, and from a
+//! reply, is said here; the other side is in `media`.
 
 use std::io;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
+use gatehouse_model::BlobId;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use ring::digest::{Context, Digest, SHA256};
 
 use crate::client::exchange::Payload;
-use crate::request::blobs::OpenBlob;
 
 /// Bytes that are digested at a stretch, before other work gets its turn.
 const STRETCH: usize = 256 << 10;
+
+/// The blobs one task may name.
+pub trait Blobs: Send + Sync {
+    /// Opens a blob; `None` when it is not this task's, or gone.
+    fn open(&self, id: BlobId) -> BoxFuture<'_, io::Result<Option<OpenBlob>>>;
+
+    /// Keeps a body as a new blob of this task. An error of `body` is returned as it came, and nothing
+    /// is kept then.
+    fn save<'a>(&'a self, body: BoxStream<'a, io::Result<Bytes>>) -> BoxFuture<'a, io::Result<BlobId>>;
+}
+
+/// A blob being read.
+pub struct OpenBlob {
+    /// Its type by its own bytes.
+    pub mime: String,
+    /// Its length; `body` brings exactly as much.
+    pub length: u64,
+    /// The bytes, in pieces.
+    pub body: BoxStream<'static, io::Result<Bytes>>,
+}
+
+/// The blob a `blob:<id>` string names, if it is one.
+pub(crate) fn named(text: &str) -> Option<BlobId> {
+    text.strip_prefix("blob:")?.parse().ok()
+}
 
 /// One run of a body.
 pub(crate) enum Piece {

@@ -4,9 +4,12 @@
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
-use gatehouse_model::{BlobId, Body, Call, Part, Payload as Content, Secret, Target, UnixMs};
+use gatehouse_contract::is_host_header;
+use gatehouse_model::{
+    BlobId, Body, Call, Header, Part, Payload as Content, Secret, Target, TraceParent, UnixMs,
+};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Method, Request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use ring::digest::Digest;
 use url::Url;
 
@@ -14,12 +17,9 @@ use crate::auth::credential::{Credential, Proof};
 use crate::auth::extra::Extra;
 use crate::auth::signing::SigningKey;
 use crate::client::exchange::Payload;
+use crate::client::origin::Origin;
 use crate::config::check::Checked;
-use crate::config::origin::Origin;
-use crate::headers;
-use crate::request::blobs;
-use crate::request::blobs::{Blobs, OpenBlob};
-use crate::request::body::{self, Piece};
+use crate::request::body::{self, Blobs, OpenBlob, Piece};
 use crate::request::splice::{SpliceForm, splices};
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION")));
@@ -53,7 +53,8 @@ pub(crate) enum RequestError {
 /// Makes the request. `boundary` must be unpredictable: it separates the parts of a form. A signature is not made here,
 /// see [`sign`].
 pub(crate) async fn build(
-    (provider, extra): (&Checked, Option<&Extra>),
+    provider: &Checked,
+    extra: Option<&Extra>,
     credential: &Credential,
     proof: &Proof,
     call: &Call,
@@ -62,7 +63,7 @@ pub(crate) async fn build(
 ) -> Result<Request<Payload>, RequestError> {
     let method = method(&call.method)?;
     let mut url = target(provider, &call.target)?;
-    let mut headers = headers::outgoing(&call.headers, credential).map_err(RequestError::Header)?;
+    let mut headers = headers(&call.headers, credential).map_err(RequestError::Header)?;
     if let Some(extra) = extra {
         extra.apply(&mut url, &mut headers);
     }
@@ -142,6 +143,32 @@ fn target(provider: &Checked, target: &Target) -> Result<Url, RequestError> {
         Some(origin) if provider.origins.iter().any(|pattern| pattern.covers(&origin)) => Ok(url),
         Some(origin) => Err(RequestError::Origin(origin.to_string())),
         None => Err(RequestError::Origin("no plain http(s) URL".to_owned())),
+    }
+}
+
+/// The headers a plugin asked for; the error names the one it may not set.
+fn headers(asked: &[Header], credential: &Credential) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    for Header { name, value } in asked {
+        let name = HeaderName::try_from(name.as_str()).map_err(|_| format!("header name {name:?}"))?;
+        let text = name.as_str();
+        if credential.owns(text) || is_host_header(text) {
+            return Err(format!("header {text}"));
+        }
+        let value = HeaderValue::from_str(value).map_err(|_| format!("the value of header {text}"))?;
+        headers.append(name, value);
+    }
+    Ok(headers)
+}
+
+/// Says in which trace a call is.
+pub(crate) fn add_trace(headers: &mut HeaderMap, place: &TraceParent) {
+    let state = place.state.as_deref().map(HeaderValue::from_str);
+    let parent = HeaderValue::from_str(&place.to_string());
+    for (name, value) in [("traceparent", Some(parent)), ("tracestate", state)] {
+        if let Some(Ok(value)) = value {
+            headers.insert(HeaderName::from_static(name), value);
+        }
     }
 }
 
@@ -251,6 +278,35 @@ fn escaped(name: &str) -> String {
 
 async fn open(blobs: &dyn Blobs, name: &str) -> Result<OpenBlob, RequestError> {
     let foreign = || RequestError::Blob(name.to_owned());
-    let id = blobs::named(name).ok_or_else(foreign)?;
+    let id = body::named(name).ok_or_else(foreign)?;
     blobs.open(id).await.map_err(RequestError::Broken)?.ok_or_else(foreign)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::credential::{Kind, Location};
+
+    #[test]
+    fn a_plugin_sets_only_what_is_its_own() {
+        let slot = Location::Header(HeaderName::from_static("x-custom-key"));
+        let credential = Credential::new(Kind::Fixed(slot, Secret::new("k".to_owned())));
+        let header = |name: &str, value: &str| Header { name: name.to_owned(), value: value.to_owned() };
+        for (name, value, allowed) in [
+            ("content-type", "application/json", true),
+            ("Anthropic-Version", "2023-06-01", true),
+            ("x-key", "k", false),
+            ("Authorization", "Bearer k", false),
+            ("x-custom-key", "k", false),
+            ("HOST", "evil", false),
+            ("Proxy-Authorization", "k", false),
+            ("X-Forwarded-For", "1.1.1.1", false),
+            ("transfer-encoding", "chunked", false),
+            ("content-length", "3", false),
+            ("a b", "x", false),
+            ("x-a", "line\r\nx-b: y", false),
+        ] {
+            assert_eq!(headers(&[header(name, value)], &credential).is_ok(), allowed, "{name}");
+        }
+    }
 }

@@ -44,7 +44,7 @@ fn splice(json: &[u8], quote: usize) -> Option<Splice> {
     let forms = [(BASE64, SpliceForm::Base64), (TEXT, SpliceForm::Text)];
     let named = forms.into_iter().find_map(|(end, form)| Some((text.strip_suffix(end)?, form)));
     let (name, form) = named.unwrap_or((text, SpliceForm::DataUri));
-    let blob = crate::request::blobs::named(name)?;
+    let blob = crate::request::body::named(name)?;
     let is_key = json[end + 1..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
     (!is_key).then_some(Splice { range: start..end, blob, form })
 }

@@ -7,16 +7,15 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, StreamExt};
-use gatehouse_model::{Affinity, Body, Outage, Reply};
-use http::Response;
+use gatehouse_model::{Affinity, Body, Header, Outage, Reply};
+use http::{HeaderMap, Response};
 use http_body_util::BodyExt;
 use hyper::body::Body as HttpBody;
 use tokio::time::{Instant, timeout_at};
 
+use crate::auth::redact::{Redactor, StreamRedactor};
 use crate::client::exchange::chain;
-use crate::headers;
-use crate::request::blobs::Blobs;
-use crate::response::redact::{Redactor, StreamRedactor};
+use crate::request::body::Blobs;
 
 /// Why a body did not come whole.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -44,6 +43,34 @@ impl<B: HttpBody<Data = Bytes, Error: Error + 'static> + Send + Unpin> AnswerBod
 /// What some servers write before their JSON, which nobody may: readers refuse it.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
+/// What a plugin never sees of a reply: cookies, credentials, hop-by-hop headers.
+const STRIPPED: &[&str] = &[
+    "api-key",
+    "authentication-info",
+    "authorization",
+    "connection",
+    "cookie",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authentication-info",
+    "proxy-authorization",
+    "proxy-connection",
+    "set-cookie",
+    "set-cookie2",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "www-authenticate",
+    "x-api-key",
+    "x-goog-api-key",
+    "x-key",
+];
+
+/// Headers of one reply, and bytes of one header value, that are handed on.
+const MAX_HEADERS: usize = 64;
+const MAX_VALUE: usize = 4096;
+
 /// Reads the response to its end. With `saved` the body of a success becomes a blob; other answers are
 /// small explanations the plugin must be able to read.
 pub(crate) async fn read<B: AnswerBody>(
@@ -55,7 +82,7 @@ pub(crate) async fn read<B: AnswerBody>(
     affinity: Affinity,
 ) -> Result<Reply, BodyError> {
     let (head, body) = response.into_parts();
-    let headers = headers::incoming(&head.headers, redactor);
+    let headers = headers_for_plugin(&head.headers, redactor);
     let body = match saved {
         // No plugin sees the bytes of a file, but it may name the file as a result.
         Some((blobs, max)) if head.status.is_success() => {
@@ -69,6 +96,30 @@ pub(crate) async fn read<B: AnswerBody>(
         }
     };
     Ok(Reply { status: head.status.as_u16(), headers, body, affinity })
+}
+
+/// The headers of a reply a plugin may see; those that hold the secret are left out whatever their name.
+pub(crate) fn headers_for_plugin(headers: &HeaderMap, redactor: &Redactor) -> Vec<Header> {
+    // `Connection: x-foo` makes x-foo hop-by-hop too.
+    let listed: Vec<String> = headers
+        .get_all(http::header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(',').map(|name| name.trim().to_ascii_lowercase()))
+        .collect();
+    let visible = |name: &str, value: &str| {
+        !STRIPPED.contains(&name)
+            && !listed.iter().any(|hop| hop == name)
+            && value.len() <= MAX_VALUE
+            && !redactor.is_in(value.as_bytes())
+    };
+    headers
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+        .filter(|(name, value)| visible(name, value))
+        .take(MAX_HEADERS)
+        .map(|(name, value)| Header { name: name.to_owned(), value: value.to_owned() })
+        .collect()
 }
 
 async fn collect<B: AnswerBody>(mut body: B, max: u64, deadline: Instant) -> Result<Vec<u8>, BodyError> {
@@ -141,4 +192,33 @@ fn check_announced(body: &impl HttpBody, max: u64) -> Result<(), BodyError> {
 
 fn too_large(max: u64) -> BodyError {
     BodyError::by_host(Outage::TooLarge, format!("the answer is larger than {max} bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_model::Secret;
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_plugin_sees_only_what_is_for_it() {
+        let secret = Secret::new("s3cret-value".to_owned());
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("retry-after", "3"),
+            ("set-cookie", "a=b"),
+            ("connection", "close, X-Hop"),
+            ("x-hop", "1"),
+            ("x-echo", "key s3cret-value"),
+            ("www-authenticate", "Basic"),
+        ] {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        headers.append("x-binary", HeaderValue::from_bytes(b"\xff").unwrap());
+        assert_eq!(
+            headers_for_plugin(&headers, &Redactor::of(Some(&secret))),
+            [Header { name: "retry-after".to_owned(), value: "3".to_owned() }]
+        );
+    }
 }

@@ -121,8 +121,8 @@ async fn a_conversation_keeps_its_account_while_that_is_there() {
         pool(&TestClock::skipping_pauses_at(0), &[("a", "concurrency = 1"), ("b", "concurrency = 1")]);
     let claimant = Claimant { customer: acme(), key: "k".into() };
     let ask = async |conversation: Conversation| {
-        let wanted = (&[][..], Some(conversation));
-        upstream.wait_for_account("p", &claimant, wanted, Duration::ZERO).await.expect("an account is free")
+        let permits = upstream.wait_for_account("p", &claimant, &[], Some(conversation), Duration::ZERO);
+        permits.await.expect("an account is free")
     };
     let mut found = BTreeMap::new();
     for number in 0_u32..20 {
@@ -264,7 +264,7 @@ fn whole_answers_that_never_come_count_where_the_account_answers_nothing_else() 
             if answers {
                 upstream.acquire_call("p", "a").unwrap().report(HealthSignal::Healthy);
             }
-            waited.iter().for_each(|permit| upstream.report_no_answer(permit));
+            waited.iter().for_each(|permit| permit.report_no_answer());
         }
         let expected = if is_taken_out { "b" } else { "a" };
         assert_eq!(name(&upstream).unwrap(), expected, "{at_once} at once, {answers}");

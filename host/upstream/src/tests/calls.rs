@@ -8,7 +8,7 @@ use super::*;
 
 async fn call(upstream: &Upstream, call: &Call, blobs: &dyn Blobs) -> Result<Reply, Outage> {
     let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
-    upstream.call(&permit, call, blobs, NEVER).await
+    permit.call(call, blobs, NEVER).await
 }
 
 fn text(reply: &Reply) -> &str {

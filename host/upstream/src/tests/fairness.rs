@@ -196,9 +196,7 @@ async fn a_wait_ends_with_a_permit_or_with_its_time() {
     let (held, _call) = upstream.acquire_account("p", &acme(), None).unwrap();
     let wait = || {
         let upstream = upstream.clone();
-        tokio::spawn(
-            async move { upstream.wait_for_account("p", &claimant("b"), (&[], None), longest).await },
-        )
+        tokio::spawn(async move { upstream.wait_for_account("p", &claimant("b"), &[], None, longest).await })
     };
     let first = wait();
     clock.armed(longest).await;
@@ -222,14 +220,12 @@ async fn a_pause_of_the_account_is_waited_for() {
     let permits = upstream.acquire_account("p", &acme(), None).unwrap();
     permits.1.report(HealthSignal::RateLimited(Some(pause)));
     drop(permits);
-    let refused = upstream.wait_for_account("p", &claimant("b"), (&[], None), Duration::from_secs(2)).await;
+    let refused = upstream.wait_for_account("p", &claimant("b"), &[], None, Duration::from_secs(2)).await;
     assert_eq!(refused.unwrap_err(), NoPermit::Until(UnixMs(3000)));
     let waiting = {
         let upstream = upstream.clone();
         let longest = Duration::from_secs(4);
-        tokio::spawn(
-            async move { upstream.wait_for_account("p", &claimant("b"), (&[], None), longest).await },
-        )
+        tokio::spawn(async move { upstream.wait_for_account("p", &claimant("b"), &[], None, longest).await })
     };
     clock.armed(pause).await;
     clock.advance(pause);

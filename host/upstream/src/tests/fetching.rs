@@ -5,7 +5,7 @@ use tokio::io::AsyncWriteExt;
 use gatehouse_harness::until;
 
 use super::*;
-use crate::fetch::{FetchError, Origins, Policy};
+use crate::fetch::fetcher::{FetchError, Origins, Policy};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -19,7 +19,7 @@ fn allowing(hosts: &[String]) -> Upstream {
 }
 
 async fn fetch(upstream: &Upstream, url: &str, policy: &Policy<'_>) -> Result<Bytes, FetchError> {
-    upstream.fetch(url, policy).await?.collect().await
+    upstream.fetcher().fetch(url, policy).await?.collect().await
 }
 
 #[tokio::test]
@@ -83,7 +83,8 @@ async fn a_host_the_operator_named_may_be_private() {
     let resolver = Arc::new(Table { names, ..Table::default() });
     let config = format!("[fetch]\nallow_private = [\"cdn.internal:{port}\", \"other.internal\"]\n");
     let upstream = upstream_with(&config, TestClock::skipping_pauses_at(0), resolver.clone());
-    let fetched = upstream.fetch(&format!("http://cdn.internal:{port}/a#b"), &user(10)).await.unwrap();
+    let fetched =
+        upstream.fetcher().fetch(&format!("http://cdn.internal:{port}/a#b"), &user(10)).await.unwrap();
     assert_eq!(fetched.mime(), Some("image/png"));
     assert_eq!(fetched.collect().await.unwrap(), "bytes");
     // What was resolved is what is connected to: one question a connection.
@@ -232,7 +233,7 @@ async fn a_trickle_is_cut_off() {
     let clock = TestClock::skipping_pauses_at(0);
     let config = format!("[fetch]\nallow_private = [\"{address}\"]\n");
     let upstream = upstream_with(&config, clock.clone(), Arc::new(SystemResolver));
-    let mut fetched = upstream.fetch(&format!("http://{address}/"), &user(1000)).await.unwrap();
+    let mut fetched = upstream.fetcher().fetch(&format!("http://{address}/"), &user(1000)).await.unwrap();
     clock.advance_ms(11_000);
     assert_eq!(fetched.next().await, Err(FetchError::Timeout));
 }

@@ -31,9 +31,9 @@ use gatehouse_model::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::client::resolve::{Resolve, SystemResolver};
+use crate::client::dial::{Resolve, SystemResolver};
 use crate::config::settings::{Config, SecretRef};
-use crate::request::blobs::{Blobs, OpenBlob};
+use crate::request::body::{Blobs, OpenBlob};
 use crate::upstream::Upstream;
 
 pub(crate) const SECRET: &str = "sk-upstream-secret";

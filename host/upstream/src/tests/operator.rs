@@ -3,7 +3,7 @@
 use super::*;
 use crate::pool::account::{HealthSignal, NoPermit};
 use crate::pool::accounts::Wanted;
-use crate::pool::operator::overview::{AccountOverview, BreakerState};
+use crate::pool::operator::{AccountOverview, BreakerState};
 use crate::pool::waiting::{Claimant, Permits, Waiting};
 use gatehouse_model::KeyId;
 
@@ -58,7 +58,7 @@ fn a_drained_account_gets_no_new_work_and_keeps_what_it_has() {
     assert_eq!(upstream.drain("p", "a", false), Some(true));
     assert_eq!(name(&upstream).unwrap(), "a");
     // What its provider refused is forgotten with it: the operator has seen to that.
-    upstream.report_failure(&upstream.acquire_account("p", &acme(), Some("a")).unwrap().0);
+    upstream.acquire_account("p", &acme(), Some("a")).unwrap().0.report_failure();
     assert_eq!(name(&upstream).unwrap(), "b");
     assert_eq!(upstream.drain("p", "a", false), Some(false));
     assert_eq!((name(&upstream).unwrap().as_str(), one(&upstream, "a").refused_until), ("a", None));
@@ -207,7 +207,7 @@ async fn the_last_errors_are_kept_without_secrets_or_bodies() {
         // Longer than the pause that the provider asks for.
         clock.advance_ms(2_000);
         let permit = upstream.acquire_call("p", "main").unwrap();
-        drop(upstream.call(&permit, &get(path("/x")), &blobs, NEVER).await.unwrap());
+        drop(permit.call(&get(path("/x")), &blobs, NEVER).await.unwrap());
     }
     let texts: Vec<String> = one(&upstream, "main").last_errors.into_iter().map(|error| error.text).collect();
     let expected = [
@@ -225,7 +225,7 @@ async fn an_outage_is_kept_with_its_cause() {
     let upstream = upstream(&text);
     let permit = upstream.acquire_account("p", &acme(), None).unwrap().1;
     let target = path(&format!("/x?key={SECRET}"));
-    assert!(upstream.call(&permit, &get(target), &Memory::default(), NEVER).await.is_err());
+    assert!(permit.call(&get(target), &Memory::default(), NEVER).await.is_err());
     let errors = one(&upstream, "main").last_errors;
     assert_eq!(errors.len(), 1);
     assert!(errors[0].text.starts_with("broken: "), "{errors:?}");

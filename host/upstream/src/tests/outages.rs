@@ -4,12 +4,12 @@ use gatehouse_model::{Framing, Outage};
 use tokio::io::AsyncWriteExt;
 
 use super::*;
+use crate::calls::stream::Opening;
 use crate::pool::account::NoPermit;
-use crate::response::stream::Opening;
 
 async fn outcome(upstream: &Upstream, call: &Call, deadline: UnixMs) -> Result<u16, Outage> {
     let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
-    upstream.call(&permit, call, &Memory::default(), deadline).await.map(|reply| reply.status)
+    permit.call(call, &Memory::default(), deadline).await.map(|reply| reply.status)
 }
 
 /// A port that was open a moment ago.
@@ -199,7 +199,7 @@ async fn five_streams_that_end_with_their_heads_open_the_breaker() {
         for _ in 0..5 {
             let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
             let (idle, none) = (Duration::from_secs(5), Memory::default());
-            let opening = upstream.open(permit, &get(path("/")), &none, NEVER, (Framing::Sse, idle)).await;
+            let opening = permit.open(&get(path("/")), &none, NEVER, Framing::Sse, idle).await;
             let Ok(Opening::Events(mut events)) = opening else { panic!("{body:?}: {opening:?}") };
             assert_eq!(events.next().await, Err(Outage::Broken), "{body:?}");
         }

@@ -3,8 +3,8 @@
 use tokio::io::AsyncWriteExt as _;
 
 use super::*;
-use crate::fetch::FetchError;
-use crate::post::{Answer, Post, check_post_url};
+use crate::fetch::fetcher::FetchError;
+use crate::fetch::post::{Answer, Post, check_post_url};
 
 fn to<'a>(url: &'a str, headers: &'a [(&'static str, String)]) -> Post<'a> {
     Post {
@@ -26,7 +26,7 @@ async fn the_bytes_and_headers_arrive_and_the_answer_is_cut() {
     let receiver = Provider::start(|_| reply(200, &[("retry-after", "3")], vec![b'x'; 5_000])).await;
     let url = format!("{}/hook?a=b#c", receiver.url());
     let headers = [("webhook-id", "msg_1".to_owned()), ("webhook-timestamp", "12".to_owned())];
-    let answer = allowing(receiver.address).post(&to(&url, &headers)).await.unwrap();
+    let answer = allowing(receiver.address).fetcher().post(&to(&url, &headers)).await.unwrap();
     assert_eq!(
         (answer.status, answer.retry_after, answer.body.len()),
         (200, Some(Duration::from_secs(3)), 1_024)
@@ -44,7 +44,7 @@ async fn the_bytes_and_headers_arrive_and_the_answer_is_cut() {
 #[tokio::test]
 async fn a_redirect_is_an_answer_and_is_not_followed() {
     let receiver = Provider::start(|_| reply(307, &[("location", "/elsewhere")], "")).await;
-    let answer = allowing(receiver.address).post(&to(&receiver.url(), &[])).await.unwrap();
+    let answer = allowing(receiver.address).fetcher().post(&to(&receiver.url(), &[])).await.unwrap();
     assert_eq!((answer.status, receiver.only().target.as_str()), (307, "/"));
 }
 
@@ -57,7 +57,7 @@ async fn a_receiver_that_hangs_is_left_and_a_body_that_hangs_costs_nothing_of_it
     .await;
     let timeout = Duration::from_millis(50);
     let url = format!("http://{silent}/");
-    let outcome = allowing(silent).post(&Post { timeout, ..to(&url, &[]) }).await;
+    let outcome = allowing(silent).fetcher().post(&Post { timeout, ..to(&url, &[]) }).await;
     assert_eq!(outcome, Err(FetchError::Timeout));
     let half = serve_raw(|mut stream| async move {
         let _ = stream.write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 10\r\n\r\nhalf").await;
@@ -67,7 +67,7 @@ async fn a_receiver_that_hangs_is_left_and_a_body_that_hangs_costs_nothing_of_it
     let url = format!("http://{half}/");
     // Long enough for the head on a busy machine; the body is waited for until then.
     let timeout = Duration::from_secs(2);
-    let answer = allowing(half).post(&Post { timeout, ..to(&url, &[]) }).await.unwrap();
+    let answer = allowing(half).fetcher().post(&Post { timeout, ..to(&url, &[]) }).await.unwrap();
     assert_eq!(answer, Answer { status: 202, retry_after: None, body: Bytes::from_static(b"half") });
 }
 
@@ -98,12 +98,16 @@ async fn an_address_is_refused_when_it_is_given_and_again_when_it_is_used() {
         ("https://[::ffff:10.0.0.1]/", false, closed("::ffff:a00:1")),
         ("http://10.1.2.3/", true, closed("10.1.2.3")),
     ] {
-        assert_eq!(upstream.check_post_url(url, over_http), Err(expected.clone()), "{url}");
-        assert_eq!(upstream.post(&Post { over_http, ..to(url, &[]) }).await, Err(expected), "{url}");
+        assert_eq!(upstream.fetcher().check_post_url(url, over_http), Err(expected.clone()), "{url}");
+        assert_eq!(
+            upstream.fetcher().post(&Post { over_http, ..to(url, &[]) }).await,
+            Err(expected),
+            "{url}"
+        );
     }
     // A name is known only once it is asked for.
-    assert_eq!(upstream.check_post_url("https://private.test/", false), Ok(()));
-    assert_eq!(upstream.post(&to("https://private.test/", &[])).await, Err(closed("private.test")));
+    assert_eq!(upstream.fetcher().check_post_url("https://private.test/", false), Ok(()));
+    assert_eq!(upstream.fetcher().post(&to("https://private.test/", &[])).await, Err(closed("private.test")));
     assert_eq!(check_post_url("https://example.com/hook", false), Ok(()));
     assert_eq!(check_post_url("http://example.com/hook", false), Err(bad("expected https")));
 }

@@ -11,9 +11,9 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 
 use super::{acme, provider, upstream};
+use crate::auth::redact::Redactor;
+use crate::calls::stream::{Events, redact};
 use crate::response::frames;
-use crate::response::redact::Redactor;
-use crate::response::stream::{Events, redact};
 
 /// What a body hands over, one after another; `None` breaks it off.
 type Frames = Vec<Option<&'static str>>;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use super::*;
 use crate::AccountChange;
 use crate::pool::account::{HealthSignal, NoPermit};
-use crate::pool::call_permit::CallPermit;
+use crate::pool::permits::CallPermit;
 
 /// Accounts as `name: settings` lines under provider `p` at `base`.
 fn table(base: &str, accounts: &[(&str, &str)]) -> String {
@@ -128,12 +128,12 @@ async fn a_call_ends_where_its_credentials_belong() {
     let snapshot = upstream.snapshot();
     switch(&upstream, &table(&new.url(), &[("a", "secret = { env = \"NEW\" }")]));
     let blobs = Memory::default();
-    let send = async |upstream: &Upstream, permit: CallPermit| {
-        upstream.call(&permit, &get(path("/x")), &blobs, NEVER).await.unwrap();
+    let send = async |permit: CallPermit| {
+        permit.call(&get(path("/x")), &blobs, NEVER).await.unwrap();
     };
-    send(&upstream, before).await;
-    send(&upstream, upstream.acquire_call("p", "a").unwrap()).await;
-    send(&snapshot, snapshot.acquire_call("p", "a").unwrap()).await;
+    send(before).await;
+    send(upstream.acquire_call("p", "a").unwrap()).await;
+    send(snapshot.acquire_call("p", "a").unwrap()).await;
     let keys = |provider: &Provider| -> Vec<String> {
         let all = provider.received();
         all.iter().map(|one| one.header("authorization").unwrap_or_default().to_owned()).collect()

@@ -35,6 +35,9 @@ pub(crate) async fn show(
     let file = match pages.service.task_media(task, at, range).await? {
         Ok(file) => file,
         Err(MediaRefusal::BadRange(length)) => return Ok(not_in_range(length)),
+        Err(unavailable @ MediaRefusal::Unavailable) => {
+            return Err(PageError::new(StatusCode::SERVICE_UNAVAILABLE, unavailable.to_string()));
+        }
         Err(MediaRefusal::Broken) => {
             return Err(PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "the media store failed"));
         }

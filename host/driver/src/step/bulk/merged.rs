@@ -82,7 +82,7 @@ impl DriverState {
         let permit = if call.credentials { permit } else { permit.without_credentials() };
         // No file of any task is in a call for all of them.
         let blobs = self.media.blobs_of(std::iter::empty());
-        let reply = match self.upstream.call(&permit, &call, &blobs, deadline).await {
+        let reply = match permit.call(&call, &blobs, deadline).await {
             Ok(reply) => reply,
             Err(Outage::TooLarge) => return MergedReply::TooLarge,
             Err(_) => return MergedReply::None,

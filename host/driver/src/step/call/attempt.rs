@@ -94,7 +94,7 @@ impl DriverState {
 
     async fn send(&self, permit: &CallPermit, call: &Call, task: &mut Task) -> Event {
         let blobs = self.media.blobs_of(task.blobs.iter().copied());
-        let outcome = self.upstream.call(permit, call, &blobs, self.deadline(task)).await;
+        let outcome = permit.call(call, &blobs, self.deadline(task)).await;
         match outcome {
             Ok(reply) => {
                 task.blobs.extend(reply_blob(&reply));

@@ -199,7 +199,7 @@ impl DriverState {
             Err(error @ ExtractError::Interrupted) => return failed(task, Outage::Broken, &error),
             Err(error) => return failed(task, Outage::TooLarge, &error),
         };
-        if let Err(error) = self.media.keep_for(&task.customer, &cut.blobs).await {
+        if let Err(error) = self.keep_for(task, &cut.blobs).await {
             return failed(task, Outage::Broken, &error);
         }
         task.blobs.extend(cut.blobs.iter().map(|blob| blob.id));

@@ -12,7 +12,6 @@ use serde_json::value::RawValue;
 
 use crate::backend::Backend;
 use crate::endpoints::jobs;
-use crate::endpoints::openai::sizes;
 use crate::errors::Refusal;
 use crate::http::query::quoted;
 
@@ -35,7 +34,7 @@ pub(super) struct Fields {
 impl Fields {
     /// The fields of a body whose model serves `surface`. The texts of a form are what the family says.
     pub(super) async fn read(
-        backend: &Backend,
+        backend: &dyn Backend,
         key: &Key,
         body: &CheckedBody,
         (surface, is_form): (&str, bool),
@@ -153,13 +152,13 @@ impl Fields {
             );
             Refusal::field(SIZE, message)
         };
-        let pixels = sizes::pixels(text).ok_or_else(|| wrong(&ratios))?;
-        let ratio = sizes::ratio(pixels, ratios.iter().map(String::as_str)).ok_or_else(|| wrong(&ratios))?;
+        let pixels = pixels(text).ok_or_else(|| wrong(&ratios))?;
+        let ratio = ratio(pixels, ratios.iter().map(String::as_str)).ok_or_else(|| wrong(&ratios))?;
         self.put(name, SIZE, &ratio.into())?;
         let of_lines =
             self.kind("resolution").and_then(words).filter(|_| !self.asked.contains_key("resolution"));
         if let Some(all) = of_lines {
-            let lines = sizes::lines(pixels, all.iter().map(String::as_str)).ok_or_else(|| wrong(&all))?;
+            let lines = lines(pixels, all.iter().map(String::as_str)).ok_or_else(|| wrong(&all))?;
             self.put("resolution", SIZE, &lines.into())?;
         }
         Ok(())
@@ -252,7 +251,7 @@ fn words(kind: &Kind) -> Option<Vec<String>> {
 }
 
 /// The fields of the family that serves that model on the surface; of several forms, those of the model's own.
-fn family_fields(backend: &Backend, key: &Key, surface: &str, model: Option<&str>) -> Option<Vec<Field>> {
+fn family_fields(backend: &dyn Backend, key: &Key, surface: &str, model: Option<&str>) -> Option<Vec<Field>> {
     let families = backend.families(Some(key));
     let mut surfaces = families.iter().flat_map(|family| &family.surfaces).filter(|own| own.name == surface);
     let serving = surfaces.find(|own| match model {
@@ -284,4 +283,75 @@ pub(super) async fn off_worker<T: Send + 'static>(
         return Ok(work());
     }
     tokio::task::spawn_blocking(work).await.map_err(Refusal::internal)
+}
+
+/// How far a ratio may be from what was asked for: 1792x1024 is 16:9.
+const RATIO_TOLERANCE: f64 = 0.03;
+/// The same of the number of lines, by the pixels that there are in all.
+const LINES_TOLERANCE: f64 = 0.1;
+
+/// Width and height of `WxH`.
+pub(super) fn pixels(text: &str) -> Option<(u32, u32)> {
+    let (width, height) = text.split_once(['x', 'X'])?;
+    let side = |text: &str| text.parse().ok().filter(|side| (1..=65_536).contains(side));
+    Some((side(width)?, side(height)?))
+}
+
+/// The ratio that those pixels have, of these, such as `16:9`.
+pub(super) fn ratio<'a>(pixels: (u32, u32), of: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = f64::from(pixels.0) / f64::from(pixels.1);
+    let read = |word: &str| {
+        let (width, height) = word.split_once(':')?;
+        let (width, height): (f64, f64) = (width.parse().ok()?, height.parse().ok()?);
+        (width > 0.0 && height > 0.0).then_some(width / height)
+    };
+    nearest(wanted, RATIO_TOLERANCE, of.filter_map(|word| Some((word, read(word)?))))
+}
+
+/// The number of lines that a film of so many pixels has, of these, such as `720p`: 1280x720 and 960x960 have 720.
+pub(super) fn lines<'a>(pixels: (u32, u32), of: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = (f64::from(pixels.0) * f64::from(pixels.1) * 9.0 / 16.0).sqrt();
+    let read = |word: &str| match word.to_ascii_lowercase().as_str() {
+        "4k" => Some(2160.0),
+        word => word.strip_suffix('p')?.parse().ok(),
+    };
+    nearest(wanted, LINES_TOLERANCE, of.filter_map(|word| Some((word, read(word)?))))
+}
+
+fn nearest<'a>(wanted: f64, tolerance: f64, of: impl Iterator<Item = (&'a str, f64)>) -> Option<&'a str> {
+    let distance = |found: f64| (found / wanted).ln().abs();
+    let found = of.map(|(word, value)| (word, distance(value)));
+    let found = found.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    (found.1 <= tolerance.ln_1p()).then_some(found.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it a client gets a picture of another shape than it asked for, or none.
+    #[test]
+    fn pixels_are_the_words_of_families() {
+        let ratios = ["1:1", "16:9", "9:16", "3:2", "2:3", "adaptive"];
+        let all_lines = ["480p", "720p", "1080P", "4k"];
+        for (text, expected_ratio, expected_lines) in [
+            ("1024x1024", Some("1:1"), Some("720p")),
+            ("1536x1024", Some("3:2"), None),
+            ("1024x1536", Some("2:3"), None),
+            ("1792x1024", Some("16:9"), Some("1080P")),
+            ("1280x720", Some("16:9"), Some("720p")),
+            ("720x1280", Some("9:16"), Some("720p")),
+            ("1024x1792", Some("9:16"), Some("1080P")),
+            ("3840x2160", Some("16:9"), Some("4k")),
+            ("960x960", Some("1:1"), Some("720p")),
+            ("1000x100", None, None),
+        ] {
+            let pixels = pixels(text).unwrap();
+            assert_eq!(ratio(pixels, ratios.into_iter()), expected_ratio, "{text}");
+            assert_eq!(lines(pixels, all_lines.into_iter()), expected_lines, "{text}");
+        }
+        for text in ["", "x", "1024", "1024x", "0x1", "-1x1", "1x1x1", "16:9", "99999x1"] {
+            assert_eq!(pixels(text), None, "{text}");
+        }
+    }
 }

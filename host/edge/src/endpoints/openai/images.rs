@@ -8,15 +8,15 @@ use gatehouse_model::{ChatFormat, FormFields, FormTypes, FormValue, Key, Media, 
 use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
 
-use crate::endpoints::openai::encoded::Encoded;
 use crate::endpoints::openai::fields::Fields;
+use crate::endpoints::openai::made::Encoded;
 use crate::endpoints::openai::made::{self, in_openai_form};
 use crate::endpoints::{dry_run, jobs, text};
 use crate::errors::{Kind, Refusal};
 use crate::http::body::{self, MediaType};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
-use crate::http::response::{self, ResponseBody};
+use crate::response::{self, ResponseBody};
 
 /// The families' surface.
 const SURFACE: &str = "images.generate";
@@ -66,7 +66,7 @@ async fn answer(
     let given = (&media_type, is_edit.then_some(&form));
     let asked = jobs::checked_body_of(context, request.body, &key, None, given).await?;
     let is_form = media_type != MediaType::Json;
-    let mut fields = Fields::read(&context.backend, &key, &asked, (SURFACE, is_form)).await?;
+    let mut fields = Fields::read(&*context.backend, &key, &asked, (SURFACE, is_form)).await?;
     let delivery = translate(&mut fields, is_edit)?;
     let job = made::job(&request, &key, SURFACE, fields.body().await?)?;
     if job.body.is_dry_run() {

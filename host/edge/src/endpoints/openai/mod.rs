@@ -3,11 +3,9 @@
 //! name.
 
 pub(super) mod completions;
-mod encoded;
 mod fields;
 mod images;
 mod made;
-mod sizes;
 pub(super) mod videos;
 
 pub(super) use images::{edit, generate, is_wanted};

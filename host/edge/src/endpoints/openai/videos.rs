@@ -16,7 +16,7 @@ use crate::errors::{Kind, Refusal};
 use crate::http::body::{self, MediaType};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
-use crate::http::response::{self, ResponseBody};
+use crate::response::{self, ResponseBody};
 
 /// The families' surface, and what the names of all surfaces of videos begin with.
 const SURFACE: &str = "videos.generate";
@@ -119,7 +119,7 @@ pub(in crate::endpoints) async fn create(
     let given = (&media_type, Some(&form));
     let asked = jobs::checked_body_of(context, request.body, &key, None, given).await?;
     let is_form = media_type != MediaType::Json;
-    let mut fields = Fields::read(&context.backend, &key, &asked, (SURFACE, is_form)).await?;
+    let mut fields = Fields::read(&*context.backend, &key, &asked, (SURFACE, is_form)).await?;
     translate(&mut fields)?;
     let job = made::job(&request, &key, SURFACE, fields.body().await?)?;
     if job.body.is_dry_run() {

@@ -4,13 +4,11 @@
 mod budget;
 mod encoding;
 mod form;
-mod media_type;
-mod pace;
 mod read;
 
 pub(crate) use budget::{BodyBudget, StreamedBody};
 #[cfg(test)]
 pub(crate) use budget::{STREAMED, WORKED_ON};
+pub(crate) use encoding::{MediaType, check_type, media_type};
 pub(crate) use form::to_json as form_to_json;
-pub(crate) use media_type::{MediaType, check_type, media_type};
 pub(crate) use read::RequestBody;

@@ -21,7 +21,7 @@ async fn a_new_webhook_is_answered_with_its_secret_and_a_repetition_without() {
         assert_eq!((&data["secret"], &data["enabled"]), (&secret, &json!(true)));
         assert_eq!((&data["id"], &data["events"]), (&json!(OWN), &json!(["task.failed"])));
     }
-    let asked = edge.backend.webhooks.0.lock().unwrap();
+    let asked = edge.backend.webhook_requests.lock().unwrap();
     let WebhookAction::Create(policy) = &asked[0].action else { panic!("{:?}", asked[0]) };
     assert_eq!((policy.url.as_str(), policy.events.len()), ("https://example.com/hook?k=1", 1));
     assert_eq!(
@@ -49,7 +49,7 @@ async fn a_wrong_field_is_named() {
         assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!(param)), "{body}");
         assert!(reply.message().contains(expected), "{body}: {}", reply.message());
     }
-    assert!(edge.backend.webhooks.0.lock().unwrap().is_empty());
+    assert!(edge.backend.webhook_requests.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

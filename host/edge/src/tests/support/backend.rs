@@ -12,7 +12,7 @@ use gatehouse_driver::{
     CompletionResponse, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, ListedPrice, MediaFile,
     MediaRefusal, Modality, ModelFacts, ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError,
     SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow,
-    UsageRows, UsageSums, ViewError, ViewRequest, Waiting, WholeAnswer,
+    UsageRows, UsageSums, ViewError, ViewRequest, Waiting, WebhookRequest, WholeAnswer,
 };
 use gatehouse_model::{
     Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Media, Obstacle, QuotaUse,
@@ -22,7 +22,6 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::samples::{dry_run, fail, refusal, routes, task};
-use super::webhooks::ScriptedWebhooks;
 
 /// The files of the media store; the big one is larger than any socket buffer.
 const PICTURE: &[u8] = b"0123456789";
@@ -63,8 +62,8 @@ pub(crate) struct ScriptedBackend {
     pub(crate) deleted: Mutex<Vec<TaskId>>,
     /// The routes of its families.
     pub(crate) routes: Mutex<Arc<[ServedRoute]>>,
-    /// The webhooks of its customer.
-    pub(crate) webhooks: ScriptedWebhooks,
+    /// What was to be changed of webhooks.
+    pub(crate) webhook_requests: Mutex<Vec<WebhookRequest>>,
     /// The quota of its customer.
     pub(crate) customer_quota: Mutex<Option<QuotaUse>>,
 }
@@ -88,7 +87,7 @@ impl ScriptedBackend {
             streams: Mutex::default(),
             deleted: Mutex::default(),
             routes: Mutex::new(routes()),
-            webhooks: ScriptedWebhooks::default(),
+            webhook_requests: Mutex::default(),
             customer_quota: Mutex::default(),
         }
     }
@@ -108,7 +107,7 @@ impl ScriptedBackend {
         id
     }
 
-    fn working<T>(&self, value: T) -> Result<T, StoreError> {
+    pub(super) fn working<T>(&self, value: T) -> Result<T, StoreError> {
         if self.broken.load(Ordering::SeqCst) {
             return Err(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() });
         }
@@ -329,9 +328,6 @@ impl ScriptedBackend {
         let rows_read = page.len();
         page.truncate(filter.limit);
         self.working(TaskPage { more: rows_read > page.len(), tasks: page, rows_read })
-    }
-    pub(crate) fn own_webhooks(&self) -> &ScriptedWebhooks {
-        &self.webhooks
     }
     pub(crate) async fn cancel(&self, key: &Key, id: TaskId) -> Result<Cancelled, CancelError> {
         let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;

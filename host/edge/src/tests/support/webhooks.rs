@@ -1,7 +1,6 @@
 //! Scripted webhooks of a customer: one that is there, and a record of what was to be changed.
 
 use std::num::NonZeroU32;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use gatehouse_driver::{
@@ -9,36 +8,38 @@ use gatehouse_driver::{
 };
 use gatehouse_model::{DeliveryId, Key, WebhookId};
 
+use super::backend::ScriptedBackend;
 use super::samples::webhook;
 
-/// The changes that were asked for.
-#[derive(Default)]
-pub(crate) struct ScriptedWebhooks(pub(crate) Mutex<Vec<WebhookRequest>>);
-
-/// The methods of the driver's.
-impl ScriptedWebhooks {
-    #[expect(clippy::unused_async, reason = "the driver's signature")]
-    pub(crate) async fn list(&self, _: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
-        Ok(vec![webhook()])
+/// The methods of the driver about webhooks.
+impl ScriptedBackend {
+    pub(crate) async fn own_webhooks(&self, _: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
+        self.working(vec![webhook()])
     }
-    pub(crate) async fn find(&self, key: &Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
-        Ok(self.list(key).await?.into_iter().find(|webhook| webhook.id == id))
+    pub(crate) async fn own_webhook(
+        &self,
+        key: &Key,
+        id: WebhookId,
+    ) -> Result<Option<WebhookEndpoint>, StoreError> {
+        Ok(self.own_webhooks(key).await?.into_iter().find(|webhook| webhook.id == id))
     }
-    pub(crate) async fn deliveries(
+    pub(crate) async fn own_deliveries(
         &self,
         key: &Key,
         id: WebhookId,
         _: (Option<DeliveryId>, usize),
     ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError> {
-        Ok(self.find(key, id).await?.map(|_| (Vec::new(), false)))
+        Ok(self.own_webhook(key, id).await?.map(|_| (Vec::new(), false)))
     }
     /// A second of one idempotency key is known; one that is to be rotated cannot be, and one that is to be tried out comes too
     /// often.
-    #[expect(clippy::unused_async, reason = "the driver's signature")]
-    pub(crate) async fn change(&self, request: WebhookRequest) -> Result<ChangedWebhook, WebhookError> {
+    pub(crate) async fn change_own_webhook(
+        &self,
+        request: WebhookRequest,
+    ) -> Result<ChangedWebhook, WebhookError> {
         let repeated = request.idempotency.as_ref().is_some_and(|(token, _)| token == "again");
         let action = request.action.clone();
-        self.0.lock().unwrap().push(request);
+        self.webhook_requests.lock().unwrap().push(request);
         match action {
             WebhookAction::Rotate(_) => Err(WebhookError::Conflict("it has changed since".to_owned())),
             WebhookAction::Test(_) => {

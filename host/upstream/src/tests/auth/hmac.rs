@@ -164,14 +164,13 @@ async fn a_call_without_credentials_carries_none() {
         let upstream = upstream_of(&text, &TestClock::at(NOW));
         let (_held, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
         let permit = permit.without_credentials();
-        let reply =
-            upstream.call(&permit, &get(path("/presigned")), &Memory::default(), NEVER).await.unwrap();
+        let reply = permit.call(&get(path("/presigned")), &Memory::default(), NEVER).await.unwrap();
         assert_eq!(reply.status, 403);
         let seen = server.received().pop().unwrap();
         assert_eq!((seen.header("authorization"), seen.header("x-date")), (None, None));
         // The slot stays the host's.
         let own = Call { headers: vec![header("authorization", "mine")], ..get(path("/presigned")) };
         let permit = upstream.acquire_call("p", "main").unwrap().without_credentials();
-        assert_eq!(upstream.call(&permit, &own, &Memory::default(), NEVER).await, Err(Outage::Refused));
+        assert_eq!(permit.call(&own, &Memory::default(), NEVER).await, Err(Outage::Refused));
     }
 }

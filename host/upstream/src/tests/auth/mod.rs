@@ -52,7 +52,7 @@ pub(super) async fn call_as(
     blobs: &dyn Blobs,
 ) -> Result<gatehouse_model::Reply, gatehouse_model::Outage> {
     let permit = upstream.acquire_call("p", account).unwrap();
-    upstream.call(&permit, call, blobs, NEVER).await
+    permit.call(call, blobs, NEVER).await
 }
 
 pub(super) fn inline(reply: &gatehouse_model::Reply) -> String {

@@ -5,7 +5,7 @@ use gatehouse_model::Outage;
 
 use super::*;
 use crate::client::address::reserved;
-use crate::pool::call_permit::CallPermit;
+use crate::pool::permits::CallPermit;
 
 /// What good answers are; no row of the table holds it with this port.
 const GOOD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(93, 184, 216, 99));
@@ -132,8 +132,7 @@ impl Ways<'_> {
     }
 
     async fn call(&self, url: String) -> String {
-        let outcome =
-            self.upstream.call(self.permit, &get(Target::Url(url)), &Memory::default(), NEVER).await;
+        let outcome = self.permit.call(&get(Target::Url(url)), &Memory::default(), NEVER).await;
         let dials = self.stage.dials.taken();
         match outcome {
             Ok(reply) if reply.status == 200 => format!("reaches {}", listed(&dials)),

@@ -42,7 +42,7 @@ async fn operators_open_what_they_name_and_nothing_else() {
 
 async fn call(stage: &Stage, upstream: &Upstream, url: &str) -> String {
     let permit = upstream.acquire_call("p", "main").unwrap();
-    let outcome = upstream.call(&permit, &get(Target::Url(url.to_owned())), &Memory::default(), NEVER).await;
+    let outcome = permit.call(&get(Target::Url(url.to_owned())), &Memory::default(), NEVER).await;
     let dials = stage.dials.taken();
     match outcome {
         Ok(reply) if reply.status == 200 => format!("reaches {}", listed(&dials)),
@@ -74,14 +74,14 @@ async fn a_real_listener_on_loopback_is_reached_by_its_name_alone() {
     let policy = Policy::new(RESULT, 1000, PATIENCE);
     for host in ["loop", "mapped", "zero", "mixed"] {
         let url = format!("https://{host}.cdn.test:{port}/");
-        let refused = upstream.fetch(&url, &policy).await.err();
+        let refused = upstream.fetcher().fetch(&url, &policy).await.err();
         assert_eq!(refused, Some(FetchError::NotPublic(format!("{host}.cdn.test"))), "{url}");
-        let call = upstream.call(&permit, &get(Target::Url(url)), &Memory::default(), NEVER).await;
+        let call = permit.call(&get(Target::Url(url)), &Memory::default(), NEVER).await;
         assert_eq!(call.err(), Some(Outage::Unreachable), "{host}");
     }
     // The listener's first visitor is the one that was meant: a connection made before would stand before it.
     let url = format!("http://named.internal:{port}/");
-    let meant = upstream.fetch(&url, &policy);
+    let meant = upstream.fetcher().fetch(&url, &policy);
     let first = async {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut head = [0; 4096];

@@ -11,7 +11,7 @@ mod table;
 use self::scenario::{Stage, listed, rounds};
 use self::table::{assert_all, read};
 use super::*;
-use crate::fetch::{FetchError, Origins, Policy};
+use crate::fetch::fetcher::{FetchError, Origins, Policy};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 /// A name inside the provider's pattern that answers as each test wants.

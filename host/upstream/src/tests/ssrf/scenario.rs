@@ -11,7 +11,7 @@ use tokio_rustls::TlsAcceptor;
 use super::table::Row;
 use super::*;
 use crate::client::dial::{Dial, Dialed};
-use crate::post::Post;
+use crate::fetch::post::Post;
 
 trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
@@ -70,7 +70,7 @@ impl Stage {
     /// Fetches, and tells the verdict in the words of the tables: what came of it, and who was dialled.
     pub(super) async fn visit(&self, upstream: &Upstream, origins: Origins<'_>, url: &str) -> String {
         let policy = Policy::new(origins, 1000, PATIENCE);
-        let outcome = match upstream.fetch(url, &policy).await {
+        let outcome = match upstream.fetcher().fetch(url, &policy).await {
             Ok(fetched) => fetched.collect().await,
             Err(error) => Err(error),
         };
@@ -81,7 +81,7 @@ impl Stage {
     pub(super) async fn post(&self, upstream: &Upstream, url: &str) -> String {
         let body = Bytes::from_static(b"{}");
         let post = Post { url, headers: &[], body, timeout: PATIENCE, max_answer: 1000, over_http: true };
-        let outcome = upstream.post(&post).await.map(|answer| answer.body);
+        let outcome = upstream.fetcher().post(&post).await.map(|answer| answer.body);
         verdict(outcome, &self.dials.taken())
     }
 

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::Sender;
 
 use crate::backend::Backend;
 use crate::endpoints::openai::completions::request::Asked;
-use crate::endpoints::openai::completions::whole::{add, choice_of, head};
+use crate::endpoints::openai::completions::{add, choice_of, head};
 
 /// What ends the stream of a chat completion.
 const DONE: &str = "[DONE]";
@@ -18,7 +18,7 @@ const DONE: &str = "[DONE]";
 /// Sends the pieces of every prompt, as fast as the client takes them. A client that leaves ends the stream of the prompt
 /// that is answered; the others are never asked.
 pub(super) async fn pump(
-    backend: Arc<Backend>,
+    backend: Arc<dyn Backend>,
     asked: Asked,
     first: TextStream,
     mut rest: impl Iterator<Item = CompletionRequest> + Send,

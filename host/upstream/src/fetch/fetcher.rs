@@ -1,0 +1,392 @@
+//! SSRF-safe fetching of media: what users link to, and the results providers link to.
+//!
+//! Only http(s), no userinfo, only ports 80 and 443 unless the operator wrote the host out, only public addresses
+//! (see `connect`), at most three redirects, each checked like the first URL; capped in bytes, time and slowness.
+//! Sends no credential and no cookie. Every error text may be shown to a client: it names what the client or the
+//! provider named, never an address that was resolved here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_model::{Clock, CustomerId, UnixMs};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, LOCATION, RANGE, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Body as _, Incoming};
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use crate::client::connect::{ConnectError, Private, is_private_allowed};
+use crate::client::exchange::{self, ExchangeError, Http, Payload};
+use crate::client::origin::Origin;
+use crate::config::check;
+use crate::config::settings::{ConfigError, FetchConfig};
+use crate::fetch::permits::{FetchPermit, FetchPermits};
+use crate::providers::Providers;
+
+/// The minimum rate counts from this age on.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Whose URL it is, which decides where it may lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origins<'a> {
+    /// A client's: anywhere public, and the operator's `fetch.allow_private`.
+    User,
+    /// A result of this provider: its `media_origins` only.
+    Results(&'a str),
+}
+
+/// The bounds of one fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy<'a> {
+    /// Where it may lead.
+    pub origins: Origins<'a>,
+    /// The largest body.
+    pub max_bytes: u64,
+    /// The longest time, redirects and body included.
+    pub timeout: Duration,
+    /// The most redirects that are followed.
+    pub max_redirects: u8,
+    /// First byte and last byte, when a part is enough. A server may send all of it instead.
+    pub part: Option<(u64, u64)>,
+    /// Whose link it is; the fetch then waits for one of this customer's permits.
+    pub customer: Option<&'a CustomerId>,
+}
+
+impl<'a> Policy<'a> {
+    /// Bounds with three redirects.
+    #[must_use]
+    pub const fn new(origins: Origins<'a>, max_bytes: u64, timeout: Duration) -> Self {
+        Self { origins, max_bytes, timeout, max_redirects: 3, part: None, customer: None }
+    }
+
+    /// The same for a part, from its first to its last byte.
+    #[must_use]
+    pub const fn part(self, first: u64, last: u64) -> Self {
+        Self { part: Some((first, last)), ..self }
+    }
+}
+
+/// Why something could not be fetched, in words a client may read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// Not a URL this can fetch at all.
+    #[error("not a URL that can be fetched: {0}")]
+    BadUrl(&'static str),
+    /// A result outside the provider's media origins.
+    #[error("{0} is not among the provider's media origins")]
+    ForeignOrigin(String),
+    /// The provider is not configured.
+    #[error("no provider {0:?} is configured")]
+    NoProvider(String),
+    /// It leads to a private or reserved address, or to no host at all. One error for both: the difference would tell
+    /// which names the gateway's own network knows.
+    #[error("{0} is not a public address or does not exist")]
+    NotPublic(String),
+    /// No connection.
+    #[error("the server could not be reached")]
+    Unreachable,
+    /// The server answered with an error.
+    #[error("the server answered {0}")]
+    Status(u16),
+    /// Too many redirects.
+    #[error("it was redirected too often")]
+    TooManyRedirects,
+    /// Larger than allowed.
+    #[error("it is larger than {} MiB", .0.div_ceil(1024 * 1024))]
+    TooLarge(u64),
+    /// Time was over, or it came too slowly.
+    #[error("it did not arrive in time")]
+    Timeout,
+    /// The connection broke before the end.
+    #[error("the connection broke before all of it had arrived")]
+    Broken,
+}
+
+impl FetchError {
+    /// Whether the same URL may well answer in a moment.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            // A name may not resolve for a moment.
+            Self::NotPublic(_) | Self::Unreachable | Self::Timeout | Self::Broken => true,
+            Self::Status(status) => matches!(status, 408 | 429 | 500..),
+            _ => false,
+        }
+    }
+}
+
+/// What fetches. Cheap to clone.
+#[derive(Clone)]
+pub struct Fetcher {
+    rules: Arc<FetchRules>,
+    /// Their media origins say where results may come from.
+    providers: Arc<Providers>,
+}
+
+/// What all fetches share.
+struct FetchRules {
+    /// The client for URLs of users. It keeps no connection: a kept one counts nowhere, and clients' links lead to any number
+    /// of hosts.
+    user: Http,
+    /// Hosts that may be private.
+    private: Private,
+    /// Bytes a second, below which a fetch is given up.
+    min_rate: u64,
+    /// For URLs of users.
+    permits: FetchPermits,
+}
+
+impl Fetcher {
+    pub(crate) fn new(config: &FetchConfig, providers: Arc<Providers>) -> Result<Self, ConfigError> {
+        let private = check::private_hosts(config)?;
+        let timeout = check::span("fetch.connect_timeout_ms".to_owned(), config.connect_timeout_ms)?;
+        let user = providers.shared().network.client(private.clone(), timeout, 0);
+        let permits = FetchPermits::new(check::fetch_limits(config)?);
+        let rules = FetchRules { user, private, min_rate: config.min_bytes_per_second, permits };
+        Ok(Self { rules: Arc::new(rules), providers })
+    }
+
+    /// The same for results of those providers.
+    pub(crate) fn of(&self, providers: Arc<Providers>) -> Self {
+        Self { rules: Arc::clone(&self.rules), providers }
+    }
+
+    pub(super) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.providers.shared().clock
+    }
+
+    /// Whether the operator wrote out that host, which may be private then.
+    pub(super) fn is_private_allowed(&self, origin: &Origin) -> bool {
+        is_private_allowed(&self.rules.private, origin.bare_host(), origin.port())
+    }
+
+    /// Fetches `url` as far as the head of the answer; the body is pulled from [`Fetched`]. A link of a customer waits for
+    /// permits first, whose number is bounded for the customer, for each host and in all; the wait counts in no limit.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub async fn fetch(&self, url: &str, policy: &Policy<'_>) -> Result<Fetched, FetchError> {
+        let mut permit = match policy.customer {
+            Some(customer) => Some(self.rules.permits.acquire(customer).await),
+            None => None,
+        };
+        let mut deadline = Instant::now() + policy.timeout;
+        let began = self.clock().now();
+        let mut url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
+        for _ in 0..=policy.max_redirects {
+            let http = self.client_for(&url, policy.origins)?;
+            if let Some(permit) = &mut permit {
+                let waits = Instant::now();
+                permit.go_to(url.host_str().unwrap_or_default()).await;
+                deadline += waits.elapsed();
+            }
+            let response = exchange::send(&http, get(&url, policy.part)?, deadline)
+                .await
+                .map_err(|error| FetchError::of(error, &url))?;
+            match next_hop(&url, &response)? {
+                Some(next) => url = next,
+                None => return self.accept(response, policy, deadline, began, permit),
+            }
+        }
+        Err(FetchError::TooManyRedirects)
+    }
+
+    /// The client that may fetch `url`, if it may be fetched at all.
+    pub(super) fn client_for(&self, url: &Url, origins: Origins<'_>) -> Result<Http, FetchError> {
+        let origin = Origin::of(url).ok_or(FetchError::BadUrl("expected http or https"))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(FetchError::BadUrl("it must not hold a user name or password"));
+        }
+        match origins {
+            Origins::User => {
+                if matches!(origin.port(), 80 | 443) || self.is_private_allowed(&origin) {
+                    Ok(self.rules.user.clone())
+                } else {
+                    Err(FetchError::BadUrl("only ports 80 and 443 are allowed"))
+                }
+            }
+            Origins::Results(name) => {
+                let pool = self.providers.get(name).ok_or_else(|| FetchError::NoProvider(name.to_owned()))?;
+                let provider = pool.provider();
+                if provider.checked.media_origins.iter().any(|pattern| pattern.covers(&origin)) {
+                    Ok(provider.media.clone())
+                } else {
+                    Err(FetchError::ForeignOrigin(origin.to_string()))
+                }
+            }
+        }
+    }
+
+    fn accept(
+        &self,
+        response: Response<Incoming>,
+        policy: &Policy<'_>,
+        deadline: Instant,
+        began: UnixMs,
+        permit: Option<FetchPermit>,
+    ) -> Result<Fetched, FetchError> {
+        let announced = response.body().size_hint().exact();
+        let is_part = response.status() == http::StatusCode::PARTIAL_CONTENT;
+        let (first, total) = match (response.status(), policy.part) {
+            (http::StatusCode::OK, _) => (0, announced),
+            (http::StatusCode::PARTIAL_CONTENT, Some(_)) => {
+                let (first, total) = content_range(response.headers()).ok_or(FetchError::Broken)?;
+                (first, Some(total))
+            }
+            (status, _) => return Err(FetchError::Status(status.as_u16())),
+        };
+        let (head, body) = response.into_parts();
+        // Of what should have been a part, the caller takes what it wants.
+        if policy.part.is_none() && body.size_hint().lower() > policy.max_bytes {
+            return Err(FetchError::TooLarge(policy.max_bytes));
+        }
+        let mime = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        Ok(Fetched {
+            mime: mime.map(|mime| mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()),
+            is_part,
+            first,
+            total,
+            body,
+            taken: 0,
+            max_bytes: policy.max_bytes,
+            deadline,
+            began,
+            min_rate: self.rules.min_rate,
+            clock: Arc::clone(self.clock()),
+            _permit: permit,
+        })
+    }
+}
+
+/// A body on its way. Dropping it ends the fetch.
+pub struct Fetched {
+    mime: Option<String>,
+    is_part: bool,
+    first: u64,
+    total: Option<u64>,
+    body: Incoming,
+    taken: u64,
+    max_bytes: u64,
+    deadline: Instant,
+    began: UnixMs,
+    min_rate: u64,
+    clock: Arc<dyn Clock>,
+    /// Held as long as its connection.
+    _permit: Option<FetchPermit>,
+}
+
+impl Fetched {
+    /// What the server says it is: lower case, without parameters. Not to be trusted.
+    #[must_use]
+    pub fn mime(&self) -> Option<&str> {
+        self.mime.as_deref()
+    }
+
+    /// Whether the body is a part that was asked for, and not all of it.
+    #[must_use]
+    pub fn is_part(&self) -> bool {
+        self.is_part
+    }
+
+    /// Where the body begins in the whole: 0, unless it is a part that was asked for.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The length of the whole, when the server says it.
+    #[must_use]
+    pub fn total(&self) -> Option<u64> {
+        self.total
+    }
+
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    /// See [`FetchError`]; nothing more comes after one.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, FetchError> {
+        loop {
+            // A server that goes silent is caught here too, long before the deadline.
+            let silence = self.deadline.min(Instant::now() + GRACE);
+            let frame = match timeout_at(silence, self.body.frame()).await {
+                Err(_) => return Err(FetchError::Timeout),
+                Ok(None) => return Ok(None),
+                Ok(Some(Err(_))) => return Err(FetchError::Broken),
+                Ok(Some(Ok(frame))) => frame,
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            self.taken += data.len() as u64;
+            if self.taken > self.max_bytes {
+                return Err(FetchError::TooLarge(self.max_bytes));
+            }
+            let age = self.clock.now().since(self.began);
+            if age > GRACE && self.taken < age.as_secs() * self.min_rate {
+                return Err(FetchError::Timeout);
+            }
+            return Ok(Some(data));
+        }
+    }
+
+    /// The whole body in memory.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub async fn collect(mut self) -> Result<Bytes, FetchError> {
+        let mut all = bytes::BytesMut::new();
+        while let Some(piece) = self.next().await? {
+            all.extend_from_slice(&piece);
+        }
+        Ok(all.freeze())
+    }
+}
+
+fn get(url: &Url, part: Option<(u64, u64)>) -> Result<Request<Payload>, FetchError> {
+    let body: Payload = UnsyncBoxBody::new(Empty::new().map_err(|never| match never {}));
+    let mut request = Request::new(body);
+    // The fragment is not sent; hyper takes path and query only.
+    *request.uri_mut() = url.as_str().parse().map_err(|_| FetchError::BadUrl("it does not parse"))?;
+    let headers = request.headers_mut();
+    headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))));
+    if let Some((first, last)) = part {
+        let range = HeaderValue::from_str(&format!("bytes={first}-{last}"));
+        headers.insert(RANGE, range.map_err(|_| FetchError::BadUrl("it does not parse"))?);
+    }
+    Ok(request)
+}
+
+/// First byte and total of `bytes 0-99/1234`.
+fn content_range(headers: &HeaderMap) -> Option<(u64, u64)> {
+    let (range, total) =
+        headers.get(CONTENT_RANGE)?.to_str().ok()?.strip_prefix("bytes ")?.split_once('/')?;
+    Some((range.split_once('-')?.0.parse().ok()?, total.parse().ok()?))
+}
+
+/// Where a redirect leads; `None` when the answer is none.
+fn next_hop(from: &Url, response: &Response<Incoming>) -> Result<Option<Url>, FetchError> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let location = location.ok_or(FetchError::BadUrl("it redirects to nowhere"))?;
+    from.join(location).map(Some).map_err(|_| FetchError::BadUrl("it redirects to an invalid URL"))
+}
+
+impl FetchError {
+    pub(super) fn of(error: ExchangeError, url: &Url) -> Self {
+        match error {
+            ExchangeError::NotSent(ConnectError::NotPublic { .. }) | ExchangeError::NoHost(_) => {
+                let host = url.host_str().unwrap_or_default();
+                Self::NotPublic(host.trim_start_matches('[').trim_end_matches(']').to_owned())
+            }
+            ExchangeError::NotSent(_) | ExchangeError::NoConnection(_) => Self::Unreachable,
+            ExchangeError::Timeout => Self::Timeout,
+            ExchangeError::Broken(_) => Self::Broken,
+        }
+    }
+}

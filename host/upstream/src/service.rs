@@ -1,0 +1,83 @@
+//! Connections to a service that the operator wrote out, for a client that signs its own requests: the object store of media.
+//!
+//! Its host may be private, and it goes through the operator's proxy like everything else. No redirect is followed, no header
+//! is added.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::USER_AGENT;
+use http::{HeaderValue, Request, Response};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Incoming};
+use tokio::time::Instant;
+use url::Url;
+
+use crate::client::exchange::{self, ExchangeError, Http};
+use crate::client::origin::Origin;
+use crate::upstream::Upstream;
+
+/// To resolve, connect and shake hands.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Connections that are kept: what a burst of results takes.
+const MAX_IDLE: usize = 32;
+
+/// A client of one service. Cheap to clone.
+#[derive(Clone)]
+pub struct ServiceClient {
+    http: Http,
+}
+
+/// Why a service gave no answer. Every text is for the operator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// Nothing was sent.
+    #[error("{0}")]
+    NotSent(String),
+    /// Something may have been sent, then time was over.
+    #[error("no answer in time")]
+    Timeout,
+    /// Something may have been sent, then the connection broke.
+    #[error("the connection broke: {0}")]
+    Broken(String),
+}
+
+impl Upstream {
+    /// A client of the service at `endpoint`, over connections of its own.
+    ///
+    /// # Errors
+    /// What was expected of the address.
+    pub fn service_client(&self, endpoint: &Url) -> Result<ServiceClient, String> {
+        let origin = Origin::of(endpoint).ok_or_else(|| format!("expected http or https, got {endpoint}"))?;
+        let private = [origin.as_private()].into();
+        Ok(ServiceClient { http: self.network().client(private, CONNECT_TIMEOUT, MAX_IDLE) })
+    }
+}
+
+impl ServiceClient {
+    /// Sends `request`, and waits for the head of the answer.
+    ///
+    /// # Errors
+    /// See [`ServiceError`].
+    pub async fn send<B>(
+        &self,
+        request: Request<B>,
+        timeout: Duration,
+    ) -> Result<Response<Incoming>, ServiceError>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: std::error::Error + Send + Sync + 'static,
+    {
+        let mut request = request.map(|body| body.map_err(io::Error::other).boxed_unsync());
+        let agent = HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION")));
+        request.headers_mut().insert(USER_AGENT, agent);
+        exchange::send(&self.http, request, Instant::now() + timeout).await.map_err(|error| match error {
+            ExchangeError::Timeout => ServiceError::Timeout,
+            ExchangeError::Broken(why) => ServiceError::Broken(why),
+            not_sent => ServiceError::NotSent(not_sent.to_string()),
+        })
+    }
+}

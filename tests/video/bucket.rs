@@ -1,0 +1,238 @@
+//! Media in a bucket: a public S3 server that checks signatures, behind a relay that can be closed.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use base64::Engine as _;
+use gatehouse_harness::{run, send_to, serve_connections, until};
+use gatehouse_sandbox::Settings;
+use serde_json::{Value, json};
+use tokio::io::copy_bidirectional;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use crate::clients::kit::{Set, Tool};
+use crate::video::TestGateway;
+
+const SERVER: Set = Set { tool: Tool::Python, name: "bucket" };
+const IMAGES: &str = "/v1/images/generations";
+const BUCKET: &str = "gatehouse-media";
+
+/// A server with one empty bucket. Dropping it ends the server.
+struct BucketServer {
+    process: Child,
+    lines: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
+    /// Where it is, the access key and its secret.
+    made: Value,
+}
+
+impl BucketServer {
+    fn start() -> Self {
+        let (python, scripts) = SERVER.ready();
+        let mut process = Command::new(python)
+            .arg(scripts.join("bucket_server.py"))
+            .arg(BUCKET)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let input = process.stdin.take().expect("piped");
+        let mut output = BufReader::new(process.stdout.take().expect("piped"));
+        let made = read(&mut output);
+        Self { process, lines: Mutex::new((input, output)), made }
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.made[name].as_str().expect("a text")
+    }
+
+    /// What it answers to a word: keys, or unfinished uploads.
+    fn ask(&self, word: &str) -> Vec<String> {
+        let mut lines = self.lines.lock().expect("one at a time");
+        writeln!(lines.0, "{word}").expect("it reads");
+        serde_json::from_value(read(&mut lines.1)).expect("a list of texts")
+    }
+
+    /// The table that keeps media in it, at this address.
+    fn table(&self, address: &str) -> String {
+        let write = |name: &str| {
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            std::fs::write(file.path(), self.text(name)).expect("written");
+            file.keep().expect("a file that stays").1.display().to_string()
+        };
+        format!(
+            "[media]\nurl = \"s3://{BUCKET}/of/tests\"\n\n[media.s3]\nendpoint = \"{address}\"\n\
+             access_key_id = {{ file = \"{}\" }}\nsecret_access_key = {{ file = \"{}\" }}\n\n",
+            write("key"),
+            write("secret"),
+        )
+    }
+}
+
+impl Drop for BucketServer {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+fn read(output: &mut BufReader<ChildStdout>) -> Value {
+    let mut line = String::new();
+    output.read_line(&mut line).expect("a line");
+    serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+}
+
+/// Passes connections on to a server while it is open; closed, it ends those there are and every new one.
+struct Relay {
+    address: SocketAddr,
+    open: watch::Sender<bool>,
+}
+
+impl Relay {
+    async fn to(server: &str) -> Self {
+        let server: SocketAddr = server.trim_start_matches("http://").parse().expect("an address");
+        let (open, is_open) = watch::channel(true);
+        let address = serve_connections(move |mut stream| {
+            let mut is_open = is_open.clone();
+            async move {
+                if !*is_open.borrow_and_update() {
+                    return;
+                }
+                let mut there = TcpStream::connect(server).await.expect("the server");
+                tokio::select! {
+                    _ = copy_bidirectional(&mut stream, &mut there) => {}
+                    _ = is_open.wait_for(|open| !open) => {}
+                }
+            }
+        })
+        .await;
+        Self { address, open }
+    }
+}
+
+async fn start(server: &BucketServer, relay: &Relay) -> TestGateway {
+    let table = server.table(&format!("http://{}", relay.address));
+    TestGateway::start_with(Settings { job_time: Duration::ZERO, ..Settings::default() }, &table).await
+}
+
+/// A film of that many MiB.
+fn film(mib: u32) -> Value {
+    json!({"model": "scene-3.1-fast-official", "prompt": format!("[[mib:{mib}]] a red kite")})
+}
+
+/// A picture made of another one, which is embedded.
+fn picture() -> Value {
+    let mut png = Vec::new();
+    let noise =
+        image::RgbImage::from_fn(256, 256, |x, y| image::Rgb([(x * y) as u8, (x ^ y) as u8, y as u8]));
+    noise.write_to(&mut std::io::Cursor::new(&mut png), image::ImageFormat::Png).expect("a picture");
+    let data = base64::engine::general_purpose::STANDARD.encode(png);
+    json!({"model": "ctx-pro", "prompt": "a red kite", "image_urls": [format!("data:image/png;base64,{data}")]})
+}
+
+fn link(task: &Value, kind: &str) -> String {
+    let url = task["result"][kind][0]["url"][0].as_str();
+    url.unwrap_or_else(|| panic!("a link in {task}")).to_owned()
+}
+
+/// Without it several gateways have no place for media that all of them reach.
+#[test]
+fn files_are_kept_in_a_bucket_and_served_whole_and_in_ranges() {
+    run(async {
+        let server = BucketServer::start();
+        let relay = Relay::to(server.text("address")).await;
+        let gateway = start(&server, &relay).await;
+        // In parts of 5 MiB.
+        let task = gateway.finish(&film(12)).await;
+        let whole = send_to(&link(&task, "videos"), &[]).await;
+        assert_eq!((whole.status, whole.body.len()), (200, 12 << 20), "{task}");
+        let part = send_to(&link(&task, "videos"), &[("range", "bytes=5242870-5242890")]).await;
+        assert_eq!((part.status, &part.body[..]), (206, &whole.body[5_242_870..5_242_891]));
+        // The embedded picture goes through the bucket too, and leaves it with its task.
+        let task = gateway.caller.finish(IMAGES, &picture()).await;
+        assert_eq!(send_to(&link(&task, "images"), &[]).await.status, 200, "{task}");
+        until("its own files are all that is left", async || {
+            let keys = server.ask("keys");
+            keys.len() == 2 && keys.iter().all(|key| key.starts_with("of/tests/media/"))
+        })
+        .await;
+        assert_eq!(server.ask("uploads"), Vec::<String>::new());
+        let log = gateway.process.log_text();
+        assert!(!log.contains(server.text("secret")) && !log.contains("X-Amz"), "{log}");
+    });
+}
+
+/// Without it an outage of the bucket loses results that are paid, or is told as the provider's fault.
+#[test]
+fn results_wait_for_a_bucket_that_is_away_and_are_charged_once() {
+    run(async {
+        let server = BucketServer::start();
+        let relay = Relay::to(server.text("address")).await;
+        let gateway = start(&server, &relay).await;
+        let before = gateway.finish(&film(1)).await;
+        relay.open.send_replace(false);
+        // A film comes in its provider's reply, a picture by a link.
+        let task = gateway.submit(&film(1)).await.task_id();
+        let linked = json!({"model": "ctx-pro", "prompt": "a red kite"});
+        let linked = gateway.caller.post(IMAGES, &linked).await.task_id();
+        until("both wait", async || {
+            let log = gateway.process.log_text();
+            log.contains("the files of a reply wait for the media store")
+                && log.contains("the copy of a result waits for the media store")
+        })
+        .await;
+        // Its own files cannot be kept, so it is not begun; no money is held for it.
+        let refused = gateway.caller.post(IMAGES, &picture()).await;
+        assert_eq!((refused.status, refused.header("retry-after")), (503, "5"), "{}", refused.text());
+        assert!(refused.message().contains("media store does not answer"), "{}", refused.text());
+        let file = send_to(&link(&before, "videos"), &[]).await;
+        assert_eq!((file.status, file.header("retry-after")), (503, "5"), "{}", file.text());
+        // What has no files is served.
+        assert_eq!(gateway.caller.task(&task).await["status"], "processing");
+        relay.open.send_replace(true);
+        let ended = gateway.caller.end_of(&task).await;
+        assert_eq!((&ended["status"], &ended["cost"]), (&json!("completed"), &before["cost"]), "{ended}");
+        assert_eq!(send_to(&link(&ended, "videos"), &[]).await.status, 200);
+        assert_eq!(gateway.caller.end_of(&linked).await["status"], "completed");
+        assert_eq!(gateway.sandbox.veo_record().operations.len(), 2, "the provider was asked once each");
+        gateway.process.account_without_holds("acme").await;
+        gateway.process.expect_sound_ledger().await;
+    });
+}
+
+/// Without it a wrong key is noticed by the first result that cannot be kept.
+#[test]
+fn a_bucket_that_refuses_stops_the_start_and_one_that_is_away_does_not() {
+    run(async {
+        let mut server = BucketServer::start();
+        let relay = Relay::to(server.text("address")).await;
+        let mut gateway = start(&server, &relay).await;
+        assert_eq!(gateway.process.terminate().await, Some(0));
+        relay.open.send_replace(false);
+        gateway.process.restart().await;
+        let log = gateway.process.log_text();
+        assert!(log.contains("requests with files are refused and results wait"), "{log}");
+        assert_eq!(gateway.process.terminate().await, Some(0));
+        relay.open.send_replace(true);
+        let file = gateway.process.folder().join("gatehouse.toml");
+        let told = async || {
+            let output = gateway.process.try_command(&["serve"]).await;
+            (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        let right = std::fs::read_to_string(&file).expect("a configuration");
+        server.made["secret"] = json!("another");
+        let wrong = server.table(&format!("http://{}", relay.address));
+        let table = &right[right.find("[media]").expect("its table")..];
+        let end = table.find("\n[providers").unwrap_or(table.len());
+        std::fs::write(&file, right.replace(&table[..end], &wrong)).expect("written");
+        let (started, said) = told().await;
+        assert!(!started && said.contains("answered 403") && said.contains("let the access key"), "{said}");
+        std::fs::write(&file, right).expect("written");
+        server.ask("remove");
+        let (started, said) = told().await;
+        assert!(!started && said.contains("NoSuchBucket") && said.contains("make the bucket"), "{said}");
+    });
+}
