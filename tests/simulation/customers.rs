@@ -101,6 +101,7 @@ fn make_disk(with_webhook: bool) -> Vec<u8> {
             2 => CustomerPolicy {
                 quota: Some(credits(LAST_CUSTOMERS_QUOTA.0)),
                 quota_period: Some(LAST_CUSTOMERS_QUOTA.1.parse().expect("a period")),
+                ..CustomerPolicy::default()
             },
             _ => CustomerPolicy::default(),
         };

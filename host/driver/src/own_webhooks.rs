@@ -295,7 +295,7 @@ impl OwnWebhooks {
     }
 
     fn check_address(&self, url: &str) -> Result<(), WebhookError> {
-        let checked = self.upstream.check_post_url(url, self.over_http);
+        let checked = self.upstream.fetcher().check_post_url(url, self.over_http);
         checked.map_err(|error| invalid("url", &error.to_string()))
     }
 

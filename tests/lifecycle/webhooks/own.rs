@@ -169,3 +169,25 @@ fn addresses_that_are_not_public_are_refused_for_webhooks_and_callbacks_alike() 
         gateway.expect_sound_ledger().await;
     });
 }
+
+/// Without it an account runs dry, and its customer learns that from refused requests.
+#[test]
+fn a_customer_hears_that_its_balance_is_low() {
+    run(async {
+        let (receiver, address) = Receiver::start(|_, _| Answer::Status(204)).await;
+        let (gateway, caller) = start(address).await;
+        let url = format!("http://{address}/money");
+        let made = caller.post("/v1/webhooks", &json!({"url": url, "events": ["balance.low"]})).await;
+        assert_eq!(made.status, 200, "{}", made.text());
+        let edited = gateway.command(&["account", "edit", "acme", "--low-balance", "1000", "--json"]).await;
+        let edited: Value = serde_json::from_str(&edited).expect("JSON");
+        assert_eq!(edited["low_balance_micro"], 1_000_000_000, "{edited}");
+        for prompt in ["one", "two"] {
+            caller.end_of(&submit(&caller, prompt).await).await;
+        }
+        until("it was told", async || !receiver.all().is_empty()).await;
+        let event: Value = serde_json::from_slice(&receiver.all()[0].body).expect("JSON");
+        assert_eq!((&event["type"], &event["data"]["account"]), (&json!("balance.low"), &json!("acme")));
+        assert_eq!((&event["data"]["threshold"], receiver.all().len()), (&json!(1000), 1));
+    });
+}

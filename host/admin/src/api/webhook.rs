@@ -22,6 +22,12 @@ pub enum EventName {
     /// Its client stopped it.
     #[serde(rename = "task.cancelled")]
     Cancelled,
+    /// What the customer has not spent fell below its `low_balance_micro`.
+    #[serde(rename = "balance.low")]
+    BalanceLow,
+    /// The customer's quota is used up to its `quota_alert_percent`.
+    #[serde(rename = "quota.reached")]
+    QuotaReached,
 }
 
 /// What an edit of a webhook may change.
@@ -190,6 +196,8 @@ impl EventName {
             WebhookEvent::Completed => Some(Self::Completed),
             WebhookEvent::Failed => Some(Self::Failed),
             WebhookEvent::Cancelled => Some(Self::Cancelled),
+            WebhookEvent::BalanceLow => Some(Self::BalanceLow),
+            WebhookEvent::QuotaReached => Some(Self::QuotaReached),
             WebhookEvent::Test => None,
         }
     }
@@ -201,6 +209,8 @@ impl From<EventName> for WebhookEvent {
             EventName::Completed => Self::Completed,
             EventName::Failed => Self::Failed,
             EventName::Cancelled => Self::Cancelled,
+            EventName::BalanceLow => Self::BalanceLow,
+            EventName::QuotaReached => Self::QuotaReached,
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn callback_url() -> Value {
 /// Bodies and answers.
 pub(super) fn schemas() -> Value {
     let events = json!({
-        "type": "array", "uniqueItems": true, "items": {"enum": ["task.completed", "task.failed", "task.cancelled"]},
+        "type": "array", "uniqueItems": true, "items": {"enum": ["task.completed", "task.failed", "task.cancelled", "balance.low", "quota.reached"]},
         "description": "Which events; empty for all.",
     });
     let url = json!({

@@ -183,7 +183,7 @@ impl DriverState {
             let message = format!("expected at most {MAX_URL} bytes, got {}", url.len());
             return Err(bad_callback(&message));
         }
-        let checked = self.upstream.check_post_url(url, self.config.webhooks_over_http);
+        let checked = self.upstream.fetcher().check_post_url(url, self.config.webhooks_over_http);
         checked.map_err(|error| bad_callback(&error.to_string()))
     }
 

@@ -7,7 +7,7 @@
 //!   '-- sent again by hand, from any state
 //! ```
 
-use gatehouse_model::{CustomerId, DeliveryId, Task, UnixMs, WebhookId};
+use gatehouse_model::{Customer, CustomerId, DeliveryId, Task, UnixMs, WebhookId};
 
 use crate::commands::command::Applied;
 use crate::commands::rejection::Rejection;
@@ -52,6 +52,23 @@ pub(crate) fn task_ended<B: LedgerStorage>(storage: &mut B, task: &Task, at: Uni
                 task: Some(task.id),
                 ..new(id, (webhook.id, &webhook.customer), event, body, at)
             };
+            enqueue(storage, webhook, &delivery, at)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a delivery of an event about the customer itself for every webhook that takes it.
+pub(crate) fn customer_event<B: LedgerStorage>(
+    storage: &mut B,
+    customer: &Customer,
+    (event, body): (WebhookEvent, &[u8]),
+    at: UnixMs,
+) -> Result<(), B::Error> {
+    for webhook in storage.webhooks_of(&customer.id)? {
+        if webhook.takes(event) {
+            let id = payload::customer_event_id(webhook.id, customer, event, at);
+            let delivery = new(id, (webhook.id, &webhook.customer), event, body.to_vec(), at);
             enqueue(storage, webhook, &delivery, at)?;
         }
     }
@@ -234,7 +251,7 @@ fn enqueue<B: LedgerStorage>(
     mut webhook: WebhookEndpoint,
     delivery: &WebhookDelivery,
     at: UnixMs,
-) -> Ruling<(), B> {
+) -> Result<(), B::Error> {
     if webhook.pending < MAX_PENDING {
         webhook.pending += 1;
     } else if let Some(mut oldest) = storage.oldest_pending_delivery(webhook.id)? {

@@ -106,7 +106,7 @@ fn check(policy: &WebhookPolicy) -> Result<(), Rejection> {
     }
     let repeats = events.iter().enumerate().any(|(at, event)| events[..at].contains(event));
     if repeats || events.contains(&WebhookEvent::Test) {
-        return Err(Rejection::malformed("events", "expected events of tasks, each once"));
+        return Err(Rejection::malformed("events", "expected events that can be chosen, each once"));
     }
     Ok(())
 }

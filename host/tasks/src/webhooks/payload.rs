@@ -2,7 +2,9 @@
 //!
 //! No result and no link: links would expire between two attempts. The receiver asks `GET /v1/tasks/{id}`.
 
-use gatehouse_model::{Credits, CustomerId, DeliveryId, Digest, Status, Task, UnixMs, WebhookId};
+use gatehouse_model::{
+    Credits, Customer, CustomerId, DeliveryId, Digest, QuotaUse, Status, Task, UnixMs, WebhookId,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -23,6 +25,23 @@ struct EndedTask<'a> {
     model: &'a str,
     /// Credits, as a number.
     charged: Box<RawValue>,
+}
+
+#[derive(Serialize)]
+struct LowBalance<'a> {
+    account: &'a str,
+    available: Box<RawValue>,
+    held: Box<RawValue>,
+    threshold: Box<RawValue>,
+}
+
+#[derive(Serialize)]
+struct ReachedQuota<'a> {
+    account: &'a str,
+    used: Box<RawValue>,
+    limit: Box<RawValue>,
+    percent: u8,
+    resets_at: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -51,6 +70,43 @@ pub(crate) fn of_task(task: &Task, at: UnixMs) -> Vec<u8> {
         charged: number(task.cost.unwrap_or(Credits::ZERO)),
     };
     bytes(&Payload { r#type: event.as_str(), timestamp: at.to_string(), data })
+}
+
+/// The body of the event that a customer's balance is low.
+pub(crate) fn of_balance(customer: &Customer, at: UnixMs) -> Vec<u8> {
+    let data = LowBalance {
+        account: &customer.id.0,
+        available: number(customer.available),
+        held: number(customer.reserved),
+        threshold: number(customer.low_balance.unwrap_or(Credits::ZERO)),
+    };
+    bytes(&Payload { r#type: WebhookEvent::BalanceLow.as_str(), timestamp: at.to_string(), data })
+}
+
+/// The body of the event that a customer's quota is used up to its share.
+pub(crate) fn of_quota(customer: &Customer, at: UnixMs) -> Vec<u8> {
+    let quota = customer.quota_use(at);
+    let of = |read: fn(&QuotaUse) -> Credits| number(quota.as_ref().map_or(Credits::ZERO, read));
+    let data = ReachedQuota {
+        account: &customer.id.0,
+        used: of(|quota| quota.used),
+        limit: of(|quota| quota.limit),
+        percent: customer.quota_alert.unwrap_or(100),
+        resets_at: quota.and_then(|quota| quota.resets).map(|resets| resets.to_string()),
+    };
+    bytes(&Payload { r#type: WebhookEvent::QuotaReached.as_str(), timestamp: at.to_string(), data })
+}
+
+/// The id of an event about a customer for a webhook. Its ledger and its revision tell any two apart.
+pub(crate) fn customer_event_id(
+    webhook: WebhookId,
+    customer: &Customer,
+    event: WebhookEvent,
+    at: UnixMs,
+) -> DeliveryId {
+    let (webhook, entries) = (webhook.bits().to_be_bytes(), customer.head.next.to_be_bytes());
+    let revision = customer.revision.to_be_bytes();
+    event_id(&[b"customer event", &webhook, event.as_str().as_bytes(), &entries, &revision], at)
 }
 
 /// The body of an event that only tries a webhook out.

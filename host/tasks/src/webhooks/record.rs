@@ -36,6 +36,12 @@ pub enum WebhookEvent {
     /// Its client stopped it.
     #[serde(rename = "task.cancelled")]
     Cancelled,
+    /// What the customer has not spent is less than its threshold.
+    #[serde(rename = "balance.low")]
+    BalanceLow,
+    /// The customer's quota is used up to its share.
+    #[serde(rename = "quota.reached")]
+    QuotaReached,
     /// An operator tries the webhook out.
     #[serde(rename = "webhook.test")]
     Test,
@@ -43,7 +49,8 @@ pub enum WebhookEvent {
 
 impl WebhookEvent {
     /// Those that can be chosen.
-    pub const TASKS: [Self; 3] = [Self::Completed, Self::Failed, Self::Cancelled];
+    pub const ALL: [Self; 5] =
+        [Self::Completed, Self::Failed, Self::Cancelled, Self::BalanceLow, Self::QuotaReached];
 
     /// The `type` of the payload.
     #[must_use]
@@ -52,14 +59,16 @@ impl WebhookEvent {
             Self::Completed => "task.completed",
             Self::Failed => "task.failed",
             Self::Cancelled => "task.cancelled",
+            Self::BalanceLow => "balance.low",
+            Self::QuotaReached => "quota.reached",
             Self::Test => "webhook.test",
         }
     }
 
-    /// The event of a task of that name.
+    /// The event of that name, if it can be chosen.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        Self::TASKS.into_iter().find(|event| event.as_str() == name)
+        Self::ALL.into_iter().find(|event| event.as_str() == name)
     }
 }
 
@@ -68,7 +77,7 @@ impl WebhookEvent {
 pub struct WebhookPolicy {
     /// Where events are posted to.
     pub url: String,
-    /// Which events; empty for all of tasks.
+    /// Which events; empty for all.
     pub events: Vec<WebhookEvent>,
     /// For people.
     pub description: String,
@@ -116,7 +125,7 @@ pub struct WebhookEndpoint {
     pub made_by: Option<KeyId>,
     /// Where events are posted to.
     pub url: String,
-    /// Which events; empty for all of tasks.
+    /// Which events; empty for all.
     pub events: Vec<WebhookEvent>,
     /// For people.
     pub description: String,

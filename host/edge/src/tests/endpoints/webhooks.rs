@@ -39,7 +39,11 @@ async fn a_wrong_field_is_named() {
         ("{}", "url", "expected an address, nothing came"),
         (r#"{"url": 7}"#, "url", "expected a text, got \"7\""),
         (r#"{"url": "x", "events": "task.failed"}"#, "events", "expected a list of"),
-        (r#"{"url": "x", "events": ["task.failed", "task.born"]}"#, "events[1]", "task.cancelled, got"),
+        (
+            r#"{"url": "x", "events": ["task.failed", "task.born"]}"#,
+            "events[1]",
+            "balance.low, quota.reached, got",
+        ),
         (r#"{"url": "x", "enabled": "yes"}"#, "enabled", "expected true or false"),
         (r#"{"url": "x", "secret": "whsec_mine"}"#, "secret", "unknown field, expected url, events"),
         (r#"{"url": "x", "dry_run": true}"#, "dry_run", "costs nothing"),
