@@ -81,6 +81,7 @@ struct Own<'a> {
     single: String,
     video: String,
     picture: String,
+    webhook: String,
 }
 
 impl<'a> Own<'a> {
@@ -89,13 +90,13 @@ impl<'a> Own<'a> {
         let imagine = async |prompt: &str| scene.done(&route("imagine"), &json!({"prompt": prompt})).await;
         let grid = imagine("a kite --v 7").await;
         let single = scene.done(&route("upscale"), &json!({"task_id": grid, "index": 1})).await;
-        let video = film(scene).await;
+        let (video, webhook) = (film(scene).await, webhook(scene).await);
         let image = json!({"model": "ctx-pro", "prompt": "a kite"});
         let picture = scene.done("/v1/images/generations", &image).await;
         let hung = json!({"model": "imagine-1.5-gw", "prompt": "[[hang]] a kite"});
         assert_eq!(scene.caller.post("/v1/images/generations", &hung).await.status, 200);
         until("the provider has the call", async || scene.sandbox.imagine_record().count > 0).await;
-        Self { scene, grid, grid_of_8: imagine("a kite --v 8.1").await, single, video, picture }
+        Self { scene, grid, grid_of_8: imagine("a kite --v 8.1").await, single, video, picture, webhook }
     }
 
     /// A task of journey that waits for its mask.
@@ -130,6 +131,14 @@ impl<'a> Own<'a> {
         }
     }
 
+    /// The webhook that an operation is about: one of its own where it is deleted.
+    async fn webhook_of(&self, id: &str) -> String {
+        match id {
+            "webhooks-delete" => webhook(self.scene).await,
+            _ => self.webhook.clone(),
+        }
+    }
+
     /// The end of a link to a file: its name and signature.
     async fn file(&self) -> String {
         let task = self.scene.caller.task(&self.picture).await;
@@ -156,7 +165,9 @@ impl<'a> Own<'a> {
     /// An example as its reader sends it.
     async fn filled_in(&self, id: &str, text: &str) -> String {
         let mut text = text.to_owned();
-        for link in words_from(&text, "https://example.com/") {
+        // Where events are posted to need not answer.
+        let links = words_from(&text, "https://example.com/");
+        for link in links.into_iter().filter(|link| !link.ends_with("/hook")) {
             let sample = FILES.iter().find(|(kind, _)| link.ends_with(kind));
             let (_, sample) = sample.unwrap_or_else(|| panic!("{id}: what file is {link}?"));
             text = text.replace(&link, &self.scene.sample(sample));
@@ -172,6 +183,8 @@ impl<'a> Own<'a> {
         }
         if text.contains("/v1/models/ID") {
             text = text.replace("/ID", "/over-chat");
+        } else if text.contains("/v1/webhooks/ID") {
+            text = text.replace("/ID", &format!("/{}", self.webhook_of(id).await));
         } else if text.contains("/v1/videos/ID") {
             text = text.replace("/ID", &format!("/{}", self.video_of(id).await));
         } else if text.contains("/ID") {
@@ -185,6 +198,13 @@ impl<'a> Own<'a> {
 async fn film(scene: &Scene) -> String {
     let body = json!({"model": "scene-3.1-fast-official", "prompt": "a kite"});
     scene.done("/v1/videos/generations", &body).await
+}
+
+/// A webhook of the customer's own.
+async fn webhook(scene: &Scene) -> String {
+    let answer = scene.caller.post("/v1/webhooks", &json!({"url": "https://example.com/hook"})).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()["data"]["id"].as_str().expect("an id").to_owned()
 }
 
 /// The words of a text that begin so, each once.

@@ -9,7 +9,7 @@ use gatehouse_model::{
     ApiKey, Credits, CustomerId, CustomerPolicy, Key, KeyPolicy, Pepper, UnixMs, WebhookId,
 };
 use gatehouse_store::{Config, Store};
-use gatehouse_tasks::{Command, WebhookChange, WebhookEndpoint};
+use gatehouse_tasks::{Command, WebhookChange, WebhookEndpoint, WebhookPolicy};
 
 use crate::provider::endpoints::HOOK_HOST;
 use crate::random::Random;
@@ -72,22 +72,14 @@ pub(crate) fn webhook_secret() -> WebhookSecret {
 /// The webhook of the first customer.
 fn webhook() -> WebhookEndpoint {
     let (id, at) = (WebhookId::from_bits(1), UnixMs(1));
-    WebhookEndpoint {
-        id,
-        customer: customer(0),
+    let policy = WebhookPolicy {
         url: format!("http://{HOOK_HOST}/hook"),
         events: Vec::new(),
         description: String::new(),
-        created: at,
-        revision: 0,
-        secret: webhook_secret().seal(&pepper(), id, at, &Random::new(5)),
-        old_secret: None,
-        disabled: None,
-        pending: 0,
-        failing_since: None,
-        last_success: None,
-        last_attempt: None,
-    }
+        enabled: true,
+    };
+    let secret = webhook_secret().seal(&pepper(), id, at, &Random::new(5));
+    WebhookEndpoint::new((id, customer(0)), policy, secret, None)
 }
 
 /// A disk that holds the customers, their deposits and their keys, and the webhook where one is wanted.
@@ -109,6 +101,7 @@ fn make_disk(with_webhook: bool) -> Vec<u8> {
             2 => CustomerPolicy {
                 quota: Some(credits(LAST_CUSTOMERS_QUOTA.0)),
                 quota_period: Some(LAST_CUSTOMERS_QUOTA.1.parse().expect("a period")),
+                ..CustomerPolicy::default()
             },
             _ => CustomerPolicy::default(),
         };

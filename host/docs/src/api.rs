@@ -40,6 +40,8 @@ pub struct Operation {
     pub own_body: Option<OwnBody>,
     /// Whether a request must name its model in the body. Otherwise the path says which.
     pub model_in_body: bool,
+    /// Whether it makes a task, whose end may be told to an address.
+    pub makes_task: bool,
     /// Whether the body may be a form as well.
     pub takes_forms: bool,
     /// The surface whose schema describes the parameters of the query; `None` where the host does.
@@ -59,8 +61,8 @@ pub struct Operation {
 pub struct OwnBody {
     /// One of the document's components.
     pub component: &'static str,
-    /// The operation is left out where no family serves this surface.
-    pub surface: &'static str,
+    /// The operation is left out where no family serves this surface; without one its body names no model.
+    pub surface: Option<&'static str>,
     /// One that is accepted, JSON.
     pub example: &'static str,
 }

@@ -1,6 +1,6 @@
 //! A request body, looked at once: one JSON object in shared bytes, and the model it names.
 //!
-//! `dry_run` is the host's: it is taken out here, so no plugin and no provider sees it.
+//! `dry_run` and `callback_url` are the host's: they are taken out here, so no plugin and no provider sees them.
 //!
 //! Nothing else in the host parses a client's body, but for the conversation of a response (`text/history`). The cut of
 //! embedded media and the plugin share the bytes. How deep a body may nest is counted before anything reads it: what
@@ -29,6 +29,7 @@ pub struct CheckedBody {
     model: Option<String>,
     implied: bool,
     dry_run: bool,
+    callback: Option<String>,
     price_only: bool,
 }
 
@@ -38,6 +39,8 @@ struct Head<'a> {
     model: Option<Value>,
     #[serde(borrow, default, deserialize_with = "even_null")]
     dry_run: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "even_null")]
+    callback_url: Option<&'a RawValue>,
 }
 
 /// A member that is there, whatever its value.
@@ -57,8 +60,8 @@ impl CheckedBody {
     /// Checks a body. The route may imply the model; then the body's own `model` does not count.
     ///
     /// # Errors
-    /// [`SubmitError::Invalid`]: the bytes are not one JSON object, its `model` is no name, or its `dry_run` neither true
-    /// nor false.
+    /// [`SubmitError::Invalid`]: the bytes are not one JSON object, its `model` is no name, its `dry_run` neither true nor
+    /// false, or its `callback_url` no text.
     pub fn parse(bytes: Bytes, implied: Option<&str>) -> Result<Self, SubmitError> {
         if bytes.trim_ascii().is_empty() {
             return Err(whole("the request body is empty, expected a JSON object".to_owned()));
@@ -91,11 +94,23 @@ impl CheckedBody {
             (None, Some(Value::String(model))) if !model.trim().is_empty() => Some(model),
             (None, Some(other)) => return Err(SubmitError::bad_model(&other)),
         };
-        let (dry_run, json) = match head.dry_run {
-            None => (false, json),
-            Some(value) => (dry_run(value)?, without_member(text, value.get()).into()),
+        let callback = head.callback_url.map(callback).transpose()?.flatten();
+        let dry_run = head.dry_run.map(dry_run).transpose()?.unwrap_or_default();
+        // The one behind goes first: the other's place stays as it is.
+        let mut taken: Vec<&str> =
+            [head.dry_run, head.callback_url].into_iter().flatten().map(RawValue::get).collect();
+        taken.sort_by_key(|value| std::cmp::Reverse(value.as_ptr()));
+        let json = match taken.as_slice() {
+            [] => json,
+            values => without_members(text, values).into(),
         };
-        Ok(Self { json, model, implied: implies, dry_run, price_only: false })
+        Ok(Self { json, model, implied: implies, dry_run, callback, price_only: false })
+    }
+
+    /// Where the end of the task is to be told, as the client wrote it.
+    #[must_use]
+    pub fn callback(&self) -> Option<&str> {
+        self.callback.as_deref()
     }
 
     /// Whether the client only asks what the request would come to.
@@ -120,7 +135,7 @@ impl CheckedBody {
         self.implied
     }
 
-    /// The bytes as they came, without `dry_run`.
+    /// The bytes as they came, without the host's fields.
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
         self.json.as_bytes()
@@ -181,13 +196,31 @@ fn dry_run(value: &RawValue) -> Result<bool, SubmitError> {
     })
 }
 
-/// An object without the member that has this value, which is a part of its text. All other bytes stay.
-fn without_member(object: &str, value: &str) -> String {
-    let at = value.as_ptr() as usize - object.as_ptr() as usize;
+/// The address is checked later; `null` is none.
+fn callback(value: &RawValue) -> Result<Option<String>, SubmitError> {
+    serde_json::from_str(value.get()).map_err(|_| {
+        let found: String = value.get().chars().take(SHOWN).collect();
+        let message = format!("callback_url: expected an address as a string, got {found}");
+        SubmitError::Invalid { field: Some("callback_url".to_owned()), message }
+    })
+}
+
+/// An object without the members that have these values, which are parts of its text, the last one first. All other bytes
+/// stay.
+fn without_members(object: &str, values: &[&str]) -> String {
+    let mut rest = object.to_owned();
+    for value in values {
+        rest = without_member(&rest, value.as_ptr() as usize - object.as_ptr() as usize, value.len());
+    }
+    rest
+}
+
+/// An object without the member whose value begins there and is so long.
+fn without_member(object: &str, at: usize, length: usize) -> String {
     let before = object[..at].trim_end().trim_end_matches(':').trim_end();
     // The name has no quotation mark in it, escaped or not.
     let name = before[..before.len() - 1].rfind('"').unwrap_or_default();
-    let (before, after) = (object[..name].trim_end(), object[at + value.len()..].trim_start());
+    let (before, after) = (object[..name].trim_end(), object[at + length..].trim_start());
     // One comma goes with it: the one before, or else the one behind.
     match before.strip_suffix(',') {
         Some(before) => format!("{before}{after}"),
@@ -290,6 +323,43 @@ mod tests {
         }
         let twice = parse(br#"{"dry_run": true, "dry_run": false}"#, None).unwrap_err();
         assert!(twice.1.contains("duplicate field `dry_run`"), "{}", twice.1);
+    }
+
+    /// Without it a plugin or a provider would read where a customer's events go.
+    #[test]
+    fn an_address_for_the_end_is_taken_out_with_or_without_a_dry_run() {
+        for (text, dry_run, callback, rest) in [
+            (
+                r#"{"callback_url": "https://a.example/?k=\"1\""}"#,
+                false,
+                Some("https://a.example/?k=\"1\""),
+                "{}",
+            ),
+            (
+                r#"{"a": 1, "callback_url":"x", "dry_run": true,"b": 2}"#,
+                true,
+                Some("x"),
+                r#"{"a": 1,"b": 2}"#,
+            ),
+            (r#"{"dry_run": true, "callback_url":"x"}"#, true, Some("x"), "{}"),
+            (r#"{"callback_url":"x" , "b": 2, "dry_run": false}"#, false, Some("x"), r#"{"b": 2}"#),
+            (
+                r#"{"a": {"callback_url": 7}, "callback_url": null}"#,
+                false,
+                None,
+                r#"{"a": {"callback_url": 7}}"#,
+            ),
+        ] {
+            let body = CheckedBody::parse(Bytes::copy_from_slice(text.as_bytes()), Some("m")).unwrap();
+            let found = (body.is_dry_run(), body.callback(), &**body.json());
+            assert_eq!(found, (dry_run, callback, rest), "{text}");
+        }
+        for value in ["1", "[\"x\"]", "{}", "true"] {
+            let (field, message) =
+                parse(format!(r#"{{"callback_url": {value}}}"#).as_bytes(), Some("m")).unwrap_err();
+            let expected = format!("callback_url: expected an address as a string, got {value}");
+            assert_eq!((field.as_deref(), message), (Some("callback_url"), expected));
+        }
     }
 
     #[test]

@@ -8,18 +8,20 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Boxed, Clock, Pepper, Seed, Tracer, metric};
+use gatehouse_model::{Boxed, Clock, DeliveryId, Key, Pepper, Seed, Tracer, WebhookId, metric};
 use gatehouse_runtime::PluginService;
-use gatehouse_store::Store;
-use gatehouse_tasks::AfterCrash;
+use gatehouse_store::{Store, StoreError};
+use gatehouse_tasks::{AfterCrash, WebhookDelivery, WebhookEndpoint};
 use gatehouse_upstream::{PreparedProviders, Upstream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::config::{Config, PreparedTables};
 use crate::disks::Disk;
-use crate::errors::StartError;
+use crate::errors::{StartError, WebhookError};
 use crate::in_progress::InProgress;
 use crate::kept_answers::KeptAnswers;
+use crate::own_webhooks::{ChangedWebhook, OwnWebhooks, WebhookRequest};
+use crate::rates::RateLimiter;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::scheduler::store_pause::StorePause;
 use crate::state::{DriverState, ShutdownState};
@@ -77,6 +79,16 @@ impl Driver {
     pub fn start(parts: Parts) -> Boxed<'static, Result<Self, StartError>> {
         Box::pin(async move {
             let Parts { store, plugins, upstream, media, config, clock, seed, pepper, tracer, disks } = parts;
+            let own_webhooks = Arc::new(OwnWebhooks {
+                store: store.clone(),
+                upstream: upstream.clone(),
+                clock: Arc::clone(&clock),
+                seed: Arc::clone(&seed),
+                pepper: pepper.clone(),
+                over_http: config.webhooks_over_http,
+                remembered: config.idempotency_lifetime(),
+                changes: RateLimiter::default(),
+            });
             let tables = PreparedTables::of(&config)?.over(&upstream);
             let state = Arc::new(DriverState {
                 step_permits: Arc::new(Semaphore::new(config.concurrency.max(1))),
@@ -97,6 +109,7 @@ impl Driver {
                 shutdown: watch::Sender::new(ShutdownState::Serving),
                 keys_generation: AtomicU64::new(0),
                 rates: Arc::default(),
+                own_webhooks,
                 in_progress: Arc::new(InProgress::default()),
                 call_groups: CallGroups::default(),
                 kept_answers: KeptAnswers::default(),
@@ -133,6 +146,49 @@ impl Driver {
     pub fn check_webhook_url(&self, url: &str) -> Result<(), String> {
         let over_http = self.state.config.webhooks_over_http;
         self.state.upstream.fetcher().check_post_url(url, over_http).map_err(|error| error.to_string())
+    }
+
+    /// The webhooks that the customer's keys made, oldest first.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn own_webhooks(&self, key: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
+        self.state.own_webhooks.list(key).await
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn own_webhook(&self, key: &Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
+        self.state.own_webhooks.find(key, id).await
+    }
+
+    /// A page of its deliveries, newest first, and whether more follow; `None` where there is no such webhook.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn own_deliveries(
+        &self,
+        key: &Key,
+        id: WebhookId,
+        page: (Option<DeliveryId>, usize),
+    ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError> {
+        self.state.own_webhooks.deliveries(key, id, page).await
+    }
+
+    /// Changes one of them, also where the client leaves meanwhile.
+    ///
+    /// # Errors
+    /// [`WebhookError`]; nothing was changed.
+    pub async fn change_own_webhook(&self, request: WebhookRequest) -> Result<ChangedWebhook, WebhookError> {
+        self.state.own_webhooks.change(request).await
+    }
+
+    /// The secret that signs the callbacks of tasks which are submitted with this key.
+    #[must_use]
+    pub fn callback_secret(&self, key: &Key) -> String {
+        self.state.own_webhooks.callback_secret(key)
     }
 
     /// The disk, "store" or "media", for whose sake new tasks are refused.

@@ -2,10 +2,11 @@
 //!
 //! A message here may be shown to a client, except where a variant says that it is for the log.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use gatehouse_media::{ShareExceeded, StoreOutage};
-use gatehouse_model::{Credits, Status, TaskId};
+use gatehouse_model::{Credits, Status, TaskId, WebhookId};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::QuotaExceeded;
 
@@ -169,6 +170,35 @@ impl From<gatehouse_media::Error> for SubmitError {
 
 fn minutes(span: &Duration) -> u64 {
     span.as_secs().div_ceil(60)
+}
+
+/// Why a customer's webhook was not changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WebhookError {
+    /// No such webhook of this caller's.
+    #[error("no webhook {0}")]
+    Unknown(WebhookId),
+    /// The webhooks, as they are, do not allow it.
+    #[error("{0}")]
+    Conflict(String),
+    /// Others changed the webhook each time that this was tried.
+    #[error("webhook {0} is being changed by others, retry in a moment")]
+    Changed(WebhookId),
+    /// What an operator has stopped goes on only by an operator.
+    #[error("enabled: an operator disabled webhook {0}, and only an operator enables it")]
+    DisabledByOperator(WebhookId),
+    /// The key has come too often.
+    #[error("an API key may change webhooks {limit} times a minute: retry in {} s", .wait.as_secs().max(1))]
+    TooOften {
+        /// How often it may.
+        limit: NonZeroU32,
+        /// When this request passes.
+        wait: Duration,
+    },
+    /// A wrong field, a conflict of idempotency keys, a busy gateway, or a failed store.
+    #[error(transparent)]
+    Request(#[from] SubmitError),
 }
 
 /// Why a task was not rendered.

@@ -17,6 +17,7 @@ mod errors;
 mod in_progress;
 mod kept_answers;
 mod money;
+mod own_webhooks;
 mod rates;
 mod read;
 mod request_report;
@@ -27,6 +28,7 @@ mod state;
 mod step;
 mod submit;
 mod text;
+mod webhook_secret;
 mod webhooks;
 
 pub use api::{
@@ -38,14 +40,18 @@ pub use config::{Config, PreparedTables, TextConfig};
 pub use direct::{AnswerPieces, AnswerRequest, AnswerResponse, WholeAnswer};
 pub use disks::{Disk, DiskSpace};
 pub use driver::{Driver, Parts};
-pub use errors::{CancelError, RulingError, StartError, SubmitError, ViewError};
+pub use errors::{CancelError, RulingError, StartError, SubmitError, ViewError, WebhookError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_runtime::ServedRoute;
 pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
-pub use gatehouse_tasks::{QuotaExceeded, QuotaOwner, UsageSums};
+pub use gatehouse_tasks::{
+    DeliveryState, QuotaExceeded, QuotaOwner, SealedSecret, UsageSums, WebhookAttempt, WebhookDelivery,
+    WebhookEndpoint, WebhookEvent, WebhookPolicy,
+};
 pub use gatehouse_upstream::{
     AccountError, AccountOverview, BreakerState, ProviderOverview, QueueEstimate, check_post_url,
 };
+pub use own_webhooks::{ChangedWebhook, WebhookAction, WebhookPatch, WebhookRequest};
 pub use rates::{LimitKind, LimitStatus, RateLimited, RateStatus};
 pub use read::FollowedTask;
 pub use read::funds::{Funds, UsageFilter};
@@ -58,7 +64,7 @@ pub use text::{
     CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, PassPrice, TargetConfig,
     TextError, TextStream, TokenPrices, check_models,
 };
-pub use webhooks::secret::{UnreadableSecret, WebhookSecret};
+pub use webhook_secret::{UnreadableSecret, WebhookSecret};
 
 #[cfg(test)]
 mod tests;

@@ -19,6 +19,7 @@ use crate::config::tables::Tables;
 use crate::disks::Disk;
 use crate::in_progress::InProgress;
 use crate::kept_answers::KeptAnswers;
+use crate::own_webhooks::OwnWebhooks;
 use crate::rates::RateLimiter;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::scheduler::store_pause::StorePause;
@@ -64,6 +65,7 @@ pub(crate) struct DriverState {
     pub(crate) keys_generation: AtomicU64,
     /// What keys have taken of their rates.
     pub(crate) rates: Arc<RateLimiter>,
+    pub(crate) own_webhooks: Arc<OwnWebhooks>,
     /// One for each step that may run at the same time.
     pub(crate) step_permits: Arc<Semaphore>,
     pub(crate) in_progress: Arc<InProgress>,

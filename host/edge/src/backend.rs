@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_driver::{
-    AnswerRequest, AnswerResponse, CancelError, Cancelled, CompletionRequest, CompletionResponse, Driver,
-    DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, MediaFile, MediaRefusal, ModelListing,
-    QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage,
-    TextError, UsageFilter, UsageRows, ViewError, ViewRequest, Waiting,
+    AnswerRequest, AnswerResponse, CancelError, Cancelled, ChangedWebhook, CompletionRequest,
+    CompletionResponse, Driver, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, MediaFile,
+    MediaRefusal, ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError, SubmitRequest,
+    TaskFilter, TaskPage, TextError, UsageFilter, UsageRows, ViewError, ViewRequest, Waiting,
+    WebhookDelivery, WebhookEndpoint, WebhookError, WebhookRequest,
 };
-use gatehouse_model::{Boxed, Key, KeyDigest, Media, Sse, Task, TaskId, Tracer};
+use gatehouse_model::{Boxed, DeliveryId, Key, KeyDigest, Media, Sse, Task, TaskId, Tracer, WebhookId};
 
 use crate::errors::{Kind, Refusal};
 
@@ -54,6 +55,7 @@ macro_rules! delegate {
 
 backend! {{
     now {
+        fn callback_secret(key: &Key) -> String;
         fn families(key: Option<&Key>) -> Vec<FamilyListing>;
         fn families_not_ready() -> Vec<String>;
         fn is_ready() -> bool;
@@ -71,6 +73,7 @@ backend! {{
     later {
         fn answer(request: AnswerRequest) -> Result<AnswerResponse, TextError>;
         fn cancel(key: &'a Key, id: TaskId) -> Result<Cancelled, CancelError>;
+        fn change_own_webhook(request: WebhookRequest) -> Result<ChangedWebhook, WebhookError>;
         fn complete(request: CompletionRequest) -> Result<CompletionResponse, TextError>;
         fn delete_result(task: &'a Task) -> Result<(), MediaRefusal>;
         fn dry_run(request: SubmitRequest) -> Result<DryRun, SubmitError>;
@@ -82,6 +85,11 @@ backend! {{
         fn media(
             name: &'a str, expires: &'a str, signature: &'a str, range: Option<&'a str>
         ) -> Result<MediaFile, MediaRefusal>;
+        fn own_deliveries(
+            key: &'a Key, id: WebhookId, page: (Option<DeliveryId>, usize)
+        ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError>;
+        fn own_webhook(key: &'a Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError>;
+        fn own_webhooks(key: &'a Key) -> Result<Vec<WebhookEndpoint>, StoreError>;
         fn response(key: &'a Key, id: &'a str) -> Result<Option<KeptResponse>, SubmitError>;
         fn response_events(
             key: &'a Key, id: &'a str, after: Option<u64>

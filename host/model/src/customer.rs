@@ -45,6 +45,15 @@ pub struct Customer {
     /// What counted against the quota when it was set last: a quota below it is exceeded from the beginning.
     #[serde(default, skip_serializing_if = "Credits::is_zero")]
     pub used_before_quota: Credits,
+    /// Its webhooks are told once what is unspent falls below this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_balance: Option<Credits>,
+    /// Its webhooks are told once so many percent of the quota are used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_alert: Option<u8>,
+    /// The reset of the period in which they were told of the quota; the beginning of time for one that never resets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_told: Option<UnixMs>,
     /// Counts edits. Money leaves it as it is.
     #[serde(default, skip_serializing_if = "is_first")]
     pub revision: u64,
@@ -60,13 +69,17 @@ pub struct CustomerPolicy {
     pub quota: Option<Credits>,
     /// [`Customer::quota_period`].
     pub quota_period: Option<QuotaPeriod>,
+    /// [`Customer::low_balance`].
+    pub low_balance: Option<Credits>,
+    /// [`Customer::quota_alert`]: 1 to 100.
+    pub quota_alert: Option<u8>,
 }
 
 impl Customer {
     /// A customer with nothing in it.
     #[must_use]
     pub fn new(id: CustomerId, created: UnixMs, policy: CustomerPolicy) -> Self {
-        let CustomerPolicy { quota, quota_period } = policy;
+        let CustomerPolicy { quota, quota_period, low_balance, quota_alert } = policy;
         Self {
             id,
             created,
@@ -78,6 +91,9 @@ impl Customer {
             quota_period,
             period_use: None,
             used_before_quota: Credits::ZERO,
+            low_balance,
+            quota_alert,
+            quota_told: None,
             revision: 0,
             head: LedgerHead::default(),
         }
@@ -86,7 +102,8 @@ impl Customer {
     /// What an operator decided about it.
     #[must_use]
     pub fn policy(&self) -> CustomerPolicy {
-        CustomerPolicy { quota: self.quota, quota_period: self.quota_period }
+        let Self { quota, quota_period, low_balance, quota_alert, .. } = *self;
+        CustomerPolicy { quota, quota_period, low_balance, quota_alert }
     }
 
     /// Its quota and what is used of it at that moment; `None` without a quota.

@@ -230,6 +230,9 @@ pub struct Task {
     /// Where its trace goes on, if it is sampled: the request that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceParent>,
+    /// Where its end is told, beside all webhooks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<String>,
     /// Settled at the end; zero for a failed task.
     pub cost: Option<Credits>,
     /// `result`, interim or final, with `media:<n>` placeholders, JSON. Empty while there is none.

@@ -102,7 +102,9 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
 fn webhook<B: LedgerStorage>(storage: &mut B, change: WebhookChange, at: UnixMs) -> Ruling<Applied, B> {
     match change {
         WebhookChange::Add(webhook) => endpoints::add(storage, &webhook),
-        WebhookChange::Edit { id, revision, policy } => endpoints::edit(storage, id, revision, policy, at),
+        WebhookChange::Edit { id, revision, policy, by_customer } => {
+            endpoints::edit(storage, id, revision, (policy, by_customer), at)
+        }
         WebhookChange::Remove { id } => endpoints::remove(storage, id),
         WebhookChange::Rotate { id, secret } => endpoints::rotate(storage, id, secret, at),
         WebhookChange::Retire { id } => endpoints::retire(storage, id),

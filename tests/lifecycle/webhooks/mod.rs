@@ -1,6 +1,9 @@
 //! Webhooks of the real binary: SIGKILL while a delivery is on its way loses no event and repeats it under its id only; a
 //! redirect is not followed, a receiver that is gone is left alone, and no secret is written where it could be read.
 
+mod callbacks;
+mod own;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

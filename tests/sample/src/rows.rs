@@ -93,6 +93,7 @@ pub fn task(number: u8, key: u8, customer: u8, price: i64, at: UnixMs) -> Task {
         held: Credits(price),
         joined_held: Credits::ZERO,
         stop_asked: false,
+        callback: None,
         sent_again: false,
         trace: None,
         cost: None,

@@ -186,8 +186,13 @@ impl CommandTemplate {
             Self::EditCustomer { customer, late, quota, period } => {
                 let row = storage.customers().find(|row| row.id == customer_id(customer));
                 let revision = row.map_or(0, |row: &Customer| row.revision).saturating_sub(late);
-                let policy =
-                    CustomerPolicy { quota: quota.map(Credits), quota_period: period.map(quota_period) };
+                let policy = CustomerPolicy {
+                    quota: quota.map(Credits),
+                    quota_period: period.map(quota_period),
+                    // Of both kinds, so that what is told is compared too.
+                    low_balance: quota.map(|quota| Credits(quota / 2)),
+                    quota_alert: period.map(|number| number % 100 + 1),
+                };
                 Command::EditCustomer { id: customer_id(customer), revision, policy, at }
             }
             Self::EditKey { key, late, quota, period, concurrency, of_model } => {

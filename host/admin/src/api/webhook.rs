@@ -2,7 +2,7 @@
 //! answer that makes it.
 
 use gatehouse_tasks::{
-    DeliveryState, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
+    DeliveryState, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy, shown_url,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,12 @@ pub enum EventName {
     /// Its client stopped it.
     #[serde(rename = "task.cancelled")]
     Cancelled,
+    /// What the customer has not spent fell below its `low_balance_micro`.
+    #[serde(rename = "balance.low")]
+    BalanceLow,
+    /// The customer's quota is used up to its `quota_alert_percent`.
+    #[serde(rename = "quota.reached")]
+    QuotaReached,
 }
 
 /// What an edit of a webhook may change.
@@ -54,6 +60,8 @@ pub(crate) struct WebhookView {
     pub id: String,
     /// Whose tasks it hears of.
     pub customer: String,
+    /// The key that its customer made it with; null for one that an operator made.
+    pub made_by: Option<String>,
     /// Where events are posted to.
     pub url: String,
     /// Which events; empty for all.
@@ -68,7 +76,7 @@ pub(crate) struct WebhookView {
     pub disabled_reason: Option<String>,
     /// When it was made.
     pub created: Moment,
-    /// Counts what operators change.
+    /// Counts what people change.
     pub revision: u64,
     /// When its secret was made.
     pub secret_created: Moment,
@@ -119,8 +127,10 @@ pub(crate) enum DeliveryStatus {
 pub(crate) struct DeliveryView {
     /// Its id, `webhook-id` of every attempt.
     pub id: String,
-    /// The webhook.
+    /// The webhook; for a callback the queue it waits in.
     pub webhook: String,
+    /// Where a callback goes, without its query; null for a webhook's.
+    pub callback: Option<String>,
     /// The task that ended; null for a test.
     pub task: Option<String>,
     /// The event, such as `task.completed`, or `webhook.test`.
@@ -186,6 +196,8 @@ impl EventName {
             WebhookEvent::Completed => Some(Self::Completed),
             WebhookEvent::Failed => Some(Self::Failed),
             WebhookEvent::Cancelled => Some(Self::Cancelled),
+            WebhookEvent::BalanceLow => Some(Self::BalanceLow),
+            WebhookEvent::QuotaReached => Some(Self::QuotaReached),
             WebhookEvent::Test => None,
         }
     }
@@ -197,6 +209,8 @@ impl From<EventName> for WebhookEvent {
             EventName::Completed => Self::Completed,
             EventName::Failed => Self::Failed,
             EventName::Cancelled => Self::Cancelled,
+            EventName::BalanceLow => Self::BalanceLow,
+            EventName::QuotaReached => Self::QuotaReached,
         }
     }
 }
@@ -220,6 +234,7 @@ impl From<&WebhookEndpoint> for WebhookView {
         Self {
             id: row.id.to_string(),
             customer: row.customer.0.clone(),
+            made_by: row.made_by.as_ref().map(|key| key.0.clone()),
             url: row.url.clone(),
             events: row.events.iter().copied().filter_map(EventName::of).collect(),
             description: row.description.clone(),
@@ -260,6 +275,7 @@ impl From<&WebhookDelivery> for DeliveryView {
         Self {
             id: row.id.to_string(),
             webhook: row.webhook.to_string(),
+            callback: row.callback.as_ref().map(|callback| shown_url(&callback.url)),
             task: row.task.map(|task| task.to_string()),
             event: row.event.as_str().to_owned(),
             created: row.created.into(),

@@ -4,7 +4,7 @@ use gatehouse_driver::{WebhookSecret, check_post_url};
 use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 use gatehouse_store::DeliveryQuery;
 use gatehouse_tasks::{
-    DeliveryState, MAX_RESENT, SealedSecret, WebhookDelivery, WebhookEndpoint, WebhookEvent,
+    DeliveryState, MAX_RESENT, SealedSecret, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
 
 use super::admin_service::{AdminService, Backend};
@@ -36,25 +36,15 @@ impl AdminService {
     ) -> Result<(WebhookEndpoint, Revealed), OperationError> {
         let NewWebhook { customer, url, events, description } = new;
         self.check_webhook_url(&url)?;
-        let now = self.clock.now();
-        let id = WebhookId::new(now, self.seed.as_ref());
+        let id = WebhookId::new(self.clock.now(), self.seed.as_ref());
         let (secret, revealed) = self.mint_webhook_secret(id);
-        let webhook = WebhookEndpoint {
-            id,
-            customer: CustomerId(customer),
+        let policy = WebhookPolicy {
             url,
             events: events.into_iter().map(WebhookEvent::from).collect(),
             description,
-            created: now,
-            revision: 0,
-            secret,
-            old_secret: None,
-            disabled: None,
-            pending: 0,
-            failing_since: None,
-            last_success: None,
-            last_attempt: None,
+            enabled: true,
         };
+        let webhook = WebhookEndpoint::new((id, CustomerId(customer)), policy, secret, None);
         Ok((webhook, revealed))
     }
 

@@ -20,7 +20,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
     path: "/webhooks",
     section: "/webhooks",
     names: ("Webhooks", "webhook"),
-    about: "The ends of a customer's tasks are posted to its own servers, signed, and sent again until they are taken.",
+    about: "What happens to a customer's tasks and money is posted to its own servers, signed, and sent again until it is taken.",
     api: &["webhooks"],
     name: "url",
     filters: &[Filter::Text { name: "customer", label: "Customer", prefix: "" }],
@@ -55,6 +55,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
     facts: &[
         Column::new("Id", "id", Show::Code),
         Column::new("Customer", "customer", Show::Customer),
+        Column::new("Made with the key", "made_by", Show::Code),
         Column::new("Nothing is sent since", "disabled_at", Show::Moment),
         Column::new("Because", "disabled_reason", Show::Text),
         Column::own("Secret", secret),

@@ -1,17 +1,18 @@
 //! An admin listener with a console, over a store with one customer and a clock in the test's hands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_admin::{
-    AdminServer, AdminService, ApiRequest, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile,
-    LocalApi, OperationError, PriceCause, Probes, ReloadView, Revealed, Role, StagedDefaults, Token, Tokens,
+    AdminServer, AdminService, ApiRequest, Backend, BackupView, Backups, Config, Configuration,
+    EffectiveView, FamilyDefaultsFile, LocalApi, OperationError, PriceCause, Probes, ReloadView, Revealed,
+    Role, StagedDefaults, Token, Tokens,
 };
 use gatehouse_harness::{TestClock, TestSeed};
 use gatehouse_model::{Credits, Key, KeyId, Pepper};
 use gatehouse_net::{ConnectionLimits, HandshakeLimits};
-use gatehouse_store::Store;
+use gatehouse_store::{Progress, Store};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -30,6 +31,15 @@ pub(super) struct Scene {
     pub(super) folder: TempDir,
 }
 
+/// Makes none: no page asks for one.
+struct NoBackups;
+
+impl Backups for NoBackups {
+    fn make(&self, _: &Store, _: &Path, _: &Progress) -> Result<BackupView, OperationError> {
+        Err(OperationError::Refused("there are no backups here".to_owned()))
+    }
+}
+
 /// A listener with the customer `known`, which has 10 credits.
 pub(super) async fn start() -> Scene {
     let folder = tempfile::tempdir().unwrap();
@@ -40,6 +50,7 @@ pub(super) async fn start() -> Scene {
         store,
         backend: Backend::Offline(Box::new(plugins)),
         configuration: Arc::new(Fixed(folder.path().to_owned())),
+        backups: Arc::new(NoBackups),
         pepper: Pepper::new([7; 32]),
         clock: clock.clone(),
         seed: Arc::new(TestSeed::default()),
@@ -111,6 +122,7 @@ impl Scene {
                 self.folder.path().to_owned(),
             ))),
             configuration: Arc::clone(&self.service.configuration),
+            backups: Arc::new(NoBackups),
             pepper: self.service.pepper.clone(),
             clock: self.clock.clone(),
             seed: Arc::new(TestSeed::constant(seed)),

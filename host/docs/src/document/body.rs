@@ -4,6 +4,7 @@ use gatehouse_schema::{make_plain, splice};
 use serde_json::{Map, Value, json};
 
 use crate::api::{Api, Operation, OwnBody, Surface};
+use crate::document::webhooks;
 
 /// The body of an operation; `None` where no family serves its surface. Adds the components it needs.
 pub(super) fn request(
@@ -32,7 +33,7 @@ pub(super) fn request(
             let models = form.model.map_or_else(|| own.models.clone(), |model| vec![model]);
             mapping.extend(models.into_iter().map(|model| (model, reference.clone().into())));
             forms.push(json!({"$ref": reference}));
-            let mut schema = with_dry_run(form.schema).into();
+            let mut schema = with_host_fields(form.schema, operation.makes_task).into();
             make_plain(&mut schema, true);
             schemas.insert(form.name, schema);
         }
@@ -63,10 +64,11 @@ pub(super) fn request(
 
 /// The body of an operation that the host describes itself; `None` where no family serves it.
 pub(super) fn of_host(api: &Api, operation: &Operation, own: &OwnBody) -> Option<Value> {
-    let mut surfaces = api.families.iter().flat_map(|family| &family.surfaces);
-    let serving = surfaces.find(|surface| surface.name == own.surface)?;
     let mut example: Value = serde_json::from_str(own.example).unwrap_or_default();
-    example["model"] = serving.models.first()?.clone().into();
+    if let Some(name) = own.surface {
+        let mut surfaces = api.families.iter().flat_map(|family| &family.surfaces);
+        example["model"] = surfaces.find(|surface| surface.name == name)?.models.first()?.clone().into();
+    }
     let schema = json!({"$ref": format!("#/components/schemas/{}", own.component)});
     let mut contents = Map::new();
     if operation.takes_forms {
@@ -101,8 +103,8 @@ fn by_model(name: &str, root: Map<String, Value>) -> Vec<Form> {
     }
 }
 
-/// With the field that every body may have, whatever its family.
-fn with_dry_run(mut schema: Map<String, Value>) -> Map<String, Value> {
+/// With the fields that every body may have, whatever its family.
+fn with_host_fields(mut schema: Map<String, Value>, makes_task: bool) -> Map<String, Value> {
     let properties = schema.entry("properties").or_insert_with(|| Map::new().into());
     if let Some(properties) = properties.as_object_mut() {
         properties.insert(
@@ -112,6 +114,9 @@ fn with_dry_run(mut schema: Map<String, Value>) -> Map<String, Value> {
                 "description": "Checks the request and answers what it would cost. Nothing is made, held or sent.",
             }),
         );
+        if makes_task {
+            properties.insert("callback_url".to_owned(), webhooks::callback_url());
+        }
     }
     schema
 }

@@ -6,12 +6,21 @@ use serde_json::{Map, Value, json};
 
 use crate::api::{Api, ErrorCase};
 use crate::document::money::money;
-use crate::document::openai;
+use crate::document::{openai, webhooks};
 
 /// Every schema that is not a plugin's.
 pub(super) fn schemas(api: &Api) -> Map<String, Value> {
     let mut all = Map::new();
-    for part in [requests(), tasks(), money(), models(), texts(), openai::schemas(), errors(&api.errors)] {
+    for part in [
+        requests(),
+        tasks(),
+        money(),
+        models(),
+        texts(),
+        openai::schemas(),
+        webhooks::schemas(),
+        errors(&api.errors),
+    ] {
         if let Value::Object(part) = part {
             all.extend(part.into_iter().map(|(name, mut schema)| {
                 make_plain(&mut schema, false);
@@ -26,6 +35,11 @@ fn reference(component: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{component}")})
 }
 
+/// A receipt: what is wrapped, the ended task where the client waited for it, or the answer to a dry run.
+fn receipt_of(data: &Value) -> Value {
+    json!({"oneOf": [data, reference("Task"), reference("DryRun")]})
+}
+
 /// What is wrapped, or the answer to a dry run. The choice is inside of the envelope: programs tell answers apart by the names
 /// of their fields.
 fn or_dry_run(data: &Value) -> Value {
@@ -36,7 +50,7 @@ fn requests() -> Value {
     json!({
         "TaskReceipt": {
             "type": "object", "required": ["code", "data"],
-            "properties": {"code": {"const": 200}, "data": or_dry_run(&json!({
+            "properties": {"code": {"const": 200}, "data": receipt_of(&json!({
                 "type": "array", "minItems": 1, "maxItems": 1, "items": {
                     "type": "object", "required": ["status", "task_id"],
                     "properties": {"status": {"const": "submitted"}, "task_id": task_id()},
@@ -45,7 +59,7 @@ fn requests() -> Value {
         },
         "AssetReceipt": {
             "type": "object", "required": ["code", "data"],
-            "properties": {"code": {"const": 200}, "data": or_dry_run(&reference("AssetTask"))},
+            "properties": {"code": {"const": 200}, "data": receipt_of(&reference("AssetTask"))},
         },
         "AssetTask": {
             "type": "object", "required": ["id", "object", "status", "progress", "model"],

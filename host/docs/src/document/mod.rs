@@ -6,6 +6,7 @@ mod money;
 mod openai;
 mod responses;
 mod results;
+mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,13 +62,14 @@ const ABOUT: &str = "Text is answered while the client waits. Pictures and video
     without doing anything.";
 
 /// What each group holds, in the order of the document.
-const TAGS: [(&str, &str); 9] = [
+const TAGS: [(&str, &str); 10] = [
     ("Text", "Answered while the client waits, whole or as a stream."),
     ("Images", "Tasks that make pictures."),
     ("Videos", "Tasks that make videos."),
     ("Avatars", "Assets for videos."),
     ("Journey", "Pictures in steps: each task offers the next ones."),
     ("Tasks", "Read, follow, list and cancel tasks."),
+    ("Webhooks", "Where the ends of tasks are posted to."),
     ("Money", "Balance and usage."),
     ("Models", "What may be used."),
     ("Gateway", "Health and this documentation."),

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::document::webhooks::callback_url;
+
 /// Bodies and answers.
 pub(super) fn schemas() -> Value {
     let text = json!({"type": ["string", "null"]});
@@ -20,6 +22,7 @@ pub(super) fn schemas() -> Value {
                 "images": {"type": "array", "items": picture, "description": "The same under its name in JSON."},
                 "n": {"type": ["integer", "null"]}, "size": text, "output_format": text,
                 "response_format": {"type": ["string", "null"], "enum": ["url", "b64_json", null]},
+                "callback_url": callback_url(),
             },
         },
         "ImageList": {
@@ -39,7 +42,7 @@ pub(super) fn schemas() -> Value {
                 "model": {"type": "string"}, "prompt": {"type": "string"},
                 "seconds": {"type": ["string", "integer", "null"]},
                 "size": {"type": ["string", "null"], "description": "Pixels, such as `1280x720`."},
-                "input_reference": picture,
+                "input_reference": picture, "callback_url": callback_url(),
             },
         },
         "Video": {

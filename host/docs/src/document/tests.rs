@@ -20,6 +20,7 @@ fn submit(path: &'static str, surface: &'static str) -> Operation {
         surface: Some(surface),
         own_body: None,
         model_in_body: true,
+        makes_task: true,
         takes_forms: false,
         reads: None,
         view: None,
@@ -89,6 +90,8 @@ fn the_host_writes_the_model_and_the_rest_is_the_plugins() {
     let mut painter_schema = schemas["painter.images.generate"].clone();
     let dry_run = painter_schema["properties"].as_object_mut().and_then(|all| all.remove("dry_run"));
     assert_eq!(dry_run.map(|field| field["type"].clone()), Some(json!("boolean")));
+    let callback = painter_schema["properties"].as_object_mut().and_then(|all| all.remove("callback_url"));
+    assert_eq!(callback.map(|field| field["maxLength"].clone()), Some(json!(2048)));
     assert_eq!(
         painter_schema,
         json!({
@@ -167,7 +170,9 @@ fn a_form_that_adds_to_a_definition_lists_every_field() {
     let found = document(&api(vec![family("painter", &schema, &["m-1"], None)]));
     let schemas = &found["components"]["schemas"];
     let mut form = schemas["painter.images.generate.m-1"].clone();
-    drop(form["properties"].as_object_mut().and_then(|all| all.remove("dry_run")));
+    for of_host in ["dry_run", "callback_url"] {
+        drop(form["properties"].as_object_mut().and_then(|all| all.remove(of_host)));
+    }
     assert_eq!(
         form,
         json!({

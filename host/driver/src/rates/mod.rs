@@ -8,6 +8,6 @@ mod limiter;
 mod rate_use;
 mod status;
 
-pub(crate) use limiter::RateLimiter;
+pub(crate) use limiter::{RateId, RateLimiter};
 pub(crate) use rate_use::RateUse;
 pub use status::{LimitKind, LimitStatus, RateLimited, RateStatus};

@@ -21,6 +21,7 @@ use crate::errors::SubmitError;
 use crate::rates::RateUse;
 use crate::state::{DriverState, ShutdownState};
 use crate::submit::refusal::rejection_error;
+use crate::submit::submission::check_joined_callback;
 
 /// Steps of the plugin that look at sources, before it would call its provider.
 const MAX_STEPS: u32 = 8;
@@ -63,6 +64,7 @@ impl DriverState {
             self.first_receipt(idempotency.as_ref(), now).await?;
             self.check_disks()?;
         }
+        self.check_callback(&request)?;
         let found = self.resolve(request.surface, &request.key, &request.body)?;
         let cut = self.cut(request.body.json().clone()).await?;
         let refers = self.references(&request, &found, &cut.json).await?;
@@ -71,7 +73,9 @@ impl DriverState {
             let joins = found.version.surface(request.surface).is_some_and(|surface| surface.joins);
             let parent = refers.tasks.first().cloned();
             let found = if joins { self.version_of_parent(&request, found, &refers).await? } else { found };
-            if !joins && has_payer {
+            if joins {
+                check_joined_callback(&request, parent.as_ref())?;
+            } else if has_payer {
                 self.check_pace(&found.model, &request.key.customer)?;
             }
             let seed = self.seed.next_u64();

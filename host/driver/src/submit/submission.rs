@@ -13,7 +13,7 @@ use gatehouse_model::{
     Step, Task, TaskFailure, TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
-use gatehouse_tasks::{Applied, Command, Idempotency, Rejection};
+use gatehouse_tasks::{Applied, Command, Idempotency, MAX_URL, Rejection};
 
 use crate::api::{Receipt, SubmitRequest};
 use crate::body::off_worker;
@@ -60,6 +60,7 @@ impl DriverState {
         if let Some(receipt) = self.first_receipt(idempotency.as_ref(), now).await? {
             return Ok(receipt);
         }
+        self.check_callback(&request)?;
         self.check_disks()?;
         let found = self.resolve(request.surface, &request.key, &request.body)?;
         request.report.of_model(&found.model);
@@ -123,7 +124,9 @@ impl DriverState {
         let joins = found.version.surface(request.surface).is_some_and(|surface| surface.joins);
         let parent = refers.tasks.first().map(JoinedTask::of);
         let found = if joins { self.version_of_parent(request, found, &refers).await? } else { found };
-        if !joins {
+        if joins {
+            check_joined_callback(request, refers.tasks.first())?;
+        } else {
             self.check_pace(&found.model, &request.key.customer)?;
         }
         let adopted = refers.adopted.clone();
@@ -170,6 +173,18 @@ impl DriverState {
             rates.undo(self.now());
         }
         outcome
+    }
+
+    /// Refuses an address for the task's end that nothing would be posted to, as far as that can be told without a name server;
+    /// each attempt checks what its name resolves to.
+    pub(super) fn check_callback(&self, request: &SubmitRequest) -> Result<(), SubmitError> {
+        let Some(url) = request.body.callback() else { return Ok(()) };
+        if url.len() > MAX_URL {
+            let message = format!("expected at most {MAX_URL} bytes, got {}", url.len());
+            return Err(bad_callback(&message));
+        }
+        let checked = self.upstream.fetcher().check_post_url(url, self.config.webhooks_over_http);
+        checked.map_err(|error| bad_callback(&error.to_string()))
     }
 
     /// Refuses a task that its customer's own tasks keep from beginning before its time limit, as far as can be told.
@@ -271,6 +286,7 @@ impl DriverState {
             held: quoted.hold,
             joined_held: Credits::ZERO,
             stop_asked: false,
+            callback: request.body.callback().map(str::to_owned),
             sent_again: false,
             trace: request.report.trace().map(|trace| trace.place().clone()),
             cost: None,
@@ -312,10 +328,39 @@ fn is_new(outcome: &Result<Option<Receipt>, SubmitError>) -> bool {
     matches!(outcome, Ok(Some(receipt)) if !receipt.repeated)
 }
 
+/// A request that joins a task has no end of its own: it may name the address that the task was submitted with, and no other.
+pub(super) fn check_joined_callback(
+    request: &SubmitRequest,
+    parent: Option<&Task>,
+) -> Result<(), SubmitError> {
+    let (Some(url), Some(parent)) = (request.body.callback(), parent) else { return Ok(()) };
+    if parent.callback.as_deref() == Some(url) {
+        return Ok(());
+    }
+    let message = format!(
+        "this request goes on with task {}, whose end is told as it was submitted: leave it out",
+        parent.id
+    );
+    Err(bad_callback(&message))
+}
+
+fn bad_callback(problem: &str) -> SubmitError {
+    SubmitError::Invalid {
+        field: Some("callback_url".to_owned()),
+        message: format!("callback_url: {problem}"),
+    }
+}
+
 /// A digest of everything that makes two submissions the same request.
 async fn fingerprint(request: &SubmitRequest) -> Result<Digest, SubmitError> {
     let parent = request.parent.map(|id| id.to_string()).unwrap_or_default();
     let (surface, body) = (request.surface, request.body.bytes().clone());
+    let callback = request.body.callback().map(str::to_owned);
     let length = body.len();
-    off_worker(length, move || Digest::of_fields(&[surface.as_bytes(), parent.as_bytes(), &body])).await
+    off_worker(length, move || {
+        let mut fields = vec![surface.as_bytes(), parent.as_bytes(), &body[..]];
+        fields.extend(callback.as_deref().map(str::as_bytes));
+        Digest::of_fields(&fields)
+    })
+    .await
 }

@@ -13,6 +13,7 @@ use gatehouse_sample::{START, at_once, beginning, completed, customer_id, task, 
 use gatehouse_store::AuditQuery;
 use gatehouse_tasks::{
     Command, DeliveryState, MemoryLedgerStorage, WebhookChange, WebhookDelivery, WebhookEndpoint,
+    WebhookPolicy,
 };
 use serde_json::{Value, json};
 
@@ -40,22 +41,14 @@ impl Scene {
         }
         let seed = TestSeed::counting_from(5);
         let secret = WebhookSecret::mint(&seed);
-        let webhook = WebhookEndpoint {
-            id: HOOK,
-            customer: customer_id(0),
+        let policy = WebhookPolicy {
             url: format!("{}/hook", receiver.url()),
             events: Vec::new(),
             description: String::new(),
-            created: START,
-            revision: 0,
-            secret: secret.seal(&Pepper::new([7; 32]), HOOK, START, &seed),
-            old_secret: None,
-            disabled: None,
-            pending: 0,
-            failing_since: None,
-            last_success: None,
-            last_attempt: None,
+            enabled: true,
         };
+        let sealed = secret.seal(&Pepper::new([7; 32]), HOOK, START, &seed);
+        let webhook = WebhookEndpoint::new((HOOK, customer_id(0)), policy, sealed, None);
         let scene = Self { data, clock, receiver, process, secret };
         scene.change(WebhookChange::Add(Box::new(webhook))).await;
         scene
@@ -196,6 +189,47 @@ async fn the_next_process_goes_on_with_what_waits() {
     assert!(matches!(after.state, DeliveryState::Delivered { .. }));
     let seen = scene.verified(&scene.secret.reveal());
     assert_eq!(seen[0], seen[1]);
+}
+
+/// Without it a callback that failed, or that the process was stopped before, would never come; and its receiver could not
+/// tell it from anyone's.
+#[tokio::test]
+async fn a_callback_is_signed_by_its_keys_secret_and_goes_on_in_the_next_process() {
+    let healthy = Arc::new(AtomicUsize::new(0));
+    let well = Arc::clone(&healthy);
+    let scene =
+        Scene::with(move |_| reply(if well.load(Ordering::SeqCst) == 0 { 500 } else { 200 }, &[], "")).await;
+    scene.change(WebhookChange::Remove { id: HOOK }).await;
+    let mut asked = task(1, 0, 0, 2, START);
+    asked.callback = Some(format!("{}/done?token=1", scene.receiver.url()));
+    let key = asked.key.clone();
+    let at = gatehouse_model::Clock::now(&*scene.clock);
+    let submit = Command::Submit { task: Box::new(asked), idempotency: None };
+    let finish = Command::Finish { id: task_id(1), revision: 0, ending: completed(2), audit: None, at };
+    for command in [submit, finish] {
+        scene.process.store.execute(command).await.expect("a store").expect("allowed");
+    }
+    let ended = scene.process.store.task(task_id(1)).await.expect("readable").expect("it is there");
+    let id = gatehouse_tasks::callback_of(&ended).expect("it has one");
+    let attempts = async |process: &Process| {
+        let delivery = process.store.delivery(id).await.expect("readable").expect("it is there");
+        (delivery.attempts.len(), delivery)
+    };
+    until("it was attempted", async || attempts(&scene.process).await.0 == 1).await;
+    let Scene { data, clock, receiver, process, secret } = scene;
+    process.driver.stop(Duration::ZERO, Duration::ZERO).await;
+    process.store.close();
+    drop(process);
+    healthy.store(1, Ordering::SeqCst);
+    clock.advance(Duration::from_secs(3_600));
+    let process = start(&data, &receiver, &clock).await;
+    until("it was attempted again", async || attempts(&process).await.0 == 2).await;
+    assert!(matches!(attempts(&process).await.1.state, DeliveryState::Delivered { .. }));
+    let scene = Scene { data, clock, receiver, process, secret };
+    let seen = scene.verified(&WebhookSecret::of_key(&Pepper::new([7; 32]), &key).reveal());
+    assert_eq!((seen.len(), &seen[0]), (2, &seen[1]));
+    assert_eq!(seen[0].1["type"], "task.completed");
+    assert!(scene.receiver.received().iter().all(|seen| seen.path() == "/done"));
 }
 
 #[tokio::test]

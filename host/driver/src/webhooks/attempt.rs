@@ -8,17 +8,24 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_model::{DeliveryId, Span, SpanKind, WebhookId, metric};
 use gatehouse_store::{Durability, StoreError};
-use gatehouse_tasks::{Command, MAX_ANSWER, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint};
+use gatehouse_tasks::{Callback, Command, MAX_ANSWER, WebhookAttempt, WebhookChange, WebhookDelivery};
 use gatehouse_upstream::{Answer, Post};
 
 use super::queue::AttemptEnd;
-use super::secret::WebhookSecret;
 use crate::state::DriverState;
+use crate::webhook_secret::{UnreadableSecret, WebhookSecret};
 
 /// The longest time for one attempt.
 const TIMEOUT: Duration = Duration::from_secs(15);
 /// Statuses that ask for a pause.
 const THROTTLES: [u16; 4] = [429, 502, 503, 504];
+
+/// Where a delivery goes.
+struct Receiver {
+    url: String,
+    /// Each of them signs.
+    secrets: Result<Vec<WebhookSecret>, UnreadableSecret>,
+}
 
 impl DriverState {
     /// Sends a delivery once.
@@ -27,12 +34,13 @@ impl DriverState {
         webhook: WebhookId,
         delivery: DeliveryId,
     ) -> Result<AttemptEnd, StoreError> {
-        let webhook = self.store.webhook(webhook).await?.filter(|webhook| webhook.disabled.is_none());
         let delivery = self.store.delivery(delivery).await?.filter(|delivery| delivery.due().is_some());
-        let (Some(webhook), Some(delivery)) = (webhook, delivery) else { return Ok(AttemptEnd::Nothing) };
+        let Some(delivery) = delivery else { return Ok(AttemptEnd::Nothing) };
+        let receiver = self.receiver(webhook, &delivery).await?;
+        let Some(receiver) = receiver else { return Ok(AttemptEnd::Nothing) };
         let at = self.now();
         let mut span = self.delivery_span(&delivery).await;
-        let outcome = self.post(&webhook, &delivery).await;
+        let outcome = self.post(receiver, &delivery).await;
         let took_ms = u64::try_from(self.now().since(at).as_millis()).unwrap_or(u64::MAX);
         let retry_after = outcome.as_ref().ok().and_then(|answer| answer.retry_after);
         let (status, error, answer) = match outcome {
@@ -52,7 +60,8 @@ impl DriverState {
             _ => AttemptEnd::Failed,
         };
         count(end.as_str());
-        tracing::debug!(delivery = %delivery.id, webhook = %webhook.id, ?status, took_ms, "webhook attempt");
+        // Never the address: its query may hold a secret of its owner.
+        tracing::debug!(delivery = %delivery.id, %webhook, ?status, took_ms, "webhook attempt");
         let change = WebhookChange::Record {
             delivery: delivery.id,
             attempt,
@@ -75,22 +84,37 @@ impl DriverState {
         Some(span)
     }
 
-    /// The answer, or why there is none.
-    async fn post(&self, webhook: &WebhookEndpoint, delivery: &WebhookDelivery) -> Result<Answer, String> {
-        let at = self.now();
-        let mut signatures = Vec::new();
-        for sealed in webhook.secrets(at) {
-            let secret = WebhookSecret::open(sealed, &self.pepper, webhook.id);
-            let secret = secret.map_err(|error| error.to_string())?;
-            signatures.push(secret.sign(delivery.id, at, &delivery.body));
+    /// Where a delivery goes, and what signs it; nowhere where its webhook is disabled or gone.
+    async fn receiver(
+        &self,
+        id: WebhookId,
+        delivery: &WebhookDelivery,
+    ) -> Result<Option<Receiver>, StoreError> {
+        if let Some(Callback { url, key }) = delivery.callback.clone() {
+            let secrets = Ok(vec![WebhookSecret::of_key(&self.pepper, &key)]);
+            return Ok(Some(Receiver { url, secrets }));
         }
+        let webhook = self.store.webhook(id).await?.filter(|webhook| webhook.disabled.is_none());
+        Ok(webhook.map(|webhook| {
+            let sealed = webhook.secrets(self.now());
+            let secrets = sealed.map(|sealed| WebhookSecret::open(sealed, &self.pepper, id)).collect();
+            Receiver { secrets, url: webhook.url }
+        }))
+    }
+
+    /// The answer, or why there is none.
+    async fn post(&self, receiver: Receiver, delivery: &WebhookDelivery) -> Result<Answer, String> {
+        let at = self.now();
+        let secrets = receiver.secrets.map_err(|error| error.to_string())?;
+        let signatures: Vec<String> =
+            secrets.iter().map(|secret| secret.sign(delivery.id, at, &delivery.body)).collect();
         let headers = [
             ("webhook-id", delivery.id.to_string()),
             ("webhook-timestamp", at.seconds().to_string()),
             ("webhook-signature", signatures.join(" ")),
         ];
         let post = Post {
-            url: &webhook.url,
+            url: &receiver.url,
             headers: &headers,
             body: Bytes::from(delivery.body.clone()),
             timeout: TIMEOUT,

@@ -6,5 +6,4 @@
 
 mod attempt;
 pub(crate) mod queue;
-pub(crate) mod secret;
 mod worker;

@@ -15,7 +15,7 @@ use crate::scheduler::store_pause::StorePause;
 use crate::state::{DriverState, ShutdownState};
 
 /// Attempts under way at once, of all webhooks.
-const MAX_IN_FLIGHT: usize = 64;
+const MAX_IN_FLIGHT: usize = 128;
 /// The loop sleeps no longer than this while something is due later: the wall clock may be set meanwhile.
 const MAX_SLEEP: Duration = Duration::from_secs(60);
 
@@ -106,11 +106,17 @@ impl DriverState {
         }
     }
 
-    /// What a webhook sends next; nothing where it is disabled or gone.
+    /// What a webhook, or a queue of callbacks, sends next; nothing where the webhook is disabled or gone.
     async fn next_delivery(&self, id: WebhookId) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
         match self.store.webhook(id).await? {
-            Some(webhook) if webhook.disabled.is_none() => self.store.next_delivery(id).await,
-            _ => Ok(None),
+            Some(webhook) if webhook.disabled.is_some() => Ok(None),
+            Some(_) => self.store.next_delivery(id).await,
+            None => {
+                let Some((due, delivery)) = self.store.next_delivery(id).await? else { return Ok(None) };
+                let found = self.store.delivery(delivery).await?;
+                let is_callback = found.is_some_and(|found| found.callback.is_some());
+                Ok(is_callback.then_some((due, delivery)))
+            }
         }
     }
 

@@ -76,6 +76,7 @@ fn operation(route: &Route) -> Option<Operation> {
         surface: has_body.then_some(route.surface),
         own_body: own_body(route.endpoint),
         model_in_body: model.is_none(),
+        makes_task: matches!(route.endpoint, Endpoint::Submit(_)),
         takes_forms: route.form.is_some()
             || matches!(route.endpoint, Endpoint::EditImages | Endpoint::CreateVideo),
         reads: matches!(route.endpoint, Endpoint::Read(_)).then_some(route.surface),
@@ -104,7 +105,7 @@ fn operation(route: &Route) -> Option<Operation> {
 
 /// The bodies that the host describes.
 fn own_body(endpoint: Endpoint) -> Option<OwnBody> {
-    let body = |component, surface, example| Some(OwnBody { component, surface, example });
+    let body = |component, surface, example| Some(OwnBody { component, surface: Some(surface), example });
     match endpoint {
         Endpoint::EditImages => body(
             "ImageEdit",
@@ -117,6 +118,16 @@ fn own_body(endpoint: Endpoint) -> Option<OwnBody> {
             "chat.completions",
             r#"{"prompt": "Once upon a time", "max_tokens": 16}"#,
         ),
+        Endpoint::CreateWebhook => Some(OwnBody {
+            component: "NewWebhook",
+            surface: None,
+            example: r#"{"url": "https://example.com/hook", "events": ["task.completed", "task.failed"]}"#,
+        }),
+        Endpoint::EditWebhook => Some(OwnBody {
+            component: "WebhookEdit",
+            surface: None,
+            example: r#"{"description": "of the shop", "enabled": true}"#,
+        }),
         _ => None,
     }
 }
@@ -125,6 +136,7 @@ fn path_parameter(pattern: &str) -> &'static str {
     match pattern.split_once('{').map(|(before, _)| before) {
         None => "",
         Some("/v1/responses/") => "The id of a response.",
+        Some("/v1/webhooks/") => "The id of a webhook.",
         Some("/v1/models/") => "The id or an alias of a model.",
         Some("/v1/videos/") if !pattern.ends_with("/remix") => {
             "The id of a video, which is that of its task."
@@ -157,7 +169,7 @@ fn words(route: &Route) -> Option<Words> {
             "Videos",
             "Make a video (OpenAI's shape)",
             "The same task as by `/v1/videos/generations`, which is read as a video or as a task.",
-            IDEMPOTENCY,
+            SUBMISSION,
             ok("The video, which is queued. With `dry_run`: what it would cost.", CREATED_VIDEO),
         ),
         Endpoint::ListVideos => plain(
@@ -224,6 +236,65 @@ fn words(route: &Route) -> Option<Words> {
             USAGE_FILTER,
             ok("A page, and the sum of all that the filter finds.", USAGE),
         ),
+        Endpoint::CreateWebhook => plain(
+            WEBHOOKS,
+            "Make a webhook",
+            "The ends of all tasks of the account are posted to it, signed as Standard Webhooks 1.0.0 has it. Its secret is in \
+             this answer alone. An account makes at most 10; the address is public and https.",
+            IDEMPOTENCY,
+            ok("The webhook with its secret.", WEBHOOK),
+        ),
+        Endpoint::ListWebhooks => plain(
+            WEBHOOKS,
+            "List webhooks",
+            "Those that the account's keys made.",
+            &[],
+            ok("All of them.", WEBHOOK_LIST),
+        ),
+        Endpoint::ReadWebhook => plain(WEBHOOKS, "Read a webhook", "", &[], ok("The webhook.", WEBHOOK)),
+        Endpoint::EditWebhook => plain(
+            WEBHOOKS,
+            "Change a webhook",
+            "The fields that the request has; the others stay. One that an operator disabled is enabled by an operator only.",
+            IDEMPOTENCY,
+            ok("The webhook.", WEBHOOK),
+        ),
+        Endpoint::DeleteWebhook => plain(
+            WEBHOOKS,
+            "Remove a webhook",
+            "What waits for it is never sent.",
+            &[],
+            ok("It is removed.", REMOVED_WEBHOOK),
+        ),
+        Endpoint::RotateWebhook => plain(
+            WEBHOOKS,
+            "Rotate a webhook's secret",
+            "The new secret is in this answer alone; the one before signs too for 24 hours.",
+            IDEMPOTENCY,
+            ok("The webhook with its new secret.", WEBHOOK),
+        ),
+        Endpoint::TestWebhook => plain(
+            WEBHOOKS,
+            "Try a webhook out",
+            "Sends the event `webhook.test`.",
+            IDEMPOTENCY,
+            ok("The delivery, which waits.", DELIVERY),
+        ),
+        Endpoint::ListDeliveries => plain(
+            WEBHOOKS,
+            "List a webhook's deliveries",
+            "Those of the last seven days, newest first, with the attempts and why they failed.",
+            DELIVERY_PAGE,
+            ok("A page.", DELIVERIES),
+        ),
+        Endpoint::ReadCallbackSecret => plain(
+            WEBHOOKS,
+            "Read the secret of callbacks",
+            "It signs what is posted to the `callback_url` of tasks that are submitted with this key, as a webhook's secret \
+             does. Another key, also one that this key is rotated to, has another secret.",
+            &[],
+            ok("The secret.", CALLBACK_SECRET),
+        ),
         Endpoint::ListModels => plain(
             "Models",
             "List models",
@@ -280,13 +351,13 @@ fn ok(help: &'static str, contents: &'static [Content]) -> Vec<Answer> {
 }
 
 fn job(route: &Route, submission: Submission) -> Words {
-    let help = "Accepted: the receipt. With `dry_run`: what it would cost.";
+    let help = "Accepted: the receipt, or the task once it has ended where the client waits. With `dry_run`: what it would cost.";
     match submission.receipt {
         ReceiptShape::Task if route.surface == "images.generate" => {
-            of_family(route, BARE_IMAGES, IDEMPOTENCY, ok(help, RECEIPT))
+            of_family(route, BARE_IMAGES, SUBMISSION, ok(help, RECEIPT))
         }
-        ReceiptShape::Task => of_family(route, "", IDEMPOTENCY, ok(help, RECEIPT)),
-        ReceiptShape::Asset => of_family(route, "", IDEMPOTENCY, ok(help, ASSET_RECEIPT)),
+        ReceiptShape::Task => of_family(route, "", SUBMISSION, ok(help, RECEIPT)),
+        ReceiptShape::Asset => of_family(route, "", SUBMISSION, ok(help, ASSET_RECEIPT)),
     }
 }
 
@@ -352,6 +423,13 @@ const MODELS: &[Content] = &[Content::Json(&["ModelList", "MessagesModelPage"])]
 const MODEL: &[Content] = &[Content::Json(&["Model", "MessagesModel"])];
 const BALANCE: &[Content] = &[Content::Json(&["BalanceResponse"])];
 const USAGE: &[Content] = &[Content::Json(&["UsagePage"])];
+const WEBHOOKS: &str = "Webhooks";
+const WEBHOOK: &[Content] = &[Content::Json(&["WebhookResponse"])];
+const WEBHOOK_LIST: &[Content] = &[Content::Json(&["WebhookList"])];
+const REMOVED_WEBHOOK: &[Content] = &[Content::Json(&["RemovedWebhook"])];
+const DELIVERY: &[Content] = &[Content::Json(&["DeliveryResponse"])];
+const DELIVERIES: &[Content] = &[Content::Json(&["DeliveryPage"])];
+const CALLBACK_SECRET: &[Content] = &[Content::Json(&["CallbackSecret"])];
 const KEPT_RESPONSE: &[Content] = &[
     Content::Json(&["Response"]),
     Content::Events("The events of the responses protocol, under the numbers they had.", None),
@@ -412,9 +490,10 @@ const fn header(name: &'static str, schema: &'static str, help: &'static str) ->
 
 const DATE: &str = r#"{"type": "string", "format": "date"}"#;
 const TEXT: &str = r#"{"type": "string"}"#;
+const WAIT_SCHEMA: &str = r#"{"type": "string", "examples": ["wait=30"]}"#;
 const WAIT: &[Parameter] = &[header(
     "Prefer",
-    r#"{"type": "string", "examples": ["wait=30"]}"#,
+    WAIT_SCHEMA,
     "`wait=N`: answer once the task has ended, after N seconds (60 at most) in any case.",
 )];
 const RESUME: &[Parameter] = &[
@@ -467,11 +546,33 @@ const FORMAT: &[Parameter] = &[header(
     r#"{"enum": ["wrapped", "bare"]}"#,
     "Whether the completion comes inside of `{code, data}`; by default as the key says.",
 )];
-const IDEMPOTENCY: &[Parameter] = &[header(
+const RECOGNISED: Parameter = header(
     "Idempotency-Key",
     r#"{"type": "string", "pattern": "^[!-~]{1,255}$"}"#,
     "The same key and request give the same receipt again, for a day, with `Idempotency-Replayed: true`.",
-)];
+);
+const IDEMPOTENCY: &[Parameter] = &[RECOGNISED];
+const SUBMISSION: &[Parameter] = &[
+    RECOGNISED,
+    header(
+        "Prefer",
+        WAIT_SCHEMA,
+        "`wait=N`: answer with the task once it has ended, with the receipt after N seconds (60 at most). A client that leaves \
+         changes nothing: the task goes on.",
+    ),
+];
+const DELIVERY_PAGE: &[Parameter] = &[
+    query(
+        "limit",
+        r#"{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}"#,
+        "Deliveries of a page.",
+    ),
+    query(
+        "after",
+        r#"{"type": "string", "pattern": "^msg_[0-9A-HJKMNP-TV-Z]{26}$"}"#,
+        "`last_id` of the page before.",
+    ),
+];
 const VIDEO_PAGE: &[Parameter] = &[
     query(
         "limit",

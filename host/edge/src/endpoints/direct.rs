@@ -33,6 +33,7 @@ pub(super) async fn answer(
     let idempotency = jobs::idempotency(&request.parts.headers)?;
     let form = (&media_type, request.route.form.as_deref());
     let body = jobs::checked_body_of(context, request.body, &key, model, form).await?;
+    jobs::without_callback(&body)?;
     respond(context, &request, (key, body, None), idempotency).await
 }
 

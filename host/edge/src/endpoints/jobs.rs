@@ -1,4 +1,5 @@
-//! Every asynchronous submission: a checked body goes to the driver, a durable receipt comes back.
+//! Every asynchronous submission: a checked body goes to the driver, a durable receipt comes back, or the ended task where the
+//! client prefers to wait for it.
 
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use serde::Serialize;
 
 use crate::backend::store_refusal;
-use crate::endpoints::dry_run;
 use crate::endpoints::media::STORE_PAUSE;
+use crate::endpoints::{dry_run, tasks};
 use crate::errors::{Kind, Refusal};
 use crate::http::body::{self, MediaType, RequestBody};
 use crate::http::context::{EdgeContext, EndpointRequest};
@@ -78,28 +79,55 @@ pub(super) async fn submit(
         return Ok(dry_run::answer(context.backend.dry_run(job).await.map_err(refusal)?, true));
     }
     let receipt = context.backend.submit(job).await.map_err(refusal)?;
-    let mut response = match submission.receipt {
-        ReceiptShape::Task => task_receipt(receipt),
-        ReceiptShape::Asset => asset_receipt(context, &key, receipt).await?,
+    let wait = tasks::preferred_wait(&request.parts.headers);
+    let ended = match wait {
+        None | Some(0) => None,
+        Some(seconds) => {
+            // The task has what it needs; the wait for it holds no part of the budget.
+            drop(request.body.while_streamed());
+            let (id, base) = (receipt.task, request.base_url.as_str());
+            tasks::ended_within(context, &key, id, (seconds, base)).await?
+        }
     };
+    let mut response = match (ended, submission.receipt) {
+        (Some(ended), _) => ended,
+        (None, ReceiptShape::Task) => task_receipt(receipt),
+        (None, ReceiptShape::Asset) => asset_receipt(context, &key, receipt).await?,
+    };
+    tasks::applied(&mut response, wait);
     if receipt.repeated {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
     Ok(response)
 }
 
-/// Reads a body whole and checks that it is one JSON object; the route may imply its `model`. A long one is parsed in its
-/// customer's turn.
+/// Reads the body of a request that makes no task and checks that it is one JSON object; the route may imply its `model`. A
+/// long one is parsed in its customer's turn.
 pub(super) async fn checked_body(
     context: &EdgeContext,
     body: &mut RequestBody,
     key: &Key,
     implied: Option<&'static str>,
 ) -> Result<CheckedBody, Refusal> {
-    checked_body_of(context, body, key, implied, (&MediaType::Json, None)).await
+    let checked = checked_body_of(context, body, key, implied, (&MediaType::Json, None)).await?;
+    without_callback(&checked)?;
+    Ok(checked)
 }
 
-/// The same of a body that may be a form.
+/// Refuses an address for the end of a task where no task is made.
+pub(super) fn without_callback(body: &CheckedBody) -> Result<(), Refusal> {
+    const NAME: &str = "callback_url";
+    match body.callback() {
+        Some(_) => {
+            let message =
+                format!("{NAME}: expected none, as this request is answered at once and makes no task");
+            Err(Refusal::field(NAME, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The same of any request, whose body may be a form.
 pub(super) async fn checked_body_of(
     context: &EdgeContext,
     body: &mut RequestBody,

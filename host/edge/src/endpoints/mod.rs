@@ -14,9 +14,11 @@ mod task_view;
 mod tasks;
 pub(crate) mod text;
 mod usage;
+mod webhooks;
 
 use std::sync::Arc;
 
+use gatehouse_driver::WebhookAction;
 use gatehouse_model::Key;
 use gatehouse_net::ShutdownPhase;
 use http::Response;
@@ -59,6 +61,19 @@ pub(crate) async fn respond(
         (Endpoint::ViewTask, Some(key)) => tasks::view_of_family(context, &request, &key).await,
         (Endpoint::ReadBalance, Some(key)) => usage::balance(context, &key).await,
         (Endpoint::ReadUsage, Some(key)) => usage::usage(context, &request, &key).await,
+        (Endpoint::CreateWebhook, Some(key)) => webhooks::create(context, request, key).await,
+        (Endpoint::ListWebhooks, Some(key)) => webhooks::list(context, &key).await,
+        (Endpoint::ReadWebhook, Some(key)) => webhooks::read(context, &request, &key).await,
+        (Endpoint::EditWebhook, Some(key)) => webhooks::edit(context, request, key).await,
+        (Endpoint::DeleteWebhook, Some(key)) => {
+            webhooks::act(context, request, key, WebhookAction::Remove).await
+        }
+        (Endpoint::RotateWebhook, Some(key)) => {
+            webhooks::act(context, request, key, WebhookAction::Rotate).await
+        }
+        (Endpoint::TestWebhook, Some(key)) => webhooks::act(context, request, key, WebhookAction::Test).await,
+        (Endpoint::ListDeliveries, Some(key)) => webhooks::deliveries(context, &request, &key).await,
+        (Endpoint::ReadCallbackSecret, Some(key)) => Ok(webhooks::callback_secret(context, &key)),
         (Endpoint::ListModels, Some(key)) => models::list(context, &request, &key),
         (Endpoint::ReadModel, Some(key)) => models::read(context, &request, &key),
         (Endpoint::ReadResponse, Some(key)) => responses::read(context, &request, &key).await,

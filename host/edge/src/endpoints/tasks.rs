@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CancelError, Cancelled, TaskFilter, TaskPage, ViewError, ViewRequest};
-use gatehouse_model::{Key, Status, TaskId};
+use gatehouse_driver::{CancelError, Cancelled, StoreError, TaskFilter, TaskPage, ViewError, ViewRequest};
+use gatehouse_model::{Key, Status, Task, TaskId};
 use gatehouse_net::{ShutdownPhase, reached};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use serde::Serialize;
@@ -46,23 +46,50 @@ pub(super) async fn read(
     let wait = preferred_wait(&request.parts.headers);
     let found = match wait {
         None | Some(0) => context.backend.task(key, id).await,
-        Some(seconds) => {
-            tokio::select! {
-                biased;
-                task = context.backend.task_when_over(key, id, Duration::from_secs(seconds)) => task,
-                // A shutdown does not wait for a long poll.
-                () = reached(context.shutdown.clone(), ShutdownPhase::LameDuck) => context.backend.task(key, id).await,
-            }
-        }
+        Some(seconds) => when_over(context, key, id, seconds).await,
     };
     let task = found.map_err(store_refusal)?.ok_or_else(|| unknown(request.param))?;
-    let mut response =
-        response::json(&TaskResponse { code: 200, data: view(&*context.backend, task, &request.base_url)? });
-    if let Some(seconds) = wait {
-        let applied = HeaderValue::from_str(&format!("wait={seconds}")).expect("a word and a number");
-        response.headers_mut().insert("preference-applied", applied);
-    }
+    let mut response = answer(context, task, &request.base_url)?;
+    applied(&mut response, wait);
     Ok(response)
+}
+
+/// The task as it is read.
+fn answer(context: &EdgeContext, task: Task, base: &str) -> Result<Response<ResponseBody>, Refusal> {
+    Ok(response::json(&TaskResponse { code: 200, data: view(&*context.backend, task, base)? }))
+}
+
+/// The answer to a submission whose client waits: its task, if that ends within so many seconds.
+pub(super) async fn ended_within(
+    context: &EdgeContext,
+    key: &Key,
+    id: TaskId,
+    (seconds, base): (u64, &str),
+) -> Result<Option<Response<ResponseBody>>, Refusal> {
+    let task = when_over(context, key, id, seconds).await.map_err(store_refusal)?;
+    task.filter(|task| task.status.is_final()).map(|task| answer(context, task, base)).transpose()
+}
+
+/// The task once it has ended, or as it is after so many seconds.
+pub(super) async fn when_over(
+    context: &EdgeContext,
+    key: &Key,
+    id: TaskId,
+    seconds: u64,
+) -> Result<Option<Task>, StoreError> {
+    tokio::select! {
+        biased;
+        task = context.backend.task_when_over(key, id, Duration::from_secs(seconds)) => task,
+        // A shutdown does not wait for a long poll.
+        () = reached(context.shutdown.clone(), ShutdownPhase::LameDuck) => context.backend.task(key, id).await,
+    }
+}
+
+/// Says which preference was followed (RFC 7240).
+pub(super) fn applied(response: &mut Response<ResponseBody>, wait: Option<u64>) {
+    let Some(seconds) = wait else { return };
+    let applied = HeaderValue::from_str(&format!("wait={seconds}")).expect("a word and a number");
+    response.headers_mut().insert("preference-applied", applied);
 }
 
 /// A task as its family renders it, on the family's own path.
@@ -145,7 +172,7 @@ fn filter(query: &Query) -> Result<TaskFilter, Refusal> {
 }
 
 /// The seconds of `Prefer: wait=N`, at most [`MAX_WAIT`]. An unreadable preference is ignored (RFC 7240).
-fn preferred_wait(headers: &HeaderMap) -> Option<u64> {
+pub(super) fn preferred_wait(headers: &HeaderMap) -> Option<u64> {
     let lines = headers.get_all("prefer").iter().filter_map(|line| line.to_str().ok());
     let mut preferences = lines.flat_map(|line| line.split(',')).filter_map(|one| one.split(';').next());
     preferences.find_map(|preference| {

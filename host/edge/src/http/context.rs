@@ -50,6 +50,8 @@ pub(crate) struct EndpointRequest<'r> {
     pub(crate) route: &'r Route,
     /// The request's id.
     pub(crate) id: RequestId,
+    /// The client's address, for records.
+    pub(crate) client: String,
     /// The path segment in the braces of the route's pattern; empty without braces.
     pub(crate) param: &'r str,
     /// The start of every link in the response.

@@ -54,6 +54,17 @@ pub(crate) enum Endpoint {
     ReadBalance,
     /// What the customer's keys used.
     ReadUsage,
+    /// Where the customer hears of the ends of its tasks.
+    CreateWebhook,
+    ListWebhooks,
+    ReadWebhook,
+    EditWebhook,
+    DeleteWebhook,
+    RotateWebhook,
+    TestWebhook,
+    ListDeliveries,
+    /// What signs the callbacks of the key's tasks.
+    ReadCallbackSecret,
     ListModels,
     ReadModel,
     /// A text endpoint, answered while the client waits.
@@ -147,10 +158,11 @@ const fn delete(pattern: &'static str, surface: &'static str, endpoint: Endpoint
 }
 
 use Endpoint::{
-    CancelResponse, CancelTask, Complete, CountTokens, CreateVideo, DeleteResponse, DeleteVideo, Docs,
-    DocsStyle, EditImages, ListModels, ListResponseItems, ListTasks, ListVideos, Live, OpenApi, ReadBalance,
-    ReadMedia, ReadModel, ReadResponse, ReadTask, ReadUsage, ReadVideo, ReadVideoContent, Ready, TaskEvents,
-    Text,
+    CancelResponse, CancelTask, Complete, CountTokens, CreateVideo, CreateWebhook, DeleteResponse,
+    DeleteVideo, DeleteWebhook, Docs, DocsStyle, EditImages, EditWebhook, ListDeliveries, ListModels,
+    ListResponseItems, ListTasks, ListVideos, ListWebhooks, Live, OpenApi, ReadBalance, ReadCallbackSecret,
+    ReadMedia, ReadModel, ReadResponse, ReadTask, ReadUsage, ReadVideo, ReadVideoContent, ReadWebhook, Ready,
+    RotateWebhook, TaskEvents, TestWebhook, Text,
 };
 
 /// Every other path belongs to a family.
@@ -176,6 +188,15 @@ pub(crate) static OWN: &[Route] = &[
     get("/v1/tasks/{task_id}", "tasks.read", ReadTask),
     get("/v1/tasks/{task_id}/events", "tasks.events", TaskEvents),
     post("/v1/tasks/{task_id}/cancel", "tasks.cancel", CancelTask),
+    post("/v1/webhooks", "webhooks.create", CreateWebhook),
+    get("/v1/webhooks", "webhooks.list", ListWebhooks),
+    get("/v1/webhooks/{id}", "webhooks.read", ReadWebhook),
+    post("/v1/webhooks/{id}", "webhooks.edit", EditWebhook),
+    delete("/v1/webhooks/{id}", "webhooks.delete", DeleteWebhook),
+    post("/v1/webhooks/{id}/rotate", "webhooks.rotate", RotateWebhook),
+    post("/v1/webhooks/{id}/test", "webhooks.test", TestWebhook),
+    get("/v1/webhooks/{id}/deliveries", "webhooks.deliveries", ListDeliveries),
+    get("/v1/callbacks/secret", "callbacks.secret", ReadCallbackSecret),
     get("/v1/balance", "balance.read", ReadBalance),
     get("/v1/usage", "usage.read", ReadUsage),
     get("/v1/models", "models.list", ListModels),

@@ -146,7 +146,8 @@ impl LocalRequests {
             self.0.admit(&key, &mut record)?;
             body.count_for(&key);
             let (body, report) = (&mut body, record.report.clone());
-            let request = EndpointRequest { parts: &parts, body, route, id, param, base_url, report };
+            let client = "console".to_owned();
+            let request = EndpointRequest { parts: &parts, body, route, id, client, param, base_url, report };
             endpoints::respond(context, request, Some(Arc::clone(&key))).await
         };
         let result = result.await;

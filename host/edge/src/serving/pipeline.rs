@@ -187,7 +187,8 @@ impl Pipeline {
             body.count_for(key);
         }
         let report = record.report.clone();
-        let request = EndpointRequest { parts, body, route, id: record.id, param, base_url, report };
+        let (id, client) = (record.id, record.client.unwrap_or(peer.address).to_string());
+        let request = EndpointRequest { parts, body, route, id, client, param, base_url, report };
         endpoints::respond(&self.context, request, key).await
     }
 

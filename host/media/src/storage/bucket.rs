@@ -303,13 +303,14 @@ mod tests {
         ] {
             assert_eq!(found(url, change), (address.to_owned(), prefix.to_owned(), path_style), "{url}");
         }
-        assert!(bucket("/var/lib/media", |_| ()).unwrap().is_none());
+        assert!(bucket("/var/lib/media", |s3| *s3 = S3Config::default()).unwrap().is_none());
     }
 
     #[test]
     fn what_cannot_be_used_is_named_by_its_key() {
         for (url, change, expected) in [
             ("s3://", (&|_: &mut S3Config| ()) as &dyn Fn(&mut S3Config), "media.url"),
+            ("/var/lib/media", &|_| (), "media.s3: expected media.url"),
             ("s3://My_Bucket", &|_| (), "media.url"),
             (
                 "s3://files",

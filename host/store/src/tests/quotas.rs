@@ -36,7 +36,7 @@ async fn limit(store: &Store) {
     let policy = Box::new(KeyPolicy { quota, quota_period, ..row.policy() });
     let of_key = Command::EditKey { id: key_id(1), revision: row.revision, policy, at: START };
     let (quota, quota_period) = daily(130);
-    let policy = CustomerPolicy { quota, quota_period };
+    let policy = CustomerPolicy { quota, quota_period, ..CustomerPolicy::default() };
     let of_customer = Command::EditCustomer { id: customer_id(0), revision: 0, policy, at: START };
     for command in [of_key, of_customer] {
         store.execute(command).await.unwrap().unwrap();

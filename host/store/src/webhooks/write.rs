@@ -41,7 +41,7 @@ impl<'txn> WebhookTables<'txn> {
         Ok(())
     }
 
-    /// The webhooks whose rows were written since the last call of this.
+    /// The webhooks whose rows or deliveries were written since the last call of this.
     pub(crate) fn take_written(&mut self) -> BTreeSet<WebhookId> {
         mem::take(&mut self.written)
     }
@@ -99,6 +99,8 @@ impl<'txn> WebhookTables<'txn> {
 
     pub(crate) fn put_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), StoreError> {
         let (webhook, id) = (delivery.webhook.bits(), delivery.id.bits());
+        // A callback's queue has no row of its own that would tell the sender to look.
+        self.written.insert(delivery.webhook);
         let before = self.delivery(delivery.id)?;
         let row = encode(DELIVERY_ROWS, delivery)?;
         self.txn.open_table(DELIVERIES)?.insert(id, row.as_slice())?;

@@ -13,6 +13,7 @@ use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::key_lineage::KeyLineage;
 use crate::ledger::quota::PeriodCounter;
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
+use crate::webhooks::alerts;
 
 pub(crate) fn add_customer<B: LedgerStorage>(
     storage: &mut B,
@@ -29,7 +30,7 @@ pub(crate) fn add_customer<B: LedgerStorage>(
     if storage.customer(&id)?.is_some() {
         return Err(Stop::Rejected(Rejection::CustomerExists(id)));
     }
-    check_quota_policy(policy.quota, policy.quota_period)?;
+    check_policy(&policy)?;
     storage.put_customer(&Customer::new(id, at, policy))?;
     Ok(Applied::Done)
 }
@@ -47,17 +48,36 @@ pub(crate) fn edit_customer<B: LedgerStorage>(
         let (customer, current) = (before.id, before.revision);
         return Err(Stop::Rejected(Rejection::CustomerChanged { customer, given: revision, current }));
     }
-    let CustomerPolicy { quota, quota_period } = policy;
-    check_quota_policy(quota, quota_period)?;
-    let mut customer =
-        Customer { quota, quota_period, revision: revision.saturating_add(1), ..before.clone() };
-    if policy != before.policy() {
+    check_policy(&policy)?;
+    let CustomerPolicy { quota, quota_period, low_balance, quota_alert } = policy;
+    let is_other_quota = (quota, quota_period) != (before.quota, before.quota_period);
+    let revision = revision.saturating_add(1);
+    let mut customer = Customer { quota, quota_period, low_balance, quota_alert, revision, ..before.clone() };
+    if is_other_quota {
         let is_other_period = quota_period != before.quota_period;
         PeriodCounter::of_customer(&mut customer).edited(is_other_period, at);
         customer.used_before_quota = customer.quota_use(at).map_or(Credits::ZERO, |quota| quota.used);
     }
+    // Another quota, or another share of it, is news again.
+    let news = Customer { quota_told: before.quota_told.filter(|_| policy == before.policy()), ..before };
+    let due = alerts::due(&news, &mut customer, at);
     storage.put_customer(&customer)?;
+    alerts::tell(storage, &customer, &due, at)?;
     Ok(Applied::Customer(Box::new(customer)))
+}
+
+fn check_policy<E>(policy: &CustomerPolicy) -> Result<(), Stop<E>> {
+    check_quota_policy(policy.quota, policy.quota_period)?;
+    let malformed = |field, problem: String| Err(Stop::Rejected(Rejection::malformed(field, problem)));
+    match (policy.low_balance, policy.quota_alert) {
+        (Some(low), _) if low < Credits::ZERO => {
+            malformed("low_balance", format!("expected zero or more, not {low}"))
+        }
+        (_, Some(percent)) if !(1..=100).contains(&percent) => {
+            malformed("quota_alert", format!("expected 1 to 100 percent, not {percent}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn deposit<B: LedgerStorage>(

@@ -11,6 +11,7 @@ use crate::ledger::key_lineage::KeyLineage;
 use crate::ledger::quota::{PeriodCounter, QuotaOwner, check_quota};
 use crate::storage::ledger_storage::{BalancesAfter, LedgerStorage};
 use crate::usage::sums::{UsageKey, UsageSums, hour_of};
+use crate::webhooks::alerts;
 
 /// Checked, not yet written.
 pub(crate) struct BalancedEntry {
@@ -161,11 +162,13 @@ impl BalancedEntry {
     }
 
     /// Writes entry and balances; the entry's position in the storage.
-    pub(crate) fn write<B: LedgerStorage>(self, storage: &mut B) -> Result<u64, B::Error> {
+    pub(crate) fn write<B: LedgerStorage>(mut self, storage: &mut B) -> Result<u64, B::Error> {
+        let due = alerts::of_movement(storage, &mut self.customer, self.entry.at)?;
         let used = self.key.as_ref().map(|key| key.used_alone(storage)).transpose()?;
         let number =
             storage.append(&self.entry, BalancesAfter { available: self.customer.available, used })?;
         storage.put_customer(&self.customer)?;
+        alerts::tell(storage, &self.customer, &due, self.entry.at)?;
         self.key.map_or(Ok(()), |key| key.write(storage))?;
         Ok(number)
     }

@@ -10,7 +10,7 @@ use crate::webhooks::record::{SealedSecret, WebhookAttempt, WebhookEndpoint, Web
 pub enum WebhookChange {
     /// Makes a webhook.
     Add(Box<WebhookEndpoint>),
-    /// Replaces what an operator may set. Enabling it forgets why it was disabled.
+    /// Replaces what may be set. Enabling it forgets why it was disabled.
     Edit {
         /// The webhook.
         id: WebhookId,
@@ -18,6 +18,9 @@ pub enum WebhookChange {
         revision: u64,
         /// All of it.
         policy: WebhookPolicy,
+        /// Whether its customer does it, and not an operator.
+        #[serde(default)]
+        by_customer: bool,
     },
     /// Forgets a webhook. What waits for it is never sent.
     Remove {

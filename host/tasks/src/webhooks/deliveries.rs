@@ -7,7 +7,7 @@
 //!   '-- sent again by hand, from any state
 //! ```
 
-use gatehouse_model::{CustomerId, DeliveryId, Task, UnixMs, WebhookId};
+use gatehouse_model::{Customer, CustomerId, DeliveryId, Task, UnixMs, WebhookId};
 
 use crate::commands::command::Applied;
 use crate::commands::rejection::Rejection;
@@ -16,22 +16,59 @@ use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 use crate::webhooks::endpoints::find;
 use crate::webhooks::payload;
 use crate::webhooks::record::{
-    DeliveryState, Disabled, MAX_ATTEMPTS, MAX_PENDING, MAX_RESENT, WebhookAttempt, WebhookDelivery,
-    WebhookEndpoint, WebhookEvent,
+    Callback, DeliveryState, Disabled, MAX_ATTEMPTS, MAX_PENDING, MAX_RESENT, WebhookAttempt,
+    WebhookDelivery, WebhookEndpoint, WebhookEvent,
 };
 use crate::webhooks::schedule::{FAILING_DAYS, is_old, wait_after};
 
 /// The status by which a receiver says that it wants nothing more.
 const GONE: u16 = 410;
 
-/// Writes a delivery for every webhook of the task's customer that takes its end. A customer without one costs one look-up.
+/// Writes a delivery for every webhook of the task's customer that takes its end, and for the address that the task was
+/// submitted with. A customer without either costs one look-up.
 pub(crate) fn task_ended<B: LedgerStorage>(storage: &mut B, task: &Task, at: UnixMs) -> Ruling<(), B> {
+    if let Some(url) = &task.callback {
+        let callback = Callback { url: url.clone(), key: task.key.clone() };
+        let queue = payload::callback_queue(&task.customer, url);
+        // Each task has one such delivery at most, so what waits is bounded by what was paid for.
+        storage.put_delivery(&WebhookDelivery {
+            callback: Some(callback),
+            task: Some(task.id),
+            ..new(
+                payload::callback_delivery_id(task, at),
+                (queue, &task.customer),
+                payload::event_of(task),
+                payload::of_task(task, at),
+                at,
+            )
+        })?;
+    }
     for webhook in storage.webhooks_of(&task.customer)? {
         let event = payload::event_of(task);
         if webhook.takes(event) {
             let id = payload::delivery_id(webhook.id, task, at);
             let body = payload::of_task(task, at);
-            let delivery = WebhookDelivery { task: Some(task.id), ..new(id, &webhook, event, body, at) };
+            let delivery = WebhookDelivery {
+                task: Some(task.id),
+                ..new(id, (webhook.id, &webhook.customer), event, body, at)
+            };
+            enqueue(storage, webhook, &delivery, at)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a delivery of an event about the customer itself for every webhook that takes it.
+pub(crate) fn customer_event<B: LedgerStorage>(
+    storage: &mut B,
+    customer: &Customer,
+    (event, body): (WebhookEvent, &[u8]),
+    at: UnixMs,
+) -> Result<(), B::Error> {
+    for webhook in storage.webhooks_of(&customer.id)? {
+        if webhook.takes(event) {
+            let id = payload::customer_event_id(webhook.id, customer, event, at);
+            let delivery = new(id, (webhook.id, &webhook.customer), event, body.to_vec(), at);
             enqueue(storage, webhook, &delivery, at)?;
         }
     }
@@ -49,7 +86,7 @@ pub(crate) fn test<B: LedgerStorage>(
         return Err(Stop::Rejected(Rejection::WebhookDisabled(id)));
     }
     let body = payload::of_test(id, at);
-    let delivery = new(delivery, &webhook, WebhookEvent::Test, body, at);
+    let delivery = new(delivery, (webhook.id, &webhook.customer), WebhookEvent::Test, body, at);
     enqueue(storage, webhook, &delivery, at)?;
     Ok(Applied::Done)
 }
@@ -57,13 +94,17 @@ pub(crate) fn test<B: LedgerStorage>(
 pub(crate) fn resend<B: LedgerStorage>(storage: &mut B, id: DeliveryId, at: UnixMs) -> Ruling<Applied, B> {
     let found = storage.delivery(id)?;
     let mut delivery = found.ok_or(Stop::Rejected(Rejection::NoDelivery(id)))?;
+    let waited = delivery.due().is_some();
+    delivery.state = DeliveryState::Pending { due: at };
+    delivery.tries = 0;
+    if delivery.callback.is_some() {
+        storage.put_delivery(&delivery)?;
+        return Ok(Applied::Done);
+    }
     let webhook = find(storage, delivery.webhook)?;
     if webhook.disabled.is_some() {
         return Err(Stop::Rejected(Rejection::WebhookDisabled(webhook.id)));
     }
-    let waited = delivery.due().is_some();
-    delivery.state = DeliveryState::Pending { due: at };
-    delivery.tries = 0;
     if waited {
         // The webhook's row tells the sender to look.
         storage.put_webhook(&webhook)?;
@@ -184,15 +225,16 @@ fn judge(webhook: &mut WebhookEndpoint, attempt: WebhookAttempt, at: UnixMs) -> 
 
 fn new(
     id: DeliveryId,
-    webhook: &WebhookEndpoint,
+    (webhook, customer): (WebhookId, &CustomerId),
     event: WebhookEvent,
     body: Vec<u8>,
     at: UnixMs,
 ) -> WebhookDelivery {
     WebhookDelivery {
         id,
-        webhook: webhook.id,
-        customer: webhook.customer.clone(),
+        webhook,
+        callback: None,
+        customer: customer.clone(),
         task: None,
         event,
         body,
@@ -209,7 +251,7 @@ fn enqueue<B: LedgerStorage>(
     mut webhook: WebhookEndpoint,
     delivery: &WebhookDelivery,
     at: UnixMs,
-) -> Ruling<(), B> {
+) -> Result<(), B::Error> {
     if webhook.pending < MAX_PENDING {
         webhook.pending += 1;
     } else if let Some(mut oldest) = storage.oldest_pending_delivery(webhook.id)? {

@@ -8,8 +8,8 @@ use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::webhooks::record::{
-    BY_OPERATOR, Disabled, MAX_DESCRIPTION, MAX_URL, MAX_WEBHOOKS, OldSecret, SealedSecret, WebhookEndpoint,
-    WebhookEvent, WebhookPolicy,
+    BY_CUSTOMER, BY_OPERATOR, Disabled, MAX_DESCRIPTION, MAX_OWN_WEBHOOKS, MAX_URL, MAX_WEBHOOKS, OldSecret,
+    SealedSecret, WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
 use crate::webhooks::schedule::SECRET_OVERLAP;
 
@@ -22,8 +22,11 @@ pub(crate) fn add<B: LedgerStorage>(storage: &mut B, webhook: &WebhookEndpoint) 
     if storage.webhook(webhook.id)?.is_some() {
         return Err(malformed("id", "expected the id of no other webhook"));
     }
-    if storage.webhooks_of(&webhook.customer)?.len() >= MAX_WEBHOOKS {
-        return Err(Stop::Rejected(Rejection::TooManyWebhooks(MAX_WEBHOOKS)));
+    // Neither an operator nor a customer takes the other's room.
+    let limit = if webhook.made_by.is_some() { MAX_OWN_WEBHOOKS } else { MAX_WEBHOOKS };
+    let before = storage.webhooks_of(&webhook.customer)?;
+    if before.iter().filter(|other| other.made_by.is_some() == webhook.made_by.is_some()).count() >= limit {
+        return Err(Stop::Rejected(Rejection::TooManyWebhooks(limit)));
     }
     storage.put_webhook(webhook)?;
     Ok(Applied::Done)
@@ -33,7 +36,7 @@ pub(crate) fn edit<B: LedgerStorage>(
     storage: &mut B,
     id: WebhookId,
     revision: u64,
-    policy: WebhookPolicy,
+    (policy, by_customer): (WebhookPolicy, bool),
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     check(&policy).map_err(Stop::Rejected)?;
@@ -47,7 +50,8 @@ pub(crate) fn edit<B: LedgerStorage>(
     match (enabled, &webhook.disabled) {
         (true, Some(_)) => (webhook.disabled, webhook.failing_since) = (None, None),
         (false, None) => {
-            webhook.disabled = Some(Disabled { at, reason: BY_OPERATOR.to_owned() });
+            let by = if by_customer { BY_CUSTOMER } else { BY_OPERATOR };
+            webhook.disabled = Some(Disabled { at, reason: by.to_owned() });
         }
         _ => {}
     }
@@ -102,7 +106,7 @@ fn check(policy: &WebhookPolicy) -> Result<(), Rejection> {
     }
     let repeats = events.iter().enumerate().any(|(at, event)| events[..at].contains(event));
     if repeats || events.contains(&WebhookEvent::Test) {
-        return Err(Rejection::malformed("events", "expected events of tasks, each once"));
+        return Err(Rejection::malformed("events", "expected events that can be chosen, each once"));
     }
     Ok(())
 }

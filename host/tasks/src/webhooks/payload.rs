@@ -2,7 +2,9 @@
 //!
 //! No result and no link: links would expire between two attempts. The receiver asks `GET /v1/tasks/{id}`.
 
-use gatehouse_model::{Credits, DeliveryId, Digest, Status, Task, UnixMs, WebhookId};
+use gatehouse_model::{
+    Credits, Customer, CustomerId, DeliveryId, Digest, QuotaUse, Status, Task, UnixMs, WebhookId,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -23,6 +25,23 @@ struct EndedTask<'a> {
     model: &'a str,
     /// Credits, as a number.
     charged: Box<RawValue>,
+}
+
+#[derive(Serialize)]
+struct LowBalance<'a> {
+    account: &'a str,
+    available: Box<RawValue>,
+    held: Box<RawValue>,
+    threshold: Box<RawValue>,
+}
+
+#[derive(Serialize)]
+struct ReachedQuota<'a> {
+    account: &'a str,
+    used: Box<RawValue>,
+    limit: Box<RawValue>,
+    percent: u8,
+    resets_at: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -53,6 +72,43 @@ pub(crate) fn of_task(task: &Task, at: UnixMs) -> Vec<u8> {
     bytes(&Payload { r#type: event.as_str(), timestamp: at.to_string(), data })
 }
 
+/// The body of the event that a customer's balance is low.
+pub(crate) fn of_balance(customer: &Customer, at: UnixMs) -> Vec<u8> {
+    let data = LowBalance {
+        account: &customer.id.0,
+        available: number(customer.available),
+        held: number(customer.reserved),
+        threshold: number(customer.low_balance.unwrap_or(Credits::ZERO)),
+    };
+    bytes(&Payload { r#type: WebhookEvent::BalanceLow.as_str(), timestamp: at.to_string(), data })
+}
+
+/// The body of the event that a customer's quota is used up to its share.
+pub(crate) fn of_quota(customer: &Customer, at: UnixMs) -> Vec<u8> {
+    let quota = customer.quota_use(at);
+    let of = |read: fn(&QuotaUse) -> Credits| number(quota.as_ref().map_or(Credits::ZERO, read));
+    let data = ReachedQuota {
+        account: &customer.id.0,
+        used: of(|quota| quota.used),
+        limit: of(|quota| quota.limit),
+        percent: customer.quota_alert.unwrap_or(100),
+        resets_at: quota.and_then(|quota| quota.resets).map(|resets| resets.to_string()),
+    };
+    bytes(&Payload { r#type: WebhookEvent::QuotaReached.as_str(), timestamp: at.to_string(), data })
+}
+
+/// The id of an event about a customer for a webhook. Its ledger and its revision tell any two apart.
+pub(crate) fn customer_event_id(
+    webhook: WebhookId,
+    customer: &Customer,
+    event: WebhookEvent,
+    at: UnixMs,
+) -> DeliveryId {
+    let (webhook, entries) = (webhook.bits().to_be_bytes(), customer.head.next.to_be_bytes());
+    let revision = customer.revision.to_be_bytes();
+    event_id(&[b"customer event", &webhook, event.as_str().as_bytes(), &entries, &revision], at)
+}
+
 /// The body of an event that only tries a webhook out.
 pub(crate) fn of_test(webhook: WebhookId, at: UnixMs) -> Vec<u8> {
     let data = Tried { webhook: webhook.to_string() };
@@ -61,10 +117,37 @@ pub(crate) fn of_test(webhook: WebhookId, at: UnixMs) -> Vec<u8> {
 
 /// The id of the event of a task for a webhook: the same whenever it is worked out, different for any two.
 pub(crate) fn delivery_id(webhook: WebhookId, task: &Task, at: UnixMs) -> DeliveryId {
-    let (webhook, task) = (webhook.bits().to_be_bytes(), task.id.bits().to_be_bytes());
-    let digest = Digest::of_fields(&[b"webhook delivery", &webhook, &task]);
+    event_id(&[b"webhook delivery", &webhook.bits().to_be_bytes(), &task.id.bits().to_be_bytes()], at)
+}
+
+/// The moment, and a digest of what the event is about.
+fn event_id(about: &[&[u8]], at: UnixMs) -> DeliveryId {
+    let digest = Digest::of_fields(about);
     let random = digest.0.iter().take(10).fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
     DeliveryId::from_bits(u128::from(at.0 & 0xffff_ffff_ffff) << 80 | random)
+}
+
+/// Queues that the callbacks of one customer share, by the hosts of their addresses: so many are on their way at once.
+const CALLBACK_QUEUES: u8 = 8;
+
+/// Where a callback waits: one host that is down holds up few others of its customer, and nobody else's.
+pub(crate) fn callback_queue(customer: &CustomerId, url: &str) -> WebhookId {
+    let host = url.split(['/', '?', '#']).nth(2).unwrap_or_default();
+    let number = Digest::of(host.as_bytes()).0[0] % CALLBACK_QUEUES;
+    let digest = Digest::of_fields(&[b"callback queue", customer.0.as_bytes(), &[number]]);
+    WebhookId::from_bits(digest.0.iter().take(16).fold(0, |bits, byte| bits << 8 | u128::from(*byte)))
+}
+
+/// The id of a task's callback: the same whenever it is worked out.
+pub(crate) fn callback_delivery_id(task: &Task, at: UnixMs) -> DeliveryId {
+    event_id(&[b"callback delivery", &task.id.bits().to_be_bytes()], at)
+}
+
+/// The id of the callback of a task that has ended.
+#[must_use]
+pub fn callback_of(task: &Task) -> Option<DeliveryId> {
+    task.callback.as_ref()?;
+    task.finished.map(|at| callback_delivery_id(task, at))
 }
 
 /// The id of the event of a task that has ended.

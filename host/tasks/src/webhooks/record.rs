@@ -1,14 +1,18 @@
 //! The rows of webhooks and of their deliveries. Data only.
 
-use gatehouse_model::{CustomerId, DeliveryId, TaskId, UnixMs, WebhookId};
+use gatehouse_model::{CustomerId, DeliveryId, KeyId, TaskId, UnixMs, WebhookId};
 use serde::{Deserialize, Serialize};
 
 /// Why a webhook is disabled that an operator disabled.
 pub(crate) const BY_OPERATOR: &str = "an operator disabled it";
+/// The same of its customer.
+pub(crate) const BY_CUSTOMER: &str = "its owner disabled it";
 /// Events that one command sends again.
 pub const MAX_RESENT: usize = 500;
-/// Webhooks of one customer, at most.
+/// Webhooks that operators make for one customer, at most.
 pub const MAX_WEBHOOKS: usize = 10;
+/// Webhooks that one customer makes with its own keys, at most.
+pub const MAX_OWN_WEBHOOKS: usize = 10;
 /// Deliveries that wait for one webhook, at most. The oldest fails to make room for the next.
 pub const MAX_PENDING: u32 = 10_000;
 /// Attempts that a delivery's row keeps: the last ones.
@@ -32,6 +36,12 @@ pub enum WebhookEvent {
     /// Its client stopped it.
     #[serde(rename = "task.cancelled")]
     Cancelled,
+    /// What the customer has not spent is less than its threshold.
+    #[serde(rename = "balance.low")]
+    BalanceLow,
+    /// The customer's quota is used up to its share.
+    #[serde(rename = "quota.reached")]
+    QuotaReached,
     /// An operator tries the webhook out.
     #[serde(rename = "webhook.test")]
     Test,
@@ -39,7 +49,8 @@ pub enum WebhookEvent {
 
 impl WebhookEvent {
     /// Those that can be chosen.
-    pub const TASKS: [Self; 3] = [Self::Completed, Self::Failed, Self::Cancelled];
+    pub const ALL: [Self; 5] =
+        [Self::Completed, Self::Failed, Self::Cancelled, Self::BalanceLow, Self::QuotaReached];
 
     /// The `type` of the payload.
     #[must_use]
@@ -48,23 +59,25 @@ impl WebhookEvent {
             Self::Completed => "task.completed",
             Self::Failed => "task.failed",
             Self::Cancelled => "task.cancelled",
+            Self::BalanceLow => "balance.low",
+            Self::QuotaReached => "quota.reached",
             Self::Test => "webhook.test",
         }
     }
 
-    /// The event of a task of that name.
+    /// The event of that name, if it can be chosen.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        Self::TASKS.into_iter().find(|event| event.as_str() == name)
+        Self::ALL.into_iter().find(|event| event.as_str() == name)
     }
 }
 
-/// What an operator sets.
+/// What may be set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookPolicy {
     /// Where events are posted to.
     pub url: String,
-    /// Which events; empty for all of tasks.
+    /// Which events; empty for all.
     pub events: Vec<WebhookEvent>,
     /// For people.
     pub description: String,
@@ -107,15 +120,18 @@ pub struct WebhookEndpoint {
     pub id: WebhookId,
     /// Whose tasks it hears of.
     pub customer: CustomerId,
+    /// The key that it was made with; `None` for one that an operator made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<KeyId>,
     /// Where events are posted to.
     pub url: String,
-    /// Which events; empty for all of tasks.
+    /// Which events; empty for all.
     pub events: Vec<WebhookEvent>,
     /// For people.
     pub description: String,
     /// When it was made.
     pub created: UnixMs,
-    /// Counts what operators change, not deliveries.
+    /// Counts what people change, not deliveries.
     pub revision: u64,
     /// Signs.
     pub secret: SealedSecret,
@@ -170,13 +186,34 @@ pub enum DeliveryState {
     },
 }
 
-/// One event for one webhook.
+/// An address as records and pages show it: a query may hold a secret of its owner.
+#[must_use]
+pub fn shown_url(url: &str) -> String {
+    match url.find(['?', '#']) {
+        Some(end) => format!("{}?...", &url[..end]),
+        None => url.to_owned(),
+    }
+}
+
+/// Where a submission wants its task's end told, beside all webhooks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Callback {
+    /// The address.
+    pub url: String,
+    /// The key that the task was submitted with; its secret signs.
+    pub key: KeyId,
+}
+
+/// One event for one webhook, or for the address that its task was submitted with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookDelivery {
     /// Its id, `webhook-id` of every attempt.
     pub id: DeliveryId,
-    /// Where it goes.
+    /// Where it goes. For a callback the queue it waits in, which has no row.
     pub webhook: WebhookId,
+    /// Where it goes instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<Callback>,
     /// Who owns the webhook.
     pub customer: CustomerId,
     /// The task that ended.
@@ -197,17 +234,53 @@ pub struct WebhookDelivery {
 }
 
 impl WebhookEndpoint {
-    /// Whether it does not reach its receiver: disabled by the gateway, or failing since its last success. One that an
-    /// operator disabled is as it should be.
+    /// One that has sent nothing yet.
+    #[must_use]
+    pub fn new(
+        (id, customer): (WebhookId, CustomerId),
+        policy: WebhookPolicy,
+        secret: SealedSecret,
+        made_by: Option<KeyId>,
+    ) -> Self {
+        let WebhookPolicy { url, events, description, enabled } = policy;
+        let (created, by) = (secret.created, if made_by.is_some() { BY_CUSTOMER } else { BY_OPERATOR });
+        let disabled = (!enabled).then(|| Disabled { at: created, reason: by.to_owned() });
+        Self {
+            id,
+            customer,
+            made_by,
+            url,
+            events,
+            description,
+            created,
+            revision: 0,
+            secret,
+            old_secret: None,
+            disabled,
+            pending: 0,
+            failing_since: None,
+            last_success: None,
+            last_attempt: None,
+        }
+    }
+
+    /// Whether it does not reach its receiver: disabled by the gateway, or failing since its last success. One that somebody
+    /// disabled is as it should be.
     #[must_use]
     pub fn is_troubled(&self) -> bool {
         match &self.disabled {
-            Some(disabled) => disabled.reason != BY_OPERATOR,
+            Some(disabled) => ![BY_OPERATOR, BY_CUSTOMER].contains(&disabled.reason.as_str()),
             None => self.failing_since.is_some(),
         }
     }
 
-    /// What an operator set.
+    /// Whether an operator disabled it, which its customer cannot undo.
+    #[must_use]
+    pub fn is_disabled_by_operator(&self) -> bool {
+        self.disabled.as_ref().is_some_and(|disabled| disabled.reason == BY_OPERATOR)
+    }
+
+    /// What was set.
     #[must_use]
     pub fn policy(&self) -> WebhookPolicy {
         WebhookPolicy {

@@ -7,7 +7,7 @@ use gatehouse_model::{CustomerId, WebhookId};
 use gatehouse_sample::{START, STEP, beginning, command_sequences, customer_id, key_id};
 use gatehouse_tasks::{
     Command, HoldId, LedgerStorage as _, MemoryLedgerStorage, Owner, ResponseLimits, ResponseRecord,
-    SealedSecret, WebhookChange, WebhookEndpoint,
+    SealedSecret, WebhookChange, WebhookEndpoint, WebhookPolicy,
 };
 use proptest::prelude::*;
 
@@ -58,22 +58,15 @@ fn with_webhooks_and_responses() -> MemoryLedgerStorage {
         };
         let limits = ResponseLimits { count: 9, bytes: 99 };
         run(&mut storage, Command::KeepResponse { record: Box::new(record), limits }).unwrap();
-        let webhook = WebhookEndpoint {
-            id: WebhookId::from_bits(number.into()),
-            customer: customer_id(number),
+        let policy = WebhookPolicy {
             url: "https://example.com/hook".to_owned(),
             events: vec![],
             description: String::new(),
-            created: START,
-            revision: 0,
-            secret: SealedSecret { created: START, sealed: vec![1] },
-            old_secret: None,
-            disabled: None,
-            pending: 0,
-            failing_since: None,
-            last_success: None,
-            last_attempt: None,
+            enabled: true,
         };
+        let secret = SealedSecret { created: START, sealed: vec![1] };
+        let owner = (WebhookId::from_bits(number.into()), customer_id(number));
+        let webhook = WebhookEndpoint::new(owner, policy, secret, None);
         let add = Box::new(WebhookChange::Add(Box::new(webhook)));
         run(&mut storage, Command::Webhook { change: add, at: START }).unwrap();
     }

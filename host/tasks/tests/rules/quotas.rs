@@ -61,7 +61,7 @@ fn set_customer_quota(
 ) {
     let row = customer_row(storage);
     let quota_period = period.map(|period| period.parse().unwrap());
-    let policy = CustomerPolicy { quota: quota.map(Credits), quota_period };
+    let policy = CustomerPolicy { quota: quota.map(Credits), quota_period, ..CustomerPolicy::default() };
     let edit = Command::EditCustomer { id: row.id.clone(), revision: row.revision, policy, at };
     run(storage, edit).unwrap();
 }
@@ -297,7 +297,7 @@ fn a_customers_quota_bounds_all_its_keys_together() {
     assert_clean(&storage);
 
     let row = customer_row(&storage);
-    let policy = CustomerPolicy { quota: Some(Credits(-1)), quota_period: None };
+    let policy = CustomerPolicy { quota: Some(Credits(-1)), ..CustomerPolicy::default() };
     let edit = |revision, policy| Command::EditCustomer { id: customer_id(0), revision, policy, at: START };
     let (stale, negative) = (edit(row.revision - 1, row.policy()), edit(row.revision, policy));
     let changed = Rejection::CustomerChanged { customer: customer_id(0), given: 1, current: 2 };

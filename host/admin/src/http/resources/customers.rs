@@ -34,10 +34,15 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/customers/{customer}", "getCustomer", "Shows one customer.", show)
             .returns::<CustomerView>()
             .tagged(),
-        Route::patch("/customers/{customer}", "editCustomer", "Changes what a customer may spend.", edit)
-            .patches::<QuotaPolicy>()
-            .returns::<CustomerView>()
-            .tagged(),
+        Route::patch(
+            "/customers/{customer}",
+            "editCustomer",
+            "Changes what a customer may spend, and when its webhooks are told.",
+            edit,
+        )
+        .patches::<QuotaPolicy>()
+        .returns::<CustomerView>()
+        .tagged(),
         Route::post("/customers/{customer}/deposits", "deposit", "Pays credits in.", deposit)
             .body::<NewDeposit>()
             .creates::<MoneyMoved>()
@@ -100,6 +105,12 @@ struct QuotaPolicy {
     /// How often the quota resets; null is never. Another period begins with nothing used.
     #[serde(default)]
     quota_period: Option<Period>,
+    /// Its webhooks get `balance.low` once what it has not spent, held or not, falls below this; null tells nothing.
+    #[serde(default)]
+    low_balance_micro: Option<i64>,
+    /// Its webhooks get `quota.reached` once so many percent of its quota are used, 1 to 100; null tells nothing.
+    #[serde(default)]
+    quota_alert_percent: Option<u8>,
 }
 
 /// A customer to be opened.
@@ -114,6 +125,12 @@ struct NewCustomer {
     /// How often the quota resets; null is never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     quota_period: Option<Period>,
+    /// Its webhooks get `balance.low` once what it has not spent, held or not, falls below this; null tells nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    low_balance_micro: Option<i64>,
+    /// Its webhooks get `quota.reached` once so many percent of its quota are used, 1 to 100; null tells nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    quota_alert_percent: Option<u8>,
 }
 
 /// Credits to be paid in.
@@ -172,15 +189,25 @@ struct MoneyEntry {
 
 impl From<CustomerPolicy> for QuotaPolicy {
     fn from(policy: CustomerPolicy) -> Self {
-        let CustomerPolicy { quota, quota_period } = policy;
-        Self { quota_micro: quota.map(|quota| quota.0), quota_period: quota_period.map(Period) }
+        let CustomerPolicy { quota, quota_period, low_balance, quota_alert } = policy;
+        Self {
+            quota_micro: quota.map(|quota| quota.0),
+            quota_period: quota_period.map(Period),
+            low_balance_micro: low_balance.map(|low| low.0),
+            quota_alert_percent: quota_alert,
+        }
     }
 }
 
 impl From<QuotaPolicy> for CustomerPolicy {
     fn from(policy: QuotaPolicy) -> Self {
-        let QuotaPolicy { quota_micro, quota_period } = policy;
-        Self { quota: quota_micro.map(Credits), quota_period: quota_period.map(|period| period.0) }
+        let QuotaPolicy { quota_micro, quota_period, low_balance_micro, quota_alert_percent } = policy;
+        Self {
+            quota: quota_micro.map(Credits),
+            quota_period: quota_period.map(|period| period.0),
+            low_balance: low_balance_micro.map(Credits),
+            quota_alert: quota_alert_percent,
+        }
     }
 }
 
@@ -235,7 +262,12 @@ async fn create(call: Call) -> Outcome {
         let message = format!("account {:?}: expected 1 to 64 letters, digits and - _ . @", id.0);
         return Err(ApiError::field("id", message));
     }
-    let policy = QuotaPolicy { quota_micro: new.quota_micro, quota_period: new.quota_period };
+    let policy = QuotaPolicy {
+        quota_micro: new.quota_micro,
+        quota_period: new.quota_period,
+        low_balance_micro: new.low_balance_micro,
+        quota_alert_percent: new.quota_alert_percent,
+    };
     let open = Command::AddCustomer { id: id.clone(), policy: policy.into(), at: call.at };
     call.commit(open, (object(&id), &id.0), 201, created(&new)).await?;
     let customer = find(&call, &id).await?;

@@ -4,7 +4,7 @@
 use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 use gatehouse_store::DeliveryQuery;
 use gatehouse_tasks::{
-    Command, FieldChange, SECRET_OVERLAP, WebhookChange, WebhookDelivery, WebhookEndpoint,
+    Command, FieldChange, SECRET_OVERLAP, WebhookChange, WebhookDelivery, WebhookEndpoint, shown_url,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -146,7 +146,7 @@ async fn show(call: Call) -> Outcome {
 async fn create(call: Call) -> Outcome {
     let (webhook, secret) = call.service.mint_webhook(call.json()?)?;
     let view = WebhookView::from(&webhook);
-    let (id, audited) = (webhook.id, created(&view));
+    let (id, audited) = (webhook.id, created(&on_record(view)));
     let committed = commit(&call, WebhookChange::Add(Box::new(webhook)), id, 201, audited).await?;
     shown_once(&call, id, committed, secret.0).await
 }
@@ -158,9 +158,11 @@ async fn edit(call: Call) -> Outcome {
     let policy = WebhookPolicyView::from(row.policy());
     let after: WebhookPolicyView = from_value(patched(&policy, call.json()?)?)?;
     call.service.check_webhook_url(&after.url)?;
-    let audited = changes(&policy, &after);
+    let on_record =
+        |policy: &WebhookPolicyView| WebhookPolicyView { url: shown_url(&policy.url), ..policy.clone() };
+    let audited = changes(&on_record(&policy), &on_record(&after));
     let (id, revision) = (row.id, row.revision);
-    let change = Box::new(WebhookChange::Edit { id, revision, policy: after.into() });
+    let change = Box::new(WebhookChange::Edit { id, revision, policy: after.into(), by_customer: false });
     let (command, made) = (Command::Webhook { change, at: call.at }, id.to_string());
     let show = async { Ok(WebhookView::from(&find(&call).await?)) };
     call.commit_edit(command, (format!("webhooks/{made}"), &made), audited, show).await
@@ -168,7 +170,7 @@ async fn edit(call: Call) -> Outcome {
 
 async fn remove(call: Call) -> Outcome {
     let row = find(&call).await?;
-    let audited = changes(&WebhookView::from(&row), &serde_json::Map::new());
+    let audited = changes(&on_record(WebhookView::from(&row)), &serde_json::Map::new());
     commit(&call, WebhookChange::Remove { id: row.id }, row.id, 204, audited).await?;
     Ok(Reply::empty())
 }
@@ -195,6 +197,11 @@ async fn test(call: Call) -> Outcome {
     let audited = vec![told("delivery", delivery.to_string())];
     commit(&call, WebhookChange::Test { id, delivery }, id, 201, audited).await?;
     Ok(Reply::created(&DeliveryView::from(&call.service.delivery(delivery).await?)))
+}
+
+/// A webhook as the audit record keeps it: its address may have a secret of its owner in its query.
+fn on_record(webhook: WebhookView) -> WebhookView {
+    WebhookView { url: shown_url(&webhook.url), ..webhook }
 }
 
 /// The answer with a secret, which a repetition of the request does not get again.

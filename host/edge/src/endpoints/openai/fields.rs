@@ -28,6 +28,7 @@ pub(super) struct Fields {
     /// The family's name of a field, and the client's.
     renamed: Vec<(&'static str, &'static str)>,
     dry_run: bool,
+    callback: Option<String>,
 }
 
 impl Fields {
@@ -42,7 +43,13 @@ impl Fields {
         let asked = off_worker(bytes.len(), move || serde_json::from_slice(&bytes)).await?;
         let asked = asked.map_err(Refusal::internal)?;
         let family = family_fields(backend, key, surface, body.model());
-        let mut fields = Self { asked, family, renamed: Vec::new(), dry_run: body.is_dry_run() };
+        let mut fields = Self {
+            asked,
+            family,
+            renamed: Vec::new(),
+            dry_run: body.is_dry_run(),
+            callback: body.callback().map(str::to_owned),
+        };
         if is_form {
             fields.read_texts();
         }
@@ -199,6 +206,9 @@ impl Fields {
     pub(super) async fn body(&mut self) -> Result<CheckedBody, Refusal> {
         if self.dry_run {
             self.put("dry_run", "dry_run", &true.into())?;
+        }
+        if let Some(url) = self.callback.take() {
+            self.put("callback_url", "callback_url", &url.into())?;
         }
         let asked = std::mem::take(&mut self.asked);
         let length = asked.values().map(|raw| raw.get().len()).sum();

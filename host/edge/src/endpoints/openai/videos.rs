@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::backend::store_refusal;
 use crate::endpoints::openai::fields::Fields;
 use crate::endpoints::openai::{images, made};
-use crate::endpoints::{dry_run, jobs, media};
+use crate::endpoints::{dry_run, jobs, media, tasks};
 use crate::errors::{Kind, Refusal};
 use crate::http::body::{self, MediaType};
 use crate::http::context::{EdgeContext, EndpointRequest};
@@ -127,11 +127,22 @@ pub(in crate::endpoints) async fn create(
         let found = found.map_err(|error| jobs::submit_refusal(fields.in_clients_names(error), None))?;
         return Ok(dry_run::answer(found, false));
     }
+    drop((asked, media_type));
     let receipt = made::submit(context, job, &fields).await?;
-    let task = context.backend.task(&key, receipt.task).await.map_err(store_refusal)?;
+    let wait = tasks::preferred_wait(&request.parts.headers);
+    let task = match wait {
+        None | Some(0) => context.backend.task(&key, receipt.task).await,
+        Some(seconds) => {
+            // The task has what it needs; the wait for it holds no part of the budget.
+            drop(request.body.while_streamed());
+            tasks::when_over(context, &key, receipt.task, seconds).await
+        }
+    };
+    let task = task.map_err(store_refusal)?;
     let task = task.ok_or_else(|| Refusal::internal("a task was gone right after its receipt"))?;
     let mut response = response::json(&Video::from(task));
     made::name_task(&mut response, receipt);
+    tasks::applied(&mut response, wait);
     Ok(response)
 }
 

@@ -11,3 +11,4 @@ mod submissions;
 mod tasks;
 mod text;
 mod usage;
+mod webhooks;

@@ -3,9 +3,10 @@
 use std::io::Write as _;
 
 use gatehouse_driver::SubmitRequest;
-use gatehouse_model::TaskId;
+use gatehouse_model::{FailureKind, TaskId};
 use serde_json::json;
 
+use crate::tests::support::samples;
 use crate::tests::{TestEdge, ask};
 
 #[tokio::test]
@@ -172,4 +173,49 @@ async fn the_bytes_of_all_bodies_are_limited() {
     let reply = ask(&edge, edge.post("/v1/images/generations", &second)).await;
     assert_eq!((reply.status, reply.header("retry-after")), (503, "1"));
     assert_eq!(ask(&edge, edge.post("/v1/images/generations", "{}")).await.status, 200);
+}
+
+/// Without it a client that waits would poll, or hold its connection after the task has ended.
+#[tokio::test]
+async fn a_submission_whose_client_waits_is_answered_with_the_ended_task() {
+    for (path, completes) in [
+        ("/v1/images/generations", true),
+        ("/v1/videos/generations", false),
+        ("/v1/journey/generations", true),
+        ("/v1/clip2/private-avatar", true),
+    ] {
+        let edge = TestEdge::plain().await;
+        let mut client = edge.connect().await;
+        client.send(edge.post(path, "{}").replace("Host", "Prefer: respond-async, wait=600\r\nHost")).await;
+        edge.until_submitted().await;
+        edge.backend.put(0x0198_0000, |task| match completes {
+            true => samples::complete(task),
+            false => samples::fail(task, FailureKind::Upstream, "no luck"),
+        });
+        let reply = client.read().await.unwrap();
+        assert_eq!((reply.status, reply.header("preference-applied")), (200, "wait=60"), "{path}");
+        let data = &reply.json()["data"];
+        let expected = if completes { "completed" } else { "failed" };
+        assert_eq!(
+            (&data["id"], &data["status"]),
+            (&json!("task_000000000000000000000SG000"), &json!(expected))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_wait_of_no_time_is_answered_with_the_receipt_and_so_is_one_that_a_shutdown_ends() {
+    let edge = TestEdge::plain().await;
+    let request = edge.post("/v1/images/generations", "{}");
+    let reply = ask(&edge, request.replace("Host", "Prefer: wait=0\r\nHost")).await;
+    assert_eq!(reply.json()["data"][0]["status"], "submitted");
+    edge.backend.submitted.lock().unwrap().clear();
+    let mut client = edge.connect().await;
+    client.send(request.replace("Host", "Prefer: wait=60\r\nHost")).await;
+    edge.until_submitted().await;
+    let server = edge.server;
+    let lame_duck = tokio::spawn(async move { server.lame_duck().await });
+    let reply = client.read().await.unwrap();
+    assert_eq!((reply.status, &reply.json()["data"][0]["status"]), (200, &json!("submitted")));
+    lame_duck.abort();
 }

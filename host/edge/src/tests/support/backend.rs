@@ -12,7 +12,7 @@ use gatehouse_driver::{
     CompletionResponse, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, ListedPrice, MediaFile,
     MediaRefusal, Modality, ModelFacts, ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError,
     SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow,
-    UsageRows, UsageSums, ViewError, ViewRequest, Waiting, WholeAnswer,
+    UsageRows, UsageSums, ViewError, ViewRequest, Waiting, WebhookRequest, WholeAnswer,
 };
 use gatehouse_model::{
     Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Media, Obstacle, QuotaUse,
@@ -62,6 +62,8 @@ pub(crate) struct ScriptedBackend {
     pub(crate) deleted: Mutex<Vec<TaskId>>,
     /// The routes of its families.
     pub(crate) routes: Mutex<Arc<[ServedRoute]>>,
+    /// What was to be changed of webhooks.
+    pub(crate) webhook_requests: Mutex<Vec<WebhookRequest>>,
     /// The quota of its customer.
     pub(crate) customer_quota: Mutex<Option<QuotaUse>>,
 }
@@ -85,6 +87,7 @@ impl ScriptedBackend {
             streams: Mutex::default(),
             deleted: Mutex::default(),
             routes: Mutex::new(routes()),
+            webhook_requests: Mutex::default(),
             customer_quota: Mutex::default(),
         }
     }
@@ -104,7 +107,7 @@ impl ScriptedBackend {
         id
     }
 
-    fn working<T>(&self, value: T) -> Result<T, StoreError> {
+    pub(super) fn working<T>(&self, value: T) -> Result<T, StoreError> {
         if self.broken.load(Ordering::SeqCst) {
             return Err(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() });
         }

@@ -2,3 +2,4 @@
 
 pub(crate) mod backend;
 pub(crate) mod samples;
+mod webhooks;

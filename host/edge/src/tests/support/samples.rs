@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_driver::{
-    ChargeUnit, DryRun, DryRunCharge, QuotaExceeded, QuotaOwner, ServedRoute, StoreError, SubmitError,
+    ChargeUnit, DryRun, DryRunCharge, QuotaExceeded, QuotaOwner, SealedSecret, ServedRoute, StoreError,
+    SubmitError, WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
 use gatehouse_model::{
     Charge, Credits, CustomerId, Digest, FailureKind, KeyId, Phase, Price, RouteInfo, RouteMethod, RouteUse,
-    Status, Task, TaskFailure, TaskId, UnixMs, specified_routes,
+    Status, Task, TaskFailure, TaskId, UnixMs, WebhookId, specified_routes,
 };
 
 /// A task that has just been accepted.
@@ -37,6 +38,7 @@ pub(super) fn task(id: TaskId) -> Task {
         joined: vec![],
         joined_held: Credits::ZERO,
         stop_asked: false,
+        callback: None,
         sent_again: false,
         trace: None,
         phase: Phase::Over,
@@ -52,6 +54,19 @@ pub(super) fn task(id: TaskId) -> Task {
         media: vec![],
         failure: None,
     }
+}
+
+/// A webhook that a customer made.
+pub(crate) fn webhook() -> WebhookEndpoint {
+    let policy = WebhookPolicy {
+        url: "https://example.com/hook".to_owned(),
+        events: vec![WebhookEvent::Failed],
+        description: "of the shop".to_owned(),
+        enabled: true,
+    };
+    let secret = SealedSecret { created: UnixMs(1_800_000_000_000), sealed: vec![1] };
+    let owner = (WebhookId::from_bits(7), CustomerId::from("payer"));
+    WebhookEndpoint::new(owner, policy, secret, Some(KeyId::from("key")))
 }
 
 /// Completes a task.

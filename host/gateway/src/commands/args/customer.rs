@@ -23,6 +23,8 @@ const FIELDS: &[&str] = &[
     "per=quota_period|never",
     "quota_used_micro|none",
     "resets=quota_resets|never",
+    "low_balance_micro|none",
+    "alert at=quota_alert_percent|none",
 ];
 
 /// Commands about customers.
@@ -49,6 +51,12 @@ pub(crate) enum CustomerCommand {
         quota: Option<OrNone<Credits>>,
         #[command(flatten)]
         period: PeriodArgs,
+        /// Tell its webhooks (balance.low) once what it has not spent falls below this
+        #[arg(long, value_name = "CREDITS|none")]
+        low_balance: Option<OrNone<Credits>>,
+        /// Tell its webhooks (quota.reached) once so much of its quota is used
+        #[arg(long, value_name = "PERCENT|none")]
+        quota_alert: Option<OrNone<u8>>,
     },
     /// List customers
     List,
@@ -91,8 +99,12 @@ pub(in crate::commands) async fn run(command: CustomerCommand, api: &Api<'_>) ->
             let new = json!({"id": customer, "quota_micro": quota_micro, "quota_period": quota_period});
             api.row(ApiRequest::post(&["customers"]).json(&new), FIELDS).await
         }
-        CustomerCommand::Edit { customer, quota, period } => {
+        CustomerCommand::Edit { customer, quota, period, low_balance, quota_alert } => {
             let fields = ["quota_micro", "quota_period"].into_iter().zip(quota_patch(quota, &period));
+            let fields = fields.chain([
+                ("low_balance_micro", low_balance.map(|low| json!(low.0.map(|low| low.0)))),
+                ("quota_alert_percent", quota_alert.map(|percent| json!(percent.0))),
+            ]);
             let patch: Map<String, Value> =
                 fields.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
             let edit = ApiRequest::patch(&["customers", &customer]).json(&patch).header(IF_MATCH, "*");

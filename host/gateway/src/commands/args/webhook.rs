@@ -23,6 +23,7 @@ const COLUMNS: &[&str] = &[
 const FIELDS: &[&str] = &[
     "webhook=id",
     "account=customer",
+    "made by=made_by",
     "url",
     "events|all",
     "enabled",
@@ -56,7 +57,7 @@ pub(crate) enum WebhookCommand {
         /// Whose tasks it hears of
         #[arg(long = "account", visible_alias = "customer", value_name = "CUSTOMER")]
         customer: String,
-        /// An event: task.completed, task.failed or task.cancelled; repeat for more [default: all]
+        /// An event: task.completed, task.failed, task.cancelled, balance.low or quota.reached; repeat for more [default: all]
         #[arg(long = "event", value_name = "EVENT", value_parser = event)]
         events: Vec<EventName>,
         /// For people
@@ -125,7 +126,12 @@ fn event(text: &str) -> Result<EventName, String> {
         "task.completed" => Ok(EventName::Completed),
         "task.failed" => Ok(EventName::Failed),
         "task.cancelled" => Ok(EventName::Cancelled),
-        _ => Err("expected task.completed, task.failed or task.cancelled".to_owned()),
+        "balance.low" => Ok(EventName::BalanceLow),
+        "quota.reached" => Ok(EventName::QuotaReached),
+        _ => {
+            Err("expected task.completed, task.failed, task.cancelled, balance.low or quota.reached"
+                .to_owned())
+        }
     }
 }
 

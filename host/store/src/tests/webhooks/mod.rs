@@ -9,7 +9,7 @@ use gatehouse_model::{CustomerPolicy, DeliveryId, UnixMs, WebhookId};
 use gatehouse_sample::{START, beginning, completed, customer_id, task, task_id};
 use gatehouse_tasks::{
     Command, MemoryLedgerStorage, SealedSecret, WebhookAttempt, WebhookChange, WebhookDelivery,
-    WebhookEndpoint,
+    WebhookEndpoint, WebhookPolicy,
 };
 use redb::ReadableDatabase as _;
 
@@ -23,22 +23,14 @@ use crate::webhooks::read::DeliveryQuery;
 use gatehouse_fault_injection::Disk;
 
 fn webhook(number: u128, customer: u8) -> WebhookEndpoint {
-    WebhookEndpoint {
-        id: WebhookId::from_bits(number),
-        customer: customer_id(customer),
+    let policy = WebhookPolicy {
         url: "https://example.com/hook".to_owned(),
         events: Vec::new(),
         description: String::new(),
-        created: START,
-        revision: 0,
-        secret: SealedSecret { created: START, sealed: vec![1] },
-        old_secret: None,
-        disabled: None,
-        pending: 0,
-        failing_since: None,
-        last_success: None,
-        last_attempt: None,
-    }
+        enabled: true,
+    };
+    let secret = SealedSecret { created: START, sealed: vec![1] };
+    WebhookEndpoint::new((WebhookId::from_bits(number), customer_id(customer)), policy, secret, None)
 }
 
 fn change(change: WebhookChange, at: UnixMs) -> Command {
@@ -91,7 +83,7 @@ fn any_command(random: &mut Rng, storage: &MemoryLedgerStorage, number: u8, at: 
             let row = storage.webhooks().find(|row| row.id == id);
             let policy = webhook(1, 0).policy();
             let revision = row.map_or(0, |row| row.revision);
-            change(WebhookChange::Edit { id, revision, policy }, at)
+            change(WebhookChange::Edit { id, revision, policy, by_customer: random.bool() }, at)
         }
     }
 }

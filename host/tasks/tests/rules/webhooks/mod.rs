@@ -2,35 +2,29 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{DeliveryId, FailureKind, TaskFailure, UnixMs, WebhookId};
+use gatehouse_model::{Credits, CustomerPolicy, DeliveryId, FailureKind, TaskFailure, UnixMs, WebhookId};
+
+use serde_json::json;
 
 use super::{finish, funded, refused, run, submit};
-use gatehouse_sample::{START, completed, customer_id, failed, task_id};
+use gatehouse_sample::{START, completed, customer_id, failed, key_id, task_id};
 use gatehouse_tasks::{
-    Applied, Command, DeliveryState, Ending, MAX_PENDING, MAX_WEBHOOKS, MemoryLedgerStorage, Rejection,
-    SealedSecret, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent,
-    WebhookPolicy,
+    Applied, Callback, Command, DeliveryState, Ending, MAX_OWN_WEBHOOKS, MAX_PENDING, MAX_WEBHOOKS,
+    MemoryLedgerStorage, Rejection, SealedSecret, WebhookAttempt, WebhookChange, WebhookDelivery,
+    WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
 fn webhook(number: u128, customer: u8) -> WebhookEndpoint {
-    WebhookEndpoint {
-        id: WebhookId::from_bits(number),
-        customer: customer_id(customer),
+    let policy = WebhookPolicy {
         url: "https://example.com/hook".to_owned(),
         events: Vec::new(),
         description: String::new(),
-        created: START,
-        revision: 0,
-        secret: SealedSecret { created: START, sealed: vec![1] },
-        old_secret: None,
-        disabled: None,
-        pending: 0,
-        failing_since: None,
-        last_success: None,
-        last_attempt: None,
-    }
+        enabled: true,
+    };
+    let secret = SealedSecret { created: START, sealed: vec![1] };
+    WebhookEndpoint::new((WebhookId::from_bits(number), customer_id(customer)), policy, secret, None)
 }
 
 fn change(change: WebhookChange, at: UnixMs) -> Command {
@@ -52,7 +46,7 @@ fn with_webhooks(webhooks: impl IntoIterator<Item = WebhookEndpoint>) -> MemoryL
 fn edit(id: u128, revision: u64, alter: impl FnOnce(&mut WebhookPolicy)) -> Command {
     let mut policy = webhook(id, 0).policy();
     alter(&mut policy);
-    change(WebhookChange::Edit { id: WebhookId::from_bits(id), revision, policy }, START)
+    change(WebhookChange::Edit { id: WebhookId::from_bits(id), revision, policy, by_customer: false }, START)
 }
 
 fn attempt(status: Option<u16>, at: UnixMs) -> WebhookAttempt {
@@ -271,6 +265,77 @@ fn what_cannot_be_is_refused() {
     assert_eq!(run(&mut storage, add(webhook(99, 0))), Ok(Applied::Done), "one that was removed makes room");
 }
 
+fn own(number: u128) -> WebhookEndpoint {
+    WebhookEndpoint { made_by: Some(key_id(0)), ..webhook(number, 0) }
+}
+
+/// Without it a customer's keys could use up what its operator needs, or the reverse.
+#[test]
+fn operators_and_customers_have_limits_of_their_own() {
+    let numbers = 1..=MAX_OWN_WEBHOOKS as u128;
+    let mut storage = with_webhooks(numbers.map(own));
+    assert_eq!(refused(&mut storage, add(own(99))), Rejection::TooManyWebhooks(MAX_OWN_WEBHOOKS));
+    for number in 100..100 + MAX_WEBHOOKS as u128 {
+        assert_eq!(run(&mut storage, add(webhook(number, 0))), Ok(Applied::Done));
+    }
+    assert_eq!(refused(&mut storage, add(webhook(200, 0))), Rejection::TooManyWebhooks(MAX_WEBHOOKS));
+}
+
+/// Without it a customer could not tell its own switch from an operator's, which it may not undo.
+#[test]
+fn who_disabled_a_webhook_is_kept() {
+    for by_customer in [false, true] {
+        let mut storage = with_webhooks([own(1)]);
+        let policy = WebhookPolicy { enabled: false, ..own(1).policy() };
+        let edit = WebhookChange::Edit { id: WebhookId::from_bits(1), revision: 0, policy, by_customer };
+        run(&mut storage, change(edit, START)).unwrap();
+        let disabled = of(&storage, 1);
+        assert_eq!((disabled.is_disabled_by_operator(), disabled.is_troubled()), (!by_customer, false));
+    }
+}
+
+/// A storage with a task that was submitted with an address, and ended so.
+fn called_back(ending: Ending) -> (MemoryLedgerStorage, WebhookDelivery) {
+    let mut storage = funded();
+    let Command::Submit { mut task, idempotency } = submit(1, 0, 4) else { panic!("a submission") };
+    task.callback = Some("https://example.com/done?token=1".to_owned());
+    run(&mut storage, Command::Submit { task, idempotency }).unwrap();
+    assert_eq!(storage.deliveries().count(), 0, "a task that lives is no event");
+    run(&mut storage, finish(1, 0, ending)).unwrap();
+    let delivery = only(&storage);
+    (storage, delivery)
+}
+
+#[test]
+fn the_end_of_a_task_is_told_once_to_the_address_it_was_submitted_with() {
+    let cancelled = TaskFailure { kind: FailureKind::Cancelled, message: "stop".to_owned() };
+    let cancelled = Ending::failed(cancelled);
+    for (ending, event) in [
+        (completed(4), WebhookEvent::Completed),
+        (failed(), WebhookEvent::Failed),
+        (cancelled, WebhookEvent::Cancelled),
+    ] {
+        let (mut storage, delivery) = called_back(ending);
+        let task = storage.finished_tasks().next().unwrap().clone();
+        assert_eq!((delivery.event, delivery.task), (event, Some(task_id(1))));
+        assert_eq!(Some(delivery.id), gatehouse_tasks::callback_of(&task));
+        let expected = Callback { url: "https://example.com/done?token=1".to_owned(), key: task.key.clone() };
+        assert_eq!(delivery.callback, Some(expected));
+        // What follows an attempt is as for webhooks, without one.
+        let at = delivery.id.timestamp();
+        run(&mut storage, record(delivery.id, Some(500), None, at)).unwrap();
+        assert_eq!(only(&storage).due(), Some(at.plus(Duration::from_secs(5))));
+        run(&mut storage, record(delivery.id, Some(410), None, at)).unwrap();
+        assert!(matches!(only(&storage).state, DeliveryState::Failed { .. }));
+        run(&mut storage, change(WebhookChange::Resend { delivery: delivery.id }, at)).unwrap();
+        assert_eq!(only(&storage).due(), Some(at));
+        run(&mut storage, record(delivery.id, Some(204), None, at)).unwrap();
+        assert_eq!(only(&storage).state, DeliveryState::Delivered { at });
+        let week = 7 * 24 * HOUR + Duration::from_millis(1);
+        assert_eq!((super::forget(&mut storage, at.plus(week), 9), storage.deliveries().count()), (1, 0));
+    }
+}
+
 #[test]
 fn deliveries_are_forgotten_after_a_week() {
     let (mut storage, id) = ended();
@@ -279,4 +344,110 @@ fn deliveries_are_forgotten_after_a_week() {
     assert_eq!(super::forget(&mut storage, made.plus(week), 9), 0);
     assert_eq!(super::forget(&mut storage, made.plus(week + Duration::from_millis(1)), 9), 1);
     assert_eq!((storage.deliveries().count(), of(&storage, 1).pending), (0, 0));
+}
+
+/// A customer with a webhook of those events, a paid balance, and those thresholds.
+fn watched(policy: CustomerPolicy) -> MemoryLedgerStorage {
+    let mut storage = with_webhooks([webhook(1, 0)]);
+    let edit = Command::EditCustomer { id: customer_id(0), revision: 0, policy, at: START };
+    run(&mut storage, edit).unwrap();
+    storage
+}
+
+fn told(storage: &MemoryLedgerStorage, event: WebhookEvent) -> Vec<serde_json::Value> {
+    let bodies = storage.deliveries().filter(|row| row.event == event).map(|row| &row.body);
+    bodies.map(|body| serde_json::from_slice(body).expect("JSON")).collect()
+}
+
+/// Pays in so much that this is available and nothing is held.
+fn top_up(storage: &mut MemoryLedgerStorage, available: i64) {
+    let row = storage.customers().find(|row| row.id == customer_id(0)).expect("it is there");
+    let amount = Credits(available - row.available.0);
+    let deposit = Command::Deposit { customer: customer_id(0), amount, memo: String::new(), at: START };
+    run(storage, deposit).unwrap();
+}
+
+/// Without it a customer would hear of each hold, or of nothing, or of the same again.
+#[test]
+fn a_low_balance_is_told_once_when_it_is_crossed_and_again_after_a_deposit() {
+    let low = CustomerPolicy { low_balance: Some(Credits(10)), ..CustomerPolicy::default() };
+    let mut storage = watched(low);
+    for round in 0..2 {
+        top_up(&mut storage, 12);
+        let before = told(&storage, WebhookEvent::BalanceLow).len();
+        assert_eq!(before, round);
+        // A hold, and its release, cross nothing: nothing is spent.
+        let first = u8::try_from(round * 3 + 1).unwrap();
+        run(&mut storage, submit(first, 0, 4)).unwrap();
+        run(&mut storage, finish(first, 0, failed())).unwrap();
+        assert_eq!(told(&storage, WebhookEvent::BalanceLow).len(), before);
+        for task in [first + 1, first + 2] {
+            run(&mut storage, submit(task, 0, 4)).unwrap();
+            run(&mut storage, finish(task, 0, completed(4))).unwrap();
+            assert_eq!(told(&storage, WebhookEvent::BalanceLow).len(), before + 1, "{task}");
+        }
+    }
+    let data = json!({"account": "customer-0", "available": 0.000_008, "held": 0, "threshold": 0.000_01});
+    assert_eq!(told(&storage, WebhookEvent::BalanceLow)[0]["data"], data);
+    let ids: std::collections::BTreeSet<_> = storage.deliveries().map(|row| row.id).collect();
+    assert_eq!(ids.len(), storage.deliveries().count(), "each has an id of its own");
+}
+
+#[test]
+fn a_share_of_the_quota_is_told_once_in_each_period_and_again_after_an_edit() {
+    let quota = |limit| CustomerPolicy {
+        quota: Some(Credits(limit)),
+        quota_period: Some("day".parse().unwrap()),
+        quota_alert: Some(80),
+        ..CustomerPolicy::default()
+    };
+    let mut storage = watched(quota(10));
+    top_up(&mut storage, 1_000);
+    let hold = |number: u8, amount: i64, at: UnixMs| Command::Hold {
+        id: gatehouse_sample::request_id(number),
+        key: key_id(0),
+        model: "m".to_owned(),
+        amount: Credits(amount),
+        expires: at.plus(24 * HOUR),
+        at,
+    };
+    let release = |number: u8, at: UnixMs| Command::Release { id: gatehouse_sample::request_id(number), at };
+    let count = |storage: &MemoryLedgerStorage| told(storage, WebhookEvent::QuotaReached).len();
+    run(&mut storage, hold(1, 7, START)).unwrap();
+    assert_eq!(count(&storage), 0);
+    for number in [2, 3] {
+        run(&mut storage, hold(number, 1, START)).unwrap();
+        run(&mut storage, release(number, START)).unwrap();
+        assert_eq!(count(&storage), 1, "what swings about the share is told once");
+    }
+    let tomorrow = START.plus(2 * HOUR);
+    run(&mut storage, hold(4, 9, tomorrow)).unwrap();
+    assert_eq!(count(&storage), 2, "the next period");
+    let revision = storage.customers().find(|row| row.id == customer_id(0)).unwrap().revision;
+    let edit = Command::EditCustomer { id: customer_id(0), revision, policy: quota(11), at: tomorrow };
+    run(&mut storage, edit).unwrap();
+    assert_eq!(count(&storage), 3, "of another quota");
+    let data = &told(&storage, WebhookEvent::QuotaReached)[1]["data"];
+    assert_eq!(
+        (&data["used"], &data["limit"], &data["percent"]),
+        (&json!(0.000_009), &json!(0.000_01), &json!(80))
+    );
+    assert!(data["resets_at"].is_string(), "{data}");
+}
+
+#[test]
+fn thresholds_that_cannot_be_are_refused() {
+    let mut storage = funded();
+    for (field, policy) in [
+        ("low_balance", CustomerPolicy { low_balance: Some(Credits(-1)), ..CustomerPolicy::default() }),
+        ("quota_alert", CustomerPolicy { quota_alert: Some(0), ..CustomerPolicy::default() }),
+        ("quota_alert", CustomerPolicy { quota_alert: Some(101), ..CustomerPolicy::default() }),
+    ] {
+        let edit = Command::EditCustomer { id: customer_id(0), revision: 0, policy, at: START };
+        let rejection = refused(&mut storage, edit);
+        assert!(
+            matches!(&rejection, Rejection::Malformed { field: found, .. } if *found == field),
+            "{rejection}"
+        );
+    }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{DeliveryId, Pepper, Secret, Seed, UnixMs, WebhookId};
+use gatehouse_model::{DeliveryId, KeyId, Pepper, Secret, Seed, UnixMs, WebhookId};
 use gatehouse_tasks::SealedSecret;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;
@@ -33,7 +33,14 @@ impl WebhookSecret {
         Self(Secret::new(bytes))
     }
 
-    /// As text, to be shown once to its creator.
+    /// That of the callbacks of tasks which were submitted with a key. It is worked out, not kept: a client with the key may read it,
+    /// and another key has another one.
+    #[must_use]
+    pub fn of_key(pepper: &Pepper, key: &KeyId) -> Self {
+        Self(Secret::new(pepper.sign(&[b"callback-secrets", key.0.as_bytes()])))
+    }
+
+    /// As text, to be shown to its owner.
     #[must_use]
     pub fn reveal(&self) -> String {
         format!("{PREFIX}{}", STANDARD.encode(self.0.expose()))

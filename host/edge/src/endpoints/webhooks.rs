@@ -1,0 +1,301 @@
+//! `/v1/webhooks`: where a customer has the ends of its tasks posted to, made with its own key; and the secret of callbacks.
+//! A webhook's secret is in the answer that makes it and nowhere else.
+
+use std::sync::Arc;
+
+use gatehouse_driver::{
+    ChangedWebhook, DeliveryState, SubmitError, WebhookAction, WebhookAttempt, WebhookDelivery,
+    WebhookEndpoint, WebhookError, WebhookEvent, WebhookPatch, WebhookPolicy, WebhookRequest,
+};
+use gatehouse_model::{DeliveryId, Digest, Key, TaskId, UnixMs, WebhookId};
+use http::{HeaderValue, Response};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::backend::store_refusal;
+use crate::endpoints::jobs;
+use crate::errors::{Kind, Refusal};
+use crate::http::body;
+use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::query::{Query, quoted};
+use crate::response::{self, ResponseBody};
+
+/// Deliveries of one page, where the client names no number.
+const PAGE: usize = 20;
+const FIELDS: [&str; 4] = ["url", "events", "description", "enabled"];
+
+/// A webhook. Moments in Unix seconds.
+#[derive(Serialize)]
+struct WebhookView {
+    id: WebhookId,
+    url: String,
+    events: Vec<&'static str>,
+    description: String,
+    enabled: bool,
+    disabled_at: Option<u64>,
+    disabled_reason: Option<String>,
+    created: u64,
+    secret_created: u64,
+    old_secret_until: Option<u64>,
+    pending: u32,
+    failing_since: Option<u64>,
+    last_success: Option<u64>,
+    last_attempt: Option<AttemptView>,
+    /// Shown once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+}
+
+#[derive(Serialize)]
+struct AttemptView {
+    at: u64,
+    took_ms: u64,
+    status: Option<u16>,
+    /// Empty for a success. What the receiver wrote is not told.
+    problem: String,
+}
+
+#[derive(Serialize)]
+struct DeliveryView {
+    id: DeliveryId,
+    event: &'static str,
+    task: Option<TaskId>,
+    created: u64,
+    status: &'static str,
+    due: Option<u64>,
+    reason: Option<String>,
+    attempts: Vec<AttemptView>,
+}
+
+/// Makes a webhook.
+pub(super) async fn create(
+    context: &EdgeContext,
+    request: EndpointRequest<'_>,
+    key: Arc<Key>,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let (patch, fingerprint) = patch(context, request.body, &request.parts.headers, &key).await?;
+    let url = patch.url.ok_or_else(|| Refusal::field("url", "url: expected an address, nothing came"))?;
+    let policy = WebhookPolicy {
+        url,
+        events: patch.events.unwrap_or_default(),
+        description: patch.description.unwrap_or_default(),
+        enabled: patch.enabled.unwrap_or(true),
+    };
+    change(context, &request, key, (WebhookAction::Create(policy), fingerprint)).await
+}
+
+/// Changes the fields of a webhook that the request has.
+pub(super) async fn edit(
+    context: &EdgeContext,
+    request: EndpointRequest<'_>,
+    key: Arc<Key>,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let id = parse_id(request.param)?;
+    let (patch, fingerprint) = patch(context, request.body, &request.parts.headers, &key).await?;
+    change(context, &request, key, (WebhookAction::Edit(id, patch), fingerprint)).await
+}
+
+/// Does what needs no body.
+pub(super) async fn act(
+    context: &EdgeContext,
+    request: EndpointRequest<'_>,
+    key: Arc<Key>,
+    action: fn(WebhookId) -> WebhookAction,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let id = parse_id(request.param)?;
+    change(context, &request, key, (action(id), Digest::default())).await
+}
+
+/// The webhooks that the customer's keys made.
+pub(super) async fn list(context: &EdgeContext, key: &Key) -> Result<Response<ResponseBody>, Refusal> {
+    let found = context.backend.own_webhooks(key).await.map_err(store_refusal)?;
+    let data: Vec<WebhookView> = found.iter().map(view).collect();
+    Ok(response::json(&json!({"code": 200, "data": data})))
+}
+
+/// One of them.
+pub(super) async fn read(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let found = context.backend.own_webhook(key, parse_id(request.param)?).await.map_err(store_refusal)?;
+    let webhook = found.ok_or_else(|| unknown(request.param))?;
+    Ok(response::json(&json!({"code": 200, "data": view(&webhook)})))
+}
+
+/// What was sent to it, newest first.
+pub(super) async fn deliveries(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let query = Query::parse(request.parts.uri.query());
+    let limit = query.page_limit()?.unwrap_or(PAGE);
+    let after: Option<DeliveryId> = query.parsed("after", "the id of a delivery")?;
+    let found = context.backend.own_deliveries(key, parse_id(request.param)?, (after, limit)).await;
+    let (rows, has_more) = found.map_err(store_refusal)?.ok_or_else(|| unknown(request.param))?;
+    let data: Vec<DeliveryView> = rows.iter().map(delivery).collect();
+    let (first_id, last_id) = (data.first().map(|row| row.id), data.last().map(|row| row.id));
+    let page =
+        json!({"code": 200, "data": data, "has_more": has_more, "first_id": first_id, "last_id": last_id});
+    Ok(response::json(&page))
+}
+
+/// What signs the callbacks of tasks that are submitted with this key.
+pub(super) fn callback_secret(context: &EdgeContext, key: &Key) -> Response<ResponseBody> {
+    let secret = context.backend.callback_secret(key);
+    response::json(&json!({"code": 200, "data": {"key": key.id, "secret": secret}}))
+}
+
+async fn change(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: Arc<Key>,
+    (action, fingerprint): (WebhookAction, Digest),
+) -> Result<Response<ResponseBody>, Refusal> {
+    let about = [request.route.surface.as_bytes(), request.param.as_bytes(), &fingerprint.0];
+    let token = jobs::idempotency(&request.parts.headers)?;
+    let asked = WebhookRequest {
+        key,
+        id: request.id,
+        client: request.client.clone(),
+        idempotency: token.map(|token| (token, Digest::of_fields(&about))),
+        action,
+    };
+    let is_removal = matches!(asked.action, WebhookAction::Remove(_));
+    let changed = context.backend.change_own_webhook(asked).await.map_err(refusal)?;
+    let ChangedWebhook { webhook, secret, delivery: sent, repeated } = changed;
+    let data = match sent {
+        _ if is_removal => json!({"id": webhook.id, "deleted": true}),
+        Some(sent) => json!(delivery(&sent)),
+        None => json!(WebhookView { secret, ..view(&webhook) }),
+    };
+    let mut response = response::json(&json!({"code": 200, "data": data}));
+    if repeated {
+        response.headers_mut().insert(jobs::REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+/// The fields of a body, and a digest of it.
+async fn patch(
+    context: &EdgeContext,
+    body: &mut body::RequestBody,
+    headers: &http::HeaderMap,
+    key: &Key,
+) -> Result<(WebhookPatch, Digest), Refusal> {
+    body::check_type(headers)?;
+    let checked = jobs::checked_body(context, body, key, Some("webhook")).await?;
+    if checked.is_dry_run() {
+        return Err(Refusal::field("dry_run", "dry_run: expected none, as a webhook costs nothing"));
+    }
+    let fields: Map<String, Value> = serde_json::from_slice(checked.bytes()).map_err(Refusal::internal)?;
+    let mut patch = WebhookPatch::default();
+    for (name, value) in &fields {
+        match name.as_str() {
+            "url" => patch.url = Some(text(name, value)?),
+            "description" => patch.description = Some(text(name, value)?),
+            "enabled" => {
+                let enabled = value.as_bool().ok_or_else(|| wrong(name, "true or false", value))?;
+                patch.enabled = Some(enabled);
+            }
+            "events" => patch.events = Some(events(name, value)?),
+            _ => {
+                let message = format!("{}: unknown field, expected {}", quoted(name), FIELDS.join(", "));
+                return Err(Refusal::field(name, message));
+            }
+        }
+    }
+    Ok((patch, Digest::of(checked.bytes())))
+}
+
+fn events(name: &str, value: &Value) -> Result<Vec<WebhookEvent>, Refusal> {
+    let expected = || WebhookEvent::ALL.map(WebhookEvent::as_str).join(", ");
+    let all = value.as_array().ok_or_else(|| wrong(name, &format!("a list of {}", expected()), value))?;
+    let known = |(at, event): (usize, &Value)| {
+        let found = event.as_str().and_then(WebhookEvent::parse);
+        found.ok_or_else(|| wrong(&format!("{name}[{at}]"), &format!("one of {}", expected()), event))
+    };
+    all.iter().enumerate().map(known).collect()
+}
+
+fn text(name: &str, value: &Value) -> Result<String, Refusal> {
+    value.as_str().map(str::to_owned).ok_or_else(|| wrong(name, "a text", value))
+}
+
+fn wrong(name: &str, expected: &str, found: &Value) -> Refusal {
+    Refusal::field(name, format!("{name}: expected {expected}, got {}", quoted(&found.to_string())))
+}
+
+fn refusal(error: WebhookError) -> Refusal {
+    let message = error.to_string();
+    match error {
+        WebhookError::Unknown(id) => unknown(&id.to_string()),
+        WebhookError::Conflict(_) | WebhookError::Changed(_) => Refusal::new(Kind::Conflict, message),
+        WebhookError::DisabledByOperator(_) => Refusal::new(Kind::Forbidden, message).with_param("enabled"),
+        WebhookError::TooOften { wait, .. } => {
+            Refusal::new(Kind::RateLimited, message).with_retry_after(Some(wait))
+        }
+        WebhookError::Request(SubmitError::Store(error)) => store_refusal(error),
+        WebhookError::Request(error) => jobs::submit_refusal(error, None),
+        other => Refusal::internal(other),
+    }
+}
+
+/// A webhook that does not exist, is another customer's, or was made by an operator: the same refusal for all.
+fn unknown(id: &str) -> Refusal {
+    Refusal::new(Kind::NotFound, format!("unknown webhook {}", quoted(id)))
+}
+
+fn parse_id(id: &str) -> Result<WebhookId, Refusal> {
+    id.parse().map_err(|_| unknown(id))
+}
+
+fn view(webhook: &WebhookEndpoint) -> WebhookView {
+    let seconds = |moment: Option<UnixMs>| moment.map(UnixMs::seconds);
+    WebhookView {
+        id: webhook.id,
+        url: webhook.url.clone(),
+        events: webhook.events.iter().map(|event| event.as_str()).collect(),
+        description: webhook.description.clone(),
+        enabled: webhook.disabled.is_none(),
+        disabled_at: seconds(webhook.disabled.as_ref().map(|disabled| disabled.at)),
+        disabled_reason: webhook.disabled.as_ref().map(|disabled| disabled.reason.clone()),
+        created: webhook.created.seconds(),
+        secret_created: webhook.secret.created.seconds(),
+        old_secret_until: seconds(webhook.old_secret.as_ref().map(|old| old.until)),
+        pending: webhook.pending,
+        failing_since: seconds(webhook.failing_since),
+        last_success: seconds(webhook.last_success),
+        last_attempt: webhook.last_attempt.as_ref().map(attempt),
+        secret: None,
+    }
+}
+
+fn attempt(attempt: &WebhookAttempt) -> AttemptView {
+    AttemptView {
+        at: attempt.at.seconds(),
+        took_ms: attempt.took_ms,
+        status: attempt.status,
+        problem: if attempt.succeeded() { String::new() } else { attempt.problem() },
+    }
+}
+
+fn delivery(row: &WebhookDelivery) -> DeliveryView {
+    let (status, reason) = match &row.state {
+        DeliveryState::Pending { .. } => ("pending", None),
+        DeliveryState::Delivered { .. } => ("delivered", None),
+        DeliveryState::Failed { reason, .. } => ("failed", Some(reason.clone())),
+    };
+    DeliveryView {
+        id: row.id,
+        event: row.event.as_str(),
+        task: row.task,
+        created: row.created.seconds(),
+        status,
+        due: row.due().map(UnixMs::seconds),
+        reason,
+        attempts: row.attempts.iter().map(attempt).collect(),
+    }
+}

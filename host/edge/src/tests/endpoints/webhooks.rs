@@ -1,0 +1,110 @@
+//! `/v1/webhooks`: what reaches the driver, what comes back, and what is refused before.
+
+use gatehouse_driver::WebhookAction;
+use gatehouse_model::WebhookId;
+use serde_json::{Value, json};
+
+use crate::tests::{TestEdge, ask};
+
+const OWN: WebhookId = WebhookId::from_bits(7);
+
+#[tokio::test]
+async fn a_new_webhook_is_answered_with_its_secret_and_a_repetition_without() {
+    let edge = TestEdge::plain().await;
+    let body = r#"{"url": "https://example.com/hook?k=1", "events": ["task.failed"]}"#;
+    for (token, secret, replayed) in [("first", json!("whsec_1"), ""), ("again", Value::Null, "true")] {
+        let request =
+            edge.post("/v1/webhooks", body).replace("Host", &format!("Idempotency-Key: {token}\r\nHost"));
+        let reply = ask(&edge, request).await;
+        assert_eq!((reply.status, reply.header("idempotency-replayed")), (200, replayed));
+        let data = &reply.json()["data"];
+        assert_eq!((&data["secret"], &data["enabled"]), (&secret, &json!(true)));
+        assert_eq!((&data["id"], &data["events"]), (&json!(OWN), &json!(["task.failed"])));
+    }
+    let asked = edge.backend.webhook_requests.lock().unwrap();
+    let WebhookAction::Create(policy) = &asked[0].action else { panic!("{:?}", asked[0]) };
+    assert_eq!((policy.url.as_str(), policy.events.len()), ("https://example.com/hook?k=1", 1));
+    assert_eq!(
+        (asked[0].client.as_str(), &asked[0].idempotency.as_ref().unwrap().0[..]),
+        ("127.0.0.1", "first")
+    );
+    let digests: Vec<_> = asked.iter().map(|one| one.idempotency.as_ref().unwrap().1).collect();
+    assert_eq!(digests[0], digests[1], "of the same request");
+}
+
+#[tokio::test]
+async fn a_wrong_field_is_named() {
+    let edge = TestEdge::plain().await;
+    for (body, param, expected) in [
+        ("{}", "url", "expected an address, nothing came"),
+        (r#"{"url": 7}"#, "url", "expected a text, got \"7\""),
+        (r#"{"url": "x", "events": "task.failed"}"#, "events", "expected a list of"),
+        (
+            r#"{"url": "x", "events": ["task.failed", "task.born"]}"#,
+            "events[1]",
+            "balance.low, quota.reached, got",
+        ),
+        (r#"{"url": "x", "enabled": "yes"}"#, "enabled", "expected true or false"),
+        (r#"{"url": "x", "secret": "whsec_mine"}"#, "secret", "unknown field, expected url, events"),
+        (r#"{"url": "x", "dry_run": true}"#, "dry_run", "costs nothing"),
+        (r#"{"url": "x", "callback_url": "x"}"#, "callback_url", "makes no task"),
+    ] {
+        let reply = ask(&edge, edge.post("/v1/webhooks", body)).await;
+        assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!(param)), "{body}");
+        assert!(reply.message().contains(expected), "{body}: {}", reply.message());
+    }
+    assert!(edge.backend.webhook_requests.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn one_webhook_is_read_changed_tried_out_and_removed() {
+    let edge = TestEdge::plain().await;
+    let path = format!("/v1/webhooks/{OWN}");
+    let reply = ask(&edge, edge.get(&path, "")).await;
+    assert_eq!(
+        (&reply.json()["data"]["description"], reply.json()["data"].get("secret")),
+        (&json!("of the shop"), None)
+    );
+    assert_eq!(ask(&edge, edge.post(&path, r#"{"enabled": false}"#)).await.status, 200);
+    let removed = ask(&edge, edge.post(&path, "").replacen("POST", "DELETE", 1)).await;
+    assert_eq!(removed.json(), json!({"code": 200, "data": {"id": OWN, "deleted": true}}));
+    for (verb, status, retry_after) in [("rotate", 409, ""), ("test", 429, "3")] {
+        let reply = ask(&edge, edge.post(&format!("{path}/{verb}"), "")).await;
+        assert_eq!((reply.status, reply.header("retry-after")), (status, retry_after), "{verb}");
+    }
+    let page = ask(&edge, edge.get(&format!("{path}/deliveries?limit=3"), "")).await.json();
+    assert_eq!(page, json!({"code": 200, "data": [], "has_more": false, "first_id": null, "last_id": null}));
+    assert_eq!(ask(&edge, edge.get("/v1/webhooks", "")).await.json()["data"][0]["id"], json!(OWN));
+    let secret = ask(&edge, edge.get("/v1/callbacks/secret", "")).await.json()["data"]["secret"].clone();
+    assert!(secret.as_str().is_some_and(|text| text.starts_with("whsec_of_")), "{secret}");
+}
+
+#[tokio::test]
+async fn an_unknown_webhook_is_not_found_whatever_is_asked_of_it() {
+    let edge = TestEdge::plain().await;
+    for id in [WebhookId::from_bits(8).to_string(), "we_1".to_owned(), "x".to_owned()] {
+        let path = format!("/v1/webhooks/{id}");
+        for request in [
+            edge.get(&path, ""),
+            edge.get(&format!("{path}/deliveries"), ""),
+            edge.post(&path, "{}"),
+            edge.post(&path, "").replacen("POST", "DELETE", 1),
+        ] {
+            let reply = ask(&edge, request).await;
+            assert_eq!((reply.status, reply.message()), (404, format!("unknown webhook {id:?}")));
+        }
+    }
+}
+
+/// Without it a text's client would wait for a callback that never comes.
+#[tokio::test]
+async fn what_is_answered_at_once_takes_no_callback() {
+    let edge = TestEdge::plain().await;
+    for path in ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings", "/v1/completions"]
+    {
+        let body = r#"{"model": "m", "callback_url": "https://example.com/done"}"#;
+        let reply = ask(&edge, edge.post(path, body)).await;
+        assert_eq!(reply.status, 400, "{path}");
+        assert!(reply.body.windows(12).any(|part| part == b"callback_url"), "{path}");
+    }
+}

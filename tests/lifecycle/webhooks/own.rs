@@ -1,0 +1,193 @@
+//! Webhooks that customers make with their own keys, through the public listener of the real binary: whose they are, where they
+//! may lead, what is shown once, and what an operator sees of them.
+
+use gatehouse_harness::{Caller, Response, run, until};
+use serde_json::{Value, json};
+
+use super::{Answer, Receiver, result, start, submit, webhook};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+async fn make(caller: &Caller, body: &Value, token: &str) -> Response {
+    let headers = [JSON, ("idempotency-key", token)];
+    caller.send("POST", "/v1/webhooks", &headers, body.to_string()).await
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("expected text, got {value}")).to_owned()
+}
+
+#[test]
+fn a_customer_has_webhooks_of_its_own_which_nobody_else_touches() {
+    run(async {
+        let (receiver, address) = Receiver::start(|_, _| Answer::Status(204)).await;
+        let (gateway, caller) = start(address).await;
+        let rival = gateway.open_account("rival", "10").await;
+        let body = json!({"url": format!("http://{address}/own?token=s3cret"), "events": ["task.completed"]});
+        let made = make(&caller, &body, "one").await;
+        assert_eq!(made.status, 200, "{}", made.text());
+        let (id, secret) = (text(&made.json()["data"]["id"]), text(&made.json()["data"]["secret"]));
+        let again = make(&caller, &body, "one").await;
+        assert_eq!((again.header("idempotency-replayed"), &again.json()["data"]["id"]), ("true", &json!(id)));
+        assert_eq!(again.json()["data"].get("secret"), None, "it is shown once");
+        assert_eq!(make(&caller, &json!({"url": "https://example.com/"}), "one").await.status, 422);
+
+        // Another customer finds nothing, whatever it tries; nor does anyone an operator's.
+        let (operators, _) = webhook(&gateway, &format!("http://{address}/operators")).await;
+        for (who, found) in [(&rival, &id), (&caller, &operators)] {
+            let path = format!("/v1/webhooks/{found}");
+            for (method, path) in [
+                ("GET", path.clone()),
+                ("POST", path.clone()),
+                ("DELETE", path.clone()),
+                ("POST", format!("{path}/rotate")),
+                ("POST", format!("{path}/test")),
+                ("GET", format!("{path}/deliveries")),
+            ] {
+                let answer = who.send(method, &path, &[JSON], "{\"enabled\": false}").await;
+                assert_eq!(answer.status, 404, "{method} {path}: {}", answer.text());
+            }
+        }
+        let listed = caller.send("GET", "/v1/webhooks", &[], "").await.json();
+        assert_eq!(
+            (listed["data"].as_array().map(Vec::len), &listed["data"][0]["id"]),
+            (Some(1), &json!(id))
+        );
+        assert_eq!(rival.send("GET", "/v1/webhooks", &[], "").await.json()["data"], json!([]));
+
+        // It hears of the customer's tasks, signed, and shows what was sent.
+        let task = submit(&caller, "a kite").await;
+        caller.end_of(&task).await;
+        until("the event came", async || receiver.all().iter().any(|arrival| arrival.path == "/own")).await;
+        let verifier = standardwebhooks::Webhook::new(&secret).expect("a secret");
+        let own = receiver.all().into_iter().find(|arrival| arrival.path == "/own").expect("it came");
+        verifier.verify(&own.body, &own.headers).expect("signed");
+        let path = format!("/v1/webhooks/{id}");
+        let deliveries =
+            async || caller.send("GET", &format!("{path}/deliveries"), &[], "").await.json()["data"].take();
+        until("it is delivered", async || deliveries().await[0]["status"] == "delivered").await;
+        let delivery = deliveries().await[0].take();
+        assert_eq!((&delivery["task"], &delivery["event"]), (&json!(task), &json!("task.completed")));
+        assert_eq!(delivery["attempts"][0]["status"], 204);
+
+        // A new secret signs, and so does the one before.
+        let rotated = caller.send("POST", &format!("{path}/rotate"), &[], "").await.json();
+        let newer = standardwebhooks::Webhook::new(&text(&rotated["data"]["secret"])).expect("a secret");
+        let tried = caller.send("POST", &format!("{path}/test"), &[], "").await.json();
+        let event = text(&tried["data"]["id"]);
+        until("the test came", async || receiver.times(&event) == 1).await;
+        let test = receiver.all().into_iter().find(|arrival| arrival.id == event).expect("it came");
+        for verifier in [&verifier, &newer] {
+            verifier.verify(&test.body, &test.headers).expect("signed by both");
+        }
+
+        // An operator sees whose it is, and what an operator stops stays stopped.
+        let shown = result(&gateway, &["show", &id]).await;
+        assert_eq!(shown["webhook"]["made_by"], caller.id());
+        result(&gateway, &["disable", &id]).await;
+        let enable = caller.post(&path, &json!({"enabled": true})).await;
+        assert_eq!((enable.status, &enable.json()["error"]["param"]), (403, &json!("enabled")));
+        result(&gateway, &["enable", &id]).await;
+        let off = caller.post(&path, &json!({"enabled": false})).await.json();
+        assert_eq!(off["data"]["disabled_reason"], "its owner disabled it");
+        assert_eq!(caller.post(&path, &json!({"enabled": true})).await.json()["data"]["enabled"], true);
+        result(&gateway, &["remove", &id]).await;
+        assert_eq!(caller.send("GET", &path, &[], "").await.status, 404);
+
+        // Each change has its line with the key, and neither a secret nor the query of the address is on record.
+        let lines = Value::from(gateway.audit(&["--requests"]).await).to_string();
+        for operation in ["createOwnWebhook", "rotateOwnWebhook", "testOwnWebhook", "editOwnWebhook"] {
+            assert!(lines.contains(operation), "{operation}: {lines}");
+        }
+        assert!(lines.contains(&format!("key {}", caller.id())) && lines.contains("/own?..."), "{lines}");
+        for hidden in ["s3cret", &secret[6..]] {
+            assert!(!lines.contains(hidden) && !gateway.log_text().contains(hidden), "{hidden}");
+        }
+    });
+}
+
+/// Without it a key would have the gateway post to its own network.
+#[test]
+fn addresses_that_are_not_public_are_refused_for_webhooks_and_callbacks_alike() {
+    run(async {
+        let (_receiver, address) = Receiver::start(|_, _| Answer::Status(204)).await;
+        let (gateway, caller) = start(address).await;
+        for url in [
+            "http://127.0.0.1:1/",
+            "https://[::1]/",
+            "https://localhost/",
+            "https://10.0.0.1/",
+            "https://169.254.169.254/latest",
+            "https://[fd00:ec2::254]/",
+            "https://user:word@example.com/",
+            "ftp://example.com/",
+            "https://example.com:9200/",
+            "example.com/hook",
+        ] {
+            let answer = caller.post("/v1/webhooks", &json!({ "url": url })).await;
+            assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!("url")), "{url}");
+            for (path, format, body) in [
+                ("/v1/images/generations", "wrapped", json!({"model": "ctx-pro", "prompt": "a kite"})),
+                ("/v1/images/generations", "bare", json!({"model": "ctx-pro", "prompt": "a kite"})),
+                (
+                    "/v1/images/edits",
+                    "bare",
+                    json!({"model": "ctx-pro", "prompt": "a kite", "image": "data:,"}),
+                ),
+                ("/v1/videos/generations", "wrapped", json!({"model": "motion-2.6", "prompt": "a kite"})),
+                ("/v1/videos", "bare", json!({"model": "motion-2.6", "prompt": "a kite"})),
+                ("/v1/journey/generations", "wrapped", json!({"prompt": "a kite"})),
+            ] {
+                let mut body = body;
+                body["callback_url"] = json!(url);
+                let headers = [JSON, ("x-response-format", format)];
+                let answer = caller.send("POST", path, &headers, body.to_string()).await;
+                let param = answer.json()["error"]["param"].clone();
+                assert_eq!(
+                    (answer.status, param),
+                    (400, json!("callback_url")),
+                    "{path} {url}: {}",
+                    answer.text()
+                );
+            }
+        }
+        let tasks = caller.send("GET", "/v1/tasks", &[], "").await.json();
+        assert_eq!(tasks["data"], json!([]), "nothing was made");
+
+        // As many as a customer may have, and no more.
+        for number in 0..10 {
+            let url = format!("http://{address}/{number}");
+            assert_eq!(caller.post("/v1/webhooks", &json!({ "url": url })).await.status, 200);
+        }
+        let eleventh = caller.post("/v1/webhooks", &json!({"url": format!("http://{address}/10")})).await;
+        assert_eq!(eleventh.status, 409, "{}", eleventh.text());
+        let mut last = eleventh;
+        for _ in 0..30 {
+            last = caller.post("/v1/webhooks", &json!({"url": format!("http://{address}/7")})).await;
+        }
+        assert_eq!((last.status, last.header("retry-after").is_empty()), (429, false), "{}", last.text());
+        gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it an account runs dry, and its customer learns that from refused requests.
+#[test]
+fn a_customer_hears_that_its_balance_is_low() {
+    run(async {
+        let (receiver, address) = Receiver::start(|_, _| Answer::Status(204)).await;
+        let (gateway, caller) = start(address).await;
+        let url = format!("http://{address}/money");
+        let made = caller.post("/v1/webhooks", &json!({"url": url, "events": ["balance.low"]})).await;
+        assert_eq!(made.status, 200, "{}", made.text());
+        let edited = gateway.command(&["account", "edit", "acme", "--low-balance", "1000", "--json"]).await;
+        let edited: Value = serde_json::from_str(&edited).expect("JSON");
+        assert_eq!(edited["low_balance_micro"], 1_000_000_000, "{edited}");
+        for prompt in ["one", "two"] {
+            caller.end_of(&submit(&caller, prompt).await).await;
+        }
+        until("it was told", async || !receiver.all().is_empty()).await;
+        let event: Value = serde_json::from_slice(&receiver.all()[0].body).expect("JSON");
+        assert_eq!((&event["type"], &event["data"]["account"]), (&json!("balance.low"), &json!("acme")));
+        assert_eq!((&event["data"]["threshold"], receiver.all().len()), (&json!(1000), 1));
+    });
+}
