@@ -5,17 +5,23 @@
 //! usage with the ledger, the lists of webhooks in trouble and of customers without credit with their rows. Never
 //! repairs.
 
+use std::fmt::Display;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gatehouse_model::{Customer, CustomerId, Key, Task, metric};
 use gatehouse_tasks::{AuditRecord, Examination, Hold, JournalEntry, LedgerMark, NameRecord, Report};
-use redb::{ReadTransaction, ReadableTable as _, ReadableTableMetadata, TableDefinition};
+use redb::{
+    Database, DatabaseError, ReadTransaction, ReadableDatabase as _, ReadableTable as _,
+    ReadableTableMetadata, TableDefinition,
+};
 use serde::de::DeserializeOwned;
 
 use crate::administration::without_credit;
-use crate::error::StoreError;
+use crate::error::{OpenError, StoreError};
 use crate::layout::{self, Day, Row};
 use crate::listing::task_index::IndexCheck;
+use crate::open::schema;
 use crate::read::LongRead;
 use crate::row::decode;
 use crate::statement::check::StatementCheck;
@@ -47,6 +53,24 @@ impl Store {
 }
 
 impl Store {
+    /// The same for a store that no process has open, and where its ledger ends. The file stays as it is.
+    ///
+    /// # Errors
+    /// [`OpenError`] for a file that cannot be read as it is, or of another schema.
+    pub fn examine_file(path: &Path, progress: &Progress) -> Result<(Report, LedgerMark), OpenError> {
+        let storage =
+            |error: &dyn Display| OpenError::Storage { path: path.to_owned(), reason: error.to_string() };
+        let database = Database::builder().set_cache_size(CACHE).open_read_only(path);
+        let database = database.map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen => OpenError::Locked { path: path.to_owned() },
+            other => storage(&other),
+        })?;
+        let txn = database.begin_read().map_err(|error| storage(&error))?;
+        schema::check(&txn, path)?;
+        let looked = examine(&txn, progress).and_then(|report| Ok((report, mark_of(&txn)?)));
+        looked.map_err(|error| storage(&error))
+    }
+
     /// The heads of all chains as they are now, in one snapshot. Blocks.
     ///
     /// # Errors
@@ -73,6 +97,9 @@ pub(crate) fn mark_of(txn: &ReadTransaction) -> Result<LedgerMark, StoreError> {
     })?;
     Ok(mark)
 }
+
+/// Memory for pages of a file that is only looked at.
+const CACHE: usize = 32 * 1024 * 1024;
 
 /// Marks of the ledger that are checked: the newest. Each head stands for all entries before it.
 const MARKS: usize = 24;

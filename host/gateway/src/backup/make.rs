@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gatehouse_admin::{BackupView, Backups, Moment, OperationError};
-use gatehouse_files::write_atomic;
+use gatehouse_files::{Space, write_atomic};
 use gatehouse_model::{Clock, UnixMs};
 use gatehouse_store::{Progress, Store};
 
@@ -18,6 +18,10 @@ use crate::data_folder::DataFolder;
 
 /// What a backup takes of the data folder beside the store.
 const BESIDE: [&str; 3] = ["pepper", "plugins", "defaults"];
+/// The end of a component's name; its digest is before it, so its bytes never change.
+const COMPONENT: &str = ".wasm";
+/// Bytes that stay free beside a copy.
+const SPARE: u64 = 64 << 20;
 /// Code of plugins that is compiled again where it is missing, and files that were being written.
 const LEFT_OUT: [&str; 2] = [".cwasm", ".tmp"];
 
@@ -36,15 +40,8 @@ impl BackupFolder {
         if !folder.is_absolute() {
             return Err(BackupError::Relative(folder.to_owned()));
         }
-        if let Some(part) = ["plugins", "defaults", "media"]
-            .map(|part| self.root.join(part))
-            .iter()
-            .find(|part| folder.starts_with(part))
-        {
-            return Err(BackupError::Inside(folder.to_owned(), part.clone()));
-        }
         let made = new_folder(folder)?;
-        let outcome = self.fill(store, folder, progress);
+        let outcome = self.check_place(folder).and_then(|()| self.fill(store, folder, progress));
         if outcome.is_err() {
             clear(folder, made);
         }
@@ -52,16 +49,18 @@ impl BackupFolder {
     }
 
     fn fill(&self, store: &Store, folder: &Path, progress: &Progress) -> Result<BackupView, BackupError> {
+        self.check_room(folder)?;
         let made_at = self.clock.now();
+        // A version that a live task of the store needs may be removed meanwhile, and another one installed: what is there before
+        // is kept, and what says which versions are active is older than the components that are copied last.
+        self.copy_beside(folder, |_| true)?;
         let copy = store.copy_to(&DataFolder::store(folder), progress)?;
-        for part in BESIDE {
-            self.copy_part(part, folder)?;
-        }
+        self.copy_beside(folder, |name| !name.ends_with(COMPONENT))?;
+        self.copy_beside(folder, |name| name.ends_with(COMPONENT) && !folder.join(name).exists())?;
         let mut files = BTreeMap::new();
-        // The look at the store changes its file once more: a file that was opened and closed is another one.
         let rows = copy.rows.values().sum();
         let mut manifest = Manifest::new(made_at.to_string(), copy, BTreeMap::new());
-        manifest.examine(folder)?;
+        manifest.examine(folder, progress)?;
         for path in files_below(folder).map_err(|error| BackupError::file(folder, error))? {
             let Some(name) = name_of(&path, folder) else { continue };
             let digest = FileDigest::of(&path).map_err(|error| BackupError::file(&path, error))?;
@@ -70,27 +69,57 @@ impl BackupFolder {
         let bytes = files.values().map(|file| file.bytes).sum();
         manifest.files = files;
         let text = serde_json::to_vec_pretty(&manifest).expect("keys are texts");
+        sync_folders(folder)?;
         let path = folder.join(NAME);
         write_atomic(&path, &text).map_err(|error| BackupError::file(&path, error))?;
         Ok(view(folder, made_at, &manifest, rows, bytes))
     }
 
-    /// Copies a file, or all files of a folder, each durably.
-    fn copy_part(&self, part: &str, folder: &Path) -> Result<(), BackupError> {
-        let from = self.root.join(part);
-        let failed = |error| BackupError::file(&from, error);
-        let files = match fs::metadata(&from) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(failed(error)),
-            Ok(found) if found.is_dir() => files_below(&from).map_err(failed)?,
-            Ok(_) => vec![from.clone()],
-        };
-        for file in files {
-            let Some(name) = name_of(&file, &self.root) else { continue };
-            if LEFT_OUT.iter().any(|left| name.contains(left)) {
-                continue;
+    /// A copy that fills the disk would stop what the gateway writes there.
+    fn check_room(&self, folder: &Path) -> Result<(), BackupError> {
+        let length = |path: &Path| fs::metadata(path).map(|found| found.len()).unwrap_or_default();
+        let beside = BESIDE.iter().flat_map(|part| files_below(&self.root.join(part)).unwrap_or_default());
+        let needed =
+            length(&DataFolder::store(&self.root)) + beside.map(|path| length(&path)).sum::<u64>() + SPARE;
+        let Space { free, .. } =
+            gatehouse_files::space(folder).map_err(|error| BackupError::file(folder, error))?;
+        if free < needed {
+            return Err(BackupError::NoRoom { folder: folder.to_owned(), needed, free });
+        }
+        Ok(())
+    }
+
+    /// A backup within what is copied would be part of every later one.
+    fn check_place(&self, folder: &Path) -> Result<(), BackupError> {
+        let resolved = |path: &Path| fs::canonicalize(path).map_err(|error| BackupError::file(path, error));
+        let (folder, root) = (resolved(folder)?, resolved(&self.root)?);
+        match ["plugins", "defaults", "media"]
+            .map(|part| root.join(part))
+            .iter()
+            .find(|part| folder.starts_with(part))
+        {
+            Some(part) => Err(BackupError::Inside(folder, part.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Copies the files beside the store whose names are `wanted`, each durably.
+    fn copy_beside(&self, folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<(), BackupError> {
+        for part in BESIDE {
+            let from = self.root.join(part);
+            let failed = |error| BackupError::file(&from, error);
+            let files = match fs::metadata(&from) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(failed(error)),
+                Ok(found) if found.is_dir() => files_below(&from).map_err(failed)?,
+                Ok(_) => vec![from.clone()],
+            };
+            for file in files {
+                let Some(name) = name_of(&file, &self.root) else { continue };
+                if wanted(&name) && !LEFT_OUT.iter().any(|left| name.contains(left)) {
+                    copy_file(&file, &folder.join(name))?;
+                }
             }
-            copy_file(&file, &folder.join(name))?;
         }
         Ok(())
     }
@@ -99,9 +128,10 @@ impl BackupFolder {
 impl Backups for BackupFolder {
     fn make(&self, store: &Store, folder: &Path, progress: &Progress) -> Result<BackupView, OperationError> {
         self.back_up(store, folder, progress).map_err(|error| match error {
-            BackupError::NotEmpty(_) | BackupError::Relative(_) | BackupError::Inside(..) => {
-                OperationError::Invalid(format!("folder: {error}"))
-            }
+            BackupError::NotEmpty(_)
+            | BackupError::Relative(_)
+            | BackupError::Inside(..)
+            | BackupError::NoRoom { .. } => OperationError::Invalid(format!("folder: {error}")),
             other => OperationError::Failed(other.to_string()),
         })
     }
@@ -131,10 +161,22 @@ pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), BackupError> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(failed)?;
     }
     let mut options = fs::OpenOptions::new();
-    std::os::unix::fs::OpenOptionsExt::mode(options.write(true).create_new(true), 0o600);
+    std::os::unix::fs::OpenOptionsExt::mode(options.write(true).create(true).truncate(true), 0o600);
     let mut target = options.open(to).map_err(failed)?;
     io::copy(&mut source, &mut target).map_err(failed)?;
     target.sync_all().map_err(failed)
+}
+
+/// Makes the names in a folder, and in those below it, durable.
+pub(super) fn sync_folders(folder: &Path) -> Result<(), BackupError> {
+    let failed = |error| BackupError::file(folder, error);
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_type().map_err(failed)?.is_dir() {
+            sync_folders(&entry.path())?;
+        }
+    }
+    fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
 }
 
 /// Makes a folder that only its owner reads, or takes an empty one; whether it was made.

@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use gatehouse_model::{Digest, Digester};
-use gatehouse_store::{Store, StoreCopy};
+use gatehouse_store::{Progress, Store, StoreCopy};
 use gatehouse_tasks::LedgerMark;
 use serde::{Deserialize, Serialize};
 
@@ -100,15 +100,11 @@ impl Manifest {
         Ok(())
     }
 
-    /// Opens the store of `folder` and looks at all of it.
-    pub(super) fn examine(&self, folder: &Path) -> Result<(), BackupError> {
+    /// Looks at all of the store of `folder`, which stays as it is.
+    pub(super) fn examine(&self, folder: &Path, progress: &Progress) -> Result<(), BackupError> {
         let path = DataFolder::store(folder);
         Store::check_pages(&path)?;
-        let store = Store::open(&path, &gatehouse_store::Config::default())?;
-        let report = store.examine();
-        let mark = store.mark_now();
-        store.close();
-        let (report, mark) = (report?, mark?);
+        let (report, mark) = Store::examine_file(&path, progress)?;
         if let Some(finding) = report.findings.first() {
             return Err(BackupError::Unsound(finding.clone()));
         }

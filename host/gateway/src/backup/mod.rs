@@ -28,6 +28,16 @@ pub(crate) enum BackupError {
     /// A folder inside of what is copied.
     #[error("{}: expected a folder outside of {}", .0.display(), .1.display())]
     Inside(PathBuf, PathBuf),
+    /// The disk of the folder has too little room.
+    #[error("{}: expected {needed} bytes free for the store and what is beside it, found {free}; make room, or name a folder on another disk", folder.display())]
+    NoRoom {
+        /// The folder.
+        folder: PathBuf,
+        /// What the copy takes, a little more than the store's file and what is beside it.
+        needed: u64,
+        /// What there is.
+        free: u64,
+    },
     /// The folder is no backup.
     #[error("{}: no backup that this release can read: {}", .0.display(), .1)]
     NoBackup(PathBuf, String),

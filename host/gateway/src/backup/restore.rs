@@ -1,16 +1,22 @@
 //! The way back: a backup becomes a new data folder, or nothing changes.
 //!
-//! Everything is copied beside the new folder, looked at there, and gets the folder's name last.
+//! Everything is copied into a folder within the new one, looked at there, and gets its place last, the store after all else: a
+//! folder with a pepper and without a store starts no gateway. The new folder itself may be where a disk is mounted.
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gatehouse_files::rename_durable;
+use gatehouse_store::Progress;
 
 use super::BackupError;
-use super::make::{copy_file, new_folder};
+use super::make::{copy_file, new_folder, sync_folders};
 use super::manifest::Manifest;
+use crate::data_folder::DataFolder;
+
+/// Where a restore works, below the data folder.
+const ASIDE: &str = ".restoring";
 
 /// What was restored.
 pub(crate) struct Restored {
@@ -31,20 +37,18 @@ pub(crate) struct Restored {
 /// [`BackupError`]; nothing has changed then.
 pub(crate) fn restore(folder: &Path, root: &Path, show: &dyn Fn(&str)) -> Result<Restored, BackupError> {
     let manifest = Manifest::read(folder)?;
-    expect_empty(root)?;
-    let aside = aside(root)?;
-    // What an earlier try has left.
+    let aside = root.join(ASIDE);
+    // What a try that was cut short has left.
     match fs::remove_dir_all(&aside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(BackupError::file(&aside, error));
         }
         _ => {}
     }
-    new_folder(&aside)?;
-    let outcome = fill(folder, &aside, &manifest, show)
-        .and_then(|()| rename_durable(&aside, root).map_err(|error| BackupError::file(root, error)));
+    let made = new_folder(root)?;
+    let outcome = fill(folder, &aside, &manifest, show).and_then(|()| put_in_place(&aside, root));
     if let Err(error) = outcome {
-        drop(fs::remove_dir_all(&aside));
+        drop(fs::remove_dir_all(if made { root } else { &aside }));
         return Err(error);
     }
     Ok(Restored {
@@ -56,6 +60,7 @@ pub(crate) fn restore(folder: &Path, root: &Path, show: &dyn Fn(&str)) -> Result
 }
 
 fn fill(folder: &Path, aside: &Path, manifest: &Manifest, show: &dyn Fn(&str)) -> Result<(), BackupError> {
+    new_folder(aside)?;
     for (at, name) in manifest.files.keys().enumerate() {
         show(&format!("copied {at} of {} files", manifest.files.len()));
         let (from, to) = (folder.join(name), aside.join(name));
@@ -64,24 +69,21 @@ fn fill(folder: &Path, aside: &Path, manifest: &Manifest, show: &dyn Fn(&str)) -
     show("comparing the files with the manifest");
     manifest.verify(aside)?;
     show("summing up the ledger");
-    manifest.examine(aside)
+    manifest.examine(aside, &Progress::default())?;
+    sync_folders(aside)
 }
 
-fn expect_empty(root: &Path) -> Result<(), BackupError> {
-    match fs::read_dir(root) {
-        Ok(mut entries) => match entries.next() {
-            None => Ok(()),
-            Some(_) => Err(BackupError::NotEmpty(root.to_owned())),
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(BackupError::file(root, error)),
+/// Moves everything up, the store last.
+fn put_in_place(aside: &Path, root: &Path) -> Result<(), BackupError> {
+    let failed = |error| BackupError::file(root, error);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(aside).map_err(failed)? {
+        names.push(entry.map_err(failed)?.file_name());
     }
-}
-
-/// A folder beside the data folder, on the same disk.
-fn aside(root: &Path) -> Result<PathBuf, BackupError> {
-    let name = root.file_name().ok_or_else(|| BackupError::NotEmpty(root.to_owned()))?;
-    let mut aside = name.to_owned();
-    aside.push(".restoring");
-    Ok(root.with_file_name(aside))
+    let store = DataFolder::store(aside);
+    names.sort_by_key(|name| aside.join(name) == store);
+    for name in names {
+        rename_durable(&aside.join(&name), &root.join(&name)).map_err(failed)?;
+    }
+    fs::remove_dir(aside).map_err(failed)
 }

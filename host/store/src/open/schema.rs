@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use redb::{Database, ReadableTable};
+use redb::{Database, ReadTransaction, ReadableTable};
 
 use crate::administration::idempotency::AdminIdempotencyTables;
 use crate::error::{OpenError, StoreError};
@@ -14,7 +14,17 @@ use crate::webhooks::write::WebhookTables;
 
 /// Makes every fixed table of a new file, so that reads find them.
 pub(crate) fn prepare(database: &Database, path: &Path) -> Result<(), OpenError> {
-    match schema(database) {
+    judge(schema(database), path)
+}
+
+/// Whether this release reads the file. Changes nothing.
+pub(crate) fn check(txn: &ReadTransaction, path: &Path) -> Result<(), OpenError> {
+    let found = || Ok(txn.open_table(META)?.get(SCHEMA_KEY)?.map_or(0, |found| found.value()));
+    judge(found(), path)
+}
+
+fn judge(found: Result<u64, StoreError>, path: &Path) -> Result<(), OpenError> {
+    match found {
         Ok(SCHEMA) => Ok(()),
         Ok(found) if found > SCHEMA => Err(OpenError::Newer { found, supported: SCHEMA }),
         Ok(found) => Err(OpenError::Older { found, supported: SCHEMA }),

@@ -52,6 +52,10 @@ proptest! {
         prop_assert_eq!(&copied.rows, &expected);
         prop_assert_eq!(copied.mark, store.mark_now().unwrap());
         Store::check_pages(&path).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let looked = Store::examine_file(&path, &Progress::default()).unwrap();
+        prop_assert_eq!(looked, (store.examine().unwrap(), copied.mark));
+        prop_assert_eq!(std::fs::read(&path).unwrap(), bytes);
         let copy = Store::open(&path, &Config::default()).unwrap();
         prop_assert_eq!(lengths(&copy), expected);
         prop_assert_eq!(Dump::of_store(&copy), Dump::of_store(&store));

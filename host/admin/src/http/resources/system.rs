@@ -46,6 +46,7 @@ pub(super) fn routes() -> Vec<Route> {
         .returns::<BackupRun>(),
         Route::get("/backups", "getBackup", "Tells how far a backup is, and what it holds.", backup)
             .query(&[option("run", Form::Text, "Looks at the backup of this number; without it at the last one.")])
+            .looks_up()
             .returns::<BackupRun>(),
         Route::post(
             "/console/links",
