@@ -68,7 +68,7 @@ impl ServiceClient {
         request.headers_mut().insert(USER_AGENT, agent);
         exchange::send(&self.http, request, Instant::now() + timeout).await.map_err(|error| match error {
             ExchangeError::Timeout => ServiceError::Timeout,
-            ExchangeError::Broken(why) => ServiceError::Broken(why),
+            ExchangeError::Broken(why) | ExchangeError::Unread(why) => ServiceError::Broken(why),
             not_sent => ServiceError::NotSent(not_sent.to_string()),
         })
     }

@@ -48,15 +48,22 @@ impl Stream {
         chunk: &mut Chunk,
         translate: impl FnOnce(&mut dyn Translation, &mut Chunk) -> Result<(), TextFailure>,
     ) -> Result<(), TextFailure> {
-        let known = self.translation.usage();
+        let known = self.counts();
         let done = translate(self.translation.as_mut(), chunk);
         self.over |= chunk.last;
-        let counted = self.translation.usage();
-        if let Some(usage) = counted.filter(|_| counted != known) {
-            let (usage, counters) = apart(usage, self.translation.counters());
+        let counted = self.counts();
+        // A provider may tell its searches after its tokens, or what of the same tokens has a price of its own.
+        if counted != known
+            && let (Some(usage), counters) = counted
+        {
+            let (usage, counters) = apart(usage, counters);
             (chunk.usage, chunk.counters) = (Some(usage), counters);
         }
         done
+    }
+
+    fn counts(&self) -> (Option<Usage>, Vec<Counter>) {
+        (self.translation.usage(), self.translation.counters())
     }
 }
 
@@ -106,4 +113,76 @@ pub fn count_bytes(chunk: &mut Chunk, bytes: u64) {
 #[must_use]
 pub fn clamp(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::json::Object;
+    use crate::usage::TokenCounts;
+
+    /// What the counts of both protocols make of a stream.
+    struct Counting(TokenCounts);
+
+    impl Translation for Counting {
+        fn event(&mut self, event: Sse, _: &mut Chunk) -> Result<(), TextFailure> {
+            let fields = Object::parse(&event.data).expect("an object");
+            if !self.0.read_completion(&fields) {
+                self.0.read_event(&fields);
+            }
+            Ok(())
+        }
+
+        fn end(&mut self, _: &mut Chunk) -> Result<(), TextFailure> {
+            Ok(())
+        }
+
+        fn usage(&self) -> Option<Usage> {
+            self.0.reported()
+        }
+
+        fn counters(&self) -> Vec<Counter> {
+            self.0.counters()
+        }
+    }
+
+    /// Without it what a provider tells with its last event, beside tokens it has told before, is free.
+    #[test]
+    fn what_a_provider_counts_after_its_tokens_is_counted() {
+        let chat = |more: Value| {
+            let mut usage = json!({"prompt_tokens": 100, "completion_tokens": 50});
+            usage.as_object_mut().expect("counts").extend(more.as_object().expect("fields").clone());
+            json!({"choices": [], "usage": usage})
+        };
+        let messages = |more: Value| {
+            let mut usage = json!({"input_tokens": 100, "output_tokens": 50});
+            usage.as_object_mut().expect("counts").extend(more.as_object().expect("fields").clone());
+            json!({"type": "message_delta", "delta": {}, "usage": usage})
+        };
+        let reasoning = json!({"completion_tokens_details": {"reasoning_tokens": 15}});
+        let sound = json!({"prompt_tokens_details": {"audio_tokens": 30}});
+        let thinking = json!({"output_tokens_details": {"thinking_tokens": 15}});
+        let searches = json!({"server_tool_use": {"web_search_requests": 2}});
+        for (is_chat, begins, ends, (name, count), tokens) in [
+            (true, chat(json!({})), chat(json!({"num_search_queries": 2})), ("searches", 2), (100, 50)),
+            (true, chat(json!({})), chat(reasoning), ("output-reasoning", 15), (100, 35)),
+            (true, chat(json!({})), chat(sound), ("input-audio", 30), (70, 50)),
+            (false, messages(json!({})), messages(searches), ("searches", 2), (100, 50)),
+            (false, messages(json!({})), messages(thinking), ("output-reasoning", 15), (100, 35)),
+        ] {
+            let mut stream = Stream::new(Incoming::new(is_chat, ""), Counting(TokenCounts::default()));
+            let event = |data: &Value| Sse {
+                event: data["type"].as_str().map(str::to_owned),
+                data: data.to_string(),
+            };
+            assert_eq!(stream.push(vec![event(&begins)]).expect("a chunk").counters, []);
+            let chunk = stream.push(vec![event(&ends)]).expect("a chunk");
+            assert_eq!(chunk.counters, [(name.to_owned(), count)], "{ends}");
+            assert_eq!(chunk.usage.map(|it| (it.input, it.output)), Some(tokens), "{ends}");
+            // What says nothing new is not told again.
+            assert_eq!(stream.push(vec![event(&ends)]).expect("a chunk").usage, None, "{ends}");
+        }
+    }
 }

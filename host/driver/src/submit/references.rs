@@ -114,9 +114,7 @@ impl DriverState {
     async fn adopt(&self, task: &Task, adopted: &mut Vec<BlobId>) -> Result<Vec<Facts>, SubmitError> {
         let mut media = Vec::with_capacity(task.media.len());
         for result in &task.media {
-            let found = self.media.adopt(result).await;
-            let found = found.map_err(|error| SubmitError::Internal(error.to_string()))?;
-            if let Some((blob, facts)) = found {
+            if let Some((blob, facts)) = self.media.adopt(result).await? {
                 adopted.push(blob);
                 media.push(facts);
             }

@@ -26,6 +26,9 @@ use crate::storage::bucket::{Bucket, said};
 /// Bytes of one piece when an object is read.
 const PIECE: usize = 256 * 1024;
 
+/// The service's code for a bucket that is gone.
+const NO_BUCKET: &str = "NoSuchBucket";
+
 /// What a media folder holds.
 const OWN: &[&str] = &["blobs", "media"];
 
@@ -184,23 +187,33 @@ impl Objects {
     /// The length of an object; `None` when there is none.
     pub(crate) async fn length(&self, path: &Path) -> Result<Option<u64>, Error> {
         match self.store.head(path).await {
-            Ok(meta) => Ok(Some(meta.size)),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            // The answer to a HEAD does not say what is missing, that to a GET does.
+            Err(object_store::Error::NotFound { .. }) if matches!(self.location, Location::Bucket(_)) => {
+                let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
+                Ok(self.found(self.store.get_opts(path, options).await)?.map(|found| found.meta.size))
+            }
+            failed => Ok(self.found(failed)?.map(|meta| meta.size)),
+        }
+    }
+
+    /// What the store has found; `None` when there is no such object. No object is missing in a bucket that is gone.
+    fn found<T>(&self, found: object_store::Result<T>) -> Result<Option<T>, Error> {
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(error @ object_store::Error::NotFound { .. }) => match &self.location {
+                Location::Bucket(_) if error.to_string().contains(NO_BUCKET) => Err(self.failed(error)),
+                _ => Ok(None),
+            },
             Err(error) => Err(self.failed(error)),
         }
     }
 
     /// Opens a whole object; `None` when there is none.
     pub(crate) async fn read(&self, path: &Path) -> Result<Option<Reading>, Error> {
-        match self.store.get(path).await {
-            Ok(found) => {
-                let length = found.meta.size;
-                let body = self.pieces(found.payload, 0..length).await?;
-                Ok(Some(Reading { length, body }))
-            }
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.failed(error)),
-        }
+        let Some(found) = self.found(self.store.get(path).await)? else { return Ok(None) };
+        let length = found.meta.size;
+        let body = self.pieces(path, found.payload, 0..length).await?;
+        Ok(Some(Reading { length, body }))
     }
 
     /// Opens a part of an object that is known to be there and as long.
@@ -212,27 +225,25 @@ impl Objects {
         if part.is_empty() {
             return Ok(stream::empty().boxed());
         }
+        let payload = self.open_part(path, &part).await?;
+        self.pieces(path, payload, part).await
+    }
+
+    async fn open_part(&self, path: &Path, part: &Range<u64>) -> Result<GetResultPayload, Error> {
         let range = Some(GetRange::Bounded(part.clone()));
         let options = GetOptions { range, ..GetOptions::default() };
         let found = self.store.get_opts(path, options).await.map_err(|error| self.failed(error))?;
-        self.pieces(found.payload, part).await
+        Ok(found.payload)
     }
 
     /// Copies an object, in a local folder by a link; false when there is none.
     pub(crate) async fn copy(&self, from: &Path, to: &Path) -> Result<bool, Error> {
-        match self.store.copy(from, to).await {
-            Ok(()) => Ok(true),
-            Err(object_store::Error::NotFound { .. }) => Ok(false),
-            Err(error) => Err(self.failed(error)),
-        }
+        Ok(self.found(self.store.copy(from, to).await)?.is_some())
     }
 
     /// Deletes an object; one that is gone already is no error.
     pub(crate) async fn delete(&self, path: &Path) -> Result<(), Error> {
-        match self.store.delete(path).await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(self.failed(error)),
-        }
+        self.found(self.store.delete(path).await).map(|_| ())
     }
 
     /// The days there are objects of, below `folder`.
@@ -251,19 +262,58 @@ impl Objects {
 
     async fn pieces(
         &self,
+        path: &Path,
         payload: GetResultPayload,
         part: Range<u64>,
     ) -> Result<BoxStream<'static, io::Result<Bytes>>, Error> {
         match payload {
             GetResultPayload::Stream(stream) => {
-                let here = self.clone();
-                Ok(stream.map_err(move |error| io::Error::other(here.failed(error))).boxed())
+                let resumed =
+                    Resumed { here: self.clone(), path: path.clone(), part, stream, has_brought: false };
+                Ok(stream::try_unfold(resumed, Resumed::next).boxed())
             }
             GetResultPayload::File(file, _) => {
                 let mut file = tokio::fs::File::from_std(file);
                 file.set_max_buf_size(PIECE);
                 file.seek(SeekFrom::Start(part.start)).await?;
                 Ok(stream::try_unfold((file, part.end - part.start), next_piece).boxed())
+            }
+        }
+    }
+}
+
+/// An object of a service being read. A reader may be slow, since a provider takes one file after another, and the service
+/// closes a connection that idles: the rest is asked for again as long as every attempt brings something.
+struct Resumed {
+    here: Objects,
+    path: Path,
+    /// What is still to come.
+    part: Range<u64>,
+    stream: BoxStream<'static, object_store::Result<Bytes>>,
+    /// Whether the present attempt has brought something.
+    has_brought: bool,
+}
+
+impl Resumed {
+    async fn next(mut self) -> io::Result<Option<(Bytes, Self)>> {
+        loop {
+            match self.stream.next().await {
+                Some(Ok(piece)) => {
+                    self.has_brought |= !piece.is_empty();
+                    self.part.start += piece.len() as u64;
+                    return Ok(Some((piece, self)));
+                }
+                None => return Ok(None),
+                Some(Err(error)) if !self.has_brought || self.part.is_empty() => {
+                    return Err(io::Error::other(self.here.failed(error)));
+                }
+                Some(Err(_)) => {
+                    let payload = self.here.open_part(&self.path, &self.part).await;
+                    let GetResultPayload::Stream(stream) = payload.map_err(io::Error::other)? else {
+                        return Err(io::Error::other("a service has answered with a file"));
+                    };
+                    (self.stream, self.has_brought) = (stream, false);
+                }
             }
         }
     }

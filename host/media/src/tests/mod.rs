@@ -1,6 +1,7 @@
 //! What the tests of this crate share: a store in a folder of its own, with the clock, the seed and the scripted provider
 //! of the harness.
 
+mod buckets;
 mod clips;
 mod extracting;
 mod inputs;

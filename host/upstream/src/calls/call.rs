@@ -266,9 +266,12 @@ impl From<ExchangeError> for CallFailure {
                 Outage::Unreachable
             }
             ExchangeError::Timeout => Outage::Timeout,
-            ExchangeError::Broken(_) => Outage::Broken,
+            // A provider may act on the beginning of a request, so one whose rest is missing is sent again only where any
+            // call is that broke.
+            ExchangeError::Broken(_) | ExchangeError::Unread(_) => Outage::Broken,
         };
-        Self { outage, detail: error.to_string(), signal: Some(HealthSignal::Failing) }
+        let is_ours = matches!(error, ExchangeError::Unread(_));
+        Self { outage, detail: error.to_string(), signal: (!is_ours).then_some(HealthSignal::Failing) }
     }
 }
 

@@ -51,6 +51,17 @@ impl CallProgress {
     }
 }
 
+/// Why kept bytes of a request's body could not be read, an extension of the request. Its own place, since a connection of
+/// HTTP/2 tells only that the stream was given up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unread(Arc<OnceLock<String>>);
+
+impl Unread {
+    pub(crate) fn tell(&self, error: &io::Error) {
+        let _ = self.0.set(chain(error));
+    }
+}
+
 /// Why there is no response head.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExchangeError {
@@ -69,6 +80,9 @@ pub(crate) enum ExchangeError {
     /// Something may have been sent, then the connection broke.
     #[error("the connection broke: {0}")]
     Broken(String),
+    /// Something was sent, then our own store did not bring the rest.
+    #[error("the rest of the request could not be read: {0}")]
+    Unread(String),
 }
 
 /// Sends `request` and waits for the head of the answer. The client itself tries again on a fresh connection
@@ -91,12 +105,14 @@ pub(crate) async fn send_marked(
     let connection = Sending { connection: capture_connection(&mut request), progress };
     let sent = || connection.has_begun();
     let interim = count_interim(&mut request);
+    let unread = request.extensions().get::<Unread>().cloned().unwrap_or_default();
     let answered = tokio::select! {
         answered = timeout_at(deadline, begin(http, request)) => answered,
         () = interim.notified() => return Err(ExchangeError::Broken(ENDLESS.to_owned())),
     };
     match answered {
         Ok(Ok(response)) => Ok(response),
+        _ if let Some(why) = unread.0.get() => Err(ExchangeError::Unread(why.clone())),
         Err(_) if sent() => Err(ExchangeError::Timeout),
         Err(_) => Err(ExchangeError::NoConnection("time was over before there was one".to_owned())),
         Ok(Err(error)) if error.is_connect() || !sent() => Err(not_sent(error)),

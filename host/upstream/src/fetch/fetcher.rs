@@ -386,7 +386,7 @@ impl FetchError {
             }
             ExchangeError::NotSent(_) | ExchangeError::NoConnection(_) => Self::Unreachable,
             ExchangeError::Timeout => Self::Timeout,
-            ExchangeError::Broken(_) => Self::Broken,
+            ExchangeError::Broken(_) | ExchangeError::Unread(_) => Self::Broken,
         }
     }
 }

@@ -17,7 +17,7 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use ring::digest::{Context, Digest, SHA256};
 
-use crate::client::exchange::Payload;
+use crate::client::exchange::{Payload, Unread};
 
 /// Bytes that are digested at a stretch, before other work gets its turn.
 const STRETCH: usize = 256 << 10;
@@ -75,11 +75,14 @@ impl Piece {
     }
 }
 
-/// The body, and how many bytes it will be.
-pub(crate) fn body(pieces: Vec<Piece>) -> (Payload, u64) {
+/// The body, how many bytes it will be, and whether some of them could not be read.
+pub(crate) fn body(pieces: Vec<Piece>) -> (Payload, u64, Unread) {
     let length = pieces.iter().map(Piece::length).sum();
-    let frames = stream::iter(pieces).flat_map(Piece::stream).map(|bytes| bytes.map(Frame::data));
-    (UnsyncBoxBody::new(StreamBody::new(frames).map_err(|error| error)), length)
+    let unread = Unread::default();
+    let told = unread.clone();
+    let frame = move |bytes: io::Result<Bytes>| bytes.inspect_err(|error| told.tell(error)).map(Frame::data);
+    let frames = stream::iter(pieces).flat_map(Piece::stream).map(frame);
+    (UnsyncBoxBody::new(StreamBody::new(frames).map_err(|error| error)), length, unread)
 }
 
 /// The SHA-256 of the body that the same pieces make.
@@ -144,7 +147,7 @@ mod tests {
     }
 
     fn collect(pieces: Vec<Piece>) -> (Vec<u8>, u64) {
-        let (body, length) = body(pieces);
+        let (body, length, _) = body(pieces);
         let bytes = futures_util::FutureExt::now_or_never(body.collect()).expect("nothing here waits");
         (bytes.unwrap().to_bytes().to_vec(), length)
     }

@@ -80,7 +80,7 @@ pub(crate) async fn build(
         Content::Form(_) => set_form_type(&mut headers, boundary)?,
         Content::Raw { mime, .. } => set_raw_type(&mut headers, mime)?,
     }
-    let (body, length) = body::body(pieces(&call.body, boundary, blobs).await?);
+    let (body, length, unread) = body::body(pieces(&call.body, boundary, blobs).await?);
     // Without it the body would be announced as chunked, even one that is not there.
     if length > 0 || !matches!(method, Method::GET | Method::HEAD) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -92,6 +92,7 @@ pub(crate) async fn build(
     *request.method_mut() = method;
     *request.uri_mut() = url.as_str().parse().map_err(|_| RequestError::Path)?;
     *request.headers_mut() = headers;
+    request.extensions_mut().insert(unread);
     Ok(request)
 }
 

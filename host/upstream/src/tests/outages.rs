@@ -185,6 +185,34 @@ async fn five_server_errors_or_outages_open_the_breaker() {
     }
 }
 
+/// Blobs whose second half cannot be read.
+struct Torn;
+
+impl Blobs for Torn {
+    fn open(&self, _: BlobId) -> BoxFuture<'_, io::Result<Option<OpenBlob>>> {
+        let pieces = [Ok(Bytes::from_static(b"half")), Err(io::Error::other("the bucket is away"))];
+        let body = stream::iter(pieces).boxed();
+        Box::pin(std::future::ready(Ok(Some(OpenBlob { mime: "image/png".to_owned(), length: 8, body }))))
+    }
+
+    fn save<'a>(&'a self, _: BoxStream<'a, io::Result<Bytes>>) -> BoxFuture<'a, io::Result<BlobId>> {
+        Box::pin(std::future::ready(Err(io::Error::other("no room"))))
+    }
+}
+
+/// Without it a bucket that does not answer closes every account whose calls carry files.
+#[tokio::test]
+async fn a_body_that_cannot_be_read_is_no_fault_of_the_account() {
+    let server = Provider::start(|_| reply(200, &[], "")).await;
+    let upstream = upstream(&provider(&server.url(), ""));
+    let call = post(&format!(r#"{{"image":"blob:{}"}}"#, Memory::with(b"").1));
+    for _ in 0..9 {
+        let permit = upstream.acquire_account("p", &acme(), None).expect("an account").1;
+        assert_eq!(permit.call(&call, &Torn, NEVER).await, Err(Outage::Broken));
+    }
+    assert!(upstream.overview("p").expect("a provider").accounts[0].last_errors.is_empty());
+}
+
 /// Without it an account whose streams never get beyond their heads is asked for ever: each head forgives the failure before it.
 #[tokio::test]
 async fn five_streams_that_end_with_their_heads_open_the_breaker() {

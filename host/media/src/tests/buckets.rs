@@ -1,0 +1,94 @@
+//! Media in a bucket whose service is scripted: one that is gone is an outage, and what is read goes on where it was cut.
+
+use gatehouse_harness::Received;
+use gatehouse_upstream::Blobs;
+use tokio::io::AsyncWriteExt;
+
+use super::*;
+use crate::storage::bucket::S3Config;
+use crate::storage::objects::{Error, StoreOutage};
+
+/// A store over the bucket of a service.
+fn over(service: SocketAddr) -> TestMedia {
+    let given = |text: &str| Some(SecretRef::Given(Secret::new(text.to_owned())));
+    let s3 = S3Config {
+        endpoint: Some(format!("http://{service}")),
+        access_key_id: given("id"),
+        secret_access_key: given("secret"),
+        ..S3Config::default()
+    };
+    TestMedia::with(&[], Config { url: Some("s3://files".to_owned()), s3, ..Config::default() })
+}
+
+/// Without it a bucket that is gone reads as one without files: tasks go on as if theirs had never been.
+#[tokio::test]
+async fn a_bucket_that_is_gone_is_an_outage_and_a_file_that_is_gone_is_none() {
+    for (code, is_outage) in [("NoSuchBucket", true), ("NoSuchKey", false)] {
+        let service = Provider::start(move |request: &Received| {
+            let text = match request.method.as_str() {
+                "HEAD" => String::new(),
+                _ => format!("<Error><Code>{code}</Code><Message>gone</Message></Error>"),
+            };
+            reply(404, &[("content-type", "application/xml")], text)
+        })
+        .await;
+        let test = over(service.address);
+        let objects = &test.media.0.objects;
+        let path = object_store::path::Path::from("blobs/1/one");
+        let found: [Result<bool, Error>; 4] = [
+            objects.length(&path).await.map(|found| found.is_some()),
+            objects.read(&path).await.map(|found| found.is_some()),
+            objects.copy(&path, &object_store::path::Path::from("blobs/1/two")).await,
+            objects.delete(&path).await.map(|()| false),
+        ];
+        for (at, found) in found.into_iter().enumerate() {
+            match found {
+                Ok(found) => assert!(!found && !is_outage, "{code} {at}"),
+                Err(error) => {
+                    assert_eq!((error.outage(), is_outage), (Some(StoreOutage::Bucket), true), "{code} {at}");
+                }
+            }
+        }
+    }
+}
+
+/// Without it a file that a provider takes late or slowly is lost with the connection it was opened on.
+#[tokio::test]
+async fn a_reading_goes_on_where_it_was_cut_as_long_as_something_comes() {
+    const FILE: &[u8] = b"a red kite over the sea";
+    for (step, is_whole) in [(3, true), (0, false)] {
+        let service = serve_connections(move |mut connection| async move {
+            let mut head = vec![];
+            while !head.ends_with(b"\r\n\r\n") {
+                connection.readable().await.unwrap();
+                match connection.try_read_buf(&mut head) {
+                    Ok(0) => return,
+                    Err(error) if error.kind() != std::io::ErrorKind::WouldBlock => return,
+                    _ => {}
+                }
+            }
+            let head = String::from_utf8(head).unwrap();
+            let asked = head.lines().find_map(|line| line.strip_prefix("range: bytes="));
+            let begin: Option<usize> = asked.map(|range| range.split_once('-').unwrap().0.parse().unwrap());
+            let (status, rest) = (if asked.is_some() { 206 } else { 200 }, &FILE[begin.unwrap_or(0)..]);
+            // The first answer brings something in any case: what follows is a reading that stops.
+            let sent = rest.len().min(if begin.is_some() { step } else { 3 });
+            let length = rest.len();
+            let range = begin.map_or_else(String::new, |begin| {
+                format!("content-range: bytes {begin}-{}/{}\r\n", FILE.len() - 1, FILE.len())
+            });
+            let date = "last-modified: Thu, 01 Jan 2026 00:00:00 GMT";
+            let text = format!("HTTP/1.1 {status} OK\r\ncontent-length: {length}\r\n{range}{date}\r\n\r\n");
+            connection.write_all(text.as_bytes()).await.unwrap();
+            connection.write_all(&rest[..sent]).await.unwrap();
+        })
+        .await;
+        let test = over(service);
+        let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
+        let open = test.media.blobs_of([id]).open(id).await.unwrap().expect("a file");
+        let pieces: Vec<std::io::Result<Bytes>> = open.body.collect().await;
+        assert_eq!(pieces.iter().all(Result::is_ok), is_whole, "{pieces:?}");
+        let read = pieces.into_iter().flatten().collect::<Vec<_>>().concat();
+        assert_eq!(read, if is_whole { FILE } else { &FILE[..3] });
+    }
+}
