@@ -423,10 +423,16 @@ fn a_share_of_the_quota_is_told_once_in_each_period_and_again_after_an_edit() {
     let tomorrow = START.plus(2 * HOUR);
     run(&mut storage, hold(4, 9, tomorrow)).unwrap();
     assert_eq!(count(&storage), 2, "the next period");
-    let revision = storage.customers().find(|row| row.id == customer_id(0)).unwrap().revision;
-    let edit = Command::EditCustomer { id: customer_id(0), revision, policy: quota(11), at: tomorrow };
-    run(&mut storage, edit).unwrap();
-    assert_eq!(count(&storage), 3, "of another quota");
+    let low = CustomerPolicy { low_balance: Some(Credits(1)), ..quota(10) };
+    let share = CustomerPolicy { quota_alert: Some(70), ..quota(11) };
+    for (policy, expected, why) in
+        [(low, 2, "another threshold"), (quota(11), 3, "another quota"), (share, 4, "another share")]
+    {
+        let revision = storage.customers().find(|row| row.id == customer_id(0)).unwrap().revision;
+        let edit = Command::EditCustomer { id: customer_id(0), revision, policy, at: tomorrow };
+        run(&mut storage, edit).unwrap();
+        assert_eq!(count(&storage), expected, "{why}");
+    }
     let data = &told(&storage, WebhookEvent::QuotaReached)[1]["data"];
     assert_eq!(
         (&data["used"], &data["limit"], &data["percent"]),
