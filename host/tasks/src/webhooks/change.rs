@@ -21,7 +21,7 @@ pub enum WebhookChange {
         /// Whether its customer does it, and not an operator.
         #[serde(default)]
         by_customer: bool,
-        /// Whether an operator asks for it to be disabled, whoever has disabled it before.
+        /// Whether an operator asks for it to be disabled, which counts where it is disabled already.
         #[serde(default)]
         by_word: bool,
     },

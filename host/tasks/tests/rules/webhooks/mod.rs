@@ -302,7 +302,7 @@ fn who_disabled_a_webhook_is_kept() {
 /// Without it a customer would enable what an operator disabled after it; or could not enable its own after an operator has
 /// edited anything else.
 #[test]
-fn an_operators_word_holds_whoever_disabled_the_webhook_before() {
+fn an_operators_word_holds_for_a_webhook_that_is_disabled_already() {
     for (by_gateway, by_word) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut storage = with_webhooks([own(1)]);
         let id = WebhookId::from_bits(1);
