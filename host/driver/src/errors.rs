@@ -186,7 +186,7 @@ pub enum WebhookError {
     #[error("webhook {0} is being changed by others, retry in a moment")]
     Changed(WebhookId),
     /// What an operator has stopped goes on only by an operator.
-    #[error("enabled: an operator disabled webhook {0}, and only an operator enables it")]
+    #[error("enabled: an operator disabled webhook {0}, and only an operator enables or removes it")]
     DisabledByOperator(WebhookId),
     /// The key has come too often.
     #[error("an API key may change webhooks {limit} times a minute: retry in {} s", .wait.as_secs().max(1))]

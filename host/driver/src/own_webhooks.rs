@@ -15,7 +15,8 @@ use gatehouse_model::{
 use gatehouse_store::{DeliveryQuery, Store, StoreError};
 use gatehouse_tasks::{
     AdminIdempotency, Applied, AuditedRequest, Command, FieldChange, MAX_OWN_WEBHOOKS, MAX_WEBHOOKS,
-    Rejection, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy, shown_url,
+    Rejection, SealedSecret, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
+    shown_url,
 };
 use gatehouse_upstream::Upstream;
 use serde_json::Value;
@@ -60,6 +61,27 @@ pub enum WebhookAction {
     Remove(WebhookId),
 }
 
+impl WebhookAction {
+    /// The webhook that there must be for it.
+    const fn webhook(&self) -> Option<WebhookId> {
+        match self {
+            Self::Create(_) => None,
+            Self::Edit(id, _) | Self::Rotate(id) | Self::Test(id) | Self::Remove(id) => Some(*id),
+        }
+    }
+
+    /// As the audit record names it.
+    const fn operation(&self) -> &'static str {
+        match self {
+            Self::Create(_) => "createOwnWebhook",
+            Self::Edit(..) => "editOwnWebhook",
+            Self::Rotate(_) => "rotateOwnWebhook",
+            Self::Test(_) => "testOwnWebhook",
+            Self::Remove(_) => "removeOwnWebhook",
+        }
+    }
+}
+
 /// The fields of a webhook that are to change.
 #[derive(Clone, Debug, Default)]
 pub struct WebhookPatch {
@@ -76,8 +98,10 @@ pub struct WebhookPatch {
 /// What became of a change.
 #[derive(Clone, Debug)]
 pub struct ChangedWebhook {
-    /// The webhook, as it is now; as it was, where it was removed.
-    pub webhook: WebhookEndpoint,
+    /// The webhook's id.
+    pub id: WebhookId,
+    /// The webhook, as it is now; nothing where it was removed.
+    pub webhook: Option<WebhookEndpoint>,
     /// The secret that the request made, to be shown this one time.
     pub secret: Option<String>,
     /// The delivery that the request made.
@@ -88,13 +112,19 @@ pub struct ChangedWebhook {
 
 /// A change before it is committed.
 struct Prepared {
-    change: WebhookChange,
-    operation: &'static str,
+    /// Nothing for a request that came before.
+    change: Option<WebhookChange>,
     webhook: WebhookId,
     /// What a repetition is answered with.
     made: String,
     fields: Vec<FieldChange>,
     secret: Option<WebhookSecret>,
+}
+
+impl Prepared {
+    fn nothing(webhook: WebhookId) -> Self {
+        Self { change: None, webhook, made: webhook.to_string(), fields: Vec::new(), secret: None }
+    }
 }
 
 /// Customers' own webhooks.
@@ -179,27 +209,32 @@ impl OwnWebhooks {
     }
 
     async fn try_change(&self, request: &WebhookRequest, at: UnixMs) -> Result<ChangedWebhook, WebhookError> {
-        let (before, prepared) = self.prepare(request, at).await?;
-        let Prepared { change, operation, webhook, made, fields, secret } = prepared;
-        let key = &request.key;
+        let (key, action) = (&request.key, &request.action);
+        let idempotency = request.idempotency.as_ref().map(|(token, fingerprint)| AdminIdempotency {
+            token: Digest::of_fields(&[b"customer", key.id.0.as_bytes(), token.as_bytes()]),
+            fingerprint: *fingerprint,
+            object: String::new(),
+            expires: at.plus(self.remembered),
+        });
+        // What the first one did may be why the same could not be done now: the webhook is gone, or disabled.
+        let prepared = match action.webhook() {
+            Some(id) if self.came_before(idempotency.as_ref(), at).await? => Prepared::nothing(id),
+            _ => self.prepare(request, at).await?,
+        };
+        let Prepared { change, webhook, made, fields, secret } = prepared;
         let audit = AuditedRequest {
             id: request.id,
             who: format!("key {}", key.id),
             role: "customer".to_owned(),
             address: request.client.clone(),
-            operation: operation.to_owned(),
+            operation: action.operation().to_owned(),
             object: format!("webhooks/{webhook}"),
             status: 200,
             reason: String::new(),
             changes: fields,
         };
-        let idempotency = request.idempotency.as_ref().map(|(token, fingerprint)| AdminIdempotency {
-            token: Digest::of_fields(&[b"customer", key.id.0.as_bytes(), token.as_bytes()]),
-            fingerprint: *fingerprint,
-            object: made.clone(),
-            expires: at.plus(self.remembered),
-        });
-        let change = Some(Box::new(Command::Webhook { change: Box::new(change), at }));
+        let idempotency = idempotency.map(|memory| AdminIdempotency { object: made.clone(), ..memory });
+        let change = change.map(|change| Box::new(Command::Webhook { change: Box::new(change), at }));
         let command = Command::Administer { change, audit: Box::new(audit), idempotency, at };
         let (made, repeated) = match self.store.execute(command).await.map_err(SubmitError::from)? {
             Ok(Applied::Administered { object, repeated: true, .. }) => (object, true),
@@ -210,73 +245,80 @@ impl OwnWebhooks {
             Ok(delivery) => self.store.delivery(delivery).await.map_err(SubmitError::from)?,
             Err(_) => None,
         };
-        let id = made.parse().unwrap_or(webhook);
-        let now = self.find(key, id).await.map_err(SubmitError::from)?;
-        let webhook = now.or(before).ok_or(WebhookError::Unknown(id))?;
+        let id = action.webhook().or_else(|| made.parse().ok()).unwrap_or(webhook);
+        let webhook = self.find(key, id).await.map_err(SubmitError::from)?;
+        let is_removal = matches!(action, WebhookAction::Remove(_));
+        if webhook.is_none() && delivery.is_none() && !is_removal {
+            return Err(WebhookError::Unknown(id));
+        }
         let secret = secret.filter(|_| !repeated).map(|secret| secret.reveal());
-        Ok(ChangedWebhook { webhook, secret, delivery, repeated })
+        Ok(ChangedWebhook { id, webhook, secret, delivery, repeated })
     }
 
-    /// The change that a request means, and the webhook before it.
-    async fn prepare(
-        &self,
-        request: &WebhookRequest,
-        at: UnixMs,
-    ) -> Result<(Option<WebhookEndpoint>, Prepared), WebhookError> {
+    /// Whether a request with the same idempotency key is remembered. The commit judges whether it was the same request.
+    async fn came_before(&self, memory: Option<&AdminIdempotency>, at: UnixMs) -> Result<bool, WebhookError> {
+        let Some(memory) = memory else { return Ok(false) };
+        let found = self.store.admin_idempotency_record(&memory.token).await.map_err(SubmitError::from)?;
+        Ok(found.is_some_and(|record| at < record.expires))
+    }
+
+    /// The change that a request means.
+    async fn prepare(&self, request: &WebhookRequest, at: UnixMs) -> Result<Prepared, WebhookError> {
         let key = &request.key;
-        let prepared = |change, operation, webhook: WebhookId, fields| Prepared {
-            change,
-            operation,
-            webhook,
-            made: webhook.to_string(),
-            fields,
-            secret: None,
-        };
-        let id = match &request.action {
+        let prepared =
+            |id, change, fields| Prepared { change: Some(change), fields, ..Prepared::nothing(id) };
+        Ok(match &request.action {
             WebhookAction::Create(policy) => {
                 self.check_address(&policy.url)?;
-                let id = WebhookId::new(at, &*self.seed);
-                let (secret, policy) = (WebhookSecret::mint(&*self.seed), policy.clone());
-                let sealed = secret.seal(&self.pepper, id, at, &*self.seed);
-                let fields = changes(None, &policy);
+                let (id, policy) = (WebhookId::new(at, &*self.seed), policy.clone());
+                let (secret, sealed) = self.mint(id, at);
+                let fields = changes(None, Some(&policy));
                 let owner = (id, key.customer.clone());
                 let webhook = WebhookEndpoint::new(owner, policy, sealed, Some(key.id.clone()));
                 let change = WebhookChange::Add(Box::new(webhook));
-                let prepared = prepared(change, "createOwnWebhook", id, fields);
-                return Ok((None, Prepared { secret: Some(secret), ..prepared }));
+                Prepared { secret: Some(secret), ..prepared(id, change, fields) }
             }
-            WebhookAction::Edit(id, _)
-            | WebhookAction::Rotate(id)
-            | WebhookAction::Test(id)
-            | WebhookAction::Remove(id) => *id,
-        };
-        let found = self.find(key, id).await.map_err(SubmitError::from)?;
-        let webhook = found.ok_or(WebhookError::Unknown(id))?;
-        let prepared = match &request.action {
-            WebhookAction::Edit(_, patch) => {
+            WebhookAction::Edit(id, patch) => {
+                let webhook = self.owned(key, *id).await?;
                 let policy = self.patched(&webhook, patch.clone())?;
-                let fields = changes(Some(&webhook.policy()), &policy);
-                let revision = webhook.revision;
-                let change = WebhookChange::Edit { id, revision, policy, by_customer: true };
-                prepared(change, "editOwnWebhook", id, fields)
+                let fields = changes(Some(&webhook.policy()), Some(&policy));
+                let (id, revision, by_customer, by_word) = (*id, webhook.revision, true, false);
+                let change = WebhookChange::Edit { id, revision, policy, by_customer, by_word };
+                prepared(id, change, fields)
             }
-            WebhookAction::Rotate(_) => {
-                let secret = WebhookSecret::mint(&*self.seed);
-                let sealed = secret.seal(&self.pepper, id, at, &*self.seed);
+            WebhookAction::Rotate(id) => {
+                let id = self.owned(key, *id).await?.id;
+                let (secret, sealed) = self.mint(id, at);
                 let change = WebhookChange::Rotate { id, secret: sealed };
-                Prepared { secret: Some(secret), ..prepared(change, "rotateOwnWebhook", id, Vec::new()) }
+                Prepared { secret: Some(secret), ..prepared(id, change, Vec::new()) }
             }
-            WebhookAction::Test(_) => {
+            WebhookAction::Test(id) => {
+                let id = self.owned(key, *id).await?.id;
                 let delivery = DeliveryId::new(at, &*self.seed);
                 let change = WebhookChange::Test { id, delivery };
-                let made = delivery.to_string();
-                Prepared { made, ..prepared(change, "testOwnWebhook", id, Vec::new()) }
+                Prepared { made: delivery.to_string(), ..prepared(id, change, Vec::new()) }
             }
-            WebhookAction::Remove(_) | WebhookAction::Create(_) => {
-                prepared(WebhookChange::Remove { id }, "removeOwnWebhook", id, Vec::new())
+            WebhookAction::Remove(id) => {
+                let webhook = self.owned(key, *id).await?;
+                // What an operator stopped stays in sight.
+                if webhook.is_disabled_by_operator() {
+                    return Err(WebhookError::DisabledByOperator(webhook.id));
+                }
+                let fields = changes(Some(&webhook.policy()), None);
+                prepared(webhook.id, WebhookChange::Remove { id: webhook.id }, fields)
             }
-        };
-        Ok((Some(webhook), prepared))
+        })
+    }
+
+    async fn owned(&self, key: &Key, id: WebhookId) -> Result<WebhookEndpoint, WebhookError> {
+        let found = self.find(key, id).await.map_err(SubmitError::from)?;
+        found.ok_or(WebhookError::Unknown(id))
+    }
+
+    fn mint(&self, id: WebhookId, at: UnixMs) -> (WebhookSecret, SealedSecret) {
+        let secret = WebhookSecret::mint(&*self.seed);
+        let sealed = secret.seal(&self.pepper, id, at, &*self.seed);
+        (secret, sealed)
     }
 
     fn patched(&self, webhook: &WebhookEndpoint, patch: WebhookPatch) -> Result<WebhookPolicy, WebhookError> {
@@ -339,23 +381,85 @@ impl From<Rejection> for WebhookError {
     }
 }
 
-/// The fields that change, for the audit record: an address without its query.
-fn changes(before: Option<&WebhookPolicy>, after: &WebhookPolicy) -> Vec<FieldChange> {
+/// The fields that change, for the audit record: an address without its query, even where that is all that changes.
+fn changes(before: Option<&WebhookPolicy>, after: Option<&WebhookPolicy>) -> Vec<FieldChange> {
     let fields = |policy: &WebhookPolicy| -> [(&'static str, Value); 4] {
         let events: Vec<&str> = policy.events.iter().map(|event| event.as_str()).collect();
         [
-            ("url", shown_url(&policy.url).into()),
+            ("url", policy.url.clone().into()),
             ("events", events.into()),
             ("description", policy.description.clone().into()),
             ("enabled", policy.enabled.into()),
         ]
     };
-    let before = before.map(fields);
-    let old = |at: usize| before.as_ref().map(|fields| fields[at].1.to_string());
-    let new = fields(after).into_iter().enumerate().map(|(at, (name, value))| FieldChange {
-        field: name.to_owned(),
-        before: old(at),
-        after: Some(value.to_string()),
+    let (before, after) = (before.map(fields), after.map(fields));
+    let names = before.as_ref().or(after.as_ref()).into_iter().flatten().map(|(name, _)| *name);
+    let changed = names.enumerate().filter_map(|(at, name)| {
+        let of =
+            |fields: &Option<[(&'static str, Value); 4]>| fields.as_ref().map(|fields| fields[at].1.clone());
+        let shown = |value: Value| match (name, &value) {
+            ("url", Value::String(url)) => Value::from(shown_url(url)).to_string(),
+            _ => value.to_string(),
+        };
+        let (old, new) = (of(&before), of(&after));
+        (old != new).then(|| FieldChange {
+            field: name.to_owned(),
+            before: old.map(shown),
+            after: new.map(shown),
+        })
     });
-    new.filter(|change| change.before != change.after).collect()
+    changed.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it the record would not tell what a removed webhook was, or that its receiver has changed.
+    #[test]
+    fn the_audit_record_has_every_field_that_changes_and_no_query() {
+        let policy = |url: &str, enabled| WebhookPolicy {
+            url: url.to_owned(),
+            events: vec![WebhookEvent::Failed],
+            description: String::new(),
+            enabled,
+        };
+        let old = policy("https://example.com/hook?token=1", true);
+        let [plain, off] = [policy("https://example.com/hook", true), policy(&old.url, false)];
+        let token = policy("https://example.com/hook?token=2", true);
+        let shown = Some("\"https://example.com/hook?...\"");
+        for (before, after, expected) in [
+            (Some(&old), Some(&old), vec![]),
+            (Some(&old), Some(&off), vec![("enabled", Some("true"), Some("false"))]),
+            (Some(&old), Some(&token), vec![("url", shown, shown)]),
+            (Some(&old), Some(&plain), vec![("url", shown, Some("\"https://example.com/hook\""))]),
+            (
+                Some(&old),
+                None,
+                vec![
+                    ("url", shown, None),
+                    ("events", Some("[\"task.failed\"]"), None),
+                    ("description", Some("\"\""), None),
+                    ("enabled", Some("true"), None),
+                ],
+            ),
+            (
+                None,
+                Some(&old),
+                vec![
+                    ("url", None, shown),
+                    ("events", None, Some("[\"task.failed\"]")),
+                    ("description", None, Some("\"\"")),
+                    ("enabled", None, Some("true")),
+                ],
+            ),
+        ] {
+            let found = changes(before, after);
+            let found: Vec<_> = found
+                .iter()
+                .map(|change| (change.field.as_str(), change.before.as_deref(), change.after.as_deref()))
+                .collect();
+            assert_eq!(found, expected);
+        }
+    }
 }

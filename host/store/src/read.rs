@@ -9,7 +9,7 @@ use std::ops::Bound;
 use gatehouse_model::{
     Boxed, Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs,
 };
-use gatehouse_tasks::{ExpiredRows, IdempotencyRecord, KeyLineage, NameRecord};
+use gatehouse_tasks::{AdminIdempotencyRecord, ExpiredRows, IdempotencyRecord, KeyLineage, NameRecord};
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTableMetadata as _};
 
 use crate::error::StoreError;
@@ -134,6 +134,17 @@ impl Store {
         token: &Digest,
     ) -> Result<Option<IdempotencyRecord>, StoreError> {
         self.read(|txn| find("idempotency", &txn.open_table(layout::IDEMPOTENCY)?, (key.0.as_str(), token.0)))
+    }
+
+    /// What is remembered of a change that came with that token; it may have expired.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn admin_idempotency_record(
+        &self,
+        token: &Digest,
+    ) -> Result<Option<AdminIdempotencyRecord>, StoreError> {
+        self.read(|txn| find("admin-idempotency", &txn.open_table(layout::ADMIN_IDEMPOTENCY)?, token.0))
     }
 
     pub(crate) fn read<T>(

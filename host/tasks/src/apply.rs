@@ -102,8 +102,8 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
 fn webhook<B: LedgerStorage>(storage: &mut B, change: WebhookChange, at: UnixMs) -> Ruling<Applied, B> {
     match change {
         WebhookChange::Add(webhook) => endpoints::add(storage, &webhook),
-        WebhookChange::Edit { id, revision, policy, by_customer } => {
-            endpoints::edit(storage, id, revision, (policy, by_customer), at)
+        WebhookChange::Edit { id, revision, policy, by_customer, by_word } => {
+            endpoints::edit(storage, id, revision, (policy, by_customer, by_word), at)
         }
         WebhookChange::Remove { id } => endpoints::remove(storage, id),
         WebhookChange::Rotate { id, secret } => endpoints::rotate(storage, id, secret, at),

@@ -55,8 +55,8 @@ pub use usage::sums::{UsageKey, UsageSums, hour_of};
 pub use webhooks::change::WebhookChange;
 pub use webhooks::payload::{callback_of, delivery_of};
 pub use webhooks::record::{
-    Callback, DeliveryState, Disabled, MAX_ANSWER, MAX_DESCRIPTION, MAX_OWN_WEBHOOKS, MAX_PENDING,
-    MAX_RESENT, MAX_URL, MAX_WEBHOOKS, OldSecret, SealedSecret, WebhookAttempt, WebhookDelivery,
+    BY_OPERATOR, Callback, DeliveryState, Disabled, MAX_ANSWER, MAX_DESCRIPTION, MAX_OWN_WEBHOOKS,
+    MAX_PENDING, MAX_RESENT, MAX_URL, MAX_WEBHOOKS, OldSecret, SealedSecret, WebhookAttempt, WebhookDelivery,
     WebhookEndpoint, WebhookEvent, WebhookPolicy, shown_url,
 };
 pub use webhooks::schedule::{KEPT as DELIVERIES_KEPT, SECRET_OVERLAP, is_old};

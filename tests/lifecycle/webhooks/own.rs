@@ -87,6 +87,7 @@ fn a_customer_has_webhooks_of_its_own_which_nobody_else_touches() {
         result(&gateway, &["disable", &id]).await;
         let enable = caller.post(&path, &json!({"enabled": true})).await;
         assert_eq!((enable.status, &enable.json()["error"]["param"]), (403, &json!("enabled")));
+        assert_eq!(caller.send("DELETE", &path, &[], "").await.status, 403, "nor is it removed");
         result(&gateway, &["enable", &id]).await;
         let off = caller.post(&path, &json!({"enabled": false})).await.json();
         assert_eq!(off["data"]["disabled_reason"], "its owner disabled it");

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::{Config, WebhookSecret};
+use crate::{Config, SubmitError, WebhookAction, WebhookError, WebhookPatch, WebhookRequest, WebhookSecret};
 use gatehouse_harness::{Provider, Received, TestClock, TestSeed, reply, until};
-use gatehouse_model::{Pepper, UnixMs, WebhookId};
-use gatehouse_sample::{START, at_once, beginning, completed, customer_id, task, task_id};
+use gatehouse_model::{Digest, Pepper, UnixMs, WebhookId};
+use gatehouse_sample::{
+    START, at_once, beginning, completed, customer_id, key_id, request_id, task, task_id,
+};
 use gatehouse_store::AuditQuery;
 use gatehouse_tasks::{
     Command, DeliveryState, MemoryLedgerStorage, WebhookChange, WebhookDelivery, WebhookEndpoint,
@@ -290,6 +292,69 @@ async fn many_events_go_one_at_a_time_and_each_once() {
     }
     assert_eq!((times.len(), times.values().max()), (20, Some(&1)));
     assert_eq!(scene.webhook().pending, 0);
+}
+
+/// Without it a client that repeats what it did not hear the answer to would be told that its webhook is unknown or stopped,
+/// and could make one anew that an operator has stopped.
+#[tokio::test]
+async fn a_repeated_change_is_a_repetition_whatever_has_become_of_the_webhook() {
+    let scene = Scene::with(|_| reply(200, &[], "")).await;
+    let key = Arc::new(scene.process.store.key(&key_id(0)).await.expect("readable").expect("a key"));
+    let ask = async |token: &str, action: WebhookAction| {
+        let about = Digest::of(format!("{action:?}").as_bytes());
+        let request = WebhookRequest {
+            key: Arc::clone(&key),
+            id: request_id(1),
+            client: "192.0.2.1".to_owned(),
+            idempotency: Some((token.to_owned(), about)),
+            action,
+        };
+        scene.process.driver.change_own_webhook(request).await
+    };
+    let policy =
+        WebhookPolicy { url: format!("{}/own?token=1", scene.receiver.url()), ..scene.webhook().policy() };
+    let id = ask("c", WebhookAction::Create(policy.clone())).await.expect("made").id;
+    let enable = WebhookPatch { enabled: Some(true), ..WebhookPatch::default() };
+    let edit = WebhookAction::Edit(id, enable);
+    let sent = ask("t", WebhookAction::Test(id)).await.expect("sent").delivery.expect("a delivery").id;
+    let rotated = ask("r", WebhookAction::Rotate(id)).await.expect("rotated");
+    assert!(rotated.secret.is_some() && !ask("e", edit.clone()).await.expect("edited").repeated);
+
+    let operators = async |enabled: bool| {
+        let row = scene.process.store.webhook(id).await.expect("readable").expect("it stands");
+        let policy = WebhookPolicy { enabled, ..row.policy() };
+        let (revision, by_customer, by_word) = (row.revision, false, !enabled);
+        scene.change(WebhookChange::Edit { id, revision, policy, by_customer, by_word }).await;
+    };
+    operators(false).await;
+    for action in [edit.clone(), WebhookAction::Remove(id)] {
+        let refused = ask("new", action).await;
+        assert!(matches!(refused, Err(WebhookError::DisabledByOperator(_))), "{refused:?}");
+    }
+    let repeated = async |token: &str, action: &WebhookAction| {
+        let again = ask(token, action.clone()).await.unwrap_or_else(|error| panic!("{action:?}: {error}"));
+        assert!(again.repeated && again.id == id && again.secret.is_none(), "{again:?}");
+        again
+    };
+    for (token, action) in [("e", edit.clone()), ("r", WebhookAction::Rotate(id))] {
+        assert!(
+            repeated(token, &action).await.webhook.is_some_and(|webhook| webhook.is_disabled_by_operator())
+        );
+    }
+    assert_eq!(repeated("t", &WebhookAction::Test(id)).await.delivery.map(|row| row.id), Some(sent));
+
+    operators(true).await;
+    let remove = WebhookAction::Remove(id);
+    assert!(!ask("x", remove.clone()).await.expect("removed").repeated);
+    let lines = scene.process.store.list_audit(AuditQuery::default(), None, 1).await.expect("readable").rows;
+    let changes = &lines[0].1.request.as_ref().expect("a request").changes;
+    assert_eq!((changes.len(), changes[0].after.as_deref()), (4, None), "{changes:?}");
+    assert!(repeated("x", &remove).await.webhook.is_none());
+    let other = ask("x", WebhookAction::Test(id)).await;
+    let is_conflict = matches!(other, Err(WebhookError::Request(SubmitError::IdempotencyConflict)));
+    assert!(is_conflict, "{other:?}");
+    let unknown = ask("y", remove).await;
+    assert!(matches!(unknown, Err(WebhookError::Unknown(found)) if found == id), "{unknown:?}");
 }
 
 #[test]

@@ -1,14 +1,19 @@
 //! Which webhook may send now: one delivery at a time for each, not before it is due, not while its receiver is believed to
-//! be down. Pure: time and chance come in as arguments.
+//! be down, and not while its customer has its share of what is under way. Pure: time and chance come in as arguments.
 //!
-//! Holds one entry for a webhook with something to send; the deliveries themselves wait in the store.
+//! Holds one entry for a webhook with something to send, or with a receiver that is believed to be down; the deliveries
+//! themselves wait in the store. A queue of callbacks is a webhook here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use gatehouse_model::{DeliveryId, UnixMs, WebhookId};
+use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
 use gatehouse_upstream::{Admission, Breaker};
 
+/// Attempts under way at once, of all webhooks.
+const MAX_IN_FLIGHT: usize = 128;
+/// Attempts under way at once, of one customer's webhooks.
+const MAX_OF_CUSTOMER: usize = 16;
 /// A receiver that asks for a pause gets at most this much, for all that waits for it.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
 
@@ -37,71 +42,117 @@ impl AttemptEnd {
     }
 }
 
+/// A delivery that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub(crate) due: UnixMs,
+    pub(crate) delivery: DeliveryId,
+    pub(crate) customer: CustomerId,
+}
+
 /// The webhooks with something to send.
 #[derive(Debug, Default)]
 pub(crate) struct WebhookQueue {
     webhooks: BTreeMap<WebhookId, Entry>,
     due: BTreeSet<(UnixMs, WebhookId)>,
+    /// Customers with attempts under way.
+    customers: BTreeMap<CustomerId, Share>,
+    in_flight: usize,
 }
 
 #[derive(Debug, Default)]
 struct Entry {
-    next: Option<(UnixMs, DeliveryId)>,
-    in_flight: bool,
+    next: Option<Waiting>,
+    /// Whose attempt is under way.
+    in_flight: Option<CustomerId>,
     breaker: Breaker,
     not_before: UnixMs,
-    /// Where it is in `due`.
+    /// Where it is in `due`, or was before its customer had its share.
     listed: Option<UnixMs>,
+}
+
+#[derive(Debug, Default)]
+struct Share {
+    in_flight: usize,
+    /// Webhooks that are due, and wait for an attempt of the same customer to end.
+    held: BTreeSet<(UnixMs, WebhookId)>,
 }
 
 impl WebhookQueue {
     /// What is due next for a webhook; `None` where nothing waits, or nothing may be sent.
-    pub(crate) fn look(&mut self, id: WebhookId, next: Option<(UnixMs, DeliveryId)>, now: UnixMs) {
+    pub(crate) fn look(&mut self, id: WebhookId, next: Option<Waiting>, now: UnixMs) {
         let entry = self.webhooks.entry(id).or_default();
-        entry.next = next;
         if let Some(listed) = entry.listed.take() {
             self.due.remove(&(listed, id));
+            let share = entry.next.as_ref().and_then(|before| self.customers.get_mut(&before.customer));
+            if let Some(share) = share {
+                share.held.remove(&(listed, id));
+            }
         }
-        if entry.in_flight {
+        entry.next = next;
+        if entry.in_flight.is_some() {
             return;
         }
-        match next {
-            Some((due, _)) => {
-                let open = match entry.breaker.admission(now) {
-                    Admission::NotBefore(until) => until,
-                    _ => UnixMs(0),
-                };
-                let due = due.max(entry.not_before).max(open);
-                entry.listed = Some(due);
-                self.due.insert((due, id));
-            }
-            // What is known of a receiver is kept while it is bad.
-            None if !entry.breaker.is_open() && entry.not_before <= now => drop(self.webhooks.remove(&id)),
-            None => {}
-        }
+        let open = match entry.breaker.admission(now) {
+            Admission::NotBefore(until) => until,
+            _ => UnixMs(0),
+        };
+        let bad_until = entry.not_before.max(open);
+        let listed = match &entry.next {
+            Some(next) => next.due.max(bad_until),
+            // What is known of a receiver is kept while it is bad, and no longer: hosts without end may be down.
+            None if bad_until > now => bad_until,
+            None => return drop(self.webhooks.remove(&id)),
+        };
+        entry.listed = Some(listed);
+        self.due.insert((listed, id));
     }
 
-    /// The next one that may begin.
+    /// The next one that may begin. Customers who have few under way come before one who has many: each has fewer than there
+    /// are places left, so that there is always one for somebody else.
     pub(crate) fn take(&mut self, now: UnixMs) -> Option<(WebhookId, DeliveryId)> {
-        let (due, id) = *self.due.first()?;
-        if due > now {
-            return None;
+        let share = MAX_OF_CUSTOMER.min(self.places());
+        while share > 0 && self.next_due().is_some_and(|due| due <= now) {
+            let (due, id) = self.due.pop_first()?;
+            let entry = self.webhooks.get_mut(&id)?;
+            let Some(next) = &entry.next else {
+                self.webhooks.remove(&id);
+                continue;
+            };
+            let of_customer = self.customers.entry(next.customer.clone()).or_default();
+            if of_customer.in_flight >= share {
+                of_customer.held.insert((due, id));
+                continue;
+            }
+            let Waiting { delivery, customer, .. } = entry.next.take()?;
+            (entry.listed, entry.in_flight) = (None, Some(customer));
+            of_customer.in_flight += 1;
+            self.in_flight += 1;
+            if entry.breaker.admission(now) == Admission::Trial {
+                entry.breaker.begin_trial();
+            }
+            return Some((id, delivery));
         }
-        self.due.pop_first();
-        let entry = self.webhooks.get_mut(&id)?;
-        entry.listed = None;
-        let (_, delivery) = entry.next.take()?;
-        entry.in_flight = true;
-        if entry.breaker.admission(now) == Admission::Trial {
-            entry.breaker.begin_trial();
-        }
-        Some((id, delivery))
+        None
     }
 
     /// An attempt ended. [`Self::look`] must follow.
     pub(crate) fn ended(&mut self, id: WebhookId, end: AttemptEnd, now: UnixMs, chance: f64) {
         let entry = self.webhooks.entry(id).or_default();
-        entry.in_flight = false;
+        if let Some(customer) = entry.in_flight.take() {
+            self.in_flight = self.in_flight.saturating_sub(1);
+            if let Some(share) = self.customers.get_mut(&customer) {
+                share.in_flight = share.in_flight.saturating_sub(1);
+                // Two, so that a share which was small in a crowd grows again.
+                for _ in 0..2 {
+                    self.due.extend(share.held.pop_first());
+                }
+                if share.in_flight == 0 {
+                    self.due.append(&mut share.held);
+                    self.customers.remove(&customer);
+                }
+            }
+        }
         match end {
             AttemptEnd::Nothing => entry.breaker.abandon_trial(now),
             AttemptEnd::Taken => entry.breaker.succeeded(),
@@ -113,9 +164,14 @@ impl WebhookQueue {
         }
     }
 
-    /// When the next one may begin.
+    /// When the next one may begin; not known where all places are taken: then an attempt must end first.
     pub(crate) fn next_due(&self) -> Option<UnixMs> {
-        self.due.first().map(|(due, _)| *due)
+        self.due.first().map(|(due, _)| *due).filter(|_| self.places() > 0)
+    }
+
+    /// How many may begin now.
+    fn places(&self) -> usize {
+        MAX_IN_FLIGHT.saturating_sub(self.in_flight)
     }
 }
 
@@ -130,8 +186,13 @@ mod tests {
         DeliveryId::from_bits(number)
     }
 
-    fn next(due: u64, number: u128) -> Option<(UnixMs, DeliveryId)> {
-        Some((UnixMs(due), delivery(number)))
+    fn next(due: u64, number: u128) -> Option<Waiting> {
+        of("c", due, number)
+    }
+
+    fn of(customer: &str, due: u64, number: u128) -> Option<Waiting> {
+        let customer = CustomerId(customer.to_owned());
+        Some(Waiting { due: UnixMs(due), delivery: delivery(number), customer })
     }
 
     #[test]
@@ -188,12 +249,88 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_of_a_webhook_that_is_well_and_has_nothing_to_send() {
+    fn nothing_is_kept_of_a_webhook_that_has_nothing_to_send_once_it_is_well_or_its_pause_is_over() {
+        for (end, kept_until) in [
+            (AttemptEnd::Taken, None),
+            (AttemptEnd::Failed, None),
+            (AttemptEnd::Throttled(Duration::from_secs(9)), Some(UnixMs(9_000))),
+        ] {
+            let mut queue = WebhookQueue::default();
+            queue.look(ONE, next(0, 1), UnixMs(0));
+            queue.take(UnixMs(0)).unwrap();
+            queue.ended(ONE, end, UnixMs(0), 0.0);
+            queue.look(ONE, None, UnixMs(0));
+            assert_eq!((queue.next_due(), queue.webhooks.len()), (kept_until, kept_until.iter().len()));
+            assert_eq!(queue.take(UnixMs(9_000)), None);
+            assert!(
+                queue.webhooks.is_empty() && queue.due.is_empty() && queue.customers.is_empty(),
+                "{end:?}"
+            );
+        }
+    }
+
+    /// All that may begin now.
+    fn begun(queue: &mut WebhookQueue) -> Vec<WebhookId> {
+        std::iter::from_fn(|| queue.take(UnixMs(0))).map(|(id, _)| id).collect()
+    }
+
+    /// Without it some customers with slow receivers would have every place, and nobody else would hear anything.
+    #[test]
+    fn customers_with_slow_receivers_leave_places_for_others() {
+        for crowd in [1, 8, 40, 127] {
+            let mut queue = WebhookQueue::default();
+            for number in 0..crowd * 30 {
+                let customer = format!("slow {}", number % crowd);
+                queue.look(WebhookId::from_bits(number), of(&customer, 0, number), UnixMs(0));
+            }
+            let slow = begun(&mut queue);
+            assert_eq!(queue.next_due(), None, "{crowd}: the rest waits for an end");
+            let most = queue.customers.values().map(|share| share.in_flight).max();
+            assert!(most <= Some(MAX_OF_CUSTOMER) && queue.places() > 0, "{crowd}: {most:?}");
+            queue.look(WebhookId::from_bits(1 << 64), of("other", 0, 1), UnixMs(0));
+            assert_eq!(begun(&mut queue), [WebhookId::from_bits(1 << 64)], "{crowd}");
+            // Each end lets what was held begin, until nothing is left.
+            let (mut running, mut done) = (slow, 0);
+            running.push(WebhookId::from_bits(1 << 64));
+            while let Some(id) = running.pop() {
+                queue.ended(id, AttemptEnd::Taken, UnixMs(0), 0.0);
+                queue.look(id, None, UnixMs(0));
+                running.extend(begun(&mut queue));
+                done += 1;
+            }
+            assert_eq!(done, crowd * 30 + 1);
+            assert!(queue.webhooks.is_empty() && queue.due.is_empty() && queue.customers.is_empty());
+            assert_eq!(queue.in_flight, 0);
+        }
+    }
+
+    /// Without it a customer that was held back in a crowd would stay slow when the crowd is gone.
+    #[test]
+    fn a_share_that_was_small_grows_again() {
         let mut queue = WebhookQueue::default();
-        queue.look(ONE, next(0, 1), UnixMs(0));
-        queue.take(UnixMs(0)).unwrap();
-        queue.ended(ONE, AttemptEnd::Taken, UnixMs(0), 0.0);
-        queue.look(ONE, None, UnixMs(0));
-        assert!(queue.webhooks.is_empty() && queue.due.is_empty());
+        for number in 0..120 {
+            queue.look(WebhookId::from_bits(1_000 + number), of(&format!("{number}"), 0, number), UnixMs(0));
+        }
+        let crowd = begun(&mut queue);
+        for number in 0..100 {
+            queue.look(WebhookId::from_bits(number), of("c", 0, number), UnixMs(0));
+        }
+        let mut running = begun(&mut queue);
+        assert_eq!(running.len(), 4);
+        for id in crowd {
+            queue.ended(id, AttemptEnd::Taken, UnixMs(0), 0.0);
+            queue.look(id, None, UnixMs(0));
+        }
+        for _ in 0..2 * MAX_OF_CUSTOMER {
+            let id = running.remove(0);
+            queue.ended(id, AttemptEnd::Taken, UnixMs(0), 0.0);
+            queue.look(id, None, UnixMs(0));
+            running.extend(begun(&mut queue));
+        }
+        assert_eq!(running.len(), MAX_OF_CUSTOMER);
+        // One that is held may have nothing to send any more.
+        let held = *queue.customers.values().flat_map(|share| &share.held).next().unwrap();
+        queue.look(held.1, None, UnixMs(0));
+        assert!(queue.customers.values().all(|share| !share.held.contains(&held)));
     }
 }

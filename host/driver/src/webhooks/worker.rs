@@ -6,16 +6,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{DeliveryId, UnixMs, WebhookId};
+use gatehouse_model::{UnixMs, WebhookId};
 use gatehouse_store::StoreError;
 use tokio::task::{Id, JoinSet};
 
-use super::queue::{AttemptEnd, WebhookQueue};
+use super::queue::{AttemptEnd, Waiting, WebhookQueue};
 use crate::scheduler::store_pause::StorePause;
 use crate::state::{DriverState, ShutdownState};
 
-/// Attempts under way at once, of all webhooks.
-const MAX_IN_FLIGHT: usize = 128;
 /// The loop sleeps no longer than this while something is due later: the wall clock may be set meanwhile.
 const MAX_SLEEP: Duration = Duration::from_secs(60);
 
@@ -42,17 +40,14 @@ impl DriverState {
         let mut unread = Unread { all: true, webhooks: BTreeSet::new(), pause: StorePause::default() };
         loop {
             let again = self.read_due(&mut queue, &mut unread).await?;
-            while running.len() < MAX_IN_FLIGHT
-                && !self.has_reached(ShutdownState::Draining)
+            while !self.has_reached(ShutdownState::Draining)
                 && let Some((webhook, delivery)) = queue.take(self.now())
             {
                 let state = Arc::clone(self);
                 let task = running.spawn(async move { state.attempt(webhook, delivery).await });
                 sent.insert(task.id(), webhook);
             }
-            // At the limit only an end makes the next one possible.
-            let due = queue.next_due().filter(|_| running.len() < MAX_IN_FLIGHT);
-            let due = [due, again].into_iter().flatten().min();
+            let due = [queue.next_due(), again].into_iter().flatten().min();
             tokio::select! {
                 biased;
                 Some(ended) = running.join_next_with_id() => {
@@ -107,17 +102,20 @@ impl DriverState {
     }
 
     /// What a webhook, or a queue of callbacks, sends next; nothing where the webhook is disabled or gone.
-    async fn next_delivery(&self, id: WebhookId) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
-        match self.store.webhook(id).await? {
-            Some(webhook) if webhook.disabled.is_some() => Ok(None),
-            Some(_) => self.store.next_delivery(id).await,
-            None => {
-                let Some((due, delivery)) = self.store.next_delivery(id).await? else { return Ok(None) };
-                let found = self.store.delivery(delivery).await?;
-                let is_callback = found.is_some_and(|found| found.callback.is_some());
-                Ok(is_callback.then_some((due, delivery)))
-            }
+    async fn next_delivery(&self, id: WebhookId) -> Result<Option<Waiting>, StoreError> {
+        let webhook = self.store.webhook(id).await?;
+        if webhook.as_ref().is_some_and(|webhook| webhook.disabled.is_some()) {
+            return Ok(None);
         }
+        let Some((due, delivery)) = self.store.next_delivery(id).await? else { return Ok(None) };
+        let customer = match webhook {
+            Some(webhook) => Some(webhook.customer),
+            None => {
+                let found = self.store.delivery(delivery).await?;
+                found.filter(|found| found.callback.is_some()).map(|found| found.customer)
+            }
+        };
+        Ok(customer.map(|customer| Waiting { due, delivery, customer }))
     }
 
     async fn until_due(&self, due: Option<UnixMs>) {

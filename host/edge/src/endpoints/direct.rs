@@ -46,6 +46,7 @@ pub(super) async fn read(
 ) -> Result<Response<ResponseBody>, Refusal> {
     let body = Bytes::from(Value::Object(parameters(request.parts.uri.query())?).to_string());
     let body = CheckedBody::parse(body, None).map_err(|error| jobs::submit_refusal(error, None))?;
+    jobs::without_callback(&body)?;
     respond(context, &request, (key, body, Some(family)), None).await
 }
 

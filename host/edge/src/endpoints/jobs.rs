@@ -20,6 +20,8 @@ use crate::routing::routes::{ParentIn, Submission};
 
 /// On the receipt or answer of a request that an earlier one with the same `Idempotency-Key` has made.
 pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+/// The task behind an answer, which its client may read like any other.
+pub(super) const TASK: HeaderName = HeaderName::from_static("x-gateway-task-id");
 
 /// Spec "Submission receipt".
 #[derive(Serialize)]
@@ -86,13 +88,21 @@ pub(super) async fn submit(
             // The task has what it needs; the wait for it holds no part of the budget.
             drop(request.body.while_streamed());
             let (id, base) = (receipt.task, request.base_url.as_str());
-            tasks::ended_within(context, &key, id, (seconds, base)).await?
+            // The task is made and paid for: its client must learn its id, whatever can be told of its end.
+            tasks::ended_within(context, &key, id, (seconds, base)).await.unwrap_or_else(|refusal| {
+                let (_, problem, _) = refusal.parts();
+                tracing::warn!(task = %id, problem, cause = refusal.cause(), "a submission is answered without its task's end");
+                None
+            })
         }
     };
     let mut response = match (ended, submission.receipt) {
         (Some(ended), _) => ended,
         (None, ReceiptShape::Task) => task_receipt(receipt),
-        (None, ReceiptShape::Asset) => asset_receipt(context, &key, receipt).await?,
+        (None, ReceiptShape::Asset) => {
+            let answer = asset_receipt(context, &key, receipt).await;
+            answer.map_err(|refusal| of_task(refusal, receipt.task))?
+        }
     };
     tasks::applied(&mut response, wait);
     if receipt.repeated {
@@ -145,6 +155,11 @@ pub(super) async fn checked_body_of(
         _ => bytes,
     };
     CheckedBody::check(bytes, implied).await.map_err(|error| submit_refusal(error, None))
+}
+
+/// A refusal after the receipt: its client learns which task was made all the same.
+pub(super) fn of_task(refusal: Refusal, task: TaskId) -> Refusal {
+    refusal.with_header(TASK, &task.to_string())
 }
 
 fn task_receipt(receipt: Receipt) -> Response<ResponseBody> {

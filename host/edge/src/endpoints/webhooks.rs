@@ -165,11 +165,12 @@ async fn change(
     };
     let is_removal = matches!(asked.action, WebhookAction::Remove(_));
     let changed = context.backend.change_own_webhook(asked).await.map_err(refusal)?;
-    let ChangedWebhook { webhook, secret, delivery: sent, repeated } = changed;
-    let data = match sent {
-        _ if is_removal => json!({"id": webhook.id, "deleted": true}),
-        Some(sent) => json!(delivery(&sent)),
-        None => json!(WebhookView { secret, ..view(&webhook) }),
+    let ChangedWebhook { id, webhook, secret, delivery: sent, repeated } = changed;
+    let data = match (sent, webhook) {
+        _ if is_removal => json!({"id": id, "deleted": true}),
+        (Some(sent), _) => json!(delivery(&sent)),
+        (None, Some(webhook)) => json!(WebhookView { secret, ..view(&webhook) }),
+        (None, None) => return Err(unknown(&id.to_string())),
     };
     let mut response = response::json(&json!({"code": 200, "data": data}));
     if repeated {

@@ -51,6 +51,7 @@ pub(crate) fn edit_customer<B: LedgerStorage>(
     check_policy(&policy)?;
     let CustomerPolicy { quota, quota_period, low_balance, quota_alert } = policy;
     let is_other_quota = (quota, quota_period) != (before.quota, before.quota_period);
+    let is_news = is_other_quota || quota_alert != before.quota_alert;
     let revision = revision.saturating_add(1);
     let mut customer = Customer { quota, quota_period, low_balance, quota_alert, revision, ..before.clone() };
     if is_other_quota {
@@ -59,7 +60,7 @@ pub(crate) fn edit_customer<B: LedgerStorage>(
         customer.used_before_quota = customer.quota_use(at).map_or(Credits::ZERO, |quota| quota.used);
     }
     // Another quota, or another share of it, is news again.
-    let news = Customer { quota_told: before.quota_told.filter(|_| policy == before.policy()), ..before };
+    let news = Customer { quota_told: before.quota_told.filter(|_| !is_news), ..before };
     let due = alerts::due(&news, &mut customer, at);
     storage.put_customer(&customer)?;
     alerts::tell(storage, &customer, &due, at)?;

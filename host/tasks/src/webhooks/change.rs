@@ -21,6 +21,9 @@ pub enum WebhookChange {
         /// Whether its customer does it, and not an operator.
         #[serde(default)]
         by_customer: bool,
+        /// Whether an operator asks for it to be disabled, which counts where it is disabled already.
+        #[serde(default)]
+        by_word: bool,
     },
     /// Forgets a webhook. What waits for it is never sent.
     Remove {

@@ -36,7 +36,7 @@ pub(crate) fn edit<B: LedgerStorage>(
     storage: &mut B,
     id: WebhookId,
     revision: u64,
-    (policy, by_customer): (WebhookPolicy, bool),
+    (policy, by_customer, by_word): (WebhookPolicy, bool, bool),
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     check(&policy).map_err(Stop::Rejected)?;
@@ -49,11 +49,15 @@ pub(crate) fn edit<B: LedgerStorage>(
     (webhook.url, webhook.events, webhook.description) = (url, events, description);
     match (enabled, &webhook.disabled) {
         (true, Some(_)) => (webhook.disabled, webhook.failing_since) = (None, None),
-        (false, None) => {
+        (true, None) => {}
+        (false, before) => {
             let by = if by_customer { BY_CUSTOMER } else { BY_OPERATOR };
-            webhook.disabled = Some(Disabled { at, reason: by.to_owned() });
+            // An operator's word holds against the customer, who could take back its own and the gateway's.
+            let takes_over = by_word && !by_customer && !webhook.is_disabled_by_operator();
+            if before.is_none() || takes_over {
+                webhook.disabled = Some(Disabled { at, reason: by.to_owned() });
+            }
         }
-        _ => {}
     }
     put(storage, webhook)
 }

@@ -127,14 +127,10 @@ fn event_id(about: &[&[u8]], at: UnixMs) -> DeliveryId {
     DeliveryId::from_bits(u128::from(at.0 & 0xffff_ffff_ffff) << 80 | random)
 }
 
-/// Queues that the callbacks of one customer share, by the hosts of their addresses: so many are on their way at once.
-const CALLBACK_QUEUES: u8 = 8;
-
-/// Where a callback waits: one host that is down holds up few others of its customer, and nobody else's.
+/// Where a callback waits: with those of its customer for the same host alone. A host that is down holds up no other.
 pub(crate) fn callback_queue(customer: &CustomerId, url: &str) -> WebhookId {
     let host = url.split(['/', '?', '#']).nth(2).unwrap_or_default();
-    let number = Digest::of(host.as_bytes()).0[0] % CALLBACK_QUEUES;
-    let digest = Digest::of_fields(&[b"callback queue", customer.0.as_bytes(), &[number]]);
+    let digest = Digest::of_fields(&[b"callback queue", customer.0.as_bytes(), host.as_bytes()]);
     WebhookId::from_bits(digest.0.iter().take(16).fold(0, |bits, byte| bits << 8 | u128::from(*byte)))
 }
 
@@ -162,4 +158,24 @@ fn number(credits: Credits) -> Box<RawValue> {
 
 fn bytes(payload: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(payload).expect("a payload has string keys only")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it a host that is down, or asks for a pause, holds up another one's callbacks.
+    #[test]
+    fn callbacks_wait_with_those_of_their_customer_for_the_same_host() {
+        let queue = |customer: &str, url: &str| callback_queue(&CustomerId(customer.to_owned()), url);
+        let mut queues: Vec<WebhookId> =
+            (0..500).map(|host| queue("c", &format!("https://host{host}.example/hook"))).collect();
+        queues.push(queue("d", "https://host1.example/hook"));
+        queues.sort();
+        queues.dedup();
+        assert_eq!(queues.len(), 501);
+        for same in ["https://host.example", "https://host.example/a?b=/c", "https://host.example#d"] {
+            assert_eq!(queue("c", same), queue("c", "https://host.example/hook"), "{same}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use gatehouse_model::{CustomerId, DeliveryId, KeyId, TaskId, UnixMs, WebhookId};
 use serde::{Deserialize, Serialize};
 
 /// Why a webhook is disabled that an operator disabled.
-pub(crate) const BY_OPERATOR: &str = "an operator disabled it";
+pub const BY_OPERATOR: &str = "an operator disabled it";
 /// The same of its customer.
 pub(crate) const BY_CUSTOMER: &str = "its owner disabled it";
 /// Events that one command sends again.

@@ -4,10 +4,12 @@
 use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 use gatehouse_store::DeliveryQuery;
 use gatehouse_tasks::{
-    Command, FieldChange, SECRET_OVERLAP, WebhookChange, WebhookDelivery, WebhookEndpoint, shown_url,
+    BY_OPERATOR as DISABLED_BY_OPERATOR, Command, FieldChange, SECRET_OVERLAP, WebhookChange,
+    WebhookDelivery, WebhookEndpoint, shown_url,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::api::values::List;
 use crate::api::webhook::{
@@ -156,13 +158,24 @@ async fn edit(call: Call) -> Outcome {
     let before = WebhookView::from(&row);
     check_edited(&call.headers, &before)?;
     let policy = WebhookPolicyView::from(row.policy());
-    let after: WebhookPolicyView = from_value(patched(&policy, call.json()?)?)?;
+    let patch: Value = call.json()?;
+    // Not where another field is edited: what its customer has switched off is then still the customer's to switch on.
+    let by_word = patch.get("enabled") == Some(&Value::Bool(false));
+    let after: WebhookPolicyView = from_value(patched(&policy, patch)?)?;
     call.service.check_webhook_url(&after.url)?;
     let on_record =
         |policy: &WebhookPolicyView| WebhookPolicyView { url: shown_url(&policy.url), ..policy.clone() };
-    let audited = changes(&on_record(&policy), &on_record(&after));
-    let (id, revision) = (row.id, row.revision);
-    let change = Box::new(WebhookChange::Edit { id, revision, policy: after.into(), by_customer: false });
+    let mut audited = changes(&on_record(&policy), &on_record(&after));
+    let address = json!(shown_url(&after.url));
+    if policy.url != after.url && !audited.iter().any(|change| change.field == "url") {
+        audited.push(FieldChange { before: Some(address.to_string()), ..told("url", address) });
+    }
+    if let Some(disabled) = row.disabled.as_ref().filter(|_| by_word && !row.is_disabled_by_operator()) {
+        let before = Some(json!(disabled.reason).to_string());
+        audited.push(FieldChange { before, ..told("disabled_reason", DISABLED_BY_OPERATOR) });
+    }
+    let (id, revision, policy) = (row.id, row.revision, after.into());
+    let change = Box::new(WebhookChange::Edit { id, revision, policy, by_customer: false, by_word });
     let (command, made) = (Command::Webhook { change, at: call.at }, id.to_string());
     let show = async { Ok(WebhookView::from(&find(&call).await?)) };
     call.commit_edit(command, (format!("webhooks/{made}"), &made), audited, show).await

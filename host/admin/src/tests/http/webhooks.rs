@@ -2,6 +2,8 @@
 //! their deliveries listed and sent again.
 
 use gatehouse_harness::Response;
+use gatehouse_model::UnixMs;
+use gatehouse_tasks::{Command, WebhookChange, WebhookPolicy};
 use serde_json::{Value, json};
 
 use super::{Api, error};
@@ -82,6 +84,16 @@ async fn everything_an_operator_sets_is_set_and_taken_back() {
         let answer = edit(&api, &id, &patch).await;
         assert_eq!((error(&answer).0, error(&answer).2.as_deref()), (400, Some(param)), "{}", answer.text());
     }
+    // An address of which only the query changes is on record, without it.
+    edit(&api, &id, &json!({"url": format!("{URL}?token=s3cret")})).await;
+    edit(&api, &id, &json!({"url": format!("{URL}?token=other")})).await;
+    let line = api.get("/audit?operation=editWebhook").await["data"][0].take();
+    let shown = format!("{URL}?...");
+    assert_eq!(
+        line["request"]["changes"],
+        json!([{"field": "url", "before": shown, "after": shown}]),
+        "{line}"
+    );
     let bearer = ("authorization", api.operator.as_str());
     let tag = api.send("GET", &format!("/webhooks/{id}"), &[bearer], "").await.header("etag").to_owned();
     edit(&api, &id, &json!({"description": "changed"})).await;
@@ -98,6 +110,29 @@ async fn everything_an_operator_sets_is_set_and_taken_back() {
     assert_eq!(api.send("GET", &format!("/webhooks/{id}"), &[bearer], "").await.status, 404);
     let lines = api.get("/audit?operation=removeWebhook").await;
     assert_eq!(lines["data"][0]["request"]["object"], format!("webhooks/{id}"), "{lines}");
+}
+
+/// Without it a customer would enable what an operator disabled after it, and nobody would see that the operator did.
+#[tokio::test]
+async fn an_operator_disables_what_its_customer_has_disabled() {
+    let api = Api::start().await;
+    let (id, _) = made(&api, "w").await;
+    let row = api.listener.store.webhook(id.parse().unwrap()).await.unwrap().unwrap();
+    let policy = WebhookPolicy { enabled: false, ..row.policy() };
+    let (id_of, revision, by_customer, by_word) = (row.id, row.revision, true, false);
+    let change = WebhookChange::Edit { id: id_of, revision, policy, by_customer, by_word };
+    let command = Command::Webhook { change: Box::new(change), at: UnixMs(2_000) };
+    api.listener.store.execute(command).await.unwrap().unwrap();
+    let (own, operators) = (json!("its owner disabled it"), json!("an operator disabled it"));
+    let other = edit(&api, &id, &json!({"description": "seen"})).await;
+    assert_eq!(other.json()["disabled_reason"], own, "nothing is said of it");
+    for changes in [json!([{"field": "disabled_reason", "before": own, "after": operators}]), json!([])] {
+        let disabled = edit(&api, &id, &json!({"enabled": false})).await;
+        assert_eq!((disabled.status, &disabled.json()["disabled_reason"]), (200, &operators));
+        let line = api.get("/audit?operation=editWebhook").await["data"][0].take();
+        assert_eq!(line["request"]["changes"], changes, "{line}");
+    }
+    assert_eq!(edit(&api, &id, &json!({"enabled": true})).await.json()["disabled_reason"], Value::Null);
 }
 
 #[tokio::test]

@@ -79,10 +79,11 @@ async fn answer(
     // The task has what it needs; the wait for it holds no part of the budget.
     drop(request.body.while_streamed());
     let task = made::completed(context, &key, receipt).await?;
-    let mut response = match delivery {
-        Delivery::Links => links(context, &task, &request.base_url)?,
-        Delivery::Base64 => files(context, &task).await?,
+    let response = match delivery {
+        Delivery::Links => links(context, &task, &request.base_url),
+        Delivery::Base64 => files(context, &task).await,
     };
+    let mut response = response.map_err(|refusal| jobs::of_task(refusal, receipt.task))?;
     made::name_task(&mut response, receipt);
     Ok(response)
 }

@@ -11,7 +11,7 @@ use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use gatehouse_driver::{CheckedBody, Receipt, SubmitRequest};
 use gatehouse_model::{FailureKind, Key, Media, Status, Task};
-use http::{HeaderName, HeaderValue, Response};
+use http::{HeaderValue, Response};
 use serde_json::Value;
 
 use crate::backend::store_refusal;
@@ -21,9 +21,6 @@ use crate::endpoints::openai::fields::Fields;
 use crate::errors::{Form, Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::response::ResponseBody;
-
-/// The task behind an answer, which its client may read like any other.
-const TASK: HeaderName = HeaderName::from_static("x-gateway-task-id");
 
 /// The submission of a request in OpenAI's shape.
 pub(super) fn job(
@@ -47,24 +44,30 @@ pub(super) async fn submit(
     submitted.map_err(|error| jobs::submit_refusal(fields.in_clients_names(error), None))
 }
 
-/// The task once it has completed, if it does within the time that a client waits. It goes on without its client.
+/// The task once it has completed, if it does within the time that a client waits. It goes on without its client, which a
+/// refusal tells the task's id.
 pub(super) async fn completed(context: &EdgeContext, key: &Key, receipt: Receipt) -> Result<Task, Refusal> {
+    let ended = ended(context, key, receipt).await;
+    ended.map_err(|refusal| jobs::of_task(refusal, receipt.task))
+}
+
+async fn ended(context: &EdgeContext, key: &Key, receipt: Receipt) -> Result<Task, Refusal> {
     let limit = seconds(context.config.limits.task_wait_seconds);
     let task = context.backend.task_when_over(key, receipt.task, limit).await.map_err(store_refusal)?;
     let mut task = task.ok_or_else(|| Refusal::internal("a task was gone right after its receipt"))?;
-    let id = task.id.to_string();
     if let Some(failure) = task.failure.take().filter(|_| task.status == Status::Failed) {
-        return Err(Refusal::new(kind(failure.kind), failure.message).with_header(TASK, &id));
+        return Err(Refusal::new(kind(failure.kind), failure.message));
     }
     if task.status == Status::Completed {
         return Ok(task);
     }
+    let id = task.id;
     let message = format!(
         "task {id} is still at work after {} seconds: it goes on, and GET /v1/tasks/{id} has its result; the same \
          request again would make another one",
         limit.as_secs()
     );
-    Err(Refusal::new(Kind::StillRunning, message).with_header(TASK, &id))
+    Err(Refusal::new(Kind::StillRunning, message))
 }
 
 /// The error that a failed task is for a client that waits for it.
@@ -84,7 +87,7 @@ pub(super) fn kind(failure: FailureKind) -> Kind {
 pub(super) fn name_task(response: &mut Response<ResponseBody>, receipt: Receipt) {
     let headers = response.headers_mut();
     let id = HeaderValue::from_str(&receipt.task.to_string()).expect("an id is ASCII letters and digits");
-    headers.insert(TASK, id);
+    headers.insert(jobs::TASK, id);
     if receipt.repeated {
         headers.insert(jobs::REPLAYED, HeaderValue::from_static("true"));
     }

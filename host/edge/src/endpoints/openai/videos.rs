@@ -138,8 +138,9 @@ pub(in crate::endpoints) async fn create(
             tasks::when_over(context, &key, receipt.task, seconds).await
         }
     };
-    let task = task.map_err(store_refusal)?;
-    let task = task.ok_or_else(|| Refusal::internal("a task was gone right after its receipt"))?;
+    let gone = || Refusal::internal("a task was gone right after its receipt");
+    let task = task.map_err(store_refusal).and_then(|task| task.ok_or_else(gone));
+    let task = task.map_err(|refusal| jobs::of_task(refusal, receipt.task))?;
     let mut response = response::json(&Video::from(task));
     made::name_task(&mut response, receipt);
     tasks::applied(&mut response, wait);

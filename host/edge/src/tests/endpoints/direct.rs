@@ -96,6 +96,12 @@ async fn a_surface_that_reads_gets_the_query_and_says_how_long_its_answer_holds(
     assert_eq!(found.status, 200);
     assert_eq!(found.body, body);
     assert_eq!(found.header("cache-control"), "private, max-age=60");
+    let told = ask(&edge, edge.get("/v1/voices?callback_url=https%3A%2F%2Fexample.com%2F", "")).await;
+    assert_eq!(
+        (told.status, &told.json()["error"]["param"]),
+        (400, &json!("callback_url")),
+        "nothing is made"
+    );
     let twice = ask(&edge, edge.get("/v1/voices?name=a&name=b", "")).await;
     assert_eq!((twice.status, twice.json()["error"]["param"].as_str()), (400, Some("name")));
 }

@@ -1,6 +1,7 @@
 //! Submissions: the receipt, the parts of a path, refusals, and bodies.
 
 use std::io::Write as _;
+use std::sync::atomic::Ordering;
 
 use gatehouse_driver::SubmitRequest;
 use gatehouse_model::{FailureKind, TaskId};
@@ -218,4 +219,33 @@ async fn a_wait_of_no_time_is_answered_with_the_receipt_and_so_is_one_that_a_shu
     let reply = client.read().await.unwrap();
     assert_eq!((reply.status, &reply.json()["data"][0]["status"]), (200, &json!("submitted")));
     lame_duck.abort();
+}
+
+/// Without it a client that waits would not learn which task it has paid for, where the store cannot be read at its end.
+#[tokio::test]
+async fn what_fails_after_the_receipt_does_not_hide_the_task() {
+    const ID: &str = "task_000000000000000000000SG000";
+    for (path, format, is_answered) in [
+        ("/v1/images/generations", "wrapped", true),
+        ("/v1/videos/generations", "wrapped", true),
+        ("/v1/clip2/private-avatar", "wrapped", false),
+        ("/v1/images/generations", "bare", false),
+        ("/v1/videos", "bare", false),
+    ] {
+        let edge = TestEdge::plain().await;
+        let mut client = edge.connect().await;
+        let headers = format!("X-Response-Format: {format}\r\nPrefer: wait=60\r\nHost");
+        let body = r#"{"model": "ctx-pro", "prompt": "a kite"}"#;
+        client.send(edge.post(path, body).replace("Host", &headers)).await;
+        edge.until_submitted().await;
+        edge.backend.broken.store(true, Ordering::SeqCst);
+        edge.backend.put(0x0198_0000, samples::complete);
+        let reply = client.read().await.unwrap();
+        if is_answered {
+            assert_eq!((reply.status, &reply.json()["data"][0]["task_id"]), (200, &json!(ID)), "{path}");
+            assert_eq!(reply.header("preference-applied"), "wait=60");
+        } else {
+            assert_eq!((reply.status, reply.header("x-gateway-task-id")), (500, ID), "{path} {format}");
+        }
+    }
 }

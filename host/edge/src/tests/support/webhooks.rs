@@ -50,7 +50,8 @@ impl ScriptedBackend {
             }
             _ => {
                 let secret = (!repeated).then(|| "whsec_1".to_owned());
-                Ok(ChangedWebhook { webhook: webhook(), secret, delivery: None, repeated })
+                let webhook = Some(webhook());
+                Ok(ChangedWebhook { id: self::webhook().id, webhook, secret, delivery: None, repeated })
             }
         }
     }

@@ -83,7 +83,8 @@ fn any_command(random: &mut Rng, storage: &MemoryLedgerStorage, number: u8, at: 
             let row = storage.webhooks().find(|row| row.id == id);
             let policy = webhook(1, 0).policy();
             let revision = row.map_or(0, |row| row.revision);
-            change(WebhookChange::Edit { id, revision, policy, by_customer: random.bool() }, at)
+            let (by_customer, by_word) = (random.bool(), random.bool());
+            change(WebhookChange::Edit { id, revision, policy, by_customer, by_word }, at)
         }
     }
 }

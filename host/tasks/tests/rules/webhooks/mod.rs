@@ -46,7 +46,11 @@ fn with_webhooks(webhooks: impl IntoIterator<Item = WebhookEndpoint>) -> MemoryL
 fn edit(id: u128, revision: u64, alter: impl FnOnce(&mut WebhookPolicy)) -> Command {
     let mut policy = webhook(id, 0).policy();
     alter(&mut policy);
-    change(WebhookChange::Edit { id: WebhookId::from_bits(id), revision, policy, by_customer: false }, START)
+    let (by_customer, by_word) = (false, false);
+    change(
+        WebhookChange::Edit { id: WebhookId::from_bits(id), revision, policy, by_customer, by_word },
+        START,
+    )
 }
 
 fn attempt(status: Option<u16>, at: UnixMs) -> WebhookAttempt {
@@ -287,10 +291,43 @@ fn who_disabled_a_webhook_is_kept() {
     for by_customer in [false, true] {
         let mut storage = with_webhooks([own(1)]);
         let policy = WebhookPolicy { enabled: false, ..own(1).policy() };
-        let edit = WebhookChange::Edit { id: WebhookId::from_bits(1), revision: 0, policy, by_customer };
+        let id = WebhookId::from_bits(1);
+        let edit = WebhookChange::Edit { id, revision: 0, policy, by_customer, by_word: false };
         run(&mut storage, change(edit, START)).unwrap();
         let disabled = of(&storage, 1);
         assert_eq!((disabled.is_disabled_by_operator(), disabled.is_troubled()), (!by_customer, false));
+    }
+}
+
+/// Without it a customer would enable what an operator disabled after it; or could not enable its own after an operator has
+/// edited anything else.
+#[test]
+fn an_operators_word_holds_for_a_webhook_that_is_disabled_already() {
+    for (by_gateway, by_word) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut storage = with_webhooks([own(1)]);
+        let id = WebhookId::from_bits(1);
+        let policy = WebhookPolicy { enabled: false, ..own(1).policy() };
+        if by_gateway {
+            run(&mut storage, submit(1, 0, 4)).unwrap();
+            run(&mut storage, finish(1, 0, completed(4))).unwrap();
+            let delivery = only(&storage).id;
+            run(&mut storage, record(delivery, Some(410), None, START)).unwrap();
+        } else {
+            let policy = policy.clone();
+            let own = WebhookChange::Edit { id, revision: 0, policy, by_customer: true, by_word: false };
+            run(&mut storage, change(own, START)).unwrap();
+        }
+        assert!(of(&storage, 1).disabled.is_some() && !of(&storage, 1).is_disabled_by_operator());
+        let revision = of(&storage, 1).revision;
+        for (by_customer, word, expected) in
+            [(false, by_word, by_word), (true, true, by_word), (false, false, by_word)]
+        {
+            let (policy, revision) = (policy.clone(), of(&storage, 1).revision);
+            let edit = WebhookChange::Edit { id, revision, policy, by_customer, by_word: word };
+            run(&mut storage, change(edit, START)).unwrap();
+            assert_eq!(of(&storage, 1).is_disabled_by_operator(), expected, "{by_gateway} {by_word}");
+        }
+        assert_eq!(of(&storage, 1).revision, revision + 3);
     }
 }
 
@@ -423,10 +460,16 @@ fn a_share_of_the_quota_is_told_once_in_each_period_and_again_after_an_edit() {
     let tomorrow = START.plus(2 * HOUR);
     run(&mut storage, hold(4, 9, tomorrow)).unwrap();
     assert_eq!(count(&storage), 2, "the next period");
-    let revision = storage.customers().find(|row| row.id == customer_id(0)).unwrap().revision;
-    let edit = Command::EditCustomer { id: customer_id(0), revision, policy: quota(11), at: tomorrow };
-    run(&mut storage, edit).unwrap();
-    assert_eq!(count(&storage), 3, "of another quota");
+    let low = CustomerPolicy { low_balance: Some(Credits(1)), ..quota(10) };
+    let share = CustomerPolicy { quota_alert: Some(70), ..quota(11) };
+    for (policy, expected, why) in
+        [(low, 2, "another threshold"), (quota(11), 3, "another quota"), (share, 4, "another share")]
+    {
+        let revision = storage.customers().find(|row| row.id == customer_id(0)).unwrap().revision;
+        let edit = Command::EditCustomer { id: customer_id(0), revision, policy, at: tomorrow };
+        run(&mut storage, edit).unwrap();
+        assert_eq!(count(&storage), expected, "{why}");
+    }
     let data = &told(&storage, WebhookEvent::QuotaReached)[1]["data"];
     assert_eq!(
         (&data["used"], &data["limit"], &data["percent"]),
