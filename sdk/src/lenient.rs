@@ -80,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    #[derive(Debug, PartialEq, Deserialize)]
+    #[derive(Default, Debug, PartialEq, Deserialize)]
     #[serde(default)]
     struct Odd {
         #[serde(deserialize_with = "word")]
@@ -91,12 +91,6 @@ mod tests {
         count: Option<u64>,
         #[serde(deserialize_with = "list")]
         list: Vec<String>,
-    }
-
-    impl Default for Odd {
-        fn default() -> Self {
-            Self { word: None, flag: None, count: None, list: vec![] }
-        }
     }
 
     /// Without it a result that was paid is lost for the type of something beside it.

@@ -61,11 +61,14 @@ fn joined(chunks: &[Value]) -> (String, Vec<String>) {
     (text, calls)
 }
 
+/// A name, the whole answer, the events of a stream, and the text and the calls that the client gets.
+type Row = (&'static str, &'static str, &'static [&'static str], (String, Vec<String>));
+
 #[test]
 fn no_form_of_an_answer_loses_a_part_of_it() {
     let text = |text: &str| (text.to_owned(), vec![]);
     let calls = |calls: &[&str]| (String::new(), calls.iter().map(|&call| call.to_owned()).collect());
-    let table: [(&str, &str, &[&str], (String, Vec<String>)); 5] = [
+    let table: [Row; 5] = [
         (
             "the only choice is number 1",
             r#"{"id":"c","choices":[{"index":1,"message":{"role":"assistant","content":"Hi you"},"finish_reason":"stop"}]}"#,

@@ -39,9 +39,12 @@ fn heard(protocol: Protocol, whole: &str, events: &[&str]) -> [Result<(String, V
     [answered, streamed]
 }
 
+/// A name, the provider's protocol, the whole answer, the events of a stream, and the text and the blocks that the client gets.
+type Row = (&'static str, Protocol, &'static str, &'static [&'static str], (&'static str, Vec<Value>));
+
 #[test]
 fn no_form_of_an_answer_loses_a_part_of_it() {
-    let table: [(&str, Protocol, &str, &[&str], (&str, Vec<Value>)); 5] = [
+    let table: [Row; 5] = [
         (
             "the only choice is number 1",
             Protocol::Chat,
