@@ -147,3 +147,36 @@ fn what_has_a_name_of_its_own_is_counted_apart() {
         .map(|(name, count)| (name.to_owned(), count));
     assert_eq!((answered.usage.map(|it| it.output), answered.counters.as_slice()), (Some(5), &expected[..]));
 }
+
+/// Without it what a provider tells with its last event, beside tokens it has told before, is free.
+#[test]
+fn what_a_provider_counts_after_its_tokens_is_counted() {
+    let tokens = json!({"prompt_tokens": 100, "completion_tokens": 50});
+    let more = |field: &str, value: Value| {
+        let mut counts = tokens.clone();
+        counts[field] = value;
+        json!({"choices": [], "usage": counts}).to_string()
+    };
+    let begins =
+        chunk(json!({"role": "assistant", "content": "hi"}), json!("stop"), json!({"usage": tokens}));
+    for (ends, expected, output) in [
+        (more("num_search_queries", json!(2)), ("searches", 2), 50),
+        (more("completion_tokens_details", json!({"reasoning_tokens": 15})), ("output-reasoning", 15), 35),
+        (more("prompt_tokens_details", json!({"audio_tokens": 30})), ("input-audio", 30), 50),
+    ] {
+        let heard =
+            relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&[&begins, &ends, "[DONE]"]), 1);
+        assert_eq!(heard.counters, [(expected.0.to_owned(), expected.1)], "{ends}");
+        assert_eq!(heard.usage.map(|usage| usage.output), Some(output), "{ends}");
+    }
+    let delta = |counts: Value| json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": counts});
+    let events = named(&[
+        json!({"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 100, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "hi"}}),
+        delta(json!({"output_tokens": 50})),
+        delta(json!({"output_tokens": 50, "server_tool_use": {"web_search_requests": 3}})),
+        json!({"type": "message_stop"}),
+    ]);
+    let heard = relayed(&state(Protocol::Messages, json!({"stream": true})), &events, 1);
+    assert_eq!(heard.counters, [("searches".to_owned(), 3)]);
+}

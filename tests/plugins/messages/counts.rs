@@ -50,3 +50,35 @@ fn a_chat_provider_is_counted_wherever_it_counts() {
         assert_eq!(answered(Protocol::Chat, false, &body).1, Some(COUNTED), "{more}");
     }
 }
+
+/// Without it what a provider tells with its last event, beside tokens it has told before, is free.
+#[test]
+fn what_a_provider_counts_after_its_tokens_is_counted() {
+    let chat = {
+        let begins = json!({"id": "c", "usage": counts(1000, 50, 600), "choices":
+            [{"index": 0, "delta": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]});
+        let mut all = counts(1000, 50, 600);
+        all["num_search_queries"] = json!(3);
+        let mut frames = frames(&[begins, json!({"id": "c", "choices": [], "usage": all})]);
+        frames.push(done());
+        (Protocol::Chat, frames)
+    };
+    let messages = {
+        let delta = |counts: Value| json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": counts});
+        let begins = json!({"id": "msg_1", "usage": {"input_tokens": 400, "output_tokens": 1}});
+        let text = json!({"type": "text", "text": "hi"});
+        let events = [
+            json!({"type": "message_start", "message": begins}),
+            json!({"type": "content_block_start", "index": 0, "content_block": text}),
+            delta(json!({"output_tokens": 50})),
+            delta(json!({"output_tokens": 50, "server_tool_use": {"web_search_requests": 3}})),
+            json!({"type": "message_stop"}),
+        ];
+        (Protocol::Messages, frames(&events))
+    };
+    for (protocol, frames) in [chat, messages] {
+        let played = play(&state(protocol, false), &frames);
+        assert_eq!(played.counters, [("searches".to_owned(), 3)], "{protocol:?}");
+        assert_eq!(played.usage.map(|usage| (usage.input, usage.output)), Some((400, 50)), "{protocol:?}");
+    }
+}

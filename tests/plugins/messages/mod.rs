@@ -24,8 +24,8 @@ use std::sync::LazyLock;
 
 use gatehouse_play::{Component, TextPlay};
 use gatehouse_sdk::{
-    Call, Chunk, Context, Extra, Family, Payload, Prepared, Protocol, Refusal, Relay, Reply, Route, Sse,
-    TextFailure, TextRequest, UnixMs, Usage, Verdict, run,
+    Call, Chunk, Context, Counter, Extra, Family, Payload, Prepared, Protocol, Refusal, Relay, Reply, Route,
+    Sse, TextFailure, TextRequest, UnixMs, Usage, Verdict, run,
 };
 use messages::{Messages, SURFACE};
 use serde_json::{Value, json};
@@ -138,6 +138,7 @@ fn done() -> Sse {
 struct Played {
     sent: Vec<Sse>,
     usage: Option<Usage>,
+    counters: Vec<Counter>,
     written: u32,
     last: bool,
 }
@@ -146,7 +147,9 @@ impl Played {
     fn take(&mut self, chunk: Chunk) {
         assert!(!self.last || chunk.send.is_empty(), "nothing follows the terminal event");
         self.sent.extend(chunk.send);
-        self.usage = chunk.usage.or(self.usage);
+        if chunk.usage.is_some() {
+            (self.usage, self.counters) = (chunk.usage, chunk.counters);
+        }
         self.written += chunk.output_bytes;
         self.last |= chunk.last;
     }
