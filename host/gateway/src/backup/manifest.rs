@@ -19,7 +19,7 @@ pub(super) const NAME: &str = "manifest.json";
 const FORMAT: u32 = 1;
 /// Bytes of a file that are read at once.
 const PIECE: usize = 256 << 10;
-/// Longer ones are none.
+/// A manifest is never longer.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// The content of the file.
