@@ -196,7 +196,7 @@ fn dry_run(value: &RawValue) -> Result<bool, SubmitError> {
     })
 }
 
-/// The address is checked later; `null` is none.
+/// The address, which is checked later. `null` counts as left out.
 fn callback(value: &RawValue) -> Result<Option<String>, SubmitError> {
     serde_json::from_str(value.get()).map_err(|_| {
         let found: String = value.get().chars().take(SHOWN).collect();

@@ -218,7 +218,7 @@ impl SentResponse {
         }
     }
 
-    /// The name and the data of the last event. Without a response there is none to end: then it is a plain error, which
+    /// The name and the data of the last event. Before a response has begun it is a plain error, which
     /// every client of the protocol reads.
     fn failed(&self, error: &Value) -> (&'static str, Value) {
         let Some(began) = &self.began else {

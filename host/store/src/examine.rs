@@ -53,7 +53,7 @@ impl Store {
 }
 
 impl Store {
-    /// The same for a store that no process has open, and where its ledger ends. The file stays as it is.
+    /// [`Store::examine_with`] for the file of a store that no process has open, and where its ledger ends. The file stays as it is.
     ///
     /// # Errors
     /// [`OpenError`] for a file that cannot be read as it is, or of another schema.
@@ -71,15 +71,7 @@ impl Store {
         looked.map_err(|error| storage(&error))
     }
 
-    /// The heads of all chains as they are now, in one snapshot. Blocks.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn mark_now(&self) -> Result<LedgerMark, StoreError> {
-        self.read(mark_of)
-    }
-
-    /// The same, read on a blocking thread.
+    /// The heads of all chains as they are now, in one snapshot. Reads on a blocking thread.
     ///
     /// # Errors
     /// [`StoreError`].

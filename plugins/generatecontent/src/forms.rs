@@ -73,7 +73,7 @@ fn camel(object: Map<String, Value>) -> Map<String, Value> {
     all
 }
 
-/// The members of these names as texts; what is none is left out, but for a number.
+/// The members of these names as texts; other types but numbers are left out.
 fn texts(object: &mut Map<String, Value>, names: &[&str]) {
     for name in names {
         match object.get_mut(*name) {

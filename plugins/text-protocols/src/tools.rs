@@ -76,7 +76,7 @@ enum Match {
 
 impl ToolCalls {
     /// The call that a piece belongs to, and what it adds to the arguments. What follows the end of the object adds nothing but
-    /// another object, which is another call; the same object once more is none.
+    /// another object, which is another call; the same object once more adds nothing at all.
     pub fn take<'p>(&mut self, piece: &CallPiece<'p>) -> Taken<'p> {
         let call = self.find(piece);
         let (added, rest) = self.0[call].add(piece.arguments);

@@ -175,7 +175,8 @@ impl DriverState {
 
 impl DriverState {
     /// Keeps files of a reply. The call is made and perhaps paid, so an outage of the store is waited for until the task's
-    /// deadline.
+    /// deadline. The call's permit is held meanwhile: it bounds the bytes that wait in memory, and the calls that are paid
+    /// although their files cannot be kept.
     pub(super) async fn keep_for(
         &self,
         task: &Task,

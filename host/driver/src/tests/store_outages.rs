@@ -1,5 +1,6 @@
 //! A store whose engine is away for a while, under load: no task is forgotten, nothing is sent twice, and the money adds up.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,9 +14,11 @@ use crate::tests::support::PuppetTest;
 use crate::{StoreError, SubmitError};
 
 const TASKS: usize = 24;
-/// Of so many accesses of the engine the last ones fail.
-const ACCESSES: usize = 50;
+/// Of so many accesses of the engine the last ones fail. A quiet machine makes few of them, since its batches are full.
+const ACCESSES: usize = 20;
 const FAILING: usize = 3;
+/// Faults that the tasks meet, at least.
+const FAULTS: usize = 3;
 
 /// A task whose one call may not be repeated, for a client that repeats what is refused for a moment.
 async fn run(test: &PuppetTest, number: usize) -> TaskId {
@@ -46,13 +49,20 @@ async fn a_store_that_is_away_under_load_loses_nothing() {
         let task = test.process.driver.task(&test.key, *task).await;
         task.is_ok_and(|task| task.is_some_and(|task| task.status == Status::Completed))
     };
+    let going_on = Cell::new(tasks);
     until("every task has ended", async || {
         // Those that rest are due again.
         test.clock.advance(Duration::from_secs(2));
-        join_all(tasks.iter().map(is_over)).await.into_iter().all(|is_over| is_over)
+        let tasks = going_on.take();
+        let over = join_all(tasks.iter().map(is_over)).await;
+        let rest: Vec<_> = tasks.into_iter().zip(over).filter(|(_, over)| !over).map(|(id, _)| id).collect();
+        let all_over = rest.is_empty();
+        going_on.set(rest);
+        all_over
     })
     .await;
-    assert!(accesses.load(Ordering::SeqCst) > 3 * ACCESSES);
+    let accesses = accesses.load(Ordering::SeqCst);
+    assert!(accesses > FAULTS * ACCESSES, "{accesses}");
     for number in 0..TASKS {
         assert_eq!(test.calls(&format!("/once/{number}/")), 1);
     }

@@ -33,7 +33,7 @@ const VERIFY_HELP: &str = "Exit code 0 and the head of the hash chain, or 1 and 
 Example:\n  gatehouse verify alice.jsonl";
 const BACKUP_HELP: &str = "\
 The backup shows one moment; what is answered before it is in it. Media are not: they live for hours, in a folder or a bucket
-of their own. The folder holds the pepper and all keys' digests: keep it as you keep the data folder.
+of their own. The folder holds the pepper and all keys' digests: keep it as you keep the data folder, on another disk.
 
 Example:
   gatehouse backup /var/lib/gatehouse/backups/2026-11-26";
@@ -42,7 +42,7 @@ The data folder (--data, or data.folder of the configuration) must be empty or n
 not the one that was written or the ledger does not add up.
 
 Example:
-  gatehouse restore /var/lib/gatehouse/backups/2026-11-26 --data /var/lib/gatehouse/data";
+  gatehouse restore /srv/backups/2026-11-26 --data /var/lib/gatehouse";
 const COMPLETIONS_HELP: &str = "Example:\n  gatehouse completions bash > /etc/bash_completion.d/gatehouse";
 
 /// A gateway for generative models.

@@ -191,7 +191,7 @@ fn check_key(key: &Key, at: UnixMs) -> Result<(), Rejection> {
 }
 
 /// Whether a hold of that amount would be accepted at that moment: the rules of [`hold`](crate::Command::Hold) as a
-/// question, which changes nothing. `model` is none for a request that joins an open hold, which opens nothing.
+/// question, which changes nothing. A request that joins an open hold has no `model`, because it opens nothing.
 ///
 /// # Errors
 /// The rejection that the command would get.

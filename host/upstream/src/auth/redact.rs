@@ -162,7 +162,7 @@ fn encoded(secret: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// The bytes with the escapes resolved that begin with one of `signals`, and where each of them began; one more start marks the
-/// end. An escape that is none stands for itself.
+/// end. A malformed escape stands for itself.
 fn unescaped(bytes: &[u8], signals: &[u8]) -> (Vec<u8>, Vec<usize>) {
     let (mut text, mut starts) = (Vec::with_capacity(bytes.len()), Vec::with_capacity(bytes.len() + 1));
     let mut at = 0;

@@ -12,12 +12,12 @@ use crate::step::run_context::{AnsweredCall, RunContext, StepOutcome};
 /// The permit of a call, and that of an account borrowed for it.
 pub(in crate::step) type OfCall = (CallPermit, Option<AccountPermit>);
 
-/// A call that is about to leave, and what it holds until the exchange is over.
+/// A call that is about to leave, and what it holds until its reply is kept.
 pub(in crate::step) struct Attempt {
     call: Call,
     permit: CallPermit,
     at: UnixMs,
-    borrowed: Option<AccountPermit>,
+    _borrowed: Option<AccountPermit>,
     /// A shutdown waits for a call that may not be repeated.
     _in_progress: Option<InProgressGuard>,
 }
@@ -56,7 +56,7 @@ impl DriverState {
             run.task.phase = Phase::Sent { call: call.clone(), at };
         }
         let in_progress = is_journalled.then(|| self.in_progress.begin_call());
-        Attempt { call, permit, at, borrowed, _in_progress: in_progress }
+        Attempt { call, permit, at, _borrowed: borrowed, _in_progress: in_progress }
     }
 
     /// Makes the call of an attempt; its reply is durable before a plugin sees it, if the attempt is.
@@ -65,16 +65,15 @@ impl DriverState {
         run: &mut RunContext,
         attempt: Attempt,
     ) -> Result<StepOutcome, StoreError> {
-        let Attempt { call, permit, at, borrowed, _in_progress } = attempt;
+        let Attempt { call, permit, at, _borrowed, _in_progress } = attempt;
         // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
         run.step_permit = None;
         let began = self.now();
         if let Some(place) = run.log.place() {
             permit.trace_with(place);
         }
-        let account = permit.account().to_owned();
-        let event = self.send((permit, borrowed), &call, &mut run.task).await;
-        run.log.exchange((began, self.now()), &account, &call, &event);
+        let event = self.send(&permit, &call, &mut run.task).await;
+        run.log.exchange((began, self.now()), permit.account(), &call, &event);
         if let Event::Outage(outage) = event
             && asks_after_outage(&call, outage, self.upstream.asks_when_ambiguous(&call.provider))
         {
@@ -83,6 +82,7 @@ impl DriverState {
         let is_journalled = call.replay != Replay::Safe;
         if let Event::Reply(reply) = &event {
             run.not_before = self.not_before(reply);
+            let account = permit.account().to_owned();
             run.answered = Some(AnsweredCall { call, account, status: reply.status });
         }
         run.task.phase = Phase::Run(event);
@@ -92,11 +92,9 @@ impl DriverState {
         Ok(StepOutcome::Continue)
     }
 
-    async fn send(&self, (permit, borrowed): OfCall, call: &Call, task: &mut Task) -> Event {
+    async fn send(&self, permit: &CallPermit, call: &Call, task: &mut Task) -> Event {
         let blobs = self.media.blobs_of(task.blobs.iter().copied());
         let outcome = permit.call(call, &blobs, self.deadline(task)).await;
-        // The files of a reply may wait for the media store, and other calls of the account need not.
-        drop((permit, borrowed));
         match outcome {
             Ok(reply) => {
                 task.blobs.extend(reply_blob(&reply));
