@@ -34,7 +34,7 @@ fn fault(sent: &str, place: &str, bend: Option<Bend>, found: &Result<Heard, Text
             if let Some(lost) = lost {
                 return Some(format!("`{lost}` is lost: {heard:?}"));
             }
-            // What is no object as the provider wrote it is none for its client.
+            // Arguments that the provider garbled are garbled for its client.
             let is_garbled = matches!(bend, Some(Bend::OtherScalar | Bend::Unknown | Bend::Half));
             let cannot_run = |(name, arguments): &(String, String)| {
                 name.is_empty() || !serde_json::from_str::<Value>(arguments).is_ok_and(|it| it.is_object())
