@@ -74,6 +74,48 @@ pub fn is_error(value: &Value) -> bool {
     }
 }
 
+/// JSON in which each half of a surrogate pair that stands alone is marked as lost; `None` where it has none. Servers that cut texts
+/// by tokens write them, and no reader of JSON takes them.
+///
+/// ```
+/// use gatehouse_sdk::lenient::without_halves;
+///
+/// assert_eq!(without_halves(r#"{"a":"x\ud83d"}"#).as_deref(), Some(r#"{"a":"x\ufffd"}"#));
+/// assert_eq!(without_halves(r#"{"a":"\ud83d\ude00"}"#), None);
+/// ```
+#[must_use]
+pub fn without_halves(json: &str) -> Option<String> {
+    if !json.contains("\\ud") && !json.contains("\\uD") {
+        return None;
+    }
+    let (mut out, mut done, mut at) = (String::new(), 0, 0);
+    while let Some(found) = json.get(at..).and_then(|rest| rest.find('\\')) {
+        at += found;
+        let code = half(&json[at..]);
+        let next = json.get(at + ESCAPE..).and_then(half);
+        at += match (code, next) {
+            (Some(0xD800..0xDC00), Some(0xDC00..0xE000)) => 2 * ESCAPE,
+            (Some(0xD800..0xE000), _) => {
+                out.push_str(&json[done..at]);
+                out.push_str("\\ufffd");
+                done = at + ESCAPE;
+                ESCAPE
+            }
+            _ => 2,
+        };
+    }
+    (done > 0).then(|| out + &json[done..])
+}
+
+/// Bytes of an escape.
+const ESCAPE: usize = 6;
+
+/// The code of a `\u` escape at the beginning.
+fn half(json: &str) -> Option<u32> {
+    let hex = json.strip_prefix("\\u")?.get(..4)?;
+    u32::from_str_radix(hex, 16).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -29,7 +29,9 @@ fn connections_of_one_address() {
         for _ in 0..20 {
             let mut client = Connection::open(gateway.address()).await;
             client.send(&request).await;
-            assert!(client.read().await.is_none(), "a connection too many was answered");
+            let refused = client.read().await.expect("an answer");
+            assert_eq!((refused.status, refused.header("connection")), (429, "close"));
+            assert_eq!(refused.header("retry-after"), "1");
         }
         for client in &mut held {
             client.send(&request).await;
@@ -40,7 +42,7 @@ fn connections_of_one_address() {
         until("a new client is served", async || {
             let mut client = Connection::open(gateway.address()).await;
             client.send(&request).await;
-            client.read().await.is_some()
+            client.read().await.is_some_and(|answer| answer.status == 200)
         })
         .await;
     });

@@ -13,6 +13,7 @@ mod known;
 mod media_names;
 mod messages;
 mod motion;
+mod mutants;
 mod scene;
 
 /// The family's component, built once a run.

@@ -92,7 +92,7 @@ impl Edge {
             (None, Some(files)) => Some(Certificates::from_files(files.files())?),
             (None, None) => None,
         };
-        let listeners = if inherited.is_empty() { bind(&config.listen).await? } else { adopt(inherited)? };
+        let listeners = if inherited.is_empty() { bind(&config.listen)? } else { adopt(inherited)? };
         let addresses = listeners.iter().map(|(address, _)| *address).collect();
         let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
         let connections = u32::try_from(count(config.limits.connections).min(Semaphore::MAX_PERMITS));
@@ -194,11 +194,11 @@ fn adopt(sockets: Vec<std::net::TcpListener>) -> Result<Vec<(SocketAddr, TcpList
     adopted.collect::<io::Result<_>>().map_err(Error::Inherited)
 }
 
-async fn bind(addresses: &[SocketAddr]) -> Result<Vec<(SocketAddr, TcpListener)>, Error> {
+fn bind(addresses: &[SocketAddr]) -> Result<Vec<(SocketAddr, TcpListener)>, Error> {
     let mut listeners = Vec::with_capacity(addresses.len());
     for &address in addresses {
         let wrong = |source| Error::Bind { address, source };
-        let listener = TcpListener::bind(address).await.map_err(wrong)?;
+        let listener = gatehouse_net::listen(address).map_err(wrong)?;
         listeners.push((listener.local_addr().map_err(wrong)?, listener));
     }
     Ok(listeners)
@@ -212,12 +212,18 @@ struct Listeners {
     shutdown: watch::Receiver<ShutdownPhase>,
     per_subnet: ConcurrencyLimit<IpAddr>,
     open: Arc<OpenConnections>,
+    /// One for each connection beyond a limit that is told so; further ones are closed without a word.
+    refusals: Arc<Semaphore>,
 }
+
+/// Of all connections, one in so many may be one that is only refused.
+const SHARE_OF_REFUSALS: usize = 16;
 
 /// Counts one open connection until it is dropped.
 struct CountedConnection {
     _total: OwnedSemaphorePermit,
     _per_subnet: Option<Permit<IpAddr>>,
+    _refusal: Option<OwnedSemaphorePermit>,
     gives_way: oneshot::Receiver<()>,
 }
 
@@ -241,6 +247,7 @@ impl Listeners {
             handshakes,
             per_subnet: ConcurrencyLimit::new(count(limits.connections_per_ip)),
             open: OpenConnections::new(count(limits.connections), limits.connections_of_network()),
+            refusals: Arc::new(Semaphore::new(count(limits.connections).div_ceil(SHARE_OF_REFUSALS))),
             connections: ConnectionServer::new(limits.of_connections(), clock, shutdown.clone()),
             shutdown,
             pipeline,
@@ -263,24 +270,22 @@ impl Listeners {
     fn admit(self: &Arc<Self>, permit: OwnedSemaphorePermit, stream: TcpStream, peer: SocketAddr) {
         let ip = peer.ip().to_canonical();
         // A trusted proxy carries many clients.
-        let trusted = &self.pipeline.context.config.trusted_proxies;
-        let is_proxy = forwarded::is_within(ip, trusted);
-        let per_subnet = if is_proxy {
-            None
-        } else {
-            let Some(permit) = self.per_subnet.try_acquire(&forwarded::subnet(ip)) else {
-                tracing::debug!(%peer, "too many connections of one address");
-                return;
-            };
-            Some(permit)
-        };
+        let is_proxy = forwarded::is_within(ip, &self.pipeline.context.config.trusted_proxies);
+        let subnet = if is_proxy { None } else { self.per_subnet.try_acquire(&forwarded::subnet(ip)) };
         let origin = if is_proxy { Origin::Proxy(ip) } else { Origin::Clients(network(ip)) };
-        let Some((open, gives_way)) = self.open.enter(origin) else {
-            tracing::debug!(%peer, "too many connections of one network, all of them in use");
+        let is_within = is_proxy || subnet.is_some();
+        let entered = is_within.then(|| self.open.enter(origin)).flatten();
+        let refusal =
+            if entered.is_some() { None } else { Arc::clone(&self.refusals).try_acquire_owned().ok() };
+        let refused = || self.open.enter(Origin::Refused(ip));
+        let entered = entered.or_else(|| refusal.as_ref().and_then(|_| refused()));
+        let Some((open, gives_way)) = entered else {
+            tracing::debug!(%peer, "too many connections of one address or network");
             return;
         };
         metrics::gauge!(metric::CONNECTIONS).increment(1);
-        let mut counted = CountedConnection { _total: permit, _per_subnet: per_subnet, gives_way };
+        let mut counted =
+            CountedConnection { _total: permit, _per_subnet: subnet, _refusal: refusal, gives_way };
         let listeners = Arc::clone(self);
         tokio::spawn(async move {
             tokio::select! {

@@ -4,7 +4,6 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,14 +17,10 @@ use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::{Builder, Connection};
 use hyper_util::server::graceful::GracefulConnection;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::activity::{Activity, Flushes};
 use crate::transport::{AcceptedStream, ConnectionFlags, Transport};
-
-/// The time until the next accept after one that failed.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// In a shutdown, how long a connection that has just been made, or was just used, may take to send a
 /// request.
@@ -271,29 +266,6 @@ pub enum ShutdownPhase {
     Draining,
     /// Remaining connections are dropped.
     Aborting,
-}
-
-/// The next connection of a listener; `None` once the drain begins. After one that could not be accepted, mostly for want of
-/// descriptors or memory, it waits a moment.
-pub async fn accept(
-    listener: &TcpListener,
-    shutdown: &watch::Receiver<ShutdownPhase>,
-    clock: &dyn Clock,
-) -> Option<(TcpStream, SocketAddr)> {
-    loop {
-        let accepted = tokio::select! {
-            biased;
-            () = reached(shutdown.clone(), ShutdownPhase::Draining) => return None,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok(accepted) => return Some(accepted),
-            Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                clock.pause(ACCEPT_PAUSE).await;
-            }
-        }
-    }
 }
 
 /// Waits until the shutdown has reached `wanted`, or until the listener is gone.

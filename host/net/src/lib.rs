@@ -12,6 +12,7 @@
 mod activity;
 mod connection;
 mod framing;
+mod listening;
 mod network;
 mod tls;
 mod transport;
@@ -19,8 +20,9 @@ mod transport;
 pub use activity::{Activity, Flushes, RequestActivity};
 pub use connection::{
     ConnectionLimits, ConnectionServer, Observed, Protocol, Responder, Responding, ServedBody, ShutdownPhase,
-    accept, reached,
+    reached,
 };
+pub use listening::{accept, listen};
 pub use network::{network, reachable};
 pub use tls::{
     Certificates, HandshakeLimits, HandshakeRefusal, Handshakes, TlsError, TlsFiles, read_chain, read_key,

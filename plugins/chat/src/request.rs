@@ -15,7 +15,7 @@ use gatehouse_text_protocols::check::{
     Checked, array, boolean, choice, integer, map, number, object, required, shown, string, wrong,
 };
 use gatehouse_text_protocols::json::{JsonString, Object, is_null, items};
-use gatehouse_text_protocols::names::check_case;
+use gatehouse_text_protocols::names::{FOREIGN_TO_CHAT, check_case, check_foreign};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::rules::Rules;
@@ -76,6 +76,9 @@ impl<'a> Request<'a> {
             }
         }
         request.check_combinations(&body)?;
+        if rules.pass.is_none() {
+            check_foreign(&Path::BRACKETED, &body, FOREIGN_TO_CHAT)?;
+        }
         request.body = body;
         Ok(request)
     }

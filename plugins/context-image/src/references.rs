@@ -8,6 +8,8 @@ use crate::sizes::{Size, nearest};
 /// 9 MP: nine pictures of 1024x1024, output included.
 const MAX_PIXELS: u64 = 9 * 1024 * 1024;
 
+/// What the provider reads.
+const TYPES: [&str; 3] = ["image/png", "image/jpeg", "image/webp"];
 /// What the client may send.
 const EXPECTED: &str = "expected an http(s) URL, a base64 `data:` URI or base64";
 
@@ -71,18 +73,13 @@ pub(crate) fn settle(size: Size, findings: &[Finding]) -> Result<Vec<String>, Fa
 fn picture(index: usize, finding: &Finding) -> Result<(&Facts, u32, u32), Failure> {
     let facts = finding.found.as_ref();
     let facts = facts.map_err(|reason| Failure::unavailable(&format!("image_urls[{index}]"), reason))?;
-    if facts.kind != MediaKind::Image {
-        return Err(Failure::request(format!(
-            "`image_urls[{index}]`: expected an image, got {}",
-            facts.mime
-        )));
+    let expected = format!("`image_urls[{index}]`: expected a PNG, JPEG or WebP image");
+    if facts.kind != MediaKind::Image || !TYPES.contains(&facts.mime.as_str()) {
+        return Err(Failure::request(format!("{expected}, got {}", facts.mime)));
     }
     match (facts.width, facts.height) {
         (Some(width @ 1..), Some(height @ 1..)) => Ok((facts, width, height)),
-        _ => Err(Failure::request(format!(
-            "`image_urls[{index}]`: expected an image, got {} of unreadable size",
-            facts.mime
-        ))),
+        _ => Err(Failure::request(format!("{expected}, got {} of unreadable size", facts.mime))),
     }
 }
 

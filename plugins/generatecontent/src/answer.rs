@@ -2,8 +2,10 @@
 
 use gatehouse_sdk::{Context, Reply, TextFailure, log};
 use gatehouse_text_protocols::failures::head;
+use gatehouse_text_protocols::halves::without_halves;
 use gatehouse_text_protocols::incoming::without_number_words;
 use gatehouse_text_protocols::json::Writer;
+use gatehouse_text_protocols::standard::{Form, GOOGLE, Standard};
 
 use crate::content::{GenerateContentResponse, Mended};
 use crate::errors::ErrorReader;
@@ -14,6 +16,7 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Strin
     let body = reply.text();
     let mended = without_number_words(&body);
     let body = mended.as_deref().unwrap_or(&body).trim_start_matches('\u{feff}');
+    let shaped = shaped(body, &mut Standard::new(GOOGLE));
     let errors = ErrorReader { state };
     if !reply.is_success() {
         return Err(errors.of_reply(reply.status, body));
@@ -21,6 +24,7 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Strin
     if is_list(body) {
         return Err(errors.of_frame(body));
     }
+    let body = shaped.as_deref().unwrap_or(body);
     let standard;
     let mut whole: GenerateContentResponse<'_> = match serde_json::from_str(body) {
         Ok(whole) => whole,
@@ -46,6 +50,15 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Strin
     let blocks = blocks(parts.into_iter().flatten());
     let stop = stop_reason(candidate.finish_reason.as_deref().unwrap_or("STOP"), pieces.has_called())?;
     Ok(message(cx, state, &whole, &blocks, stop))
+}
+
+/// An answer, or a frame, in Google's shape and without halves of characters, if that changes it.
+pub(crate) fn shaped(json: &str, standard: &mut Standard) -> Option<String> {
+    let whole = without_halves(json);
+    match standard.read(whole.as_deref().unwrap_or(json)) {
+        Form::Other(shaped) => Some(shaped),
+        Form::Known | Form::Right => whole,
+    }
 }
 
 /// Whether a body is a list, as errors are where a stream was asked for.

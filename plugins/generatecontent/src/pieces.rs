@@ -61,6 +61,9 @@ impl Pieces {
         let signed =
             |part: Signed| signature.as_deref().map(|it| Piece::Signature(signature::write(part, it)));
         if let Some(call) = part.function_call {
+            if call.name.is_empty() {
+                return Err(TextFailure::upstream("the model called a function without a name"));
+            }
             let number = self.calls;
             self.calls += 1;
             let id = call.id.filter(|id| !id.is_empty());

@@ -6,8 +6,9 @@
 use gatehouse_sdk::{Context, FrameReader, Sse, TextFailure};
 use gatehouse_text_protocols::incoming::without_number_words;
 use gatehouse_text_protocols::json::{Writer, quoted};
+use gatehouse_text_protocols::standard::{GOOGLE, Standard};
 
-use crate::answer::{is_list, message_id, unreadable};
+use crate::answer::{is_list, message_id, shaped, unreadable};
 use crate::content::{GenerateContentResponse, Mended};
 use crate::errors::ErrorReader;
 use crate::pieces::{Piece, Pieces, stop_reason};
@@ -19,6 +20,7 @@ pub struct Stream {
     state: State,
     seed: u64,
     pieces: Pieces,
+    standard: Standard,
     begun: bool,
     /// The number of the next block.
     next: usize,
@@ -69,6 +71,7 @@ impl Stream {
     pub(crate) fn new(cx: &Context, state: State) -> Self {
         Self {
             pieces: Pieces::new(cx.seed, &state),
+            standard: Standard::new(GOOGLE),
             state,
             seed: cx.seed,
             begun: false,
@@ -86,6 +89,8 @@ impl Stream {
         if is_list(data) {
             return Err(ErrorReader { state: &self.state }.of_frame(data));
         }
+        let shaped = shaped(data, &mut self.standard);
+        let data = shaped.as_deref().unwrap_or(data);
         let standard;
         let mut frame: GenerateContentResponse<'_> = match serde_json::from_str(data) {
             Ok(frame) => frame,

@@ -3,6 +3,8 @@
 use gatehouse_sdk::source::{self, Source};
 use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
 
+/// What the provider reads of pictures.
+const TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/bmp", "image/webp"];
 const EXPECTED: &str = "expected an http(s) URL or a base64 `data:` URI";
 
 /// A rule for a source.
@@ -42,9 +44,10 @@ pub(crate) fn settle<'a>(
 
 /// Whether media are what they should be; otherwise what was expected and what came.
 pub(crate) fn is_of_kind(kind: MediaKind, facts: &Facts) -> Result<(), String> {
+    let is_read = kind != MediaKind::Image || TYPES.contains(&facts.mime.as_str());
     let expected = match kind {
-        _ if facts.kind == kind => return Ok(()),
-        MediaKind::Image => "an image",
+        _ if facts.kind == kind && is_read => return Ok(()),
+        MediaKind::Image => "a JPEG, PNG, BMP or WebP image",
         MediaKind::Video => "a video",
         MediaKind::Audio => "a sound file",
         MediaKind::Other => "a file",

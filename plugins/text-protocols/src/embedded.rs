@@ -16,7 +16,7 @@ const ENGINES: [GeneralPurpose; 2] =
 /// A file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Embedded {
-    /// The type that its bytes tell: of pictures and PDF documents.
+    /// The type that its bytes tell: of pictures, drawings and PDF documents.
     pub mime: Option<&'static str>,
     /// Its bytes in the usual alphabet, without line breaks.
     pub base64: String,
@@ -59,8 +59,16 @@ fn mime(bytes: &[u8]) -> Option<&'static str> {
             b"heic" | b"heix" | b"heim" | b"heis" | b"mif1" | b"msf1" => Some("image/heic"),
             _ => None,
         },
-        _ => None,
+        _ => is_svg(bytes).then_some("image/svg+xml"),
     }
+}
+
+/// A drawing, as the host knows it: a text, perhaps behind the declaration of XML.
+fn is_svg(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 10)]);
+    let head = text.trim_start_matches('\u{feff}').trim_start();
+    let may_be = ["<?xml", "<!--", "<!DOCTYPE svg"].iter().any(|begin| head.starts_with(begin));
+    head.starts_with("<svg") || (may_be && head.contains("<svg"))
 }
 
 #[cfg(test)]
@@ -81,6 +89,8 @@ mod tests {
             ("SUkqAAgAAAA", Some("image/tiff"), "SUkqAAgAAAA="),
             ("AAAAGGZ0eXBhdmlm", Some("image/avif"), "AAAAGGZ0eXBhdmlm"),
             ("AAAAGGZ0eXBoZWlj", Some("image/heic"), "AAAAGGZ0eXBoZWlj"),
+            ("PHN2Zy8+", Some("image/svg+xml"), "PHN2Zy8+"),
+            ("data:image/png;base64,PD94bWw/Pgo8c3ZnLz4=", Some("image/svg+xml"), "PD94bWw/Pgo8c3ZnLz4="),
             ("aGVsbG8", None, "aGVsbG8="),
         ] {
             assert_eq!(Embedded::read(text), Some(Embedded { mime, base64: base64.to_owned() }), "{text}");

@@ -1,8 +1,8 @@
 //! Halves of a surrogate pair, as JSON escapes them. Servers that cut a text by tokens write one at the end of a piece and
 //! the other at the beginning of the next; alone it is no character, and no reader of JSON takes it.
 
-/// In place of half a character that is alone.
-const REPLACEMENT: &str = "\\ufffd";
+pub use gatehouse_sdk::lenient::without_halves;
+
 /// Bytes of an escape.
 const LENGTH: usize = 6;
 
@@ -30,31 +30,6 @@ impl Halves {
 /// Whether a text may have such an escape.
 pub(crate) fn may_have(json: &str) -> bool {
     json.contains("\\ud") || json.contains("\\uD")
-}
-
-/// JSON whose single halves are marked as lost; `None` where it has none.
-#[must_use]
-pub fn without_halves(json: &str) -> Option<String> {
-    if !may_have(json) {
-        return None;
-    }
-    let (mut out, mut done, mut at) = (String::new(), 0, 0);
-    while let Some(found) = json.get(at..).and_then(|rest| rest.find('\\')) {
-        at += found;
-        let code = code(&json[at..]);
-        let next = json.get(at + LENGTH..).and_then(self::code);
-        at += match (code, next) {
-            (Some(0xD800..0xDC00), Some(0xDC00..0xE000)) => 2 * LENGTH,
-            (Some(0xD800..0xE000), _) => {
-                out.push_str(&json[done..at]);
-                out.push_str(REPLACEMENT);
-                done = at + LENGTH;
-                LENGTH
-            }
-            _ => 2,
-        };
-    }
-    (done > 0).then(|| out + &json[done..])
 }
 
 /// The code of a `\u` escape at the beginning.

@@ -9,7 +9,9 @@ mod forms;
 mod message_forms;
 mod messages;
 mod no_numbers;
+mod places;
 mod reasons;
+mod several_inputs;
 mod think;
 
 use gatehouse_sdk::Sse;

@@ -23,6 +23,7 @@ pub mod provider_words;
 pub mod relay;
 pub mod responses;
 pub mod rules;
+pub mod standard;
 pub mod thinking;
 pub mod tool_ids;
 pub mod tool_names;

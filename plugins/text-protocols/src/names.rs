@@ -3,8 +3,8 @@
 
 use gatehouse_sdk::Refusal;
 
-use crate::check::{Checked, instead};
-use crate::json::Object;
+use crate::check::{Checked, instead, wrong};
+use crate::json::{Object, Raw};
 use crate::path::Path;
 
 /// Members of requests in either protocol.
@@ -113,6 +113,51 @@ pub fn check_case(path: &Path<'_>, object: &Object<'_>) -> Checked<()> {
     };
     let found = object.iter().find_map(|(name, _)| Some((name, in_lower_case(name)?)));
     found.map_or(Ok(()), |found| Err(wrong(found)))
+}
+
+/// Fields of other protocols, and what stands for each here.
+pub type Foreign = [(&'static str, &'static str)];
+
+/// What clients of other protocols write to chat. Left out, the answer would be another, and longer, than the one that was meant.
+pub const FOREIGN_TO_CHAT: &Foreign = &[
+    ("input", "`messages`"),
+    ("instructions", "a message of role `system`"),
+    ("max_output_tokens", "`max_completion_tokens`"),
+    ("max_tokens_to_sample", "`max_completion_tokens`"),
+    ("previous_response_id", "the conversation in `messages`"),
+    ("stop_sequences", "`stop`"),
+    ("system", "a message of role `system`"),
+];
+
+/// The same for responses.
+pub const FOREIGN_TO_RESPONSES: &Foreign = &[
+    ("functions", "`tools`"),
+    ("function_call", "`tool_choice`"),
+    ("max_completion_tokens", "`max_output_tokens`"),
+    ("max_tokens", "`max_output_tokens`"),
+    ("messages", "`input`"),
+    ("reasoning_effort", "`reasoning.effort`"),
+    ("response_format", "`text.format`"),
+    ("stop", "nothing, a response ends where the model ends it"),
+    ("stop_sequences", "nothing, a response ends where the model ends it"),
+    ("system", "`instructions`"),
+    ("verbosity", "`text.verbosity`"),
+];
+
+/// Refuses a field that has another name here; empty ones are nothing.
+///
+/// # Errors
+/// The first such field.
+pub fn check_foreign(path: &Path<'_>, object: &Object<'_>, foreign: &Foreign) -> Checked<()> {
+    let is_something = |raw: Raw<'_>| !matches!(raw.get(), "null" | "[]" | "{}" | "\"\"");
+    for (name, raw) in object.iter().filter(|(_, raw)| is_something(raw)) {
+        if let Some((_, own)) = foreign.iter().find(|(known, _)| *known == name) {
+            let advice =
+                if own.starts_with("nothing") { (*own).to_owned() } else { format!("nothing, use {own}") };
+            return Err(wrong(&path.key(name), &advice, Some(raw)));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a name is a member of requests in either protocol.

@@ -312,7 +312,7 @@ impl JsonNesting {
     }
 
     /// Reads on up to the end of the object; how many bytes that were.
-    fn read_object(&mut self, text: &str) -> usize {
+    pub fn read_object(&mut self, text: &str) -> usize {
         for (at, letter) in text.char_indices() {
             let end = at + letter.len_utf8();
             self.read(&text[at..end]);

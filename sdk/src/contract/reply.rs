@@ -9,6 +9,7 @@ use serde_json::Value;
 pub use crate::bindings::gatehouse::family::upstream::{Outage, Reply};
 
 use super::call::{Body, Header};
+use crate::lenient::without_halves;
 
 /// Builders and readers.
 ///
@@ -75,6 +76,10 @@ impl Reply {
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Unreadable> {
         match &self.body {
             Body::Inline(bytes) => {
+                let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+                // Half of a character somewhere is no reason to lose an answer that was paid.
+                let mended = std::str::from_utf8(bytes).ok().and_then(without_halves);
+                let bytes = mended.as_deref().map_or(bytes, str::as_bytes);
                 let read = serde_json::from_slice(bytes).or_else(|error| match last_members(bytes, &error) {
                     Some(value) => serde_json::from_value(value),
                     None => Err(error),

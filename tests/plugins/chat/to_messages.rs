@@ -278,6 +278,43 @@ fn tools_and_their_choice() {
         let fields = json!({"tools": given, "tool_choice": choice, "parallel_tool_calls": !serial});
         sends(json!({}), fields, json!({"tools": tools, "tool_choice": expected}));
     }
+    // Among some: the model is told of those alone.
+    let among = |mode: &str, names: &[&str]| {
+        let names: Vec<_> =
+            names.iter().map(|name| json!({"type": "function", "function": {"name": name}})).collect();
+        json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": names}})
+    };
+    for (choice, expected, kind) in [
+        (among("auto", &["h", "f"]), json!([tools[0], tools[2]]), "auto"),
+        (among("required", &["g"]), json!([tools[1]]), "any"),
+    ] {
+        let fields = json!({"tools": given, "tool_choice": choice});
+        sends(json!({}), fields, json!({"tools": expected, "tool_choice": {"type": kind}}));
+    }
+    refused(
+        json!({"tools": given, "tool_choice": among("required", &["zz"])}),
+        "`tool_choice`: expected `none`, `auto`, `required` or a function that is in `tools`, got an object",
+    );
+}
+
+/// Without it a field of another protocol is left out, and the answer is another and a longer one than was meant.
+#[test]
+fn what_another_protocol_calls_otherwise_is_refused_with_its_name() {
+    for (field, value, own) in [
+        ("max_output_tokens", json!(5), "`max_completion_tokens`"),
+        ("stop_sequences", json!(["x"]), "`stop`"),
+        ("system", json!("be brief"), "a message of role `system`"),
+        ("instructions", json!("be brief"), "a message of role `system`"),
+        ("input", json!("hi"), "`messages`"),
+    ] {
+        for protocol in [Protocol::Messages, Protocol::Chat] {
+            let (named, said) = refusal(asked(protocol, json!({}), json!({field: value})));
+            assert_eq!(named, field);
+            assert!(said.contains(&format!("expected nothing, use {own}, got ")), "{said}");
+            let passed = asked(protocol, json!({"pass": [field]}), json!({field: value}));
+            crate::chat::prepared(passed);
+        }
+    }
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn unusable_references_fail_before_the_submission() {
     );
     end(
         Ok(Facts::new(MediaKind::Other, "text/html", 300)),
-        "`image_urls[1]`: expected an image, got text/html",
+        "`image_urls[1]`: expected a PNG, JPEG or WebP image, got text/html",
     );
 }
 

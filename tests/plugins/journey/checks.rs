@@ -49,7 +49,12 @@ fn imagine() {
         "image_urls[0]",
         &format!("{SOURCE} a blob of another request"),
     );
-    refused(surface, with(json!(["blob:film"])), "image_urls[0]", "expected an image, got video/mp4");
+    refused(
+        surface,
+        with(json!(["blob:film"])),
+        "image_urls[0]",
+        "expected a PNG, JPEG, WebP or GIF image, got video/mp4",
+    );
     refused(
         surface,
         with(json!(vec![PICTURE; 11])),

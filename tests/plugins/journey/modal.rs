@@ -254,7 +254,7 @@ fn a_file_that_cannot_be_used_leaves_the_task_in_modal() {
     let film = Facts::new(gatehouse_sdk::MediaKind::Video, "video/mp4", 1_000);
     for (found, problem) in [
         (Err("could not be fetched: no"), "dependency unavailable: `mask_url`: could not be fetched: no"),
-        (Ok(film), "`mask_url`: expected an image, got video/mp4"),
+        (Ok(film), "`mask_url`: expected a PNG, JPEG, WebP or GIF image, got video/mp4"),
         (
             Ok(of_type("image/gif", picture(640, 480, "blob:1"))),
             "`mask_url`: expected a PNG, JPEG or WebP picture, got image/gif",

@@ -209,7 +209,11 @@ fn a_picture_that_is_none_fails_the_task() {
             Err("could not be fetched: the server answered 404"),
             "dependency unavailable: `image_urls[1]`: could not be fetched: the server answered 404",
         ),
-        (Ok(film()), "`image_urls[1]`: expected an image, got video/mp4"),
+        (Ok(film()), "`image_urls[1]`: expected a PNG, JPEG, WebP or GIF image, got video/mp4"),
+        (
+            Ok(gatehouse_sdk::Facts { mime: "image/avif".into(), ..picture(9, 9, "blob:1") }),
+            "`image_urls[1]`: expected a PNG, JPEG, WebP or GIF image, got image/avif",
+        ),
         (
             Ok(gatehouse_sdk::Facts { bytes: 12 * 1024 * 1024 + 1, ..picture(9, 9, "blob:1") }),
             "`image_urls[1]`: expected at most 12582912 bytes (12 MiB), got 12582913",

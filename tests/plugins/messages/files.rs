@@ -164,6 +164,7 @@ fn a_picture_is_refused_by_what_its_bytes_are() {
         ("SUkqAAgAAAA=", "image/png", "the bytes of image/tiff"),
         ("Qk0QAAAAAAAAADYA", "image/bmp", "the string \"image/bmp\""),
         ("PHN2Zy8+", "image/svg+xml", "the string \"image/svg+xml\""),
+        ("PHN2Zy8+", "image/png", "the bytes of image/svg+xml"),
     ] {
         let picture = |data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": called, "data": data}});
         let mime = if called == "image/svg+xml" { called } else { known.trim_start_matches("the bytes of ") };

@@ -44,7 +44,7 @@ type Row = (&'static str, Protocol, &'static str, &'static [&'static str], (&'st
 
 #[test]
 fn no_form_of_an_answer_loses_a_part_of_it() {
-    let table: [Row; 5] = [
+    let table: [Row; 7] = [
         (
             "the only choice is number 1",
             Protocol::Chat,
@@ -98,6 +98,38 @@ fn no_form_of_an_answer_loses_a_part_of_it() {
                 r#"{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"p\":0}{\"p\""}}]}}]}"#,
                 r#"{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]},"finish_reason":"tool_calls"}]}"#,
                 "[DONE]",
+            ],
+            ("", vec![json!({"p": 0}), json!({"p": 1})]),
+        ),
+        (
+            "two objects as the input of one call",
+            Protocol::Messages,
+            r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"t","name":"f","input":"{\"p\":0}\n{\"p\":1}{\"p\":1}"},{"type":"text","text":"Hi"}],"stop_reason":"tool_use"}"#,
+            &[
+                r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}"#,
+                r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}"#,
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"p\":0"}}"#,
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"}\n{\"p\":"}}"#,
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"1}{\"p\":1}"}}"#,
+                r#"{"type":"content_block_stop","index":0}"#,
+                r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#,
+                r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Hi"}}"#,
+                r#"{"type":"content_block_stop","index":1}"#,
+                r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}"#,
+                r#"{"type":"message_stop"}"#,
+            ],
+            ("Hi", vec![json!({"p": 0}), json!({"p": 1})]),
+        ),
+        (
+            "the same at the beginning of its block",
+            Protocol::Messages,
+            r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"t","name":"f","input":"{\"p\":0}{\"p\":1}"}],"stop_reason":"end_turn"}"#,
+            &[
+                r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}"#,
+                r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":"{\"p\":0}{\"p\":1}"}}"#,
+                r#"{"type":"content_block_stop","index":0}"#,
+                r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}"#,
+                r#"{"type":"message_stop"}"#,
             ],
             ("", vec![json!({"p": 0}), json!({"p": 1})]),
         ),

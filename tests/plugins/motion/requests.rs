@@ -325,6 +325,14 @@ fn files_of_the_request_are_judged_at_once() {
         &submit(body(), picture)
             .expect_refused("audio_url", "`audio_url`: expected a sound file, got image/png"),
     );
+    for mime in ["image/heic", "image/svg+xml"] {
+        let kind = if mime == "image/heic" { MediaKind::Image } else { MediaKind::Other };
+        let message = format!("`image_urls[0]`: expected a JPEG, PNG, BMP or WebP image, got {mime}");
+        for model in ["motion-2.6", "motion-2.7"] {
+            let body = json!({"model": model, "image_urls": [blob]});
+            play(&submit(body, Facts::new(kind, mime, 1000)).expect_refused("image_urls[0]", &message));
+        }
+    }
     let clip = Facts {
         milliseconds: Some(10_001),
         width: Some(640),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use gatehouse_model::{Boxed, Clock};
 use gatehouse_net::{
     Certificates, ConnectionLimits, ConnectionServer, HandshakeLimits, Handshakes, Observed, Protocol,
-    Responding, ShutdownPhase, accept,
+    Responding, ShutdownPhase, accept, listen,
 };
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -64,7 +64,7 @@ impl AdminServer {
             let certificates =
                 config.tls.as_ref().map(|tls| Certificates::from_files(tls.files())).transpose();
             let certificates = certificates.map_err(io::Error::other)?;
-            let listener = TcpListener::bind(config.listen).await?;
+            let listener = listen(config.listen)?;
             let address = listener.local_addr()?;
             let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
             let (time, seed) = (Arc::clone(&clock), Arc::clone(&service.seed));

@@ -37,6 +37,8 @@ pub(crate) enum Origin {
     Clients(IpAddr),
     /// A trusted proxy, which carries many clients.
     Proxy(IpAddr),
+    /// An address that has too many, or whose network has: it is told so and closed.
+    Refused(IpAddr),
 }
 
 #[derive(Debug)]
@@ -52,7 +54,7 @@ struct Open {
 /// One connection's entry, removed when dropped.
 #[derive(Debug)]
 pub(crate) struct OpenConnection {
-    origin: Origin,
+    pub(crate) origin: Origin,
     number: u64,
     /// Says when the bytes written on it have left.
     pub(crate) flushes: Flushes,

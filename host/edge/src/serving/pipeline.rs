@@ -26,11 +26,11 @@ use crate::http::access_log::{AccessRecord, LoggedBody};
 use crate::http::auth::Auth;
 use crate::http::body::{BodyBudget, RequestBody};
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::http::forwarded::{self, Origin};
+use crate::http::forwarded;
 use crate::http::head;
 use crate::http::query::quoted;
 use crate::limits::concurrency_limit::ConcurrencyLimit;
-use crate::limits::open_connections::OpenConnection;
+use crate::limits::open_connections::{OpenConnection, Origin};
 use crate::limits::unread::{UnreadAnswers, UnreadOnConnection};
 use crate::rate_headers;
 use crate::response::ResponseBody;
@@ -60,6 +60,13 @@ pub(crate) struct Peer {
     pub(crate) observed: Observed,
     pub(crate) open: Arc<OpenConnection>,
     pub(crate) unread: UnreadOnConnection,
+}
+
+impl Peer {
+    /// Its connection is one too many, and only says so.
+    fn is_refused(&self) -> bool {
+        matches!(self.open.origin, Origin::Refused(_))
+    }
 }
 
 impl Pipeline {
@@ -146,12 +153,18 @@ impl Pipeline {
     async fn route(
         &self,
         parts: &Parts,
-        origin: &Origin,
+        origin: &forwarded::Origin,
         body: &mut RequestBody,
         peer: &Peer,
         record: &mut AccessRecord,
     ) -> Result<Response<ResponseBody>, Refusal> {
         let authority = head::check(parts, &peer.observed.flags, &self.context.config.limits)?;
+        if peer.is_refused() {
+            return Err(Refusal::new(
+                Kind::RateLimited,
+                "too many connections of this address or its network",
+            ));
+        }
         let base_url = self.base_url(&authority, origin);
         let (table, path) = (self.context.table(), parts.uri.path());
         let (route, param) = match table.look_up(&parts.method, path) {
@@ -254,7 +267,7 @@ impl Pipeline {
         }
     }
 
-    fn base_url(&self, authority: &Authority, origin: &Origin) -> String {
+    fn base_url(&self, authority: &Authority, origin: &forwarded::Origin) -> String {
         if let Some(url) = &self.context.config.public_url {
             return url.as_str().to_owned();
         }
@@ -267,7 +280,7 @@ impl Pipeline {
         &self,
         response: &mut Response<ResponseBody>,
         parts: &Parts,
-        origin: &Origin,
+        origin: &forwarded::Origin,
         peer: &Peer,
         reusable: bool,
     ) {
@@ -293,7 +306,8 @@ impl Pipeline {
         let sized = parts.headers.contains_key(header::CONTENT_LENGTH);
         let framed = sized || parts.headers.contains_key(header::TRANSFER_ENCODING);
         let shutdown = *self.context.shutdown.borrow() != ShutdownPhase::Serving;
-        let last = !reusable || (framed && peer.observed.flags.is_last()) || shutdown;
+        let is_last = framed && peer.observed.flags.is_last();
+        let last = !reusable || is_last || shutdown || peer.is_refused();
         if parts.version < Version::HTTP_2 && last {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

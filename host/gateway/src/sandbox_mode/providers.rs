@@ -108,6 +108,7 @@ pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
     // The samples can then be used in requests.
     let samples = context.samples.trim_start_matches("http://").to_owned();
     config.fetch.allow_private.push(samples);
+    config.fetch.stand_ins = Some(format!("{}/samples", context.samples));
 }
 
 /// What the simulation put into the configuration at the start, for the configurations that follow.

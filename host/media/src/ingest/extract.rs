@@ -99,39 +99,17 @@ impl NewBlob {
         Self { id, bytes, facts }
     }
 
-    /// The type that bytes tell.
-    fn type_of(bytes: &[u8]) -> Option<&'static str> {
-        let pdf = || bytes.starts_with(PDF.0).then_some(PDF.1);
-        facts::sniff(bytes).or_else(pdf).or_else(|| is_svg(bytes).then_some(SVG))
-    }
-
     /// Takes the client's word where the bytes do not tell the type, so that a document keeps its own. Pictures, films and
     /// sounds are known by their bytes alone: the client's word does not make one.
     fn declared(mut self, mime: Option<&str>) -> Self {
         let is_media = |mime: &str| ["image/", "video/", "audio/"].iter().any(|kind| mime.starts_with(kind));
-        if self.facts.mime == facts::UNKNOWN {
-            if let Some(known) = Self::type_of(&self.bytes) {
-                known.clone_into(&mut self.facts.mime);
-            } else if let Some(mime) = mime.filter(|mime| !is_media(mime)) {
-                mime.clone_into(&mut self.facts.mime);
-            }
+        if self.facts.mime == facts::UNKNOWN
+            && let Some(mime) = mime.filter(|mime| !is_media(mime))
+        {
+            mime.clone_into(&mut self.facts.mime);
         }
         self
     }
-}
-
-/// How a document begins that providers read, and its type.
-const PDF: (&[u8], &str) = (b"%PDF-", "application/pdf");
-
-/// A drawing, which is a text. It is called by its name, so that a refusal can name it.
-const SVG: &str = "image/svg+xml";
-
-fn is_svg(bytes: &[u8]) -> bool {
-    let head = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii_start();
-    let may_be = [&b"<?xml"[..], b"<!--", b"<!DOCTYPE svg"].iter().any(|begin| head.starts_with(begin));
-    let element = b"<svg";
-    head.starts_with(element)
-        || (may_be && memchr::memmem::find(&head[..head.len().min(1 << 10)], element).is_some())
 }
 
 /// A short `data:` URI as the host would write it, if that differs. What does not decode is the family's to judge.
@@ -145,7 +123,7 @@ fn mended(json: &[u8], range: std::ops::Range<usize>) -> Option<String> {
     let text: String = serde_json::from_slice(&json[range.start - 1..=range.end]).ok()?;
     let (head, payload) = data_url::uri(text.as_bytes())?;
     let bytes = data_url::decode(payload).filter(|bytes| !bytes.is_empty())?;
-    let known = NewBlob::type_of(&bytes).map(str::to_owned);
+    let known = facts::type_of(&bytes).map(str::to_owned);
     let mime = known.or_else(|| data_url::declared(text.as_bytes())).unwrap_or_default();
     // Parameters stay where all else of the head is as the host writes it.
     let plain = format!("data:{mime};");
@@ -181,7 +159,7 @@ fn decoded(text: &[u8], max: u64) -> Result<Option<Vec<u8>>, ExtractError> {
     }
     // Bare base64 is taken only when it is media: signatures and encrypted reasoning are long base64 too, and
     // must reach the provider as they are.
-    let is_media = data_url::decoded_head(text).is_some_and(|head| NewBlob::type_of(&head).is_some());
+    let is_media = data_url::decoded_head(text).is_some_and(|head| facts::type_of(&head).is_some());
     if !is_media {
         return Ok(None);
     }

@@ -29,7 +29,7 @@ const TYPES: &[(&str, &str, MediaKind)] = &[
 /// What is known of these bytes. Anything unrecognised is `Other`, `application/octet-stream`.
 #[must_use]
 pub fn facts(bytes: &[u8]) -> Facts {
-    let mime = sniff(bytes).unwrap_or(UNKNOWN);
+    let mime = type_of(bytes).unwrap_or(UNKNOWN);
     let kind = kind(mime);
     let mut facts = Facts {
         kind,
@@ -54,6 +54,26 @@ pub fn facts(bytes: &[u8]) -> Facts {
         facts.has_audio = Some(true);
     }
     facts
+}
+
+/// How a document begins that providers read, and its type.
+const PDF: (&[u8], &str) = (b"%PDF-", "application/pdf");
+
+/// A drawing, which is a text. It is called by its name, so that a refusal can name it.
+const SVG: &str = "image/svg+xml";
+
+/// The type that bytes tell: of media, of a document, and of a drawing.
+pub(crate) fn type_of(bytes: &[u8]) -> Option<&'static str> {
+    let pdf = || bytes.starts_with(PDF.0).then_some(PDF.1);
+    sniff(bytes).or_else(pdf).or_else(|| is_svg(bytes).then_some(SVG))
+}
+
+fn is_svg(bytes: &[u8]) -> bool {
+    let head = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii_start();
+    let may_be = [&b"<?xml"[..], b"<!--", b"<!DOCTYPE svg"].iter().any(|begin| head.starts_with(begin));
+    let element = b"<svg";
+    head.starts_with(element)
+        || (may_be && memchr::memmem::find(&head[..head.len().min(1 << 10)], element).is_some())
 }
 
 /// The type of what nothing is known about.
@@ -193,6 +213,21 @@ mod tests {
             (b"", None),
         ] {
             assert_eq!(sniff(head), mime, "{head:?}");
+        }
+    }
+
+    /// Without it a drawing behind a link is refused as a file of no type, and one that is embedded by its name.
+    #[test]
+    fn a_drawing_and_a_document_are_called_by_their_names() {
+        for (bytes, mime) in [
+            (&b"<svg xmlns='x'/>"[..], "image/svg+xml"),
+            (b"\xef\xbb\xbf<?xml version='1.0'?>\n<svg/>", "image/svg+xml"),
+            (b"<?xml version='1.0'?><html/>", UNKNOWN),
+            (b"%PDF-1.7", "application/pdf"),
+            (b"%PD", UNKNOWN),
+        ] {
+            let facts = facts(bytes);
+            assert_eq!((facts.mime.as_str(), facts.kind), (mime, MediaKind::Other), "{bytes:?}");
         }
     }
 

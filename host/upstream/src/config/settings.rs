@@ -199,6 +199,9 @@ pub struct FetchConfig {
     pub concurrency_per_host: u32,
     /// PEM file of root certificates trusted besides the built-in ones, for calls too.
     pub extra_roots_file: Option<PathBuf>,
+    /// In sandbox mode, the folder of files that are fetched in the place of addresses of documentation.
+    #[serde(skip)]
+    pub stand_ins: Option<String>,
 }
 
 impl Default for FetchConfig {
@@ -211,6 +214,7 @@ impl Default for FetchConfig {
             concurrency_per_customer: 64,
             concurrency_per_host: 32,
             extra_roots_file: None,
+            stand_ins: None,
         }
     }
 }

@@ -24,6 +24,7 @@ use crate::client::origin::Origin;
 use crate::config::check;
 use crate::config::settings::{ConfigError, FetchConfig};
 use crate::fetch::permits::{FetchPermit, FetchPermits};
+use crate::fetch::stand_ins::stand_in;
 use crate::providers::Providers;
 
 /// The minimum rate counts from this age on.
@@ -138,6 +139,8 @@ struct FetchRules {
     min_rate: u64,
     /// For URLs of users.
     permits: FetchPermits,
+    /// In sandbox mode, the folder of files for addresses of documentation.
+    stand_ins: Option<String>,
 }
 
 impl Fetcher {
@@ -146,7 +149,8 @@ impl Fetcher {
         let timeout = check::span("fetch.connect_timeout_ms".to_owned(), config.connect_timeout_ms)?;
         let user = providers.shared().network.client(private.clone(), timeout, 0);
         let permits = FetchPermits::new(check::fetch_limits(config)?);
-        let rules = FetchRules { user, private, min_rate: config.min_bytes_per_second, permits };
+        let (min_rate, stand_ins) = (config.min_bytes_per_second, config.stand_ins.clone());
+        let rules = FetchRules { user, private, min_rate, permits, stand_ins };
         Ok(Self { rules: Arc::new(rules), providers })
     }
 
@@ -177,6 +181,10 @@ impl Fetcher {
         let mut deadline = Instant::now() + policy.timeout;
         let began = self.clock().now();
         let mut url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
+        let stand_ins = self.rules.stand_ins.as_ref().filter(|_| policy.origins == Origins::User);
+        if let Some(stand_in) = stand_ins.and_then(|samples| stand_in(samples, &url)) {
+            url = stand_in;
+        }
         for _ in 0..=policy.max_redirects {
             let http = self.client_for(&url, policy.origins)?;
             if let Some(permit) = &mut permit {

@@ -4,3 +4,4 @@
 pub(crate) mod fetcher;
 pub(crate) mod permits;
 pub(crate) mod post;
+mod stand_ins;

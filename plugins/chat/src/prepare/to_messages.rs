@@ -92,7 +92,9 @@ fn refuse_unsupported(request: &Request<'_>) -> Checked<()> {
     if let Some(at) = request.tools.iter().position(|tool| matches!(tool, Tool::Custom)) {
         return Err(instead(&tools.index(at).key("type"), ONLY_FUNCTIONS, "the string \"custom\""));
     }
-    let forced = request.choice.is_some_and(ToolChoice::is_forced) && request.tools.is_empty();
+    let offered = |tool: &Tool<'_>| matches!(tool, Tool::Function(function) if is_offered(request, function));
+    let has_none = !request.tools.iter().any(offered);
+    let forced = request.choice.is_some_and(ToolChoice::is_forced) && has_none;
     if matches!(request.choice, Some(ToolChoice::Other)) || forced {
         return refuse("tool_choice", "`none`, `auto`, `required` or a function that is in `tools`");
     }
@@ -114,9 +116,14 @@ fn sampling(out: &mut Writer, request: &Request<'_>, plan: &CallPlan<'_>) {
     }
 }
 
+/// Whether the model may call a function: where the client names some, it is told of those alone.
+fn is_offered(request: &Request<'_>, function: &Function<'_>) -> bool {
+    request.choice.is_none_or(|choice| choice.allows(&function.name.decoded()))
+}
+
 fn tools(out: &mut Writer, request: &Request<'_>) {
     let functions = request.tools.iter().filter_map(|tool| match tool {
-        Tool::Function(function) => Some(write_tool(function)),
+        Tool::Function(function) => is_offered(request, function).then(|| write_tool(function)),
         Tool::Custom => None,
     });
     let functions: Vec<String> = functions.collect();
@@ -127,9 +134,9 @@ fn tools(out: &mut Writer, request: &Request<'_>) {
     let serial = request.parallel == Some(false);
     let kind = match request.choice {
         Some(ToolChoice::None) => r#""none""#,
-        Some(ToolChoice::Required) => r#""any""#,
+        Some(ToolChoice::Required | ToolChoice::Among { is_required: true, .. }) => r#""any""#,
         Some(ToolChoice::Named(_)) => r#""tool""#,
-        Some(ToolChoice::Auto | ToolChoice::Other) => r#""auto""#,
+        Some(ToolChoice::Auto | ToolChoice::Among { .. } | ToolChoice::Other) => r#""auto""#,
         None if serial => r#""auto""#,
         None => return,
     };

@@ -7,7 +7,7 @@ use super::parts::CACHE;
 use gatehouse_text_protocols::check::{
     Checked, array, boolean, choice, map, nonempty_string, object, required, string, unique, wrong,
 };
-use gatehouse_text_protocols::json::{JsonString, Object};
+use gatehouse_text_protocols::json::{JsonString, Object, items};
 use gatehouse_text_protocols::path::Path;
 
 /// A tool the model may call.
@@ -74,19 +74,34 @@ pub(crate) enum ToolChoice<'a> {
     Auto,
     Required,
     Named(JsonString<'a>),
-    /// A custom tool, or a choice among some; Messages has neither.
+    /// One of these, a list of `function` objects; a call is wanted or not.
+    Among {
+        is_required: bool,
+        tools: &'a RawValue,
+    },
+    /// A custom tool, which Messages has not.
     Other,
 }
 
 impl ToolChoice<'_> {
     /// Whether the model must call any tool.
     pub(crate) fn is_required(self) -> bool {
-        matches!(self, Self::Required)
+        matches!(self, Self::Required | Self::Among { is_required: true, .. })
+    }
+
+    /// Whether the function of that name may be called.
+    pub(crate) fn allows(self, name: &str) -> bool {
+        let Self::Among { tools, .. } = self else { return true };
+        let named = items(tools)
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|raw| Object::parse(raw.get())?.object("function"));
+        named.into_iter().any(|function| function.text("name").is_some_and(|own| own == name))
     }
 
     /// Whether the model must call a tool.
     pub(crate) fn is_forced(self) -> bool {
-        matches!(self, Self::Required | Self::Named(_))
+        self.is_required() || matches!(self, Self::Named(_))
     }
 }
 
@@ -106,8 +121,12 @@ pub(crate) fn tool_choice<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Too
     let named = Object::parse(raw.get()).ok_or_else(|| wrong(path, expected, Some(raw)))?;
     unique(path, &named)?;
     let kind = required(path, &named, "type", "`function`, `custom` or `allowed_tools`")?;
-    if choice(&path.key("type"), kind, &["function", "custom", "allowed_tools"])? != "function" {
-        return Ok(ToolChoice::Other);
+    match choice(&path.key("type"), kind, &["function", "custom", "allowed_tools"])? {
+        "custom" => return Ok(ToolChoice::Other),
+        "allowed_tools" => {
+            return among(&path.key("allowed_tools"), required(path, &named, "allowed_tools", "an object")?);
+        }
+        _ => {}
     }
     let child = path.key("function");
     let function = object(&child, required(path, &named, "function", "an object")?)?;
@@ -115,4 +134,19 @@ pub(crate) fn tool_choice<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Too
         &child.key("name"),
         required(&child, &function, "name", "a string")?,
     )?))
+}
+
+/// A choice among some of the tools.
+fn among<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<ToolChoice<'a>> {
+    let allowed = object(path, raw)?;
+    let mode = choice(
+        &path.key("mode"),
+        required(path, &allowed, "mode", "`auto` or `required`")?,
+        &["auto", "required"],
+    )?;
+    let tools = required(path, &allowed, "tools", "an array")?;
+    for (at, raw) in array(&path.key("tools"), tools)?.into_iter().enumerate() {
+        object(&path.key("tools").index(at), raw)?;
+    }
+    Ok(ToolChoice::Among { is_required: mode == "required", tools })
 }

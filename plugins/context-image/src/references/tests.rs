@@ -114,15 +114,21 @@ fn what_is_no_picture_ends_the_task() {
             },
             "dependency unavailable: `image_urls[1]`: could not be fetched: the server answered 404",
         ),
-        (of(MediaKind::Video, "video/mp4", Some(5)), "`image_urls[1]`: expected an image, got video/mp4"),
-        (of(MediaKind::Other, "text/html", None), "`image_urls[1]`: expected an image, got text/html"),
         (
-            of(MediaKind::Image, "image/avif", None),
-            "`image_urls[1]`: expected an image, got image/avif of unreadable size",
+            of(MediaKind::Video, "video/mp4", Some(5)),
+            "`image_urls[1]`: expected a PNG, JPEG or WebP image, got video/mp4",
+        ),
+        (
+            of(MediaKind::Other, "image/svg+xml", None),
+            "`image_urls[1]`: expected a PNG, JPEG or WebP image, got image/svg+xml",
+        ),
+        (
+            of(MediaKind::Image, "image/heic", Some(9)),
+            "`image_urls[1]`: expected a PNG, JPEG or WebP image, got image/heic",
         ),
         (
             of(MediaKind::Image, "image/png", Some(0)),
-            "`image_urls[1]`: expected an image, got image/png of unreadable size",
+            "`image_urls[1]`: expected a PNG, JPEG or WebP image, got image/png of unreadable size",
         ),
     ];
     for (finding, expected) in table {

@@ -8,6 +8,9 @@ use serde_json::Value;
 /// The largest picture, in bytes.
 pub(crate) const MAX_BYTES: u64 = 12 * 1024 * 1024;
 
+/// What the provider reads.
+const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+
 /// In the host's form: a scheme in lower case, base64 as a `data:` URI. A `blob:` must be one the host cut out of this
 /// request; any other comes from the client and is refused, and so is a file the host already knows to be none.
 pub(crate) fn checked(field: &str, source: &str, blobs: &[Facts]) -> Result<String, InvalidParam> {
@@ -29,8 +32,8 @@ pub(crate) fn checked(field: &str, source: &str, blobs: &[Facts]) -> Result<Stri
 
 /// Whether a file is a picture that the provider takes.
 fn picture(facts: &Facts) -> Result<(), String> {
-    if facts.kind != MediaKind::Image {
-        return Err(format!("expected an image, got {}", facts.mime));
+    if facts.kind != MediaKind::Image || !TYPES.contains(&facts.mime.as_str()) {
+        return Err(format!("expected a PNG, JPEG, WebP or GIF image, got {}", facts.mime));
     }
     if facts.bytes > MAX_BYTES {
         return Err(format!("expected at most {MAX_BYTES} bytes (12 MiB), got {}", facts.bytes));

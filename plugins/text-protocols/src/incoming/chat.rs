@@ -7,6 +7,7 @@ use crate::failures::NO_PLACE;
 use crate::halves::{self, Halves};
 use crate::json::{Edits, JsonString, Object, Raw, Writer, items, quoted};
 use crate::prefill::Lead;
+use crate::standard::{CHAT, Form, Standard};
 use crate::tools::several_objects;
 
 use super::ChatClient;
@@ -26,10 +27,24 @@ pub(super) struct Chat {
     client: ChatClient,
     /// The number of the choice that came first.
     first: Option<u64>,
+    standard: Standard,
 }
 
 /// The error of an answer that its server did not finish.
 const BROKE_OFF: &str = r#"{"type":"server_error","message":"the answer was not finished"}"#;
+
+/// The error of an answer with a call that says not what is called.
+pub(super) const NAMELESS: &str =
+    r#"{"type":"server_error","message":"the model called a tool without a name"}"#;
+
+/// Whether one of the calls has no name.
+fn calls_nothing(message: &Object<'_>) -> bool {
+    let calls = message.items("tool_calls").unwrap_or_default();
+    calls
+        .into_iter()
+        .filter_map(|raw| Object::parse(raw.get())?.object("function"))
+        .any(|function| function.string("name").is_none_or(JsonString::is_empty))
+}
 
 /// The error of an answer with more than texts and calls, for a client that cannot read it.
 fn no_place() -> String {
@@ -69,7 +84,8 @@ impl Position<'_> {
 
 impl Chat {
     pub(super) fn new(lead: Lead, client: ChatClient) -> Self {
-        Self { lead, halves: Halves::default(), thinker: Thinker::default(), client, first: None }
+        let (halves, thinker, standard) = (Halves::default(), Thinker::default(), Standard::new(CHAT));
+        Self { lead, halves, thinker, client, first: None, standard }
     }
 
     /// The number of a choice as its client reads it. One answer was asked for: the first that comes, whatever its number, is 0.
@@ -85,12 +101,20 @@ impl Chat {
     }
 
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
+        let shaped = match self.standard.read(body) {
+            Form::Other(shaped) => Some(shaped),
+            Form::Known | Form::Right => None,
+        };
+        let body = shaped.as_deref().unwrap_or(body);
         let standard = forms::standard(body, Forms { is_whole: true, is_legacy: self.client.is_legacy });
         let changed = self.rewrite(standard.as_deref().unwrap_or(body)).and_then(|(data, _)| data);
-        changed.or(standard)
+        changed.or(standard).or(shaped)
     }
 
-    pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
+    pub(super) fn event(&mut self, mut event: Sse) -> Vec<Sse> {
+        if let Form::Other(shaped) = self.standard.read(&event.data) {
+            event.data = shaped;
+        }
         let is_odd = forms::is_odd(&event.data);
         let has_halves = halves::may_have(&event.data) || !self.halves.is_empty();
         let is_numbered = self.client.has_several || self.first == Some(0);
@@ -174,6 +198,9 @@ impl Chat {
                     return Some((Some(no_place()), None));
                 }
                 let place = Position { index, is_whole: name == "message", finish: finish.as_deref() };
+                if place.is_complete() && calls_nothing(&message) {
+                    return Some((Some(failure(NAMELESS)), None));
+                }
                 if let Some(new) = self.message(&message, &place) {
                     edits.replace(raw, new);
                     has_changed = true;

@@ -5,18 +5,20 @@ use gatehouse_sdk::Sse;
 
 use crate::broken_json;
 use crate::json::{JsonString, Object, Raw, Writer, quoted};
+use crate::tools::several_objects;
 
-use super::chat::Said;
+use super::chat::{NAMELESS, Said};
 use super::reasons;
+use super::several_inputs;
 
 /// The kinds of a block that calls a tool, the protocol's own first.
-const CALLS: [&str; 3] = ["tool_use", "function_call", "tool_call"];
+pub(super) const CALLS: [&str; 3] = ["tool_use", "function_call", "tool_call"];
 
 /// What of a stream decides about its end.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
     has_called: bool,
-    ids: Ids,
+    pub(super) ids: Ids,
     /// The input with which the open block began, and its number, until a piece of it comes.
     input: Option<(u64, String)>,
 }
@@ -35,6 +37,9 @@ pub(super) fn whole(json: &str) -> Option<String> {
         return None;
     }
     let mut ids = Ids { message: message.text("id").unwrap_or_default().into_owned(), given: Vec::new() };
+    if content.is_some_and(calls_nothing) {
+        return Some(format!("{{\"type\":\"error\",\"error\":{NAMELESS}}}"));
+    }
     let (blocks, has_called) = blocks(content, &mut ids, &mut has_changed)?;
     let reason = message.text("stop_reason").unwrap_or_default();
     let right = right_reason(&reason, has_called);
@@ -63,6 +68,27 @@ pub(super) fn whole(json: &str) -> Option<String> {
     (has_changed || right.is_some() || content.is_none()).then(|| out.done())
 }
 
+/// The kind of a block, by what it has where it does not say one.
+pub(super) fn kind_of_block<'b>(block: &'b Object<'_>) -> std::borrow::Cow<'b, str> {
+    let said = block.text("type").filter(|kind| !kind.is_empty());
+    let has = |name: &str| block.get(name).is_some();
+    said.unwrap_or_else(|| match () {
+        () if has("name") && ["input", "arguments", "id"].into_iter().any(has) => CALLS[0].into(),
+        () if has("thinking") => "thinking".into(),
+        () if has("text") => "text".into(),
+        () => "".into(),
+    })
+}
+
+/// Whether a block calls a tool and does not say which.
+fn calls_nothing(content: Raw<'_>) -> bool {
+    let blocks = crate::json::items(content).unwrap_or_default().into_iter();
+    blocks.filter_map(|raw| Object::parse(raw.get())).any(|block| {
+        CALLS.contains(&kind_of_block(&block).as_ref())
+            && block.string("name").is_none_or(JsonString::is_empty)
+    })
+}
+
 /// The blocks as they are to be, and whether one calls a tool.
 fn blocks(content: Option<Raw<'_>>, ids: &mut Ids, has_changed: &mut bool) -> Option<(String, bool)> {
     let Some(content) = content else { return Some(("[]".to_owned(), false)) };
@@ -79,8 +105,19 @@ fn blocks(content: Option<Raw<'_>>, ids: &mut Ids, has_changed: &mut bool) -> Op
             all.push(if is_text { text_block(raw.get()) } else { raw.get().to_owned() });
             continue;
         };
-        let kind = block.text("type").unwrap_or_default();
+        let kind = kind_of_block(&block);
         has_called |= CALLS.contains(&kind.as_ref());
+        let several = if CALLS.contains(&kind.as_ref()) { several_inputs::inputs(&block) } else { None };
+        if let Some(several) = several {
+            *has_changed = true;
+            let first = ids.of(&block);
+            let mut next = Some(first);
+            for input in several {
+                let id = next.take().unwrap_or_else(|| Some(ids.another()));
+                all.push(call(&block, id, &input));
+            }
+            continue;
+        }
         match self::block(&block, &kind, ids) {
             Shape::Standard => all.push(raw.get().to_owned()),
             Shape::Other(new) => {
@@ -107,8 +144,9 @@ fn text_block(text: &str) -> String {
 
 fn block(block: &Object<'_>, kind: &str, ids: &mut Ids) -> Shape {
     let missing = |name: &str| block.string(name).is_none();
+    let says_it = block.text("type").is_some_and(|said| said == kind);
     let (name, value) = match kind {
-        "text" if !missing("text") => return Shape::Standard,
+        "text" if says_it && !missing("text") => return Shape::Standard,
         "text" | "output_text" | "" => {
             let said = block.get("text").map(Said::all).filter(|said| !said.is_empty());
             return said.map_or(Shape::Nothing, |said| Shape::Other(text_block(&quoted(&said))));
@@ -117,7 +155,7 @@ fn block(block: &Object<'_>, kind: &str, ids: &mut Ids) -> Shape {
         "thinking" if missing("signature") => ("signature", "\"\"".to_owned()),
         _ if CALLS.contains(&kind) => {
             let (id, input) = (ids.of(block), input(block));
-            if kind == CALLS[0] && id.is_none() && input.is_none() {
+            if says_it && kind == CALLS[0] && id.is_none() && input.is_none() {
                 return Shape::Standard;
             }
             let input = input.or_else(|| block.get("input").map(|raw| raw.get().to_owned()));
@@ -149,13 +187,18 @@ fn call(block: &Object<'_>, id: Option<String>, input: &str) -> String {
 
 /// The ids of an answer's calls: results of tools come back under them.
 #[derive(Debug, Default)]
-struct Ids {
+pub(super) struct Ids {
     /// That of the message, of which others are made.
     message: String,
     given: Vec<String>,
 }
 
 impl Ids {
+    /// The id of a call that the provider has none for.
+    pub(super) fn another(&mut self) -> String {
+        self.of(&Object::default()).unwrap_or_default()
+    }
+
     /// The id of the next call, where its own will not do: it is missing, no text, or that of another call.
     fn of(&mut self, block: &Object<'_>) -> Option<String> {
         let raw = ["call_id", "id"].iter().find_map(|name| block.get(name));
@@ -188,7 +231,9 @@ fn input(block: &Object<'_>) -> Option<String> {
     let text = JsonString::of(raw)?.decode()?;
     // Some encode it twice.
     let text = serde_json::from_str::<String>(&text).map_or(text, Into::into);
-    Object::parse(text.trim()).map(|_| text.trim().to_owned()).or_else(|| broken_json::meant(&text))
+    let one = Object::parse(text.trim()).map(|_| text.trim().to_owned());
+    // Several become calls of their own later.
+    one.or_else(|| several_objects(&text).map(|all| all.concat())).or_else(|| broken_json::meant(&text))
 }
 
 /// The reason in the words of the protocol, as the blocks have it; `None` where it is right. Newer reasons stay.

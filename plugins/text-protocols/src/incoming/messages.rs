@@ -6,9 +6,12 @@ use crate::broken_json;
 use crate::halves::{self, Halves};
 use crate::json::{Edits, Object, Raw, Writer, items, quoted};
 use crate::prefill::Lead;
+use crate::standard::{Form, MESSAGES, Standard};
 use crate::tools::unrepeated;
 
 use super::message_forms::{self, Shapes};
+use super::places::Places;
+use super::several_inputs::SeveralInputs;
 
 /// What a delta adds to the text of its block.
 const TEXTS: [&str; 3] = ["text", "thinking", "partial_json"];
@@ -23,6 +26,9 @@ pub(super) struct Messages {
     /// The end of that block, while a part of the lead is held back: the reason of the answer's end decides about it.
     stop: Option<Sse>,
     input: Input,
+    several: SeveralInputs,
+    standard: Standard,
+    places: Places,
 }
 
 /// The input of the open block so far, until it is known how its pieces come.
@@ -37,13 +43,29 @@ struct Input {
 
 impl Messages {
     pub(super) fn new(lead: Lead) -> Self {
-        let (halves, shapes) = (Halves::default(), Shapes::default());
-        Self { lead, halves, shapes, block: None, stop: None, input: Input::default() }
+        let (halves, shapes, several) = (Halves::default(), Shapes::default(), SeveralInputs::default());
+        let (standard, places) = (Standard::new(MESSAGES), Places::default());
+        Self {
+            lead,
+            halves,
+            shapes,
+            block: None,
+            stop: None,
+            input: Input::default(),
+            several,
+            standard,
+            places,
+        }
     }
 
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
+        let shaped = match self.standard.read(body) {
+            Form::Other(shaped) => Some(shaped),
+            Form::Known | Form::Right => None,
+        };
+        let body = shaped.as_deref().unwrap_or(body);
         let standard = message_forms::whole(body);
-        self.led(standard.as_deref().unwrap_or(body)).or(standard)
+        self.led(standard.as_deref().unwrap_or(body)).or(standard).or(shaped)
     }
 
     /// The message without the beginning that the client has already.
@@ -81,11 +103,20 @@ impl Messages {
     }
 
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
+        let event = match self.standard.read(&event.data) {
+            Form::Known => event,
+            Form::Right => self.places.placed(event),
+            Form::Other(data) => self.places.placed(Sse { data, ..event }),
+        };
         let event = self.input.single(event);
-        match self.shapes.event(&event) {
-            Some(events) => events.into_iter().flat_map(|event| self.shaped(event)).collect(),
-            None => self.shaped(event),
+        let events = self.shapes.event(&event).unwrap_or_else(|| vec![event]);
+        let mut all = Vec::with_capacity(events.len());
+        for event in events {
+            for event in self.several.event(event, &mut self.shapes.ids) {
+                all.extend(self.shaped(event));
+            }
         }
+        all
     }
 
     /// What an event in the standard shape becomes.

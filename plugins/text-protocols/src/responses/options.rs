@@ -5,7 +5,7 @@ use crate::check::{
     required, string, wrong,
 };
 use crate::json::{JsonString, Object, Raw, is_null, quoted};
-use crate::names::check_case;
+use crate::names::{FOREIGN_TO_RESPONSES, check_case, check_foreign};
 use crate::path::Path;
 
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
@@ -59,6 +59,9 @@ impl<'a> Options<'a> {
             if options.field(&path, name, raw)? && body.occurrences(name) > 1 {
                 return Err(wrong(&path, "one value, not the same field twice", Some(raw)));
             }
+        }
+        if body.get("input").is_some() {
+            check_foreign(&Path::BRACKETED, body, FOREIGN_TO_RESPONSES)?;
         }
         if body.get("input").is_none() {
             let hint = if body.get("messages").is_some() { " (this endpoint has no `messages`)" } else { "" };

@@ -296,6 +296,12 @@ fn what_is_wrong_or_not_offered_is_refused_by_its_own_name() {
         ),
         (json!({"input": null, "messages": []}), "input", "this endpoint has no `messages`"),
         (json!({"model": null}), "model", "expected a string"),
+        (json!({"max_tokens": 5}), "max_tokens", "expected nothing, use `max_output_tokens`, got 5"),
+        (json!({"max_completion_tokens": 5}), "max_completion_tokens", "use `max_output_tokens`"),
+        (json!({"response_format": {"type": "json_object"}}), "response_format", "use `text.format`"),
+        (json!({"reasoning_effort": "low"}), "reasoning_effort", "use `reasoning.effort`"),
+        (json!({"messages": [{"role": "user", "content": "x"}]}), "messages", "use `input`"),
+        (json!({"stop": ["x"]}), "stop", "expected nothing, a response ends where the model ends it"),
     ] {
         let (named, message) = refused(ChatWire, fields);
         assert_eq!(named, field, "{message}");

@@ -16,6 +16,11 @@ async fn connections_of_one_address_are_limited() {
         (edge.connect().await, edge.connect().await, edge.connect().await);
     assert_eq!(first.ask(LIVE).await.status, 200);
     assert_eq!(second.ask(LIVE).await.status, 200);
+    // It is told why, in the form of its path, and closed; it may come again.
+    let head = "POST /v1/messages HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+    let refused = third.ask(format!("{head}Content-Length: 200000\r\n\r\n{}", "x".repeat(200_000))).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "1"));
+    assert_eq!(refused.json()["error"]["code"], "rate_limited");
     assert!(third.closes().await);
     // A trusted proxy carries many clients.
     let edge =

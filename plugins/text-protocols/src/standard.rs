@@ -1,0 +1,403 @@
+//! Answers of providers by the shape of their protocol: members under its names, one value where one stands and a list where a list
+//! does. Servers that write a name in other letters or twice, or put a list around an object, mean the same. Only such an answer
+//! is written anew; another keeps its bytes, and of a stream only events that look unlike the one before are read at all.
+
+use serde_json::{Map, Value};
+
+use crate::json::{Object, Raw, is_null, items};
+
+/// What a value is in a protocol, as far as it matters here.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// Read elsewhere.
+    Any,
+    /// The arguments of a call: an object, or a text of one.
+    Input,
+    List(&'static Self),
+    Number,
+    Object(&'static [(&'static str, Self)]),
+    Text,
+}
+
+use Shape::{Any, Input, List, Number, Text};
+
+const USAGE: Shape = Shape::Object(&[
+    ("prompt_tokens", Any),
+    ("completion_tokens", Any),
+    ("total_tokens", Any),
+    ("input_tokens", Any),
+    ("output_tokens", Any),
+    ("cache_read_input_tokens", Any),
+    ("cache_creation_input_tokens", Any),
+]);
+const FUNCTION: Shape = Shape::Object(&[("name", Text), ("arguments", Input)]);
+const CALL: Shape = Shape::Object(&[("index", Number), ("id", Any), ("type", Any), ("function", FUNCTION)]);
+const CHAT_MESSAGE: Shape = Shape::Object(&[
+    ("role", Any),
+    ("content", Any),
+    ("reasoning_content", Any),
+    ("refusal", Any),
+    ("tool_calls", List(&CALL)),
+]);
+const CHOICE: Shape = Shape::Object(&[
+    ("index", Number),
+    ("message", CHAT_MESSAGE),
+    ("delta", CHAT_MESSAGE),
+    ("finish_reason", Any),
+    ("text", Any),
+]);
+/// A completion, or a chunk of one.
+pub const CHAT: Shape =
+    Shape::Object(&[("id", Any), ("choices", List(&CHOICE)), ("usage", USAGE), ("error", Any)]);
+
+const BLOCK: Shape = Shape::Object(&[
+    ("type", Any),
+    ("text", Any),
+    ("thinking", Any),
+    ("signature", Any),
+    ("id", Any),
+    ("name", Text),
+    ("input", Input),
+]);
+const BLOCK_DELTA: Shape = Shape::Object(&[
+    ("type", Any),
+    ("text", Text),
+    ("thinking", Text),
+    ("signature", Text),
+    ("partial_json", Text),
+    ("stop_reason", Any),
+    ("stop_sequence", Any),
+]);
+const STARTED: Shape = Shape::Object(&[("id", Any), ("model", Any), ("content", Any), ("usage", USAGE)]);
+/// A message, or an event of its stream.
+pub const MESSAGES: Shape = Shape::Object(&[
+    ("id", Any),
+    ("type", Any),
+    ("role", Any),
+    ("model", Any),
+    ("content", List(&BLOCK)),
+    ("stop_reason", Any),
+    ("stop_sequence", Any),
+    ("usage", USAGE),
+    ("error", Any),
+    ("index", Number),
+    ("message", STARTED),
+    ("content_block", BLOCK),
+    ("delta", BLOCK_DELTA),
+]);
+
+const FUNCTION_CALL: Shape = Shape::Object(&[("id", Any), ("name", Text), ("args", Input)]);
+const PART: Shape = Shape::Object(&[
+    ("text", Text),
+    ("thought", Any),
+    ("thoughtSignature", Any),
+    ("functionCall", FUNCTION_CALL),
+    ("function_call", FUNCTION_CALL),
+    ("inlineData", Any),
+    ("fileData", Any),
+]);
+const CONTENT: Shape = Shape::Object(&[("role", Any), ("parts", List(&PART))]);
+const CANDIDATE: Shape =
+    Shape::Object(&[("content", CONTENT), ("finishReason", Any), ("finish_reason", Any), ("index", Any)]);
+const COUNTS: Shape = Shape::Object(&[
+    ("promptTokenCount", Any),
+    ("candidatesTokenCount", Any),
+    ("thoughtsTokenCount", Any),
+    ("cachedContentTokenCount", Any),
+    ("totalTokenCount", Any),
+]);
+/// An answer of Google's, or a frame of one.
+pub const GOOGLE: Shape = Shape::Object(&[
+    ("candidates", List(&CANDIDATE)),
+    ("promptFeedback", Any),
+    ("usageMetadata", COUNTS),
+    ("modelVersion", Any),
+    ("responseId", Any),
+    ("error", Any),
+]);
+
+/// The answers of one provider as they come.
+#[derive(Debug)]
+pub struct Standard {
+    shape: Shape,
+    /// The last one that was read and had the shape.
+    last: String,
+}
+
+/// What an answer is.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Form {
+    /// It looks as the one before, which is known.
+    Known,
+    /// It has the shape, or is no JSON.
+    Right,
+    /// The same in the shape.
+    Other(String),
+}
+
+/// Events longer than this are not kept to be compared.
+const KEPT: usize = 4096;
+
+impl Standard {
+    /// For answers of that shape.
+    #[must_use]
+    pub fn new(shape: Shape) -> Self {
+        Self { shape, last: String::new() }
+    }
+
+    /// Reads the next answer, or event.
+    pub fn read(&mut self, json: &str) -> Form {
+        if !self.last.is_empty() && looks_alike(&self.last, json) {
+            return Form::Known;
+        }
+        self.last.clear();
+        let Ok(raw) = serde_json::from_str::<Raw<'_>>(json) else { return Form::Right };
+        if fits(raw, self.shape) {
+            if json.len() <= KEPT {
+                self.last.push_str(json);
+            }
+            return Form::Right;
+        }
+        match serde_json::from_str::<Value>(json) {
+            Ok(mut value) => {
+                settle(&mut value, self.shape);
+                Form::Other(value.to_string())
+            }
+            Err(_) => Form::Right,
+        }
+    }
+}
+
+/// Whether two JSON texts differ in the digits of numbers and in what texts say, and in nothing else. An empty text is like no other.
+fn looks_alike(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let (mut a, mut b) = (0, 0);
+    while a < one.len() && b < other.len() {
+        match (one[a], other[b]) {
+            (b'"', b'"') => {
+                let (Some(end_a), Some(end_b)) = (end_of_text(one, a + 1), end_of_text(other, b + 1)) else {
+                    return false;
+                };
+                let (text_a, text_b) = (&one[a + 1..end_a], &other[b + 1..end_b]);
+                let is_name = one.get(end_a + 1) == Some(&b':');
+                if text_a.is_empty() != text_b.is_empty() || (is_name && text_a != text_b) {
+                    return false;
+                }
+                (a, b) = (end_a + 1, end_b + 1);
+            }
+            (x, y) if x.is_ascii_digit() && y.is_ascii_digit() => {
+                let digits = |text: &[u8], at: usize| {
+                    text[at..]
+                        .iter()
+                        .position(|byte| !byte.is_ascii_digit())
+                        .map_or(text.len(), |end| at + end)
+                };
+                (a, b) = (digits(one, a), digits(other, b));
+            }
+            (x, y) if x == y => (a, b) = (a + 1, b + 1),
+            _ => return false,
+        }
+    }
+    a == one.len() && b == other.len()
+}
+
+/// Where the text ends whose first letter is there.
+fn end_of_text(json: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match json.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+fn fits(raw: Raw<'_>, shape: Shape) -> bool {
+    let json = raw.get();
+    if is_null(raw) {
+        return true;
+    }
+    match shape {
+        Any => true,
+        Input => !json.starts_with('[') || json == "[]",
+        Number => json.starts_with(|first: char| first.is_ascii_digit() || first == '-'),
+        Text => json.starts_with('"'),
+        List(of) => items(raw).is_some_and(|items| items.into_iter().all(|item| fits(item, *of))),
+        Shape::Object(members) => Object::parse(json).is_some_and(|object| {
+            object.repeated().is_none()
+                && object.iter().all(|(name, raw)| {
+                    match members.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+                        Some((known, shape)) => *known == name && fits(raw, *shape),
+                        None => true,
+                    }
+                })
+        }),
+    }
+}
+
+/// Brings a value into the shape as far as it can be meant so.
+fn settle(value: &mut Value, shape: Shape) {
+    match shape {
+        Any => {}
+        Input => unwrap(value),
+        Number => {
+            unwrap(value);
+            let digits = value
+                .as_str()
+                .filter(|text| text.len() < 10)
+                .and_then(|text| text.trim().parse::<u64>().ok());
+            if let Some(number) = digits {
+                *value = number.into();
+            }
+        }
+        Text => {
+            let mut text = String::new();
+            said(value, &mut text);
+            if value.is_array() || value.is_object() {
+                *value = text.into();
+            }
+        }
+        List(of) => {
+            list(value);
+            value.as_array_mut().into_iter().flatten().for_each(|item| settle(item, *of));
+        }
+        Shape::Object(members) => {
+            unwrap(value);
+            let Value::Object(object) = value else { return };
+            for (name, shape) in members {
+                rename(object, name);
+                if let Some(member) = object.get_mut(*name) {
+                    settle(member, *shape);
+                }
+            }
+        }
+    }
+}
+
+/// The member under its name, where it only has one in other letters.
+fn rename(object: &mut Map<String, Value>, name: &str) {
+    if object.get(name).is_some_and(|value| !value.is_null()) {
+        return;
+    }
+    let written = object.keys().find(|key| key.as_str() != name && key.eq_ignore_ascii_case(name)).cloned();
+    if let Some(value) = written.and_then(|written| object.remove(&written)) {
+        object.insert(name.to_owned(), value);
+    }
+}
+
+/// A value out of a list that has no other.
+fn unwrap(value: &mut Value) {
+    while let Value::Array(items) = value
+        && items.len() == 1
+        && !items[0].is_null()
+    {
+        *value = items.remove(0);
+    }
+}
+
+/// A list of an object that stands in its place, or that has its items by their numbers.
+fn list(value: &mut Value) {
+    let Value::Object(object) = value else { return };
+    let number = |key: &String| key.parse::<usize>().ok();
+    if object.is_empty() || !object.keys().all(|key| number(key).is_some()) {
+        let one = std::mem::take(object);
+        *value =
+            if one.is_empty() { Value::Array(Vec::new()) } else { Value::Array(vec![Value::Object(one)]) };
+        return;
+    }
+    let mut numbered: Vec<(usize, Value)> =
+        std::mem::take(object).into_iter().filter_map(|(key, item)| Some((number(&key)?, item))).collect();
+    numbered.sort_by_key(|(number, _)| *number);
+    *value = numbered.into_iter().map(|(_, item)| item).collect();
+}
+
+/// All texts of a list or of a part.
+fn said(value: &Value, text: &mut String) {
+    match value {
+        Value::String(one) => text.push_str(one),
+        Value::Array(items) => items.iter().for_each(|item| said(item, text)),
+        Value::Object(part) => {
+            ["text", "value", "content"]
+                .iter()
+                .find_map(|name| part.get(*name))
+                .into_iter()
+                .for_each(|it| said(it, text));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(shape: Shape, given: &str) -> Option<Value> {
+        match Standard::new(shape).read(given) {
+            Form::Other(other) => Some(serde_json::from_str(&other).expect("JSON")),
+            Form::Known | Form::Right => None,
+        }
+    }
+
+    /// Without it a text or a call is lost in an answer that looks complete.
+    #[test]
+    fn an_answer_is_brought_into_the_shape_of_its_protocol() {
+        let choice = |message: Value| json!({"choices": [{"index": 0, "message": message}]});
+        let call = json!({"id": "a", "function": {"name": "f", "arguments": "{}"}});
+        for (given, expected) in [
+            (r#"{"Choices":[{"index":0,"Message":{"CONTENT":"a"}}]}"#.to_owned(), choice(json!({"content": "a"}))),
+            (r#"{"choices":{"index":"0","message":{"content":"a"}}}"#.to_owned(), choice(json!({"content": "a"}))),
+            (r#"{"choices":{"0":[{"index":0,"message":{"content":"a"}}]}}"#.to_owned(), choice(json!({"content": "a"}))),
+            (r#"{"choices":null,"choices":[{"index":0,"message":{"content":"a"}}]}"#.to_owned(), choice(json!({"content": "a"}))),
+            (choice(json!({"tool_calls": {"0": {"id": "a", "function": {"name": ["f"], "arguments": ["{}"]}}}})).to_string(),
+             choice(json!({"tool_calls": [call]}))),
+        ] {
+            assert_eq!(read(CHAT, &given), Some(expected), "{given}");
+        }
+        let google = |part: Value| json!({"candidates": [{"content": {"parts": [part]}}]});
+        for (given, expected) in [
+            (google(json!({"Text": "a"})), google(json!({"text": "a"}))),
+            (google(json!({"text": [{"text": "a"}, "b"]})), google(json!({"text": "ab"}))),
+            (
+                google(json!([{"functionCall": [{"name": "f", "Args": [{"p": 1}]}]}])),
+                google(json!({"functionCall": {"name": "f", "args": {"p": 1}}})),
+            ),
+        ] {
+            assert_eq!(read(GOOGLE, &given.to_string()), Some(expected), "{given}");
+        }
+        for right in [
+            choice(json!({"content": [{"type": "text", "text": "a"}], "tool_calls": [call], "Content-Filter": {}})).to_string(),
+            json!({"error": {"message": "x"}}).to_string(),
+            "no JSON".to_owned(),
+            "[]".to_owned(),
+        ] {
+            assert!(read(CHAT, &right).is_none_or(|it| it == json!([])), "{right}");
+        }
+    }
+
+    /// Without it every event of a stream is parsed once more.
+    #[test]
+    fn events_that_differ_in_texts_and_numbers_alone_look_alike() {
+        let mut standard = Standard::new(MESSAGES);
+        let delta = |index: u64, text: &str| {
+            json!({"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": text}}).to_string()
+        };
+        assert_eq!(standard.read(&delta(0, "a")), Form::Right);
+        assert_eq!(standard.read(&delta(12, "b \"c\" \u{1f600}\\")), Form::Known);
+        assert_eq!(standard.read(&delta(0, "")), Form::Right);
+        assert_eq!(
+            standard.read(&delta(0, "a").replace("\"text\":", "\"Text\":")),
+            Form::Other(delta(0, "a"))
+        );
+        for (one, other) in [
+            ("{\"a\":1}", "{\"a\":null}"),
+            ("{\"a\":1}", "{\"a\":\"1\"}"),
+            ("{\"a\":\"1\"}", "{\"A\":\"1\"}"),
+            ("{\"a\":\"1\"}", "{\"a\":\"1\",\"b\":2}"),
+            ("{\"a\":\"1\"}", "{\"a\":\"1"),
+        ] {
+            assert!(!looks_alike(one, other), "{one} {other}");
+        }
+    }
+}
