@@ -16,7 +16,7 @@ use redb::{
 
 use crate::error::StoreError;
 use crate::examine::{Progress, mark_of};
-use crate::layout::{self, Day, UsageHours};
+use crate::layout::{self, Day, UsageHours, with_fixed_tables};
 use crate::store::Store;
 
 /// Rows in one commit of the copy.
@@ -92,44 +92,11 @@ impl Target<'_> {
     fn table(&mut self, txn: &ReadTransaction, found: &UntypedTableHandle) -> Result<(), CopyError> {
         /// Copies by the definition that has that name.
         macro_rules! by_name {
-            ($($table:expr),+ $(,)?) => {
-                $(if found.name() == $table.name() { return self.copy(txn, $table); })+
+            ($($table:ident),+) => {
+                $(if found.name() == layout::$table.name() { return self.copy(txn, layout::$table); })+
             };
         }
-        by_name!(
-            layout::META,
-            layout::CUSTOMERS,
-            layout::WITHOUT_CREDIT,
-            layout::KEYS,
-            layout::KEY_DIGESTS,
-            layout::LIVE,
-            layout::HOLDS,
-            layout::HOLD_EXPIRY,
-            layout::LEDGER,
-            layout::IDEMPOTENCY,
-            layout::IDEMPOTENCY_EXPIRY,
-            layout::AUDIT,
-            layout::NAMES,
-            layout::NAME_OWNERS,
-            layout::USAGE_DAYS,
-            layout::LEDGER_INDEX,
-            layout::DEPOSIT_DAYS,
-            layout::PRICE_BOOKS,
-            layout::DEPLOYMENTS,
-            layout::WEBHOOKS,
-            layout::WEBHOOK_OWNERS,
-            layout::TROUBLED_WEBHOOKS,
-            layout::DELIVERIES,
-            layout::DELIVERY_INDEX,
-            layout::DELIVERY_DUE,
-            layout::ADMIN_IDEMPOTENCY,
-            layout::ADMIN_IDEMPOTENCY_EXPIRY,
-            layout::RESPONSES,
-            layout::RESPONSE_ITEMS,
-            layout::RESPONSE_AGES,
-            layout::RESPONSE_EXPIRY,
-            layout::RESPONSE_TOTALS,
-        );
+        with_fixed_tables!(by_name);
         if let Some(day) = layout::history_day(found) {
             return self.copy(txn, Day::new(day).history());
         }

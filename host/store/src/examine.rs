@@ -18,14 +18,14 @@ use redb::{
 use serde::de::DeserializeOwned;
 
 use crate::administration::without_credit;
+use crate::engine::ledger::Deposits;
 use crate::error::{OpenError, StoreError};
 use crate::layout::{self, Day, Row};
 use crate::listing::task_index::IndexCheck;
 use crate::open::schema;
 use crate::read::LongRead;
 use crate::row::decode;
-use crate::statement::check::StatementCheck;
-use crate::statement::deposits::{self, Deposits};
+use crate::statement::check::{StatementCheck, check_deposits};
 use crate::store::Store;
 use crate::tables::each;
 use crate::{records, usage, webhooks};
@@ -166,7 +166,7 @@ fn examine(txn: &ReadTransaction, progress: &Progress) -> Result<Report, StoreEr
         paid.add(&entry);
     }
     statements.rest(txn, &mut examination)?;
-    deposits::check(paid, txn, &mut examination)?;
+    check_deposits(paid, txn, &mut examination)?;
     usage::check::check(txn, &mut examination)?;
     progress.each(txn, layout::CUSTOMERS, |customer: Customer| {
         examination.customer(&customer);

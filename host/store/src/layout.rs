@@ -114,6 +114,47 @@ pub(crate) const RESPONSE_EXPIRY: TableDefinition<'_, (u64, &str, &str), ()> =
 pub(crate) const RESPONSE_TOTALS: TableDefinition<'_, &str, (u64, u64)> =
     TableDefinition::new("response-totals");
 
+/// Runs a macro on the names of all tables but those of days.
+macro_rules! with_fixed_tables {
+    ($run:ident) => {
+        $run!(
+            META,
+            CUSTOMERS,
+            WITHOUT_CREDIT,
+            KEYS,
+            KEY_DIGESTS,
+            LIVE,
+            HOLDS,
+            HOLD_EXPIRY,
+            LEDGER,
+            IDEMPOTENCY,
+            IDEMPOTENCY_EXPIRY,
+            AUDIT,
+            NAMES,
+            NAME_OWNERS,
+            USAGE_DAYS,
+            LEDGER_INDEX,
+            DEPOSIT_DAYS,
+            PRICE_BOOKS,
+            DEPLOYMENTS,
+            WEBHOOKS,
+            WEBHOOK_OWNERS,
+            TROUBLED_WEBHOOKS,
+            DELIVERIES,
+            DELIVERY_INDEX,
+            DELIVERY_DUE,
+            ADMIN_IDEMPOTENCY,
+            ADMIN_IDEMPOTENCY_EXPIRY,
+            RESPONSES,
+            RESPONSE_ITEMS,
+            RESPONSE_AGES,
+            RESPONSE_EXPIRY,
+            RESPONSE_TOTALS
+        )
+    };
+}
+pub(crate) use with_fixed_tables;
+
 const HISTORY_PREFIX: &str = "history-";
 const TASK_INDEX_PREFIX: &str = "task-index-";
 const USAGE_HOURS_PREFIX: &str = "usage-hours-";

@@ -1,8 +1,8 @@
 //! The durable store: batches of commands, one writer, redb.
 //!
 //! Owns the file: its tables and their encoding, the one thread that begins and commits transactions, and the reads. The rules of what a
-//! command does live in `tasks`; this crate only provides rows ([`gatehouse_tasks::LedgerStorage`] over a redb
-//! transaction) and makes what they wrote durable. Never decides about tasks or money, never reads a clock.
+//! command does live in `tasks`; this crate is the engine below their rows ([`gatehouse_tasks::Backend`]) and makes what they changed
+//! durable. Never decides about tasks or money, never reads a clock.
 //! The only crate that knows redb. Called by `driver`, and by the operator's commands through it.
 
 mod administration;
@@ -11,9 +11,11 @@ mod config;
 mod copy;
 mod disk_full;
 mod durability;
+mod engine;
 mod error;
 mod examine;
 mod expired;
+mod file;
 mod gauges;
 mod layout;
 mod listing;
@@ -21,7 +23,6 @@ mod open;
 mod posted;
 mod read;
 mod records;
-mod responses;
 mod row;
 mod statement;
 mod store;
@@ -37,19 +38,19 @@ pub use changes::TaskListener;
 pub use config::Config;
 pub use copy::{CopyError, StoreCopy};
 pub use durability::Durability;
+pub use engine::usage::KEPT_DAYS_OF_HOURS;
 pub use error::{OpenError, StoreError};
 pub use examine::Progress;
+pub use file::pepper::PepperFit;
 pub use gauges::StoreGauges;
 pub use listing::all_tasks::{AllTasksPage, AllTasksQuery};
 pub use listing::page::{TaskPage, TaskQuery};
-pub use open::pepper::PepperFit;
 pub use read::LongRead;
 pub use records::read::PriceVersionSummary;
 pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementRow};
 pub use statement::totals::StatementTotals;
 pub use store::Store;
 pub use usage::read::{UsagePeriod, UsagePosition, UsageQuery, UsageRow, UsageRows, UsageScope};
-pub use usage::write::KEPT_DAYS_OF_HOURS;
 pub use wait::Access;
 pub use webhooks::read::DeliveryQuery;
 pub use writer::Writer;

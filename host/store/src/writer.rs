@@ -7,12 +7,13 @@
 //! transaction open. While the engine cannot be reached, the writer waits with what it has applied, and commits it later. A storage error, an unreadable row or a panic ends the writer for good; the transaction is dropped, so
 //! nothing of it is kept.
 
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gatehouse_model::metric;
-use gatehouse_tasks::{Applied, Command};
+use gatehouse_tasks::{Applied, Command, Kept};
 use redb::Database;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -89,6 +90,8 @@ pub struct Writer {
     posted: Arc<Posted>,
     /// Where a transaction stays while it is open.
     shared: Arc<SharedTransaction>,
+    /// Rows of the last commit.
+    kept: Kept,
     /// Applied, and to be answered after the commit.
     applied: Vec<(Answering, Outcome)>,
     changes: Arc<TaskChanges>,
@@ -104,8 +107,8 @@ impl Writer {
         failure: Failure,
         changes: Arc<TaskChanges>,
     ) -> Self {
-        let (jobs, applied) = (Vec::new(), Vec::new());
-        Self { database, queue, posted, shared, limit, failure, jobs, applied, changes, wait }
+        let (jobs, applied, kept) = Default::default();
+        Self { database, queue, posted, shared, limit, failure, jobs, kept, applied, changes, wait }
     }
 
     /// Waits for commands and makes one batch of them durable. `false` once the store is closed and nothing
@@ -134,7 +137,7 @@ impl Writer {
         drop(self.shared.take()?);
         self.wait.until_reached(Access::Begin).await?;
         let mut started = Instant::now();
-        let mut transaction = OpenTransaction::begin(&self.database)?;
+        let mut transaction = OpenTransaction::begin(&self.database, mem::take(&mut self.kept));
         let mut until = None;
         loop {
             transaction.apply_posted(self.posted.take())?;
@@ -158,7 +161,8 @@ impl Writer {
         self.wait.until_reached(Access::Commit).await?;
         transaction.apply_posted(self.posted.close())?;
         let size = transaction.commands();
-        let Committed { tasks, webhooks } = transaction.commit()?;
+        let Committed { tasks, webhooks, kept } = transaction.commit()?;
+        self.kept = kept;
         self.changes.committed(&tasks);
         self.changes.webhooks.committed(webhooks);
         self.answer();
@@ -174,7 +178,7 @@ impl Writer {
         #[expect(clippy::cast_precision_loss, reason = "a queue is far shorter than 2^53")]
         metrics::gauge!(metric::QUEUE_DEPTH).set(self.queue.len() as f64);
         let mut any = false;
-        let mut jobs = std::mem::take(&mut self.jobs).into_iter();
+        let mut jobs = mem::take(&mut self.jobs).into_iter();
         while let Some(Job { work, durability, answer, claim }) = jobs.next() {
             if claim.is_some_and(|claim| !claim.take()) {
                 continue;

@@ -1,7 +1,7 @@
 //! Applies a command: dispatches it to its rule, and a command within an operator's request to its own.
 //!
-//! Every rule first reads and checks, then writes; past its first write nothing can be rejected any more.
-//! So a store can apply many commands in one transaction without undoing single ones.
+//! What a command changed before it was rejected, or before a row could not be read, is undone here: a rule may read and check
+//! after its first write, and a store may apply many commands in one transaction.
 
 use gatehouse_model::{UnixMs, Usage};
 
@@ -25,15 +25,20 @@ use crate::webhooks::{deliveries, endpoints};
 /// The inner result is the command's own: a [`Rejection`] means that nothing was changed.
 ///
 /// # Errors
-/// What the storage report; they may then be half changed and must be thrown away.
+/// What the storage reports. Nothing was changed then, either.
 pub fn apply<B: LedgerStorage>(
     storage: &mut B,
     command: Command,
 ) -> Result<Result<Applied, Rejection>, B::Error> {
-    match rule(storage, command) {
-        Ok(answer) => Ok(Ok(answer)),
-        Err(Stop::Rejected(rejection)) => Ok(Err(rejection)),
-        Err(Stop::Broken(error)) => Err(error),
+    storage.begin();
+    let stop = match rule(storage, command) {
+        Ok(answer) => return Ok(Ok(answer)),
+        Err(stop) => stop,
+    };
+    storage.undo();
+    match stop {
+        Stop::Rejected(rejection) => Ok(Err(rejection)),
+        Stop::Broken(error) => Err(error),
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Owns every rule about tasks and money. [`apply()`] applies a [`Command`] to [`LedgerStorage`]: the command either
 //! makes all of its changes or, when it is rejected, none. Pure and synchronous: never does I/O, never reads a clock
-//! (a command carries its time), never knows how rows are stored.
-//! `store` implements the storage and applies the commands; `driver` decides which commands to send.
+//! (a command carries its time), never knows how rows are stored: [`Rows`] fetches them from a [`Backend`] and hands it the changes.
+//! `store` is the backend and applies the commands; `driver` decides which commands to send.
 
 mod administration;
 mod apply;
@@ -46,7 +46,9 @@ pub use steps::record::{
     StepKind, StepRecord, StepRow,
 };
 pub use storage::ledger_storage::{AuditRecord, BalancesAfter, IdempotencyRecord, LedgerStorage, NameRecord};
-pub use storage::memory::MemoryLedgerStorage;
+pub use storage::memory::{MemoryLedgerStorage, Nothing};
+pub use storage::row::{Kind, List, Row, RowKey, Series};
+pub use storage::rows::{Backend, Kept, RowChange, Rows};
 pub use task::claims::{MAX_CLAIMS, MAX_NAME_BYTES};
 pub use task::decide::{AfterCrash, after_crash, asks_after_outage, is_overdue, lost_answer, timed_out};
 pub use task::join::MAX_UNDELIVERED_JOINS;

@@ -1,43 +1,12 @@
-//! The list of customers that have no credit: kept with their rows, checked by the doctor. Pages of it are in `pages`.
+//! Compares the list of customers that have no credit with their rows, for the doctor. Pages of it are in `pages`.
 
 use gatehouse_model::Customer;
 use gatehouse_tasks::Examination;
-use redb::{ReadTransaction, ReadableTable as _, Table, WriteTransaction};
+use redb::{ReadTransaction, ReadableTable as _};
 
 use crate::error::StoreError;
-use crate::layout::{CUSTOMERS, Row, WITHOUT_CREDIT};
-use crate::row::{decode, encode};
+use crate::layout::{CUSTOMERS, WITHOUT_CREDIT};
 use crate::tables::each;
-
-const ROWS: &str = "accounts";
-
-/// Writes rows of customers, and the list where one gets onto it or off it. No other commit opens the list.
-pub(crate) fn write<'c>(
-    txn: &WriteTransaction,
-    rows: &mut Table<'_, &'static str, Row>,
-    customers: impl Iterator<Item = &'c Customer>,
-) -> Result<(), StoreError> {
-    let mut list = None;
-    for customer in customers {
-        let id = customer.id.0.as_str();
-        let before = rows.insert(id, encode(ROWS, customer)?.as_slice())?;
-        let before: Option<Customer> = before.map(|row| decode(ROWS, row.value())).transpose()?;
-        let (was_listed, is_listed) =
-            (before.is_some_and(|before| !before.has_credit()), !customer.has_credit());
-        if was_listed == is_listed {
-            continue;
-        }
-        let list = match &mut list {
-            Some(open) => open,
-            closed => closed.insert(txn.open_table(WITHOUT_CREDIT)?),
-        };
-        match is_listed {
-            true => drop(list.insert(id, ())?),
-            false => drop(list.remove(id)?),
-        }
-    }
-    Ok(())
-}
 
 /// Each customer without credit is listed, and nothing else is.
 pub(crate) fn check(txn: &ReadTransaction, examination: &mut Examination) -> Result<(), StoreError> {

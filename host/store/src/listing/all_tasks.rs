@@ -11,10 +11,10 @@ use std::ops::Range;
 use gatehouse_model::{CustomerId, KeyId, Status, Task, TaskId, UnixMs};
 use redb::{ReadOnlyTable, ReadTransaction, TableError};
 
+use crate::engine::tasks::{ALL, AMBIGUOUS, BY_FAMILY, BY_KEY, BY_STATUS};
 use crate::error::StoreError;
 use crate::layout::{self, Day, IndexKey, Row};
 use crate::listing::page::{TaskQuery, lists_of};
-use crate::listing::task_index::{ALL, AMBIGUOUS, BY_FAMILY, BY_KEY, BY_STATUS};
 use crate::read::LongRead;
 use crate::store::Store;
 use crate::tables::task_in;

@@ -3,6 +3,5 @@
 pub(crate) mod all_tasks;
 mod kept_responses;
 pub(crate) mod page;
-pub(crate) mod step_tables;
 mod steps;
 pub(crate) mod task_index;

@@ -4,13 +4,8 @@ use std::path::Path;
 
 use redb::{Database, ReadTransaction, ReadableTable};
 
-use crate::administration::idempotency::AdminIdempotencyTables;
 use crate::error::{OpenError, StoreError};
-use crate::layout::{self, META, SCHEMA, SCHEMA_KEY};
-use crate::records::write::RecordTables;
-use crate::responses::ResponseTables;
-use crate::transaction::batch::Batch;
-use crate::webhooks::write::WebhookTables;
+use crate::layout::{self, META, SCHEMA, SCHEMA_KEY, with_fixed_tables};
 
 /// Makes every fixed table of a new file, so that reads find them.
 pub(crate) fn prepare(database: &Database, path: &Path) -> Result<(), OpenError> {
@@ -39,15 +34,10 @@ fn schema(database: &Database) -> Result<u64, StoreError> {
     if let Some(found) = txn.open_table(META)?.get(SCHEMA_KEY)? {
         return Ok(found.value());
     }
-    drop(Batch::open(&txn)?);
-    ResponseTables::make(&txn)?;
-    txn.open_table(layout::USAGE_DAYS)?;
-    txn.open_table(layout::LEDGER_INDEX)?;
-    txn.open_table(layout::WITHOUT_CREDIT)?;
-    txn.open_table(layout::DEPOSIT_DAYS)?;
-    AdminIdempotencyTables::make(&txn)?;
-    WebhookTables::make(&txn)?;
-    RecordTables::make(&txn)?;
+    macro_rules! make {
+        ($($table:ident),+) => { $(txn.open_table(layout::$table)?;)+ };
+    }
+    with_fixed_tables!(make);
     txn.open_table(META)?.insert(SCHEMA_KEY, SCHEMA)?;
     txn.commit()?;
     Ok(SCHEMA)

@@ -1,5 +1,5 @@
-//! Compares the index of the ledger with the ledger, for the doctor: each row is listed once for its customer and once for
-//! its key, with the balance that the rows so far sum up to.
+//! Compares what is kept beside the ledger with the ledger, for the doctor: each row is listed once for its customer and once for
+//! its key, with the balance that the rows so far sum up to; what was paid in and taken back is summed up by customer and day.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -7,10 +7,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use gatehouse_tasks::{Examination, JournalEntry};
 use redb::{ReadTransaction, ReadableTable as _};
 
+use crate::engine::ledger::{Deposits, Listed};
 use crate::error::StoreError;
-use crate::layout::{self, CUSTOMER_ROWS, KEY_ROWS};
+use crate::layout::{self, CUSTOMER_ROWS, DEPOSIT_DAYS, KEY_ROWS};
 use crate::row::decode;
-use crate::statement::write::Listed;
 
 /// The ledger as the index must list it. Sums of hashes stand for the lists: the doctor holds no ledger in memory.
 #[derive(Default)]
@@ -71,4 +71,26 @@ fn hash(position: u64, balance: i64) -> u64 {
     let mut hasher = DefaultHasher::new();
     (position, balance).hash(&mut hasher);
     hasher.finish()
+}
+
+/// The sums are those of the ledger, of which `deposits` has seen every row.
+pub(crate) fn check_deposits(
+    mut deposits: Deposits,
+    txn: &ReadTransaction,
+    examination: &mut Examination,
+) -> Result<(), StoreError> {
+    for row in txn.open_table(DEPOSIT_DAYS)?.iter()? {
+        let (key, sums) = row?;
+        let (customer, day) = key.value();
+        if deposits.0.remove(&(customer.to_owned(), day)) != Some(sums.value()) {
+            examination.look_up(wrong(customer, day));
+        }
+    }
+    deposits.0.keys().for_each(|(customer, day)| examination.look_up(wrong(customer, *day)));
+    Ok(())
+}
+
+fn wrong(customer: &str, day: u32) -> String {
+    let whose = if customer.is_empty() { "all customers".to_owned() } else { format!("customer {customer}") };
+    format!("deposits of {whose} on day {day}: they are not those of the ledger")
 }

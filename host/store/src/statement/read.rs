@@ -7,11 +7,11 @@ use gatehouse_model::{Credits, Customer, CustomerId, KeyId, UnixMs};
 use gatehouse_tasks::JournalEntry;
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
 
+use crate::engine::ledger::Listed;
 use crate::error::StoreError;
 use crate::layout::{self, CUSTOMER_ROWS, KEY_ROWS, Row};
 use crate::read::LongRead;
 use crate::row::decode;
-use crate::statement::write::Listed;
 use crate::store::Store;
 use crate::tables::find;
 

@@ -7,11 +7,11 @@ use gatehouse_model::{Credits, Key, UnixMs};
 use gatehouse_tasks::UsageSums;
 use redb::ReadTransaction;
 
+use crate::engine::ledger::{Paid, plus};
 use crate::error::StoreError;
 use crate::layout::{DEPOSIT_DAYS, KEYS, USAGE_DAYS};
 use crate::read::LongRead;
 use crate::row::decode;
-use crate::statement::deposits::{Paid, plus};
 use crate::statement::read::{StatementOf, StatementQuery, last_balance};
 use crate::store::Store;
 use crate::tables::find;

@@ -6,20 +6,21 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use fastrand::Rng;
 use gatehouse_model::{Event, Phase, Task};
 use gatehouse_sample::{START, beginning};
-use gatehouse_tasks::{Command, MemoryLedgerStorage, apply};
+use gatehouse_tasks::{Command, Kept, MemoryLedgerStorage, Rows, apply};
 use redb::Durability;
 
 use super::workload::Workload;
 use super::{Dump, remember};
 use crate::config::Config;
+use crate::engine::rows::Engine;
+use crate::engine::write;
 use crate::store::Store;
-use crate::transaction::batch::Batch;
 use crate::transaction::open::OpenTransaction;
 use gatehouse_fault_injection::{Disk, Op, each_cut};
 
@@ -172,11 +173,12 @@ impl CrashRun {
         let store =
             Store::with_backend(disk.clone(), &Config::default()).map_err(|error| error.to_string())?;
         disk.acknowledge(self.checkpoints.len() - 1);
+        let mut kept = Kept::default();
         for batch in 0..BATCHES {
             let (commands, mut checkpoint) =
                 self.checkpoints[self.checkpoints.len() - 1].next_batch(1 + self.random.usize(..9));
             let mut transaction =
-                OpenTransaction::begin(&store.database().unwrap()).map_err(|error| error.to_string())?;
+                OpenTransaction::begin(&store.database().unwrap(), std::mem::take(&mut kept));
             for command in commands {
                 transaction.apply(command).map_err(|error| error.to_string())?.ok();
             }
@@ -185,7 +187,7 @@ impl CrashRun {
                 let dropped = transaction.drop_history(day).map_err(|error| error.to_string())?;
                 (checkpoint, self.counts.dropped) = (after, self.counts.dropped + dropped);
             }
-            transaction.commit().map_err(|error| error.to_string())?;
+            kept = transaction.commit().map_err(|error| error.to_string())?.kept;
             self.checkpoints.push(checkpoint);
             disk.acknowledge(self.checkpoints.len() - 1);
         }
@@ -301,12 +303,14 @@ fn commits_that_are_not_made_durable_are_noticed() {
     let mut checkpoints = vec![Checkpoint::empty(1, 9_000)];
     for number in 0..BATCHES {
         let (commands, checkpoint) = checkpoints[number].next_batch(5);
-        let mut txn = store.database().unwrap().begin_write().unwrap();
+        let database = store.database().unwrap();
+        let mut rows = Rows::new(Engine::new(Arc::clone(&database)), Kept::default());
+        commands.into_iter().for_each(|command| drop(apply(&mut rows, command).unwrap()));
+        let changes = rows.changes();
+        drop(rows);
+        let mut txn = database.begin_write().unwrap();
         txn.set_durability(Durability::None).unwrap();
-        let mut batch = Batch::open(&txn).unwrap();
-        commands.into_iter().for_each(|command| drop(apply(&mut batch, command).unwrap()));
-        batch.close().unwrap();
-        drop(batch);
+        write::write(&txn, &changes).unwrap();
         txn.commit().unwrap();
         checkpoints.push(checkpoint);
         disk.acknowledge(number + 1);

@@ -35,7 +35,7 @@ async fn expired_rows_are_read_and_then_forgotten_customer_by_customer() {
     let mut forgotten = 0;
     for seed in 1..6 {
         let (store, mut storage) = filled(seed);
-        let last = storage.ledger().last().unwrap().at;
+        let last = storage.ledger().pop().unwrap().at;
         for hours in [0, 1, 24, 24 * 30] {
             let now = last.plus(Duration::from_secs(3_600 * hours));
             let rows = store.expired(now, 1_000).await.unwrap();

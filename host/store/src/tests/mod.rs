@@ -89,13 +89,13 @@ impl Dump {
             deposit_days: deposit_days(storage),
             holds: storage.holds().cloned().collect(),
             hold_expiry: requests.map(|hold| (hold.expires.0, layout::hold_key(hold.id))).collect(),
-            ledger: storage.ledger().to_vec(),
+            ledger: storage.ledger().into_iter().cloned().collect(),
             idempotency_records: storage.idempotency_records().cloned().collect(),
             idempotency_expiry: storage
                 .idempotency_records()
                 .map(|row| (row.expires.0, row.key.0.clone(), row.token.0))
                 .collect(),
-            audit_records: storage.audit_records().to_vec(),
+            audit_records: storage.audit_records().into_iter().cloned().collect(),
             names: storage.names().cloned().collect(),
             name_owners: storage
                 .names()

@@ -2,7 +2,7 @@
 //! fall into batches (I22, I24).
 
 use gatehouse_sample::{CommandTemplate, START, STEP, command_sequences};
-use gatehouse_tasks::MemoryLedgerStorage;
+use gatehouse_tasks::{Kept, MemoryLedgerStorage};
 use proptest::prelude::*;
 
 use super::{Dump, remember};
@@ -47,7 +47,7 @@ proptest! {
         });
         prop_assert_eq!(Dump::of_store(&store), Dump::of_memory(&storage));
         prop_assert_eq!(store.examine().unwrap(), storage.examine());
-        let mut open = OpenTransaction::begin(&store.database().unwrap()).unwrap();
+        let mut open = OpenTransaction::begin(&store.database().unwrap(), Kept::default());
         let (mut storage, day) = (storage, START.day() + days);
         prop_assert_eq!(open.drop_history(day).unwrap(), storage.drop_history(day));
         open.commit().unwrap();

@@ -1,50 +1,39 @@
-//! A write transaction with its tables, in one value: commands are applied to it, then it is committed. Dropped before, it
-//! leaves nothing.
+//! One batch in one value: commands are applied to its rows, then these are committed. Dropped before, it leaves nothing.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use gatehouse_model::{TaskId, WebhookId};
-use gatehouse_tasks::{Applied, Command, Rejection, apply};
-use redb::{Database, WriteTransaction};
-use self_cell::self_cell;
+use gatehouse_model::{Task, TaskId, WebhookId};
+use gatehouse_tasks::{Applied, Command, Kept, Kind as _, LedgerStorage as _, List, Rejection, Rows, apply};
+use redb::Database;
 
+use crate::engine::rows::Engine;
 use crate::error::StoreError;
-use crate::transaction::batch::Batch;
 
 /// What a command came to.
 pub(crate) type Outcome = Result<Applied, Rejection>;
 
-self_cell! {
-    /// The tables borrow the transaction.
-    struct Tables {
-        owner: WriteTransaction,
-        #[not_covariant]
-        dependent: Batch,
-    }
-}
-
 /// One transaction from its begin to its commit.
 pub(crate) struct OpenTransaction {
-    tables: Tables,
+    rows: Rows<Engine>,
     /// Tasks that it may have changed.
     tasks: Vec<TaskId>,
     commands: usize,
 }
 
-/// What a commit has changed.
+/// What a commit has changed, and the rows that the next one need not read.
 pub(crate) struct Committed {
     pub(crate) tasks: Vec<TaskId>,
     pub(crate) webhooks: BTreeSet<WebhookId>,
+    pub(crate) kept: Kept,
 }
 
 impl OpenTransaction {
-    pub(crate) fn begin(database: &Database) -> Result<Self, StoreError> {
-        let mut txn = database.begin_write()?;
-        // Two-phase commit with the allocator's state in it: reopening after a crash takes milliseconds.
-        txn.set_quick_repair(true);
-        let tables = Tables::try_new(txn, |txn| Batch::open(txn))?;
-        Ok(Self { tables, tasks: Vec::new(), commands: 0 })
+    /// Begins with the rows that the last commit of this file kept.
+    pub(crate) fn begin(database: &Arc<Database>, kept: Kept) -> Self {
+        let rows = Rows::new(Engine::new(Arc::clone(database)), kept);
+        Self { rows, tasks: Vec::new(), commands: 0 }
     }
 
     /// Commands so far, rejected ones with them.
@@ -56,12 +45,25 @@ impl OpenTransaction {
     pub(crate) fn apply(&mut self, command: Command) -> Result<Outcome, StoreError> {
         self.commands += 1;
         self.tasks.extend(command.task());
-        self.tables.with_dependent_mut(|_, batch| guarded(|| apply(batch, command)))
+        guarded(|| apply(&mut self.rows, command))
     }
 
-    /// Drops the history of all days before `day`; how many days that were.
+    /// Has the commit drop the history of all days before `day`; how many days that are. A live task will end in the day of its
+    /// creation, so that day stays.
     pub(crate) fn drop_history(&mut self, day: u32) -> Result<usize, StoreError> {
-        self.tables.with_dependent_mut(|_, batch| guarded(|| batch.drop_history(day)))
+        guarded(|| self.drop_days(day))
+    }
+
+    fn drop_days(&mut self, day: u32) -> Result<usize, StoreError> {
+        let oldest: Option<Task> = self.rows.first(&List::Live)?;
+        let day = day.min(oldest.map_or(u32::MAX, |task| task.id.timestamp().day()));
+        let mut days = self.rows.backend().days()?;
+        days.extend(self.rows.changed().filter_map(|(_, row)| {
+            let ended = Task::of(row).filter(|task| task.status.is_final())?;
+            Some(ended.id.timestamp().day())
+        }));
+        self.rows.backend().drop_before(day);
+        Ok(days.range(..day).count())
     }
 
     /// Applies what nobody waits for: of a rejection only the log hears.
@@ -74,11 +76,9 @@ impl OpenTransaction {
         Ok(())
     }
 
-    pub(crate) fn commit(mut self) -> Result<Committed, StoreError> {
-        let webhooks = self.tables.with_dependent_mut(|_, batch| guarded(|| batch.close()))?;
-        let txn = self.tables.into_owner();
-        guarded(|| Ok(txn.commit()?))?;
-        Ok(Committed { tasks: self.tasks, webhooks })
+    pub(crate) fn commit(self) -> Result<Committed, StoreError> {
+        let (kept, webhooks) = guarded(|| self.rows.commit())?;
+        Ok(Committed { tasks: self.tasks, webhooks, kept })
     }
 }
 
@@ -93,8 +93,8 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreEr
 
 /// Applies the commands in order and makes them durable together, as the writer does.
 #[cfg(test)]
-pub(crate) fn commit(database: &Database, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
-    let mut open = OpenTransaction::begin(database)?;
+pub(crate) fn commit(database: &Arc<Database>, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
+    let mut open = OpenTransaction::begin(database, Kept::default());
     let outcomes = commands.into_iter().map(|command| open.apply(command)).collect::<Result<_, _>>()?;
     open.commit()?;
     Ok(outcomes)

@@ -2,4 +2,3 @@
 
 pub(crate) mod check;
 pub(crate) mod read;
-pub(crate) mod write;

@@ -1,6 +1,6 @@
-//! Row access for the rules, and the implementation in memory.
+//! Rows that commands work on: what they are, how a command reads and changes them, and the engine below.
 
 pub(crate) mod ledger_storage;
 pub(crate) mod memory;
-mod memory_records;
-mod memory_webhooks;
+pub(crate) mod row;
+pub(crate) mod rows;

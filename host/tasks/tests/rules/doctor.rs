@@ -32,7 +32,7 @@ impl Rows {
     fn of(storage: &MemoryLedgerStorage) -> Self {
         Self {
             marks: vec![],
-            ledger: storage.ledger().to_vec(),
+            ledger: storage.ledger().into_iter().cloned().collect(),
             customers: storage.customers().cloned().collect(),
             keys: storage.keys().cloned().collect(),
             holds: storage.holds().cloned().collect(),

@@ -117,8 +117,9 @@ proptest! {
         let mut written: Vec<JournalEntry> = Vec::new();
         play(&templates, |storage, command| {
             let _ = run(storage, command);
-            assert_eq!(&storage.ledger()[..written.len()], written.as_slice());
-            written = storage.ledger().to_vec();
+            let ledger: Vec<_> = storage.ledger().into_iter().cloned().collect();
+            assert_eq!(&ledger[..written.len()], written.as_slice());
+            written = ledger;
         });
     }
 

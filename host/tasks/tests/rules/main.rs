@@ -98,7 +98,7 @@ fn used(storage: &MemoryLedgerStorage, key: u8) -> i64 {
 }
 
 fn last(storage: &MemoryLedgerStorage) -> &JournalEntry {
-    storage.ledger().last().unwrap()
+    storage.ledger().pop().unwrap()
 }
 
 fn finish(number: u8, revision: u64, ending: gatehouse_tasks::Ending) -> Command {

@@ -13,8 +13,11 @@ use super::{funded, run};
 /// A customer's statement as a file has it.
 fn lines(storage: &MemoryLedgerStorage, number: u8) -> Vec<String> {
     let customer = storage.customers().find(|row| row.id == customer_id(number)).unwrap();
-    let own =
-        storage.ledger().iter().zip(storage.balances_after()).filter(|(row, _)| row.customer == customer.id);
+    let own = storage
+        .ledger()
+        .into_iter()
+        .zip(storage.balances_after())
+        .filter(|(row, _)| row.customer == customer.id);
     let entries = own.map(|(row, after)| StatementLine::entry(row.clone(), after.available));
     let all = std::iter::once(StatementLine::begin(customer.id.clone())).chain(entries);
     let all = all.chain(std::iter::once(StatementLine::end(customer)));

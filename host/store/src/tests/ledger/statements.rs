@@ -7,9 +7,9 @@ use gatehouse_sample::{START, customer_id, key_id, request_id, task};
 use gatehouse_tasks::{Command, EntryKind, JournalEntry};
 use redb::ReadableTable as _;
 
+use crate::engine::ledger::Listed;
 use crate::layout;
 use crate::row::encode;
-use crate::statement::write::Listed;
 use crate::store::Store;
 use crate::tests::{begin, memory_store, minute};
 use crate::transaction::open::commit;

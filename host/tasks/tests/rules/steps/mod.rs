@@ -87,7 +87,7 @@ fn a_task_has_at_most_so_many_rows_and_the_first_and_last_of_them() {
 fn a_day_has_at_most_so_many_rows() {
     let mut storage = funded();
     run(&mut storage, submit(1, 0, 5)).unwrap();
-    storage.count_step_rows(MAX_STEP_ROWS_OF_A_DAY - 1);
+    storage.count_step_rows(task_id(1).timestamp().day(), MAX_STEP_ROWS_OF_A_DAY - 1);
     for revision in 0..2 {
         let moved = advance(1, revision, change(Status::Pending, 1));
         let answer = run(&mut storage, logged(moved, vec![step("a")]));

@@ -1,0 +1,72 @@
+//! The sums of usage, added to once for each commit.
+//!
+//! Every ended request is counted in six rows: of its key, its customer and all customers, by hour and by day. Hours are in
+//! one table a day, so that forgetting them is dropping a table.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gatehouse_tasks::{RowChange, RowKey, UsageSums};
+use redb::{Table, TableHandle as _, WriteTransaction};
+
+use crate::engine::write::sides;
+use crate::error::StoreError;
+use crate::layout::{self, Row, UsageHours, UsageRowKey};
+use crate::row::encode;
+use crate::tables::find;
+
+/// Days whose sums by hour are kept; those by day are kept for ever.
+pub const KEPT_DAYS_OF_HOURS: u32 = 35;
+
+/// Customer, key, hour or day, model.
+type SumKey<'a> = (&'a str, &'a str, u32, &'a str);
+
+pub(super) fn write(txn: &WriteTransaction, group: &[RowChange]) -> Result<(), StoreError> {
+    let mut days: BTreeMap<SumKey<'_>, UsageSums> = BTreeMap::new();
+    let mut hours: BTreeMap<u32, BTreeMap<SumKey<'_>, UsageSums>> = BTreeMap::new();
+    for change in group {
+        let (RowKey::Usage(key), (_, Some(sums))) = (&change.key, sides::<UsageSums>(change)) else {
+            continue;
+        };
+        let (customer, name) = (key.customer.0.as_str(), key.key.0.as_str());
+        for (customer, name) in [(customer, name), (customer, ""), ("", "")] {
+            let row = |period| (customer, name, period, key.model.as_str());
+            days.entry(row(key.day())).or_default().add(sums);
+            hours.entry(key.day()).or_default().entry(row(key.hour)).or_default().add(sums);
+        }
+    }
+    add_rows(&mut txn.open_table(layout::USAGE_DAYS)?, &days)?;
+    for (day, rows) in hours {
+        if keeps(txn, day)? {
+            add_rows(&mut txn.open_table(UsageHours::new(day).table())?, &rows)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether hours of that day are kept. A new day ends the oldest one.
+fn keeps(txn: &WriteTransaction, day: u32) -> Result<bool, StoreError> {
+    let days: BTreeSet<u32> =
+        txn.list_tables()?.filter_map(|table| layout::usage_hours_day(&table)).collect();
+    if days.contains(&day) {
+        return Ok(true);
+    }
+    let newest = days.last().copied().unwrap_or(day).max(day);
+    let oldest = (newest + 1).saturating_sub(KEPT_DAYS_OF_HOURS);
+    for old in days.range(..oldest) {
+        txn.delete_table(UsageHours::new(*old).table())?;
+    }
+    Ok(day >= oldest)
+}
+
+fn add_rows(
+    table: &mut Table<'_, UsageRowKey, Row>,
+    rows: &BTreeMap<SumKey<'_>, UsageSums>,
+) -> Result<(), StoreError> {
+    let name = table.name().to_owned();
+    for (key, new) in rows {
+        let mut sums: UsageSums = find(&name, table, *key)?.unwrap_or_default();
+        sums.add(new);
+        table.insert(*key, encode(&name, &sums)?.as_slice())?;
+    }
+    Ok(())
+}

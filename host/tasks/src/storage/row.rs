@@ -1,0 +1,188 @@
+//! What is stored: rows of so many kinds, each found by its key. Data only: which table holds a row, and what finds it besides
+//! its key, is the engine's.
+
+use gatehouse_model::{Customer, CustomerId, DeliveryId, Digest, Key, KeyId, Task, TaskId, WebhookId};
+use serde::Serialize;
+
+use crate::administration::record::AdminIdempotencyRecord;
+use crate::ledger::hold::{Hold, HoldId};
+use crate::ledger::journal_entry::JournalEntry;
+use crate::records::record::{DeploymentRecord, PriceVersion};
+use crate::responses::record::{ResponseRecord, ResponseTotals};
+use crate::steps::record::StepRow;
+use crate::storage::ledger_storage::{AuditRecord, BalancesAfter, IdempotencyRecord, NameRecord};
+use crate::usage::sums::{UsageKey, UsageSums};
+use crate::webhooks::record::{WebhookDelivery, WebhookEndpoint};
+
+/// The name of a row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RowKey {
+    /// What is remembered of an operator's request, by its token.
+    AdminIdempotency(Digest),
+    /// A line of the audit record, by its position. Never read by a command.
+    Audit(u64),
+    /// A customer.
+    Customer(CustomerId),
+    /// A delivery to a webhook.
+    Delivery(DeliveryId),
+    /// The report of a deployment, by its number.
+    Deployment(u64),
+    /// An entry of the ledger, by its position. Never read by a command.
+    Entry(u64),
+    /// An open hold.
+    Hold(HoldId),
+    /// What is remembered of a submission, by its key and token.
+    Idempotency(KeyId, Digest),
+    /// A key.
+    Key(KeyId),
+    /// The id of the key of that digest.
+    KeyDigest(Digest),
+    /// A name, and the customer that owns it.
+    Name(String),
+    /// The position of the newest row of a series; absent while it has none.
+    Newest(Series),
+    /// A version of the price book, by its number.
+    PriceBook(u64),
+    /// A response that a customer keeps.
+    Response(CustomerId, String),
+    /// What a customer keeps altogether; absent where that is nothing.
+    ResponseTotals(CustomerId),
+    /// How many rows the logs of all tasks created on a day have.
+    StepCount(u32),
+    /// A row of a task's log, by its place in it. Never read by a command.
+    Steps(TaskId, u64),
+    /// A task, live or ended.
+    Task(TaskId),
+    /// What the present commit adds to the sums of usage. Never read.
+    Usage(UsageKey),
+    /// A webhook.
+    Webhook(WebhookId),
+    /// The ids of a customer's webhooks; absent where it has none.
+    WebhooksOf(CustomerId),
+}
+
+/// Rows that are numbered in the order in which they were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Series {
+    /// Of [`RowKey::Audit`], from zero.
+    Audit,
+    /// Of [`RowKey::Deployment`], from one.
+    Deployments,
+    /// Of [`RowKey::Entry`], from zero.
+    Ledger,
+    /// Of [`RowKey::PriceBook`], from one.
+    PriceBooks,
+}
+
+impl RowKey {
+    /// Whether such a row is only ever written: what was stored under its key plays no part.
+    #[must_use]
+    pub fn is_written_only(&self) -> bool {
+        matches!(self, Self::Audit(_) | Self::Entry(_) | Self::Steps(..) | Self::Usage(_))
+    }
+}
+
+/// What can be a row.
+pub trait Kind: Clone {
+    /// What `row` holds, if it is of this kind.
+    fn of(row: &Row) -> Option<&Self>;
+}
+
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+ $kind:ident($stored:ty) of $type:ty;)+) => {
+        /// What is stored under a [`RowKey`].
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+        #[serde(untagged)]
+        pub enum Row {
+            $($(#[doc = $doc])+ $kind($stored),)+
+        }
+
+        $(
+            impl From<$type> for Row {
+                fn from(row: $type) -> Self {
+                    Self::$kind(row.into())
+                }
+            }
+
+            impl Kind for $type {
+                fn of(row: &Row) -> Option<&Self> {
+                    match row {
+                        Row::$kind(row) => Some(row),
+                        _ => None,
+                    }
+                }
+            }
+        )+
+    };
+}
+
+kinds! {
+    /// Of an operator's request.
+    AdminIdempotency(AdminIdempotencyRecord) of AdminIdempotencyRecord;
+    /// A line of the audit record.
+    Audit(AuditRecord) of AuditRecord;
+    /// A customer.
+    Customer(Customer) of Customer;
+    /// A delivery.
+    Delivery(Box<WebhookDelivery>) of WebhookDelivery;
+    /// The report of a deployment.
+    Deployment(Box<DeploymentRecord>) of DeploymentRecord;
+    /// An entry of the ledger, and the balances that it leads to.
+    Entry((JournalEntry, BalancesAfter)) of (JournalEntry, BalancesAfter);
+    /// An open hold.
+    Hold(Hold) of Hold;
+    /// Of a submission.
+    Idempotency(IdempotencyRecord) of IdempotencyRecord;
+    /// A key.
+    Key(Key) of Key;
+    /// The id of a key.
+    KeyId(KeyId) of KeyId;
+    /// A name.
+    Name(NameRecord) of NameRecord;
+    /// A count, or a position.
+    Number(u64) of u64;
+    /// A version of the price book.
+    PriceBook(Box<PriceVersion>) of PriceVersion;
+    /// A kept response.
+    Response(Box<ResponseRecord>) of ResponseRecord;
+    /// What a customer keeps.
+    ResponseTotals(ResponseTotals) of ResponseTotals;
+    /// A row of a task's log.
+    Steps(StepRow) of StepRow;
+    /// A task.
+    Task(Box<Task>) of Task;
+    /// Sums of usage.
+    Usage(UsageSums) of UsageSums;
+    /// A webhook.
+    Webhook(Box<WebhookEndpoint>) of WebhookEndpoint;
+    /// Ids of webhooks, in order.
+    Webhooks(Vec<WebhookId>) of Vec<WebhookId>;
+}
+
+/// Rows in an order of their own, of which a command needs the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum List {
+    /// Live tasks, by creation.
+    Live,
+    /// Deliveries that wait for a webhook, by id.
+    Pending(WebhookId),
+    /// A customer's responses, by when they were kept.
+    Responses(CustomerId),
+}
+
+impl List {
+    /// The place of a row; nothing where it is not in the list. Rows of one place are in the order of their keys.
+    #[must_use]
+    pub fn place(&self, key: &RowKey, row: &Row) -> Option<u64> {
+        match (self, key, row) {
+            (Self::Live, RowKey::Task(_), Row::Task(task)) => (!task.status.is_final()).then_some(0),
+            (Self::Pending(webhook), RowKey::Delivery(_), Row::Delivery(row)) => {
+                (row.webhook == *webhook && row.due().is_some()).then_some(0)
+            }
+            (Self::Responses(of), RowKey::Response(customer, _), Row::Response(row)) => {
+                (of == customer).then_some(row.kept.0)
+            }
+            _ => None,
+        }
+    }
+}

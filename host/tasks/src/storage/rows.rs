@@ -1,0 +1,167 @@
+//! The rows that commands work on, in memory, above an engine that keeps them. A row is read from the engine at most once, each
+//! change stays here until the commit, and what a command changed before it stopped is undone.
+//!
+//! ```text
+//! unknown --read--> as stored --set--> changed --commit--> as stored
+//!                                      |    ^
+//!                                      '----' set, undo
+//! ```
+//!
+//! A row that is not there is known as absent, like any other. Never decides about tasks or money.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use gatehouse_model::WebhookId;
+
+use crate::storage::ledger_storage::LedgerStorage;
+use crate::storage::row::{Kind, List, Row, RowKey};
+
+/// An engine: it has the rows of the last commit, and makes changes durable.
+pub trait Backend {
+    /// Why it cannot.
+    type Error;
+
+    /// The row of that key, as of the last commit.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn fetch(&self, key: &RowKey) -> Result<Option<Row>, Self::Error>;
+
+    /// The first row of a list as of the last commit, with its place, without those that `is_changed` since.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn first(
+        &self,
+        list: &List,
+        is_changed: &dyn Fn(&RowKey) -> bool,
+    ) -> Result<Option<(u64, RowKey)>, Self::Error>;
+
+    /// Makes the changes durable, all or none, with everything that finds these rows by other things than their keys.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn commit(&mut self, changes: &[RowChange]) -> Result<(), Self::Error>;
+}
+
+/// What becomes of one row.
+#[derive(Clone, Debug)]
+pub struct RowChange {
+    /// Its name.
+    pub key: RowKey,
+    /// What was stored; nothing for a row that is only ever written.
+    pub before: Option<Row>,
+    /// What is to be stored.
+    pub after: Option<Row>,
+}
+
+/// Rows of the last commit that the next commands need not read again.
+#[derive(Clone, Debug, Default)]
+pub struct Kept(HashMap<RowKey, Option<Row>>);
+
+/// Rows above an engine.
+#[derive(Clone, Debug, Default)]
+pub struct Rows<B> {
+    pub(crate) backend: B,
+    /// As the engine has them; `None` is absent.
+    stored: RefCell<HashMap<RowKey, Option<Row>>>,
+    /// As they are to be stored, in the order of their keys.
+    pub(crate) changed: BTreeMap<RowKey, Option<Row>>,
+    /// What the present command found under the keys that it changed, where these had been changed before.
+    undo: Vec<(RowKey, Option<Option<Row>>)>,
+}
+
+impl<B: Backend> Rows<B> {
+    /// Above an engine, of which these rows are known.
+    pub fn new(backend: B, Kept(known): Kept) -> Self {
+        Self { backend, stored: RefCell::new(known), changed: BTreeMap::new(), undo: Vec::new() }
+    }
+
+    /// The engine.
+    pub fn backend(&mut self) -> &mut B {
+        &mut self.backend
+    }
+
+    /// The rows that are there and were changed since the last commit, in the order of their keys.
+    pub fn changed(&self) -> impl Iterator<Item = (&RowKey, &Row)> {
+        self.changed.iter().filter_map(|(key, row)| Some((key, row.as_ref()?)))
+    }
+
+    /// Makes the changes durable: the rows that need not be read again, and the webhooks whose rows or deliveries were written.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn commit(mut self) -> Result<(Kept, BTreeSet<WebhookId>), B::Error> {
+        let changes = self.changes();
+        self.backend.commit(&changes)?;
+        let written = changes.iter().filter_map(|change| match (&change.key, &change.after) {
+            (RowKey::Webhook(id), _) => Some(*id),
+            // A callback's queue has no row of its own that would tell the sender to look.
+            (_, Some(Row::Delivery(delivery))) => Some(delivery.webhook),
+            _ => None,
+        });
+        Ok((Kept::default(), written.collect()))
+    }
+
+    /// What is to be stored, in the order of keys. Nothing is changed any more then.
+    pub fn changes(&mut self) -> Vec<RowChange> {
+        let stored = self.stored.get_mut();
+        let changed = std::mem::take(&mut self.changed).into_iter();
+        let changes =
+            changed.map(|(key, after)| RowChange { before: stored.remove(&key).flatten(), key, after });
+        // What came and went again leaves nothing to do.
+        changes.filter(|change| change.before.is_some() || change.after.is_some()).collect()
+    }
+
+    fn with<T>(&self, key: &RowKey, read: impl FnOnce(Option<&Row>) -> T) -> Result<T, B::Error> {
+        if let Some(row) = self.changed.get(key) {
+            return Ok(read(row.as_ref()));
+        }
+        if let Some(row) = self.stored.borrow().get(key) {
+            return Ok(read(row.as_ref()));
+        }
+        let row = if key.is_written_only() { None } else { self.backend.fetch(key)? };
+        let found = read(row.as_ref());
+        self.stored.borrow_mut().insert(key.clone(), row);
+        Ok(found)
+    }
+}
+
+impl<B: Backend> LedgerStorage for Rows<B> {
+    type Error = B::Error;
+
+    fn find<T: Kind>(&self, key: &RowKey) -> Result<Option<T>, B::Error> {
+        self.with(key, |row| row.and_then(T::of).cloned())
+    }
+
+    fn first<T: Kind>(&self, list: &List) -> Result<Option<T>, B::Error> {
+        let stored = self.backend.first(list, &|key| self.changed.contains_key(key))?;
+        let changed = self.changed().filter_map(|(key, row)| Some((list.place(key, row)?, key.clone())));
+        let first = changed.chain(stored).min();
+        Ok(first.map(|(_, key)| self.find(&key)).transpose()?.flatten())
+    }
+
+    fn set(&mut self, key: RowKey, row: Option<Row>) -> Result<(), B::Error> {
+        if !self.changed.contains_key(&key) {
+            // The commit compares it with what was there.
+            self.with(&key, |_| ())?;
+        }
+        let before = self.changed.insert(key.clone(), row);
+        self.undo.push((key, before));
+        Ok(())
+    }
+
+    fn begin(&mut self) {
+        self.undo.clear();
+    }
+
+    fn undo(&mut self) {
+        while let Some((key, before)) = self.undo.pop() {
+            match before {
+                Some(row) => drop(self.changed.insert(key, row)),
+                None => drop(self.changed.remove(&key)),
+            }
+        }
+    }
+}
