@@ -27,6 +27,7 @@ use crate::scheduler::store_pause::StorePause;
 use crate::state::{DriverState, ShutdownState};
 use crate::step::bulk::groups::CallGroups;
 use crate::text::counters::UnpricedCounters;
+use crate::waiting_files::WaitingFiles;
 
 /// What a driver joins.
 pub struct Parts {
@@ -91,6 +92,7 @@ impl Driver {
             });
             let tables = PreparedTables::of(&config)?.over(&upstream);
             let state = Arc::new(DriverState {
+                waiting_files: Arc::new(WaitingFiles::new(config.waiting_files())),
                 step_permits: Arc::new(Semaphore::new(config.concurrency.max(1))),
                 store,
                 plugins,

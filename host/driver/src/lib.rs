@@ -28,6 +28,7 @@ mod state;
 mod step;
 mod submit;
 mod text;
+mod waiting_files;
 mod webhook_secret;
 mod webhooks;
 

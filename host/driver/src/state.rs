@@ -25,6 +25,7 @@ use crate::scheduler::live_tasks::LiveTasks;
 use crate::scheduler::store_pause::StorePause;
 use crate::step::bulk::groups::CallGroups;
 use crate::text::counters::UnpricedCounters;
+use crate::waiting_files::WaitingFiles;
 
 /// How far a shutdown has come. Each state includes the restrictions of the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +59,8 @@ pub(crate) struct DriverState {
     /// Those that may become full.
     pub(crate) disks: Vec<Disk>,
     pub(crate) live: LiveTasks,
+    /// What waits for a media store that is away.
+    pub(crate) waiting_files: Arc<WaitingFiles>,
     /// Of steps whose task could not be read.
     pub(crate) store_pause: StorePause,
     pub(crate) shutdown: watch::Sender<ShutdownState>,

@@ -88,6 +88,7 @@ impl DriverState {
         let may_leave = call.replay != Replay::Safe
             && call.affinity.is_none()
             && step.view.is_none()
+            && self.may_bring_files(call)
             && by.about().providers.contains(&call.provider);
         if !may_leave {
             return Next::Step(step);

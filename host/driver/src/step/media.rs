@@ -3,6 +3,7 @@
 //! Both are harmless to repeat, so neither is journalled. `Save` itself is durable, so a restart does not lose
 //! results that a provider has handed over. A task completes only after every copy is on disk (invariant I15).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
@@ -15,12 +16,13 @@ use gatehouse_tasks::{Ending, ResultRecord};
 
 use crate::state::DriverState;
 use crate::step::plugin::show;
-use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::run_context::{HeldPermit, RunContext, StepOutcome};
+use crate::waiting_files::Waits;
 
 /// Tries to copy one product; then the plugin gets the event `Lost`.
 const COPY_TRIES: u32 = 3;
 /// How long a step waits after the media store failed; the disk may be full for a while.
-const STORE_PAUSE: Duration = Duration::from_secs(5);
+pub(super) const STORE_PAUSE: Duration = Duration::from_secs(5);
 
 impl DriverState {
     pub(super) async fn probe(
@@ -124,11 +126,12 @@ impl DriverState {
         sources: &mut ResultSources,
     ) -> Result<Result<Vec<Media>, StepOutcome>, StoreError> {
         let (mut media, began) = (Vec::with_capacity(products.len()), self.now());
+        let deadline = self.deadline(&run.task);
         for product in products {
             let copy = tokio::select! {
                 biased;
                 copy = self.copy(run, product, sources) => copy,
-                () = self.clock.pause_until(self.deadline(&run.task)) => return self.time_out(run).await.map(Err),
+                () = self.clock.pause_until(deadline) => return self.time_out(run).await.map(Err),
             };
             match copy {
                 Ok(copied) => media.push(copied),
@@ -147,19 +150,24 @@ impl DriverState {
 
     async fn copy(
         &self,
-        run: &RunContext,
+        run: &mut RunContext,
         product: &Product,
         sources: &mut ResultSources,
     ) -> Result<Media, String> {
-        let provider = run.task.assignment.as_ref().map_or("", |assigned| assigned.provider.as_str());
-        let (mut tries, mut waits) = (1, false);
+        let provider =
+            run.task.assignment.as_ref().map_or("", |assigned| assigned.provider.as_str()).to_owned();
+        let (mut tries, mut waits) = (1, None);
         loop {
-            match self.media.save_one_of(sources, product, provider).await {
-                Ok(media) => return Ok(media),
+            match self.media.save_one_of(sources, product, &provider).await {
+                Ok(media) => {
+                    self.end_wait(waits, &run.task, &mut run.account_permit);
+                    return Ok(media);
+                }
                 // The result is safe at its provider as long as its link works; the deadline ends the wait.
                 Err(error) if error.is_store_outage() => {
-                    if !std::mem::replace(&mut waits, true) {
+                    if waits.is_none() {
                         tracing::warn!(task = %run.task.id, %error, "the copy of a result waits for the media store");
+                        waits = Some(self.begin_wait(0, &run.task, &mut run.account_permit));
                     }
                     self.clock.pause(STORE_PAUSE).await;
                 }
@@ -175,26 +183,53 @@ impl DriverState {
 
 impl DriverState {
     /// Keeps files of a reply. The call is made and perhaps paid, so an outage of the store is waited for until the task's
-    /// deadline. The call's permit is held meanwhile: it bounds the bytes that wait in memory, and the calls that are paid
-    /// although their files cannot be kept.
+    /// deadline.
     pub(super) async fn keep_for(
         &self,
         task: &Task,
         blobs: &[NewBlob],
+        held: &mut HeldPermit,
     ) -> Result<(), gatehouse_media::Error> {
-        let mut waits = false;
-        loop {
+        let mut waits = None;
+        let kept = loop {
             let error = match self.media.keep_for(&task.customer, blobs).await {
-                Ok(()) => return Ok(()),
+                Ok(()) => break Ok(()),
                 Err(error) => error,
             };
             if error.outage().is_none() || self.now() >= self.deadline(task) {
-                return Err(error);
+                break Err(error);
             }
-            if !std::mem::replace(&mut waits, true) {
+            if waits.is_none() {
                 tracing::warn!(task = %task.id, %error, "the files of a reply wait for the media store");
+                let bytes = blobs.iter().map(|blob| blob.bytes.len() as u64).sum();
+                waits = Some(self.begin_wait(bytes, task, held));
             }
             self.clock.pause(STORE_PAUSE).await;
+        };
+        self.end_wait(waits, task, held);
+        kept
+    }
+
+    /// Begins a wait for the media store with so many bytes in memory. What is within the bounds of all that waits gives the
+    /// permit of the task's account back: its provider has answered.
+    fn begin_wait(&self, bytes: u64, task: &Task, held: &mut HeldPermit) -> Waits {
+        let waits = self.waiting_files.enter(bytes);
+        if waits.fits() {
+            *held = None;
+            self.live.drop_account_permit(task.id);
+        }
+        waits
+    }
+
+    /// The task has its permit again, even above the account's limit: its job may still be in flight there.
+    fn end_wait(&self, waits: Option<Waits>, task: &Task, held: &mut HeldPermit) {
+        let (Some(true), Some(assigned)) = (waits.map(|waits| waits.fits()), &task.assignment) else {
+            return;
+        };
+        let permit = self.upstream.resume(&assigned.provider, &assigned.account, &task.customer);
+        if let Some(permit) = permit.map(Arc::new) {
+            self.live.keep_account_permit(task.id, Arc::clone(&permit));
+            *held = Some(permit);
         }
     }
 }

@@ -152,7 +152,7 @@ impl Driver {
         };
         let (mut owner, began) = (task.clone(), state.now());
         let known = owner.blobs.len();
-        let event = state.as_read(reply, call, &mut owner).await;
+        let event = state.as_read(reply, call, &mut owner, &mut None).await;
         let account = assigned.map_or("", |assigned| assigned.account.as_str());
         log.exchange((began, state.now()), account, call, &event);
         match event {

@@ -16,10 +16,13 @@ use gatehouse_upstream::{Claimant, NoPermit, Permits, Wanted, retry_after};
 use crate::state::{DriverState, ShutdownState};
 use crate::step::bulk::shared::SharedAnswer;
 use crate::step::call::attempt::{OfCall, as_called};
-use crate::step::run_context::{AnsweredCall, RunContext, StepOutcome};
+use crate::step::media::STORE_PAUSE;
+use crate::step::run_context::{AnsweredCall, HeldPermit, RunContext, StepOutcome};
 
 /// A task that waits for a permit looks by itself after this long, in case nothing wakes it.
 const QUEUED_PAUSE: Duration = Duration::from_secs(30);
+/// What it waits for, in the log of its steps.
+const PERMIT: &str = "permit";
 /// The longest `Retry-After` of a provider that counts.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(600);
 
@@ -34,7 +37,7 @@ impl DriverState {
             SharedAnswer::Reply { reply, not_before } => {
                 let account = self.upstream.account_of(&call.provider, &reply.affinity);
                 let status = reply.status;
-                let event = self.as_read(reply, &call, &mut run.task).await;
+                let event = self.as_read(reply, &call, &mut run.task, &mut run.account_permit).await;
                 run.log.exchange((began, self.now()), "", &call, &event);
                 run.not_before = not_before;
                 run.answered = account.map(|account| AnsweredCall { call, account, status });
@@ -47,19 +50,29 @@ impl DriverState {
         let is_journalled = call.replay != Replay::Safe;
         if is_journalled && self.has_reached(ShutdownState::Draining) {
             // A call that must not be cut short does not begin: it is durable, and the next process makes it.
-            return self.queue(run, call, self.now()).await;
+            return self.queue(run, call, (self.now(), PERMIT)).await;
+        }
+        if !self.may_bring_files(&call) {
+            return self.queue(run, call, (self.now().plus(STORE_PAUSE), "media store")).await;
         }
         let (permit, borrowed) = match self.permit(run, &call).await {
             Ok(permits) => permits,
             Err(NoPermit::Unknown) => return self.refuse(run, &call).await,
-            Err(NoPermit::Until(due)) => return self.queue(run, call, due).await,
-            Err(NoPermit::Busy) => return self.queue(run, call, self.now().plus(QUEUED_PAUSE)).await,
+            Err(NoPermit::Until(due)) => return self.queue(run, call, (due, PERMIT)).await,
+            Err(NoPermit::Busy) => {
+                return self.queue(run, call, (self.now().plus(QUEUED_PAUSE), PERMIT)).await;
+            }
         };
         let attempt = self.begin_attempt(run, call, (permit, borrowed));
         if is_journalled && let Some(outcome) = self.commit(run, None).await? {
             return Ok(outcome);
         }
         self.make(run, attempt).await
+    }
+
+    /// Whether the files that the call's reply may bring can be kept, or may at least wait.
+    pub(in crate::step) fn may_bring_files(&self, call: &Call) -> bool {
+        call.reading == Reading::Whole || self.waiting_files.has_room()
     }
 
     /// The permission to send now. The task takes its permit at the account with its first call and keeps it
@@ -149,11 +162,17 @@ impl DriverState {
         self.commit_then(run, StepOutcome::Continue).await
     }
 
-    /// Waits for a permit: visible as `pending`, and durable, so that a restart goes on from here.
-    async fn queue(&self, run: &mut RunContext, call: Call, due: UnixMs) -> Result<StepOutcome, StoreError> {
+    /// Waits until then, for a permit or for room for files: visible as `pending`, and durable, so that a restart goes on from
+    /// here.
+    async fn queue(
+        &self,
+        run: &mut RunContext,
+        call: Call,
+        (due, reason): (UnixMs, &str),
+    ) -> Result<StepOutcome, StoreError> {
         run.task.status = run.task.status.max(Status::Pending);
         let due = due.min(self.deadline(&run.task));
-        run.log.wait(self.now(), due, "permit");
+        run.log.wait(self.now(), due, reason);
         if call.replay == Replay::Safe {
             // The plugin asks for it again when the time comes; the durable phase still leads here.
             return Ok(StepOutcome::Until(due));
@@ -162,10 +181,17 @@ impl DriverState {
         self.commit_then(run, StepOutcome::Until(due)).await
     }
 
-    /// The reply in the form that the call asks for.
-    pub(in crate::step) async fn as_read(&self, reply: Reply, call: &Call, task: &mut Task) -> Event {
+    /// The reply in the form that the call asks for. While its files wait for the media store, the task gives back what it has
+    /// in `held`.
+    pub(in crate::step) async fn as_read(
+        &self,
+        reply: Reply,
+        call: &Call,
+        task: &mut Task,
+        held: &mut HeldPermit,
+    ) -> Event {
         if call.reading == Reading::Cut {
-            self.cut_reply(reply, call, task).await
+            self.cut_reply(reply, call, task, held).await
         } else {
             Event::Reply(reply)
         }
@@ -178,7 +204,7 @@ impl DriverState {
     }
 
     /// Takes the files out of a reply; they become blobs of the task. A reply that is not text stays as it is.
-    async fn cut_reply(&self, reply: Reply, call: &Call, task: &mut Task) -> Event {
+    async fn cut_reply(&self, reply: Reply, call: &Call, task: &mut Task, held: &mut HeldPermit) -> Event {
         let max = self.upstream.max_reply(&call.provider).unwrap_or(0);
         let Body::Inline(bytes) = &reply.body else { return Event::Reply(reply) };
         let cut = match Json::try_from(bytes.clone()) {
@@ -199,7 +225,7 @@ impl DriverState {
             Err(error @ ExtractError::Interrupted) => return failed(task, Outage::Broken, &error),
             Err(error) => return failed(task, Outage::TooLarge, &error),
         };
-        if let Err(error) = self.keep_for(task, &cut.blobs).await {
+        if let Err(error) = self.keep_for(task, &cut.blobs, held).await {
             return failed(task, Outage::Broken, &error);
         }
         task.blobs.extend(cut.blobs.iter().map(|blob| blob.id));
