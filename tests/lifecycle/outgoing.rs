@@ -1,13 +1,17 @@
 //! What leaves for a provider by the operator's word alone: extra headers and parameters, and the proxy that connections go
 //! through.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gatehouse_harness::{Gateway, Provider, Received, reply, run, serve_connections, until};
+use rustls::ServerConfig;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio_rustls::TlsAcceptor;
 
 use crate::lifecycle::{sandbox, setup};
 
@@ -133,5 +137,101 @@ fn a_provider_is_reached_through_a_proxy() {
         // What is on this machine is reached without it: the task's provider.
         caller.finish("/v1/images/generations", &json!({"model": "ctx-pro", "prompt": "x"})).await;
         assert!(connects().iter().all(|head| head.contains(".example:")), "{:?}", connects());
+    });
+}
+
+/// Bytes that pass a tunnel, as the proxy sees them.
+type Seen = Arc<Mutex<Vec<u8>>>;
+
+/// A proxy that passes every CONNECT on to `target` and writes down what goes each way.
+async fn curious_proxy(target: SocketAddr, seen: Seen) -> String {
+    let address = serve_connections(move |mut stream: TcpStream| {
+        let seen = Arc::clone(&seen);
+        async move {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.expect("a head"));
+            }
+            seen.lock().expect("bytes").extend(head);
+            stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.expect("an answer");
+            let there = TcpStream::connect(target).await.expect("the provider");
+            let ((client_reads, client_writes), (reads, writes)) = (stream.into_split(), there.into_split());
+            tokio::join!(
+                pass(client_reads, writes, Arc::clone(&seen)),
+                pass(reads, client_writes, Arc::clone(&seen))
+            );
+        }
+    })
+    .await;
+    format!("http://{address}")
+}
+
+async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, seen: Seen) {
+    let mut piece = vec![0; 16 << 10];
+    while let Ok(length) = from.read(&mut piece).await {
+        if length == 0 || to.write_all(&piece[..length]).await.is_err() {
+            return;
+        }
+        seen.lock().expect("bytes").extend(&piece[..length]);
+    }
+}
+
+/// A provider of that name with a certificate of its own, and the file that it is trusted by.
+async fn tls_provider(name: &str) -> (Provider, tempfile::TempDir) {
+    let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).expect("a certificate");
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("roots.pem"), made.cert.pem()).expect("a file");
+    let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], made.signing_key.into())
+        .expect("a certificate with its key");
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let answer = |received: &Received| reply(200, &[("content-type", "application/json")], echo(received));
+    let wrap = move |stream| {
+        let acceptor = acceptor.clone();
+        async move { acceptor.accept(stream).await.ok() }
+    };
+    (Provider::start_over(answer, wrap).await, folder)
+}
+
+/// Without it a proxy reads every key and prompt, or one that answers in a provider's place is believed.
+#[test]
+fn tls_is_spoken_with_the_provider_through_a_proxy() {
+    run(async {
+        let sandbox = sandbox(Duration::ZERO).await;
+        let (provider, folder) = tls_provider("provider.example").await;
+        let seen = Seen::default();
+        let proxy = curious_proxy(provider.address, Arc::clone(&seen)).await;
+        let setup = setup(&sandbox)
+            .with(&format!(
+                "[outgoing]\nproxy = \"{proxy}\"\n\n[fetch]\nextra_roots_file = \"{}\"\n\n",
+                folder.path().join("roots.pem").display()
+            ))
+            .with_provider("texts", "https://provider.example", "\"bearer\"", 8, &["only"])
+            .with_provider("others", "https://other.example", "\"bearer\"", 8, &["only"])
+            .with_model("through", "texts", "chat", "m", "")
+            .with_model("other", "others", "chat", "m", "");
+        let gateway = Gateway::start(setup).await;
+        let caller = gateway.open_account("acme", "100").await;
+        let body =
+            |model: &str| json!({"model": model, "messages": [{"role": "user", "content": "a quiet word"}]});
+        let answer = caller.post("/v1/chat/completions", &body("through")).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let received = provider.only();
+        assert_eq!(received.header("authorization"), Some("Bearer sandbox-key"));
+        assert_eq!(received.version, http::Version::HTTP_2, "agreed on within the tunnel");
+        let passed = String::from_utf8_lossy(&seen.lock().expect("bytes")).into_owned();
+        assert!(passed.starts_with("CONNECT provider.example:443 HTTP/1.1\r\n"), "{passed}");
+        for secret in ["sandbox-key", "a quiet word", "chat.completion"] {
+            assert!(!passed.contains(secret), "{secret}");
+        }
+        // The server that the proxy leads to has to show the certificate of the name that was asked for.
+        assert_eq!(caller.post("/v1/chat/completions", &body("other")).await.status, 502);
+        assert_eq!(provider.received().len(), 1, "no request was sent there");
+        let log = gateway.log_text();
+        assert!(log.contains("certificate") && log.contains("other.example"), "{log}");
     });
 }

@@ -3,6 +3,7 @@
 //!
 //! Needs Debian's `prometheus`, `systemd` and `dpkg-dev`; installs them where it may, fails and names them where it may not.
 
+mod judged;
 mod life;
 mod machine;
 

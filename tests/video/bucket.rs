@@ -203,6 +203,69 @@ fn results_wait_for_a_bucket_that_is_away_and_are_charged_once() {
     });
 }
 
+/// Without it a long outage of the bucket holds up calls that need no files, or fills the memory.
+#[test]
+fn a_reply_that_waits_gives_its_permit_back_and_a_bound_holds() {
+    run(async {
+        let server = BucketServer::start();
+        let relay = Relay::to(server.text("address")).await;
+        // One permit at the provider, and one reply that may wait without it.
+        let bounds = "[providers.veo]\nconcurrency = 1\n\n[tasks]\nwaiting_files = 1\n\n";
+        let table = server.table(&format!("http://{}", relay.address)) + bounds;
+        let gateway =
+            TestGateway::start_with(Settings { job_time: Duration::ZERO, ..Settings::default() }, &table)
+                .await;
+        relay.open.send_replace(false);
+        let waits = "the files of a reply wait for the media store";
+        let first = gateway.submit(&film(1)).await.task_id();
+        until("the first waits", async || gateway.process.log_text().contains(waits)).await;
+        let second = gateway.submit(&film(1)).await.task_id();
+        until("the second is begun all the same", async || {
+            gateway.sandbox.veo_record().operations.len() == 2
+        })
+        .await;
+        relay.open.send_replace(true);
+        for task in [first, second] {
+            let ended = gateway.caller.end_of(&task).await;
+            assert_eq!(ended["status"], "completed", "{ended}");
+        }
+        let log = gateway.process.log_text();
+        assert!(log.contains("as many files wait for the media store as may"), "{log}");
+        // What the second's job had made stayed at its provider: there was no room for it here.
+        assert_eq!(log.matches(waits).count(), 1, "{log}");
+        assert_eq!(gateway.sandbox.veo_record().operations.len(), 2, "the provider was asked once each");
+        gateway.process.account_without_holds("acme").await;
+        gateway.process.expect_sound_ledger().await;
+    });
+}
+
+/// Without it a reply that is itself a file is lost, although its provider was paid.
+#[test]
+fn a_reply_that_is_a_file_waits_too() {
+    run(async {
+        let server = BucketServer::start();
+        let relay = Relay::to(server.text("address")).await;
+        let table = server.table(&format!("http://{}", relay.address))
+            + "[plugins.settings.scene]\nstorage_uri = \"gs://films/scene/\"\n\n";
+        let gateway =
+            TestGateway::start_with(Settings { job_time: Duration::ZERO, ..Settings::default() }, &table)
+                .await;
+        relay.open.send_replace(false);
+        // One is written in one go, one in parts.
+        let tasks = [gateway.submit(&film(1)).await.task_id(), gateway.submit(&film(8)).await.task_id()];
+        let waits = "a file waits for the media store";
+        until("both wait", async || gateway.process.log_text().matches(waits).count() >= 2).await;
+        relay.open.send_replace(true);
+        for (task, mib) in tasks.iter().zip([1, 8]) {
+            let ended = gateway.caller.end_of(task).await;
+            assert_eq!(ended["status"], "completed", "{ended}");
+            assert_eq!(send_to(&link(&ended, "videos"), &[]).await.body.len(), mib << 20);
+        }
+        assert_eq!(gateway.sandbox.veo_record().operations.len(), 2);
+        gateway.process.expect_sound_ledger().await;
+    });
+}
+
 /// Without it a wrong key is noticed by the first result that cannot be kept.
 #[test]
 fn a_bucket_that_refuses_stops_the_start_and_one_that_is_away_does_not() {

@@ -36,6 +36,7 @@ use crate::step::bulk::shared::BulkCalls;
 use crate::step::call::phase::Calls;
 use crate::step::cancel::Cancels;
 use crate::step::commit::Commits;
+use crate::step::kept_files::FileKeeper;
 use crate::step::media::Copies;
 use crate::step::plugin::PluginSteps;
 use crate::step::reconcile::Rulings;
@@ -49,6 +50,7 @@ use crate::text::attempt::TextCalls;
 use crate::text::hold::Holds;
 use crate::text::translation::Translator;
 use crate::text::{Conversations, Texts};
+use crate::waiting_files::WaitingFiles;
 use crate::webhooks::worker::WebhookSender;
 
 /// What a driver joins.
@@ -134,8 +136,15 @@ impl OfTasks {
         let (shared, live) = (|| Arc::clone(shared), || Arc::clone(live));
         let commits = Arc::new(Commits { shared: shared() });
         let bulk = Arc::new(BulkCalls { shared: shared(), groups: CallGroups::default() });
-        let calls = Calls { shared: shared(), live: live(), commits: Arc::clone(&commits), bulk };
-        let calls = Arc::new(calls);
+        let waiting = Arc::new(WaitingFiles::new(shared().config.waiting_files()));
+        let files = Arc::new(FileKeeper { shared: shared(), live: live(), waiting });
+        let calls = Arc::new(Calls {
+            shared: shared(),
+            live: live(),
+            commits: Arc::clone(&commits),
+            bulk,
+            files: Arc::clone(&files),
+        });
         let time_outs = Arc::new(TimeOuts { shared: shared(), commits: Arc::clone(&commits) });
         let plugin_steps = Arc::new(PluginSteps {
             shared: shared(),
@@ -148,6 +157,7 @@ impl OfTasks {
             commits: Arc::clone(&commits),
             plugin_steps: Arc::clone(&plugin_steps),
             time_outs: Arc::clone(&time_outs),
+            files,
         };
         let cancels = Cancels { shared: shared(), live: live(), commits: Arc::clone(&commits) };
         let rulings = Rulings { shared: shared(), live: live(), calls: Arc::clone(&calls) };

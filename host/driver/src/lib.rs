@@ -31,6 +31,7 @@ mod step;
 mod store_pause;
 mod submit;
 mod text;
+mod waiting_files;
 mod webhook_secret;
 mod webhooks;
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, try_join_all};
 use futures_util::stream::{BoxStream, StreamExt};
-use gatehouse_model::{BlobId, Clock, CustomerId, Json, Pepper, Seed, metric};
+use gatehouse_model::{BlobId, Clock, CustomerId, Json, Pepper, Seed, UnixMs, metric};
 use gatehouse_upstream::{Blobs, OpenBlob, Upstream};
 use object_store::ObjectStore;
 use object_store::path::Path;
@@ -22,7 +22,7 @@ use crate::storage::bucket::{Bucket, Secrets};
 use crate::storage::objects::{Error, Location, Objects, Reading};
 use crate::storage::shares::{ShareExceeded, Shares};
 use crate::storage::sweep::{Swept, sweep};
-use crate::storage::writer::Writer;
+use crate::storage::writer::{Patience, Writer};
 
 /// Requests up to this size are processed in place; larger ones on a blocking thread.
 const EXTRACT_IN_PLACE: usize = 1024 * 1024;
@@ -240,9 +240,14 @@ impl MediaStore {
     }
 
     /// Keeps a stream as a new blob. The stream's own error is returned as it came.
-    pub(crate) async fn save_blob(&self, mut body: BoxStream<'_, io::Result<Bytes>>) -> io::Result<BlobId> {
+    pub(crate) async fn save_blob(
+        &self,
+        mut body: BoxStream<'_, io::Result<Bytes>>,
+        waits_until: Option<UnixMs>,
+    ) -> io::Result<BlobId> {
         let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
-        let mut writer = Writer::new(&self.0.objects, blob_path(id));
+        let patience = waits_until.map(|until| Patience { clock: Arc::clone(&self.0.clock), until });
+        let mut writer = Writer::new(&self.0.objects, blob_path(id)).waiting(patience);
         while let Some(piece) = body.next().await {
             let written = match piece {
                 Ok(piece) => writer.write(&piece).await.map_err(io::Error::other),
@@ -267,18 +272,26 @@ pub(crate) fn blob_path(id: BlobId) -> Path {
 pub struct TaskBlobs {
     media: MediaStore,
     customer: Option<CustomerId>,
+    /// Until when what is saved waits for a store that is away.
+    waits_until: Option<UnixMs>,
     own: Mutex<HashSet<BlobId>>,
 }
 
 impl TaskBlobs {
     fn new(media: MediaStore, blobs: impl IntoIterator<Item = BlobId>) -> Self {
-        Self { media, customer: None, own: Mutex::new(blobs.into_iter().collect()) }
+        Self { media, customer: None, waits_until: None, own: Mutex::new(blobs.into_iter().collect()) }
     }
 
     /// The same for that customer's task: its links are fetched with the customer's permits.
     #[must_use]
     pub fn of(self, customer: &CustomerId) -> Self {
         Self { customer: Some(customer.clone()), ..self }
+    }
+
+    /// The same, where what is saved waits for a store that is away: it is paid.
+    #[must_use]
+    pub fn waiting_until(self, moment: UnixMs) -> Self {
+        Self { waits_until: Some(moment), ..self }
     }
 
     /// Whose links they are that the task names.
@@ -307,7 +320,7 @@ impl Blobs for TaskBlobs {
 
     fn save<'a>(&'a self, body: BoxStream<'a, io::Result<Bytes>>) -> BoxFuture<'a, io::Result<BlobId>> {
         Box::pin(async move {
-            let id = self.media.save_blob(body).await?;
+            let id = self.media.save_blob(body, self.waits_until).await?;
             self.add(id);
             Ok(id)
         })

@@ -1,6 +1,7 @@
 //! The operator's settings of tasks and text. Defaults are the specification's.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use gatehouse_model::Price;
@@ -8,6 +9,10 @@ use gatehouse_tasks::ResponseLimits;
 use serde::Deserialize;
 
 use crate::models::table::ModelConfig;
+use crate::waiting_files::Bounds;
+
+/// Where nobody has looked at the memory.
+const USUAL_WAITING_MIB: u64 = 256;
 
 /// The `[tasks]` and `[prices]` tables.
 #[derive(Clone, Debug, Deserialize)]
@@ -25,6 +30,11 @@ pub struct Config {
     pub concurrency: usize,
     /// Steps a task's plugin may take altogether; one that takes more makes no progress, and the task fails.
     pub steps: u32,
+    /// Replies and results that wait without a permit for a media store that is away. Beyond, no call begins whose reply brings
+    /// files.
+    pub waiting_files: usize,
+    /// MiB of files that wait so in memory; absent: an eighth of the memory, 256 at most.
+    pub waiting_files_mib: Option<NonZeroU32>,
     /// Price keys and their prices in credits, filled from `[prices]`.
     #[serde(skip)]
     pub prices: BTreeMap<String, Price>,
@@ -122,6 +132,14 @@ impl Config {
     }
 }
 
+impl Config {
+    /// What may wait for the media store without a permit.
+    pub(crate) fn waiting_files(&self) -> Bounds {
+        let mib = self.waiting_files_mib.map_or(USUAL_WAITING_MIB, |mib| u64::from(mib.get()));
+        Bounds { count: self.waiting_files.max(1), bytes: mib * 1024 * 1024 }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -131,6 +149,8 @@ impl Default for Config {
             history_days: 30,
             concurrency: 512,
             steps: 20_000,
+            waiting_files: 1024,
+            waiting_files_mib: None,
             prices: BTreeMap::new(),
             webhooks_over_http: false,
             text: TextConfig::default(),

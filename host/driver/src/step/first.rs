@@ -89,6 +89,7 @@ impl Steps {
         let may_leave = call.replay != Replay::Safe
             && call.affinity.is_none()
             && step.view.is_none()
+            && self.calls.files.may_bring_files(call)
             && by.about().providers.contains(&call.provider);
         if !may_leave {
             return Next::Step(step);

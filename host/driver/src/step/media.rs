@@ -15,14 +15,11 @@ use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, ResultRecord};
 
 use crate::shared::Shared;
-use crate::step::call::phase::STORE_PAUSE;
 use crate::step::commit::Commits;
+use crate::step::kept_files::{FileKeeper, STORE_PAUSE};
 use crate::step::plugin::{PluginSteps, cost, show};
 use crate::step::run_context::{RunContext, StepOutcome};
 use crate::step::time_out::TimeOuts;
-
-/// Tries to copy one product; then the plugin gets the event `Lost`.
-const COPY_TRIES: u32 = 3;
 
 /// Looks at media for plugins, and copies results.
 pub(crate) struct Copies {
@@ -30,6 +27,7 @@ pub(crate) struct Copies {
     pub(crate) commits: Arc<Commits>,
     pub(crate) plugin_steps: Arc<PluginSteps>,
     pub(crate) time_outs: Arc<TimeOuts>,
+    pub(crate) files: Arc<FileKeeper>,
 }
 
 impl Copies {
@@ -134,11 +132,12 @@ impl Copies {
         sources: &mut ResultSources,
     ) -> Result<Result<Vec<Media>, StepOutcome>, StoreError> {
         let (mut media, began) = (Vec::with_capacity(products.len()), self.shared.now());
+        let deadline = self.shared.deadline(&run.task);
         for product in products {
             let copy = tokio::select! {
                 biased;
                 copy = self.copy(run, product, sources) => copy,
-                () = self.shared.clock.pause_until(self.shared.deadline(&run.task)) => return self.time_outs.time_out(run).await.map(Err),
+                () = self.shared.clock.pause_until(deadline) => return self.time_outs.time_out(run).await.map(Err),
             };
             match copy {
                 Ok(copied) => media.push(copied),
@@ -157,19 +156,24 @@ impl Copies {
 
     async fn copy(
         &self,
-        run: &RunContext,
+        run: &mut RunContext,
         product: &Product,
         sources: &mut ResultSources,
     ) -> Result<Media, String> {
-        let provider = run.task.assignment.as_ref().map_or("", |assigned| assigned.provider.as_str());
-        let (mut tries, mut waits) = (1, false);
+        let provider =
+            run.task.assignment.as_ref().map_or("", |assigned| assigned.provider.as_str()).to_owned();
+        let (mut tries, mut waits) = (1, None);
         loop {
-            match self.shared.media.save_one_of(sources, product, provider).await {
-                Ok(media) => return Ok(media),
+            match self.shared.media.save_one_of(sources, product, &provider).await {
+                Ok(media) => {
+                    self.files.end_wait(waits, &run.task, &mut run.account_permit);
+                    return Ok(media);
+                }
                 // The result is safe at its provider as long as its link works; the deadline ends the wait.
                 Err(error) if error.is_store_outage() => {
-                    if !std::mem::replace(&mut waits, true) {
+                    if waits.is_none() {
                         tracing::warn!(task = %run.task.id, %error, "the copy of a result waits for the media store");
+                        waits = Some(self.files.begin_wait(0, &run.task, &mut run.account_permit));
                     }
                     self.shared.clock.pause(STORE_PAUSE).await;
                 }

@@ -22,6 +22,7 @@ pub(crate) mod call;
 pub(crate) mod cancel;
 pub(crate) mod commit;
 pub(crate) mod first;
+pub(crate) mod kept_files;
 pub(crate) mod log;
 pub(crate) mod media;
 pub(crate) mod plugin;

@@ -160,7 +160,7 @@ impl Rulings {
         };
         let (mut owner, began) = (task.clone(), self.shared.now());
         let known = owner.blobs.len();
-        let event = self.calls.as_read(reply, call, &mut owner).await;
+        let event = self.calls.as_read(reply, call, &mut owner, &mut None).await;
         let account = assigned.map_or("", |assigned| assigned.account.as_str());
         log.exchange((began, self.shared.now()), account, call, &event);
         match event {

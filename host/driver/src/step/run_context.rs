@@ -9,11 +9,14 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::live::AnsweredCall;
 use crate::step::log::step_log::StepLog;
 
+/// The permit of a task's account, if it has one.
+pub(super) type HeldPermit = Option<Arc<AccountPermit>>;
+
 /// A task in progress: as the store has it, and as it is becoming.
 pub(super) struct RunContext {
     pub(super) durable: Task,
     pub(super) task: Task,
-    pub(super) account_permit: Option<Arc<AccountPermit>>,
+    pub(super) account_permit: HeldPermit,
     /// A provider asked for no call before this moment.
     pub(super) not_before: Option<UnixMs>,
     /// The call that the plugin is told the reply of.
@@ -28,7 +31,7 @@ pub(super) struct RunContext {
 
 impl RunContext {
     /// Boxed: it is handed on by value, and every future on the way would have room for it twice.
-    pub(super) fn new(task: Task, account_permit: Option<Arc<AccountPermit>>) -> Box<Self> {
+    pub(super) fn new(task: Task, account_permit: HeldPermit) -> Box<Self> {
         Box::new(Self {
             durable: task.clone(),
             task,

@@ -15,7 +15,7 @@ use super::ownership::base;
 use crate::plugins::built_in::BuiltInPlugin;
 
 /// Keys with a number that says nothing is ever done, kept or waited for when it is 0; `*` is any name.
-const AT_LEAST_ONE: [&str; 26] = [
+const AT_LEAST_ONE: [&str; 27] = [
     "data.store.batch",
     "data.store.queue",
     "fairness.weights.*",
@@ -39,6 +39,7 @@ const AT_LEAST_ONE: [&str; 26] = [
     "tasks.steps",
     "tasks.time_limit_s",
     "tasks.time_limit_s_by_model.*",
+    "tasks.waiting_files",
     "text.idle_s",
     "text.stream_s",
     "text.time_limit_s",

@@ -19,6 +19,9 @@ const MOST_COMPILERS: usize = 4;
 /// The part of the memory that bodies get, as its divisor, and the most.
 const PART: u64 = 2;
 const MOST_MIB: u64 = 2048;
+/// The same of files that wait for the media store.
+const WAITING_PART: u64 = 8;
+const MOST_WAITING_MIB: u64 = 256;
 
 /// Fills in `server.limits.bodies_mib` where it is absent, and says so.
 pub(super) fn settle_bodies(limits: &mut Limits) {
@@ -40,6 +43,11 @@ pub(super) fn settle_bodies(limits: &mut Limits) {
     tracing::info!(bodies_mib, memory_mib, "request bodies share half of the memory, 2048 MiB at most");
 }
 
+/// MiB of files of replies that may wait in memory for a media store that is away.
+pub(super) fn waiting_files_mib() -> NonZeroU32 {
+    part_of(memory_limit(Path::new("/")), WAITING_PART, MOST_WAITING_MIB)
+}
+
 /// How many components may be compiled at once: as many as there are processors, and as fit into the memory.
 pub(super) fn compilers() -> usize {
     let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -53,7 +61,11 @@ fn compilers_for(memory: Option<u64>, processors: usize) -> usize {
 
 /// MiB of bodies where the process may use that much memory.
 fn bodies_mib(memory: Option<u64>) -> NonZeroU32 {
-    let mib = memory.map_or(MOST_MIB, |bytes| bytes / MIB / PART).clamp(1, MOST_MIB);
+    part_of(memory, PART, MOST_MIB)
+}
+
+fn part_of(memory: Option<u64>, part: u64, most_mib: u64) -> NonZeroU32 {
+    let mib = memory.map_or(most_mib, |bytes| bytes / MIB / part).clamp(1, most_mib);
     u32::try_from(mib).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN)
 }
 

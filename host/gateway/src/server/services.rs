@@ -14,7 +14,7 @@ use gatehouse_store::{OpenError, Store};
 use gatehouse_upstream::Upstream;
 
 use super::error::ServeError;
-use super::memory::compilers;
+use super::memory::{compilers, waiting_files_mib};
 use crate::backup::BackupFolder;
 use crate::config::{Config, settle_defaults};
 use crate::data_folder::DataFolder;
@@ -77,6 +77,7 @@ impl Services {
         tasks.prices.clone_from(&config.prices);
         tasks.text.clone_from(&config.text);
         tasks.models.clone_from(&config.models);
+        tasks.waiting_files_mib.get_or_insert_with(waiting_files_mib);
         tasks.webhooks_over_http = config.sandbox.enabled;
         let driver = Driver::start(Parts {
             store: self.store.clone(),

@@ -1,7 +1,14 @@
 //! Writes one object from pieces: in one go when it is small, in parts when it is not. Durable once finished,
 //! and not there at all when it was not.
+//!
+//! A writer that may wait does not fail while the store is away: before its first part, and with an object that is small. Between
+//! two parts an outage that outlives the store's own tries is the end of the object, since a part has no other number.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use gatehouse_model::{Clock, UnixMs};
 use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStoreExt, PutPayload};
 
@@ -11,6 +18,16 @@ use crate::storage::objects::Objects;
 /// Cloud stores want parts of at least 5 MiB.
 const PART: usize = 5 * 1024 * 1024;
 
+/// Between two tries of a store that is away.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Until when a store that is away is waited for.
+#[derive(Clone)]
+pub(crate) struct Patience {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) until: UnixMs,
+}
+
 /// An object being written.
 pub(crate) struct Writer {
     objects: Objects,
@@ -18,11 +35,18 @@ pub(crate) struct Writer {
     waiting: BytesMut,
     upload: Option<Box<dyn MultipartUpload>>,
     length: u64,
+    patience: Option<Patience>,
 }
 
 impl Writer {
     pub(crate) fn new(objects: &Objects, path: Path) -> Self {
-        Self { objects: objects.clone(), path, waiting: BytesMut::new(), upload: None, length: 0 }
+        let objects = objects.clone();
+        Self { objects, path, waiting: BytesMut::new(), upload: None, length: 0, patience: None }
+    }
+
+    /// The same, which waits for a store that is away.
+    pub(crate) fn waiting(self, patience: Option<Patience>) -> Self {
+        Self { patience, ..self }
     }
 
     pub(crate) async fn write(&mut self, piece: &[u8]) -> Result<(), Error> {
@@ -30,25 +54,55 @@ impl Writer {
         self.length += piece.len() as u64;
         if self.waiting.len() >= PART {
             let part = self.waiting.split().freeze();
-            let upload = match &mut self.upload {
-                Some(upload) => upload,
-                none => {
-                    let begun = self.objects.store.put_multipart(&self.path).await;
-                    none.insert(begun.map_err(|error| self.objects.failed(error))?)
-                }
-            };
+            if self.upload.is_none() {
+                self.upload = Some(self.begin().await?);
+            }
+            let Some(upload) = &mut self.upload else { return Ok(()) };
             let put = upload.put_part(PutPayload::from_bytes(part)).await;
             put.map_err(|error| self.objects.failed(error))?;
         }
         Ok(())
     }
 
+    async fn begin(&mut self) -> Result<Box<dyn MultipartUpload>, Error> {
+        loop {
+            let begun = self.objects.store.put_multipart(&self.path).await;
+            match begun.map_err(|error| self.objects.failed(error)) {
+                Err(error) if self.has_waited(&error).await => {}
+                begun => return begun,
+            }
+        }
+    }
+
+    async fn write_whole(&mut self, bytes: Bytes) -> Result<(), Error> {
+        loop {
+            match self.objects.write(&self.path, bytes.clone()).await {
+                Err(error) if self.has_waited(&error).await => {}
+                written => return written,
+            }
+        }
+    }
+
+    /// Whether the writer may try again, after the pause that it has made then.
+    async fn has_waited(&mut self, error: &Error) -> bool {
+        let Some(Patience { clock, until }) = self.patience.as_ref().filter(|_| error.outage().is_some())
+        else {
+            return false;
+        };
+        if clock.now() >= *until {
+            return false;
+        }
+        tracing::warn!(%error, "a file waits for the media store");
+        clock.pause(PAUSE).await;
+        true
+    }
+
     /// Makes the object appear; returns its length.
     pub(crate) async fn finish(mut self) -> Result<u64, Error> {
         let rest: Bytes = self.waiting.split().freeze();
-        match &mut self.upload {
-            None => self.objects.write(&self.path, rest).await?,
-            Some(upload) => {
+        match self.upload.take() {
+            None => self.write_whole(rest).await?,
+            Some(mut upload) => {
                 let failed = |error| self.objects.failed(error);
                 if !rest.is_empty() {
                     upload.put_part(PutPayload::from_bytes(rest)).await.map_err(failed)?;

@@ -5,7 +5,7 @@
 //! after a restart each may be asked once more.
 
 use gatehouse_model::{
-    AccountAssignment, Action, Blame, BlobId, Body, Call, Event, Phase, Replay, Reply, Step, Task, UnixMs,
+    AccountAssignment, Action, Blame, BlobId, Body, Call, Event, Phase, Replay, Reply, Step, UnixMs,
 };
 use gatehouse_store::StoreError;
 use gatehouse_tasks::asks_after_outage;
@@ -28,7 +28,7 @@ pub(in crate::step) struct Attempt {
     call: Call,
     permit: CallPermit,
     at: UnixMs,
-    _borrowed: Option<AccountPermit>,
+    borrowed: Option<AccountPermit>,
     /// A shutdown waits for a call that may not be repeated.
     _in_progress: Option<InProgressGuard>,
 }
@@ -66,8 +66,8 @@ impl Calls {
         if is_journalled {
             run.task.phase = Phase::Sent { call: call.clone(), at };
         }
-        let in_progress = is_journalled.then(|| self.shared.in_progress.begin_call());
-        Attempt { call, permit, at, _borrowed: borrowed, _in_progress: in_progress }
+        let in_progress = is_journalled.then(|| self.in_progress.begin_call());
+        Attempt { call, permit, at, borrowed, _in_progress: in_progress }
     }
 
     /// Makes the call of an attempt; its reply is durable before a plugin sees it, if the attempt is.
@@ -76,14 +76,14 @@ impl Calls {
         run: &mut RunContext,
         attempt: Attempt,
     ) -> Result<StepOutcome, StoreError> {
-        let Attempt { call, permit, at, _borrowed, _in_progress } = attempt;
+        let Attempt { call, permit, at, borrowed, _in_progress } = attempt;
         // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
         run.step_permit = None;
         let began = self.shared.now();
         if let Some(place) = run.log.place() {
             permit.trace_with(place);
         }
-        let event = self.send(&permit, &call, &mut run.task).await;
+        let event = self.send(&permit, &call, run, borrowed).await;
         run.log.exchange((began, self.shared.now()), permit.account(), &call, &event);
         if let Event::Outage(outage) = event
             && asks_after_outage(&call, outage, self.shared.upstream.asks_when_ambiguous(&call.provider))
@@ -103,13 +103,23 @@ impl Calls {
         Ok(StepOutcome::Continue)
     }
 
-    async fn send(&self, permit: &CallPermit, call: &Call, task: &mut Task) -> Event {
-        let blobs = self.shared.media.blobs_of(task.blobs.iter().copied());
-        let outcome = permit.call(call, &blobs, self.shared.deadline(task)).await;
+    async fn send(
+        &self,
+        permit: &CallPermit,
+        call: &Call,
+        run: &mut RunContext,
+        borrowed: Option<AccountPermit>,
+    ) -> Event {
+        let deadline = self.shared.deadline(&run.task);
+        let task = &mut run.task;
+        let blobs = self.shared.media.blobs_of(task.blobs.iter().copied()).waiting_until(deadline);
+        let outcome = permit.call(call, &blobs, deadline).await;
+        // Only the call needed it.
+        drop(borrowed);
         match outcome {
             Ok(reply) => {
                 task.blobs.extend(reply_blob(&reply));
-                self.as_read(reply, call, task).await
+                self.as_read(reply, call, task, &mut run.account_permit).await
             }
             Err(outage) => Event::Outage(outage),
         }

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_media::{ExtractError, NewBlob};
+use gatehouse_media::ExtractError;
 use gatehouse_model::{Body, Call, Event, Json, Outage, Phase, Reading, Replay, Reply, Status, Task, UnixMs};
 use gatehouse_store::StoreError;
 use gatehouse_upstream::{Claimant, NoPermit, Permits, Wanted};
@@ -19,12 +19,14 @@ use crate::shared::{Shared, ShutdownState};
 use crate::step::bulk::shared::{BulkCalls, SharedAnswer};
 use crate::step::call::attempt::{OfCall, as_called};
 use crate::step::commit::Commits;
-use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::kept_files::{FileKeeper, STORE_PAUSE};
+use crate::step::run_context::{HeldPermit, RunContext, StepOutcome};
 
-/// How long a step waits after the media store failed; the disk may be full for a while.
-pub(in crate::step) const STORE_PAUSE: Duration = Duration::from_secs(5);
 /// A task that waits for a permit looks by itself after this long, in case nothing wakes it.
 const QUEUED_PAUSE: Duration = Duration::from_secs(30);
+/// What it waits for, in the log of its steps.
+const PERMIT: &str = "permit";
+
 /// Makes the calls of tasks.
 pub(crate) struct Calls {
     pub(crate) shared: Arc<Shared>,
@@ -32,6 +34,7 @@ pub(crate) struct Calls {
     pub(crate) commits: Arc<Commits>,
     /// Calls of several tasks at once.
     pub(crate) bulk: Arc<BulkCalls>,
+    pub(crate) files: Arc<FileKeeper>,
 }
 
 impl Calls {
@@ -45,7 +48,7 @@ impl Calls {
             SharedAnswer::Reply { reply, not_before } => {
                 let account = self.shared.upstream.account_of(&call.provider, &reply.affinity);
                 let status = reply.status;
-                let event = self.as_read(reply, &call, &mut run.task).await;
+                let event = self.as_read(reply, &call, &mut run.task, &mut run.account_permit).await;
                 run.log.exchange((began, self.shared.now()), "", &call, &event);
                 run.not_before = not_before;
                 run.answered = account.map(|account| AnsweredCall { call, account, status });
@@ -58,13 +61,18 @@ impl Calls {
         let is_journalled = call.replay != Replay::Safe;
         if is_journalled && self.shared.has_reached(ShutdownState::Draining) {
             // A call that must not be cut short does not begin: it is durable, and the next process makes it.
-            return self.queue(run, call, self.shared.now()).await;
+            return self.queue(run, call, (self.shared.now(), PERMIT)).await;
+        }
+        if !self.files.may_bring_files(&call) {
+            return self.queue(run, call, (self.shared.now().plus(STORE_PAUSE), "media store")).await;
         }
         let (permit, borrowed) = match self.permit(run, &call).await {
             Ok(permits) => permits,
             Err(NoPermit::Unknown) => return self.refuse(run, &call).await,
-            Err(NoPermit::Until(due)) => return self.queue(run, call, due).await,
-            Err(NoPermit::Busy) => return self.queue(run, call, self.shared.now().plus(QUEUED_PAUSE)).await,
+            Err(NoPermit::Until(due)) => return self.queue(run, call, (due, PERMIT)).await,
+            Err(NoPermit::Busy) => {
+                return self.queue(run, call, (self.shared.now().plus(QUEUED_PAUSE), PERMIT)).await;
+            }
         };
         let attempt = self.begin_attempt(run, call, (permit, borrowed));
         if is_journalled && let Some(outcome) = self.commits.commit(run, None).await? {
@@ -160,11 +168,17 @@ impl Calls {
         self.commits.commit_then(run, StepOutcome::Continue).await
     }
 
-    /// Waits for a permit: visible as `pending`, and durable, so that a restart goes on from here.
-    async fn queue(&self, run: &mut RunContext, call: Call, due: UnixMs) -> Result<StepOutcome, StoreError> {
+    /// Waits until then, for a permit or for room for files: visible as `pending`, and durable, so that a restart goes on from
+    /// here.
+    async fn queue(
+        &self,
+        run: &mut RunContext,
+        call: Call,
+        (due, reason): (UnixMs, &str),
+    ) -> Result<StepOutcome, StoreError> {
         run.task.status = run.task.status.max(Status::Pending);
         let due = due.min(self.shared.deadline(&run.task));
-        run.log.wait(self.shared.now(), due, "permit");
+        run.log.wait(self.shared.now(), due, reason);
         if call.replay == Replay::Safe {
             // The plugin asks for it again when the time comes; the durable phase still leads here.
             return Ok(StepOutcome::Until(due));
@@ -173,17 +187,24 @@ impl Calls {
         self.commits.commit_then(run, StepOutcome::Until(due)).await
     }
 
-    /// The reply in the form that the call asks for.
-    pub(in crate::step) async fn as_read(&self, reply: Reply, call: &Call, task: &mut Task) -> Event {
+    /// The reply in the form that the call asks for. While its files wait for the media store, the task gives back what it has
+    /// in `held`.
+    pub(in crate::step) async fn as_read(
+        &self,
+        reply: Reply,
+        call: &Call,
+        task: &mut Task,
+        held: &mut HeldPermit,
+    ) -> Event {
         if call.reading == Reading::Cut {
-            self.cut_reply(reply, call, task).await
+            self.cut_reply(reply, call, task, held).await
         } else {
             Event::Reply(reply)
         }
     }
 
     /// Takes the files out of a reply; they become blobs of the task. A reply that is not text stays as it is.
-    async fn cut_reply(&self, reply: Reply, call: &Call, task: &mut Task) -> Event {
+    async fn cut_reply(&self, reply: Reply, call: &Call, task: &mut Task, held: &mut HeldPermit) -> Event {
         let max = self.shared.upstream.max_reply(&call.provider).unwrap_or(0);
         let Body::Inline(bytes) = &reply.body else { return Event::Reply(reply) };
         let cut = match Json::try_from(bytes.clone()) {
@@ -204,30 +225,10 @@ impl Calls {
             Err(error @ ExtractError::Interrupted) => return failed(task, Outage::Broken, &error),
             Err(error) => return failed(task, Outage::TooLarge, &error),
         };
-        if let Err(error) = self.keep_for(task, &cut.blobs).await {
+        if let Err(error) = self.files.keep_for(task, &cut.blobs, held).await {
             return failed(task, Outage::Broken, &error);
         }
         task.blobs.extend(cut.blobs.iter().map(|blob| blob.id));
         Event::Reply(Reply { body: Body::Inline(cut.json.into_bytes()), ..reply })
-    }
-
-    /// Keeps files of a reply. The call is made and perhaps paid, so an outage of the store is waited for until the task's
-    /// deadline. The call's permit is held meanwhile: it bounds the bytes that wait in memory, and the calls that are paid
-    /// although their files cannot be kept.
-    async fn keep_for(&self, task: &Task, blobs: &[NewBlob]) -> Result<(), gatehouse_media::Error> {
-        let mut waits = false;
-        loop {
-            let error = match self.shared.media.keep_for(&task.customer, blobs).await {
-                Ok(()) => return Ok(()),
-                Err(error) => error,
-            };
-            if error.outage().is_none() || self.shared.now() >= self.shared.deadline(task) {
-                return Err(error);
-            }
-            if !std::mem::replace(&mut waits, true) {
-                tracing::warn!(task = %task.id, %error, "the files of a reply wait for the media store");
-            }
-            self.shared.clock.pause(STORE_PAUSE).await;
-        }
     }
 }

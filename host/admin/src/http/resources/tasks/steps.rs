@@ -107,7 +107,7 @@ enum TaskStepKind {
     Wait {
         /// Until when at the latest.
         until: Moment,
-        /// "plugin", or "permit" of a provider's account.
+        /// "plugin", "permit" of a provider's account, or "media store", where as many files wait for it as may.
         reason: String,
     },
     /// The gateway decided something.

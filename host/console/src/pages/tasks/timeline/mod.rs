@@ -205,10 +205,10 @@ fn step_of(step: &StepKind, with_bodies: bool) -> (Tone, &'static str, Markup) {
             (Tone::Info, "copy", html! { (count(*media)) " results, " (count(*bytes)) " bytes" })
         }
         StepKind::Wait { until, reason } => {
-            let why = if reason == "permit" {
-                "for a permit of the provider's account"
-            } else {
-                "as its plugin asked"
+            let why = match reason.as_str() {
+                "permit" => "for a permit of the provider's account",
+                "media store" => "for the media store",
+                _ => "as its plugin asked",
             };
             (Tone::Neutral, "wait", html! { (why) ", until " (seconds(*until)) " UTC" })
         }
