@@ -83,6 +83,7 @@ impl DriverState {
         if request.reader.is_none() {
             request.report.of_model(&model);
         }
+        request.report.tagged(request.body.tags());
         let cut = self.cut(request.body.json().clone()).await?;
         let cx = self.waiting_context(&version, &request.key.customer);
         let direct = DirectRequest {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use gatehouse_media::Extracted;
 use gatehouse_model::{
     Accepted, AccountAssignment, BlobId, Boxed, Context, Credits, CustomerId, Digest, Event, Phase, Purpose,
-    Step, Task, TaskFailure, TaskId, UnixMs, metric,
+    Step, Tags, Task, TaskFailure, TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
 use gatehouse_tasks::{Applied, Command, Idempotency, MAX_URL, Rejection};
@@ -64,6 +64,7 @@ impl DriverState {
         self.check_disks()?;
         let found = self.resolve(request.surface, &request.key, &request.body)?;
         request.report.of_model(&found.model);
+        request.report.tagged(request.body.tags());
         let cut = self.cut(request.body.json().clone()).await?;
         for _ in 0..MAX_JUDGEMENTS {
             let refers = self.references(&request, &found, &cut.json).await?;
@@ -287,6 +288,7 @@ impl DriverState {
             joined_held: Credits::ZERO,
             stop_asked: false,
             callback: request.body.callback().map(str::to_owned),
+            tags: request.body.tags().map(|tags| Tags::clone(tags)).unwrap_or_default(),
             sent_again: false,
             trace: request.report.trace().map(|trace| trace.place().clone()),
             cost: None,

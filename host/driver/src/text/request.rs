@@ -295,6 +295,7 @@ impl DriverState {
             return Err(SubmitError::ModelForbidden(requested));
         }
         request.report.of_model(&model.id);
+        request.report.tagged(request.body.tags());
         if model.targets.len() > 1 {
             request.report.of_targets();
         }
