@@ -36,7 +36,7 @@ pub use api::{
     Receipt, SubmitRequest, SurfaceListing, TaskFilter, ViewRequest, parent_kind,
 };
 pub use body::CheckedBody;
-pub use config::{Config, PreparedTables, TextConfig};
+pub use config::{Config, PreparedTables, PriceVariantConfig, TextConfig, check_price_variants};
 pub use direct::{AnswerPieces, AnswerRequest, AnswerResponse, WholeAnswer};
 pub use disks::{Disk, DiskSpace};
 pub use driver::{Driver, Parts};
@@ -55,7 +55,7 @@ pub use own_webhooks::{ChangedWebhook, WebhookAction, WebhookPatch, WebhookReque
 pub use rates::{LimitKind, LimitStatus, RateLimited, RateStatus};
 pub use read::FollowedTask;
 pub use read::funds::{Funds, UsageFilter};
-pub use read::prices::{ModelPrices, PriceList};
+pub use read::prices::{ModelPrices, PriceList, VariantPrices};
 pub use read::result::Waiting;
 pub use request_report::RequestReport;
 pub use step::cancel::Cancelled;

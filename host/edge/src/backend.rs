@@ -61,7 +61,6 @@ backend! {{
         fn is_ready() -> bool;
         fn keys_generation() -> u64;
         fn model_id(name: &str) -> Option<String>;
-        fn models(key: &Key) -> Vec<ModelListing>;
         fn queue_estimate(task: &Task) -> Option<QueueEstimate>;
         fn result(task: &Task, base: &str) -> Option<Vec<u8>>;
         fn routes() -> Arc<[ServedRoute]>;
@@ -85,6 +84,7 @@ backend! {{
         fn media(
             name: &'a str, expires: &'a str, signature: &'a str, range: Option<&'a str>
         ) -> Result<MediaFile, MediaRefusal>;
+        fn models(key: &'a Key) -> Result<Vec<ModelListing>, StoreError>;
         fn own_deliveries(
             key: &'a Key, id: WebhookId, page: (Option<DeliveryId>, usize)
         ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError>;

@@ -22,7 +22,7 @@ pub use apply::apply;
 pub use commands::change::{Change, Ending, Reconciliation, ResultRecord};
 pub use commands::command::{Applied, Command};
 pub use commands::expired_row::{ExpiredRow, ExpiredRows};
-pub use commands::funds::check_funds;
+pub use commands::funds::{MAX_VARIANT_NAME, check_funds};
 pub use commands::keys::MAX_OVERLAP;
 pub use commands::owner::Owner;
 pub use commands::rejection::Rejection;

@@ -57,7 +57,7 @@ fn a_task_keeps_its_tags_and_is_found_by_them() {
             (&json!("ann"), &json!({"team": "red", "order": "=7"}))
         );
         let file = admin(&gateway, "tasks.csv?user=ann").await;
-        assert_eq!(file.header("content-type"), Some("text/csv; charset=utf-8"));
+        assert_eq!(file.header("content-type"), "text/csv; charset=utf-8");
         let text = file.text();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.len() == 2 && lines[0].ends_with(",cost_micro,user,metadata"), "{text}");

@@ -192,6 +192,7 @@ impl CommandTemplate {
                     // Of both kinds, so that what is told is compared too.
                     low_balance: quota.map(|quota| Credits(quota / 2)),
                     quota_alert: period.map(|number| number % 100 + 1),
+                    price_variant: None,
                 };
                 Command::EditCustomer { id: customer_id(customer), revision, policy, at }
             }

@@ -7,6 +7,7 @@ use gatehouse_model::Price;
 use gatehouse_tasks::ResponseLimits;
 use serde::Deserialize;
 
+use crate::config::variants::PriceVariantConfig;
 use crate::text::models::ModelConfig;
 
 /// The `[tasks]` and `[prices]` tables.
@@ -28,6 +29,9 @@ pub struct Config {
     /// Price keys and their prices in credits, filled from `[prices]`.
     #[serde(skip)]
     pub prices: BTreeMap<String, Price>,
+    /// Variants of the price book, filled from `[price_variants]`.
+    #[serde(skip)]
+    pub price_variants: BTreeMap<String, PriceVariantConfig>,
     /// Whether webhooks may be sent over http: in sandbox mode.
     #[serde(skip)]
     pub webhooks_over_http: bool,
@@ -132,6 +136,7 @@ impl Default for Config {
             concurrency: 512,
             steps: 20_000,
             prices: BTreeMap::new(),
+            price_variants: BTreeMap::new(),
             webhooks_over_http: false,
             text: TextConfig::default(),
             models: BTreeMap::new(),

@@ -104,7 +104,8 @@ impl DriverState {
             }
             DirectPlan::Call(exchange) => *exchange,
         };
-        let priced = |charge| self.quote_terms(&model, charge, &exchange.at_most);
+        let variant = self.variant_of(&request.key.customer).await.map_err(SubmitError::from)?;
+        let priced = |charge| self.quote_terms((variant.as_deref(), &model), charge, &exchange.at_most);
         let quoted = exchange.charge.as_ref().map(priced).transpose()?;
         if request.body.is_dry_run() {
             self.check_answer_funds(&request, &model, quoted.as_ref()).await?;

@@ -129,15 +129,22 @@ impl Driver {
         result::waiting(task)
     }
 
-    /// Models this key may use, aliases included. One whose provider has no account is not among them.
-    #[must_use]
-    pub fn models(&self, key: &Key) -> Vec<ModelListing> {
+    /// Models this key may use at its customer's prices, aliases included. One whose provider has no account is not among them.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn models(&self, key: &Key) -> Result<Vec<ModelListing>, StoreError> {
+        let variant = self.state.variant_of(&key.customer).await?;
+        Ok(self.models_at(key, variant.as_deref()))
+    }
+
+    fn models_at(&self, key: &Key, variant: Option<&str>) -> Vec<ModelListing> {
         let registry = self.state.plugins.registry();
         let served = |row: &ModelRow| self.state.serves_family_of(&registry, &row.family);
         let tables = self.state.tables.load();
         let jobs = registry.models().into_iter().filter(served).map(|row| {
             let ModelRow { id, model, family, surfaces, modality, since } = row;
-            let facts = facts_of_job(&model, &tables.prices);
+            let facts = facts_of_job(&model, tables.prices_of(variant));
             (ModelListing { id, family, surfaces, modality, facts, since }, model)
         });
         let surfaces = registry.text_surfaces();
@@ -155,7 +162,8 @@ impl Driver {
                     return None;
                 }
                 let family = tables.models.provider(id).to_owned();
-                let (id_or_alias, facts) = (name.to_owned(), tables.models.find(id)?.facts.clone());
+                let (id_or_alias, facts) =
+                    (name.to_owned(), tables.models_of(variant).find(id)?.facts.clone());
                 let listing =
                     ModelListing { id: id_or_alias, family, surfaces, modality: None, facts, since };
                 Some((listing, id.to_owned()))

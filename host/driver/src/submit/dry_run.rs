@@ -105,11 +105,9 @@ impl DriverState {
         if has_payer {
             self.check_use(request, &judged)?;
         }
-        let quoted = if judged.joins {
-            self.quote_terms(&accepted.model, &accepted.charge, &Charge::default())?
-        } else {
-            self.quote_terms(&accepted.model, &accepted.charge, &accepted.at_most)?
-        };
+        let variant = self.variant_of(&request.key.customer).await?;
+        let at_most = if judged.joins { &Charge::default() } else { &accepted.at_most };
+        let quoted = self.quote_terms((variant.as_deref(), &accepted.model), &accepted.charge, at_most)?;
         if has_payer {
             let model = (!judged.joins).then_some(accepted.model.as_str());
             self.check_funds(&request.key, quoted.hold, model, now).await?;

@@ -1,6 +1,7 @@
 //! What a charge and its limit come to at the prices of now, for tasks and for answers at once.
 
-use gatehouse_model::{Charge, Credits, Price};
+use gatehouse_model::{Charge, Credits, CustomerId, Price};
+use gatehouse_store::StoreError;
 use gatehouse_tasks::Quote;
 
 use crate::api::{ChargeUnit, DryRunCharge};
@@ -18,21 +19,35 @@ pub(crate) struct QuotedTerms {
 }
 
 impl DriverState {
-    /// The prices of a charge and its limit, and what is held for them.
+    /// The variant of the price book that a customer's requests are priced by. Without variants nobody is looked up.
+    pub(crate) async fn variant_of(&self, customer: &CustomerId) -> Result<Option<String>, StoreError> {
+        if self.tables.load().variants.is_empty() {
+            return Ok(None);
+        }
+        let customer = self.store.customer(customer).await?;
+        Ok(customer.and_then(|customer| customer.price_variant))
+    }
+
+    /// The prices of a charge and its limit in a variant of the book, and what is held for them.
     pub(crate) fn quote_terms(
         &self,
-        model: &str,
+        (variant, model): (Option<&str>, &str),
         charge: &Charge,
         at_most: &Charge,
     ) -> Result<QuotedTerms, SubmitError> {
-        let (quote, limit) = (self.quote_of(model, charge)?, self.quote_of(model, at_most)?);
+        let (quote, limit) =
+            (self.quote_of((variant, model), charge)?, self.quote_of((variant, model), at_most)?);
         let prices = [quote.prices(), limit.prices()].concat();
         Ok(QuotedTerms { hold: quote.total.max(limit.total), quote, prices })
     }
 
     /// The price of what a request for `model` is charged for.
-    pub(crate) fn quote_of(&self, model: &str, charge: &Charge) -> Result<Quote, SubmitError> {
-        self.tables.load().prices.quote(charge).map_err(|error| {
+    pub(crate) fn quote_of(
+        &self,
+        (variant, model): (Option<&str>, &str),
+        charge: &Charge,
+    ) -> Result<Quote, SubmitError> {
+        self.tables.load().prices_of(variant).quote(charge).map_err(|error| {
             tracing::error!(model, %error, "a model has no usable price");
             SubmitError::Internal(format!("model {model:?} has no usable price in this gateway"))
         })

@@ -158,7 +158,9 @@ impl DriverState {
                 self.join(request, parent, accepted, kept, idempotency, now).await
             } else {
                 let add = async {
-                    let task = self.new_task(request, &resolved, accepted, (id, seed), now)?;
+                    let variant = self.variant_of(&request.key.customer).await?;
+                    let at = (variant.as_deref(), now);
+                    let task = self.new_task(request, &resolved, accepted, (id, seed), at)?;
                     let task = Task { blobs: kept, ..task };
                     self.add(task, resolved.version, first_step, idempotency, &request.report).await
                 };
@@ -255,9 +257,10 @@ impl DriverState {
         resolved: &Resolved,
         accepted: Accepted,
         (id, seed): (TaskId, u64),
-        now: UnixMs,
+        (variant, now): (Option<&str>, UnixMs),
     ) -> Result<Task, SubmitError> {
-        let quoted = self.quote_terms(&accepted.model, &accepted.charge, &accepted.at_most)?;
+        let model = accepted.model.as_str();
+        let quoted = self.quote_terms((variant, model), &accepted.charge, &accepted.at_most)?;
         Ok(Task {
             id,
             revision: 0,

@@ -64,7 +64,7 @@ async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
     process.plugins.configure(known);
     let key = customer(&process.store, clock.now()).await;
     let driver = &process.driver;
-    assert!(driver.models(&key).is_empty() && driver.families(Some(&key)).is_empty());
+    assert!(driver.models(&key).await.expect("models").is_empty() && driver.families(Some(&key)).is_empty());
     let loaded: Vec<String> = driver.loaded_families().into_iter().map(|family| family.family).collect();
     assert_eq!(loaded, ["chat", "context-image"], "the price book has them all the same");
     assert_eq!(driver.model_id("ctx-pro").as_deref(), Some("ctx-pro"), "a key may be limited to it");

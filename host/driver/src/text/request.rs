@@ -78,7 +78,8 @@ impl DriverState {
         (in_progress, work): (InProgressGuard, WorkGuard),
     ) -> Result<Completed, TextError> {
         let tables = self.tables.load_full();
-        let (model, version) = self.text_model(&tables, &request)?;
+        let variant = self.variant_of(&request.key.customer).await.map_err(SubmitError::from)?;
+        let (model, version) = self.text_model((&tables, variant.as_deref()), &request)?;
         let (json, kept) = if request.surface == RESPONSES {
             self.with_history(&request).await?
         } else {
@@ -276,10 +277,10 @@ impl DriverState {
         outcome.map_err(|_| SubmitError::Internal("a text request panicked".to_owned()).into())
     }
 
-    /// The model the body names, or the surface's own, and the version that translates for it.
+    /// With the prices of a variant of the book: the model the body names, or the surface's own, and the version that translates for it.
     fn text_model(
         &self,
-        tables: &Tables,
+        (tables, variant): (&Tables, Option<&str>),
         request: &CompletionRequest,
     ) -> Result<(Arc<TextModel>, Arc<Version>), SubmitError> {
         let version = self.plugins.registry().text(request.surface);
@@ -289,7 +290,8 @@ impl DriverState {
         };
         let requested = request.body.model().map(str::to_owned).or_else(default);
         let requested = requested.ok_or_else(|| self.no_default_model())?;
-        let model = tables.models.find(&requested).ok_or_else(|| self.no_text_model(&requested))?;
+        let model =
+            tables.models_of(variant).find(&requested).ok_or_else(|| self.no_text_model(&requested))?;
         let version = version.ok_or_else(|| self.no_text_family(&requested, request.surface))?;
         if !self.may_use(&request.key, &requested, &model.id) {
             return Err(SubmitError::ModelForbidden(requested));

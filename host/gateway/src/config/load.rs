@@ -390,7 +390,21 @@ fn check(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
     for (path, message) in unusable_models(config) {
         wrong(&format!("models.{path}"), &message);
     }
+    if let Err((path, message)) = price_variants(config) {
+        wrong(format!("price_variants.{path}").trim_end_matches('.'), &message);
+    }
     errors
+}
+
+/// Whether the variants of the price book can be used. Those that run on simulated providers have models that stand nowhere.
+fn price_variants(config: &Config) -> Result<(), (String, String)> {
+    let mut variants = config.price_variants.clone();
+    if config.sandbox.enabled {
+        variants
+            .values_mut()
+            .for_each(|variant| variant.models.retain(|id, _| config.models.contains_key(id)));
+    }
+    gatehouse_driver::check_price_variants(&variants, &config.models)
 }
 
 /// Takes out the targets of text models whose provider is not there, and the models that have no other: the family that

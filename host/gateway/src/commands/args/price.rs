@@ -24,7 +24,7 @@ pub(crate) enum PricesCommand {
         target: String,
         /// The body, JSON; @FILE reads it from a file
         body: String,
-        /// The customer whose tasks and names the body refers to
+        /// The customer whose prices, tasks and names they are
         #[arg(long)]
         customer: Option<String>,
         /// Price it by this version of the price book
@@ -97,6 +97,15 @@ fn in_effect(prices: &Value) -> String {
     ];
     let mut text = table(&units, &["family", "price key=key", "credits=price_micro", "per"]);
     let _ = writeln!(text, "\n{}", table(&list(&prices["tokens"]), &tokens).trim_end());
+    for variant in list(&prices["variants"]) {
+        let name = text_at(&variant, "name");
+        let _ = writeln!(text, "\nvariant {name}, where it differs:");
+        let (units, models) = (list(&variant["units"]), list(&variant["tokens"]));
+        text.push_str(&table(&units, &["price key=key", "credits=price_micro", "per"]));
+        if !models.is_empty() {
+            let _ = writeln!(text, "\n{}", table(&models, &tokens).trim_end());
+        }
+    }
     for family in &families {
         for key in list(&family["missing"]) {
             let _ =
