@@ -354,10 +354,20 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
 }
 
 /// Name, text, and whether there is a file.
-fn find(file: Option<&Path>) -> Result<(String, String, bool), ConfigError> {
+/// The file of a location, if there is one.
+#[must_use]
+pub(crate) fn file_of(location: &Location) -> Option<&Path> {
+    named_or_default(location.file.as_deref())
+}
+
+fn named_or_default(file: Option<&Path>) -> Option<&Path> {
     let default =
         || DEFAULT_FILES.map(Path::new).into_iter().find(|path| !matches!(path.try_exists(), Ok(false)));
-    let Some(path) = file.or_else(default) else {
+    file.or_else(default)
+}
+
+fn find(file: Option<&Path>) -> Result<(String, String, bool), ConfigError> {
+    let Some(path) = named_or_default(file) else {
         return Ok(("no configuration file".to_owned(), "[sandbox]\nenabled = true\n".to_owned(), false));
     };
     match fs::read_to_string(path) {

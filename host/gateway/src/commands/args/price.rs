@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::values::read_json;
 use crate::commands::api::{Api, Performed};
+use crate::commands::price_import::{self, IMPORT_HELP, ImportArgs};
 use crate::commands::print::{credits, table, text_at};
 
 /// Commands about prices.
@@ -37,6 +38,9 @@ pub(crate) enum PricesCommand {
         #[arg(long, default_value_t = 50)]
         limit: u32,
     },
+    /// Show what a public price list would change for text models, and write it with --apply
+    #[command(after_help = IMPORT_HELP)]
+    Import(ImportArgs),
     /// Show what differs between a version of the price book and the one before
     #[command(after_help = "Example:\n  gatehouse prices history && gatehouse prices diff 7 --against 3")]
     Diff {
@@ -67,6 +71,7 @@ pub(in crate::commands) async fn run(command: PricesCommand, api: &Api<'_>) -> P
             let fields = ["version=number", "since=at", "prices", "changed", "cause", "who"];
             api.rows(ApiRequest::get(&["price-books"]), limit as usize, &fields).await
         }
+        PricesCommand::Import(args) => price_import::run(args, api).await,
         PricesCommand::Diff { book, against } => {
             let diff = ApiRequest::get(&["price-books", &book.to_string(), "changes"]);
             api.told(diff.query_if("against", against), changes).await
