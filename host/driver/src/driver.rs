@@ -15,6 +15,7 @@ use gatehouse_tasks::{AfterCrash, WebhookDelivery, WebhookEndpoint};
 use gatehouse_upstream::{PreparedProviders, Upstream};
 use tokio::sync::{Semaphore, watch};
 
+use crate::account_outages::report_outages;
 use crate::config::{Config, PreparedTables};
 use crate::disks::Disk;
 use crate::errors::{StartError, WebhookError};
@@ -124,6 +125,7 @@ impl Driver {
                 tokio::spawn(Arc::clone(&state).run_housekeeping()),
                 tokio::spawn(Arc::clone(&state).watch_disks()),
                 tokio::spawn(Arc::clone(&state).run_webhooks()),
+                tokio::spawn(report_outages(Arc::clone(&state))),
             ];
             *state.background.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = background;
             Ok(Self { state })

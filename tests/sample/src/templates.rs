@@ -206,6 +206,7 @@ impl CommandTemplate {
                 let policy = KeyPolicy {
                     quota: quota.map(Credits),
                     quota_period: period.map(quota_period),
+                    quota_alert: period.map(|number| number % 100 + 1),
                     limits: limits(concurrency),
                     model_limits: [("model-0".to_owned(), limits(of_model))].into(),
                     ..row.map(Key::policy).unwrap_or_default()

@@ -26,6 +26,8 @@ pub struct Config {
     pub concurrency: usize,
     /// Steps a task's plugin may take altogether; one that takes more makes no progress, and the task fails.
     pub steps: u32,
+    /// Seconds for which an account cannot be used before the operators' webhooks are told; 0 tells nothing.
+    pub account_down_s: u32,
     /// Price keys and their prices in credits, filled from `[prices]`.
     #[serde(skip)]
     pub prices: BTreeMap<String, Price>,
@@ -135,6 +137,7 @@ impl Default for Config {
             history_days: 30,
             concurrency: 512,
             steps: 20_000,
+            account_down_s: 60,
             prices: BTreeMap::new(),
             price_variants: BTreeMap::new(),
             webhooks_over_http: false,

@@ -5,7 +5,7 @@ use gatehouse_model::{
 };
 
 use crate::commands::command::Applied;
-use crate::commands::keys::check_quota_policy;
+use crate::commands::keys::{check_quota_alert, check_quota_policy};
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::ledger::balanced_entry::{BalancedEntry, check_affordable};
@@ -73,21 +73,16 @@ pub(crate) fn edit_customer<B: LedgerStorage>(
 
 fn check_policy<E>(policy: &CustomerPolicy) -> Result<(), Stop<E>> {
     check_quota_policy(policy.quota, policy.quota_period)?;
+    check_quota_alert(policy.quota_alert)?;
     let malformed = |field, problem: String| Err(Stop::Rejected(Rejection::malformed(field, problem)));
-    match (policy.low_balance, policy.quota_alert) {
+    match (policy.low_balance, &policy.price_variant) {
         (Some(low), _) if low < Credits::ZERO => {
             malformed("low_balance", format!("expected zero or more, not {low}"))
         }
-        (_, Some(percent)) if !(1..=100).contains(&percent) => {
-            malformed("quota_alert", format!("expected 1 to 100 percent, not {percent}"))
+        (_, Some(name)) if name.is_empty() || name.len() > MAX_VARIANT_NAME => {
+            malformed("price_variant", format!("expected 1 to {MAX_VARIANT_NAME} bytes, not {}", name.len()))
         }
-        _ => match &policy.price_variant {
-            Some(name) if name.is_empty() || name.len() > MAX_VARIANT_NAME => malformed(
-                "price_variant",
-                format!("expected 1 to {MAX_VARIANT_NAME} bytes, not {}", name.len()),
-            ),
-            _ => Ok(()),
-        },
+        _ => Ok(()),
     }
 }
 
