@@ -4,8 +4,9 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, run};
+use gatehouse_harness::{Caller, Gateway, run, until};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
@@ -77,7 +78,8 @@ fn a_customer_is_shown_held_and_billed_at_the_prices_of_its_variant() {
         // The provider's time stands still, so no job ends before it is to.
         let clock = Arc::new(AtomicU64::new(1_800_000_000_000));
         let now = Arc::clone(&clock);
-        let settings = Settings { retry_after_s: 0, max_in_flight: 10_000, ..Settings::default() };
+        let job_time = Duration::from_millis(20);
+        let settings = Settings { job_time, retry_after_s: 0, max_in_flight: 10_000, ..Settings::default() };
         let sandbox = Sandbox::start(settings.with_now(move || now.load(Ordering::SeqCst))).await;
         let sandbox = sandbox.expect("a sandbox");
         let gateway = Gateway::start(setup(&sandbox).with(&more(&sandbox.chat().origin, "3"))).await;
@@ -121,6 +123,8 @@ fn a_customer_is_shown_held_and_billed_at_the_prices_of_its_variant() {
         let warned = gone["warnings"].to_string();
         assert!(warned.contains("price_variants.partner is gone: customers that point to it pay"), "{gone}");
         let orphan = submit(&partner, "no variant").await;
+        // A job that comes later than this would wait for the provider's time.
+        until("the provider has every job", async || sandbox.context_record().submits.len() == 4).await;
         clock.fetch_add(60_000, Ordering::SeqCst);
         for (caller, task, cost) in
             [(&partner, early, 3), (&plain, other, 4), (&partner, late, 1), (&partner, orphan, 4)]

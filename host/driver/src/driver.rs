@@ -15,7 +15,6 @@ use gatehouse_tasks::{AfterCrash, WebhookDelivery, WebhookEndpoint};
 use gatehouse_upstream::{PreparedProviders, Upstream};
 use tokio::sync::{Semaphore, watch};
 
-use crate::account_outages::report_outages;
 use crate::config::{Config, PreparedTables};
 use crate::disks::Disk;
 use crate::errors::{StartError, WebhookError};
@@ -23,6 +22,7 @@ use crate::in_progress::InProgress;
 use crate::kept_answers::KeptAnswers;
 use crate::own_webhooks::{ChangedWebhook, OwnWebhooks, WebhookRequest};
 use crate::rates::RateLimiter;
+use crate::scheduler::account_outages::report_outages;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::scheduler::store_pause::StorePause;
 use crate::state::{DriverState, ShutdownState};

@@ -6,7 +6,6 @@
 //! chooses a status code (`edge` does), and it never decides what is true of a task (`tasks` does).
 //! `edge` and `admin` call it.
 
-mod account_outages;
 mod api;
 mod body;
 mod config;

@@ -19,7 +19,7 @@ async fn ids(gateway: &TestGateway, query: &str) -> Vec<String> {
     rows.iter().map(|task| task["id"].as_str().expect("an id").to_owned()).collect()
 }
 
-/// Without it whoever bills its own customers for their tasks has to keep a table of them beside the gateway.
+/// Without it a client that bills its own customers for their tasks keeps a table of them beside the gateway.
 #[test]
 fn a_task_keeps_its_tags_and_is_found_by_them() {
     run(async {
@@ -33,6 +33,7 @@ fn a_task_keeps_its_tags_and_is_found_by_them() {
         let id = |task: &Value| task["id"].as_str().expect("an id").to_owned();
         let (tagged, other, odd) = (id(&tagged), id(&other), id(&odd));
         // A task's row has them, so a restart loses nothing.
+        gateway.process.kill().await;
         gateway.process.restart().await;
         for (query, found) in [
             ("", vec![&odd, &other, &tagged]),
