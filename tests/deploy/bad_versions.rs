@@ -84,10 +84,32 @@ async fn expect_canary_reports(gateway: &Gateway, rolled_back: &[&String]) {
     }
 }
 
+/// The operators' webhook was told of each, once.
+async fn expect_canary_events(gateway: &Gateway, webhook: &str, rolled_back: &[&String]) {
+    let shown = gateway.command(&["webhook", "show", webhook, "--json"]).await;
+    let shown: Value = serde_json::from_str(&shown).expect("a webhook as JSON");
+    let mut told = Vec::new();
+    for delivery in shown["deliveries"].as_array().expect("deliveries") {
+        assert_eq!(delivery["event"], "canary.rolled_back", "{delivery}");
+        let body: Value = serde_json::from_str(delivery["body"].as_str().expect("a body")).expect("JSON");
+        assert_eq!(body["data"]["family"], "context-image", "{body}");
+        told.push(body["data"]["rolled_back"].as_str().expect("a digest").to_owned());
+    }
+    let mut expected: Vec<String> = rolled_back.iter().map(|digest| (*digest).clone()).collect();
+    told.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(told, expected);
+}
+
 #[test]
 fn ten_deployments_six_of_them_bad_fail_no_request() {
     run(async {
         let (gateway, sandbox, caller) = start("").await;
+        let made =
+            gateway.command(&["webhook", "create", "https://hooks.invalid/", "--operators", "--json"]).await;
+        let made: Value = serde_json::from_str(&made).expect("a webhook as JSON");
+        assert_eq!(made["webhook"]["customer"], Value::Null, "{made}");
+        let webhook = made["webhook"]["id"].as_str().expect("an id").to_owned();
         let (builds, wasm) = (Builds::new(), component("tests/deploy/fixtures/saboteur"));
         // A live task whose state every candidate is rehearsed on.
         let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
@@ -160,6 +182,7 @@ fn ten_deployments_six_of_them_bad_fail_no_request() {
             states.iter().filter(|(_, state)| state == "rolled_back").map(|(digest, _)| digest).collect();
         assert_eq!(withdrawn.len(), 4, "{states:?}");
         expect_canary_reports(&gateway, &withdrawn).await;
+        expect_canary_events(&gateway, &webhook, &withdrawn).await;
         gateway.expect_sound_ledger().await;
     });
 }

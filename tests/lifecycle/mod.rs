@@ -12,6 +12,8 @@ mod kill_joins;
 mod limits;
 mod metrics;
 mod outgoing;
+mod price_import;
+mod price_variants;
 mod privacy;
 mod reload;
 mod restarts;

@@ -112,9 +112,14 @@ fn the_line_says_who_answered_and_what_it_took() {
         for (client, provider) in CROSSINGS {
             for streaming in [false, true] {
                 let before = lines(&scene, "text=over-").await.len();
-                scene.send(client, &request(provider, "hello", streaming)).await.end().await;
+                let mut body = request(provider, "hello", streaming);
+                match client {
+                    Wire::Chat => body["user"] = "ann".into(),
+                    Wire::Messages => body["metadata"] = json!({"user_id": "ann"}),
+                }
+                scene.send(client, &body).await.end().await;
                 until("its line is there", async || lines(&scene, "text=over-").await.len() > before).await;
-                let line = lines(&scene, "text=over-").await.remove(0);
+                let line = lines(&scene, "text=over-&user=ann").await.remove(0);
                 let [of_provider, upstream] = match provider {
                     Wire::Chat => ["chat", "gpt-sim"],
                     Wire::Messages => ["messages", "claude-sonnet-4-6"],
@@ -154,7 +159,8 @@ fn the_line_says_who_answered_and_what_it_took() {
 fn several_prompts_are_one_line_with_the_sum() {
     run(async {
         let scene = Scene::start("").await;
-        let body = json!({"model": "over-chat", "prompt": ["one", "two", "three"], "max_tokens": 9});
+        let body =
+            json!({"model": "over-chat", "prompt": ["one", "two", "three"], "max_tokens": 9, "user": "ann"});
         for streaming in [false, true] {
             let mut body = body.clone();
             body["stream"] = streaming.into();
@@ -167,6 +173,7 @@ fn several_prompts_are_one_line_with_the_sum() {
                 .await;
             let line = lines(&scene, "text=/v1/completions").await.remove(0);
             assert_eq!((&line["charged_micro"], &line["attempts"]), (&json!(spent), &json!(3)), "{line}");
+            assert_eq!(line["user"], "ann", "{line}");
             assert!(line["output_tokens"].as_u64() >= Some(3), "{line}");
         }
     });

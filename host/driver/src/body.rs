@@ -1,13 +1,19 @@
 //! A request body, looked at once: one JSON object in shared bytes, and the model it names.
 //!
-//! `dry_run` and `callback_url` are the host's: they are taken out here, so no plugin and no provider sees them.
+//! `dry_run` and `callback_url` are the host's: they are taken out here, so no plugin and no provider sees them. `user` and
+//! `metadata` are read here and stay where they are: some families have words for them, and the others ignore what they do
+//! not know, so nothing in them is refused.
 //!
 //! Nothing else in the host parses a client's body, but for the conversation of a response (`text/history`). The cut of
 //! embedded media and the plugin share the bytes. How deep a body may nest is counted before anything reads it: what
 //! follows its tree later may recurse.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use bytes::Bytes;
-use gatehouse_model::Json;
+use gatehouse_model::{Json, Tags};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -30,6 +36,7 @@ pub struct CheckedBody {
     implied: bool,
     dry_run: bool,
     callback: Option<String>,
+    tags: Option<Arc<Tags>>,
     price_only: bool,
 }
 
@@ -41,6 +48,10 @@ struct Head<'a> {
     dry_run: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "even_null")]
     callback_url: Option<&'a RawValue>,
+    #[serde(borrow)]
+    user: Option<&'a RawValue>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
 }
 
 /// A member that is there, whatever its value.
@@ -95,6 +106,7 @@ impl CheckedBody {
             (None, Some(other)) => return Err(SubmitError::bad_model(&other)),
         };
         let callback = head.callback_url.map(callback).transpose()?.flatten();
+        let tags = tags(head.user, head.metadata);
         let dry_run = head.dry_run.map(dry_run).transpose()?.unwrap_or_default();
         // The one behind goes first: the other's place stays as it is.
         let mut taken: Vec<&str> =
@@ -104,13 +116,25 @@ impl CheckedBody {
             [] => json,
             values => without_members(text, values).into(),
         };
-        Ok(Self { json, model, implied: implies, dry_run, callback, price_only: false })
+        Ok(Self { json, model, implied: implies, dry_run, callback, tags, price_only: false })
     }
 
     /// Where the end of the task is to be told, as the client wrote it.
     #[must_use]
     pub fn callback(&self) -> Option<&str> {
         self.callback.as_deref()
+    }
+
+    /// What the client noted down about the request.
+    #[must_use]
+    pub fn tags(&self) -> Option<&Arc<Tags>> {
+        self.tags.as_ref()
+    }
+
+    /// The same body, made of one that had these tags.
+    #[must_use]
+    pub fn with_tags(self, tags: Option<Arc<Tags>>) -> Self {
+        Self { tags, ..self }
     }
 
     /// Whether the client only asks what the request would come to.
@@ -203,6 +227,19 @@ fn callback(value: &RawValue) -> Result<Option<String>, SubmitError> {
         let message = format!("callback_url: expected an address as a string, got {found}");
         SubmitError::Invalid { field: Some("callback_url".to_owned()), message }
     })
+}
+
+/// What of these members can be kept. Clients of messages tell their user in the metadata.
+fn tags(user: Option<&RawValue>, metadata: Option<&RawValue>) -> Option<Arc<Tags>> {
+    const USER: &str = "user_id";
+    let text = |value: &RawValue| serde_json::from_str::<String>(value.get()).ok();
+    let pairs: BTreeMap<Cow<'_, str>, &RawValue> =
+        metadata.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let named = pairs.get(USER).copied();
+    let others = pairs.iter().filter(|(name, _)| *name != USER);
+    let pairs = others.filter_map(|(name, value)| Some((name.clone().into_owned(), text(value)?)));
+    let tags = Tags::new(user.and_then(text).or_else(|| named.and_then(text)), pairs);
+    (!tags.is_empty()).then(|| Arc::new(tags))
 }
 
 /// An object without the members that have these values, which are parts of its text, the last one first. All other bytes
@@ -359,6 +396,34 @@ mod tests {
                 parse(format!(r#"{{"callback_url": {value}}}"#).as_bytes(), Some("m")).unwrap_err();
             let expected = format!("callback_url: expected an address as a string, got {value}");
             assert_eq!((field.as_deref(), message), (Some("callback_url"), expected));
+        }
+    }
+
+    /// Without it a note that a family ignores, or reads as its own, is a refusal, or hides what another client noted.
+    #[test]
+    fn notes_are_read_and_stay_where_they_are() {
+        for (text, user, pairs) in [
+            (
+                r#"{"user": "u", "metadata": {"team": "red", "n": 5, "o": {"a": "b"}}}"#,
+                Some("u"),
+                Some(("team", "red")),
+            ),
+            (r#"{"metadata": {"user_id": "claude", "a": "b"}}"#, Some("claude"), Some(("a", "b"))),
+            (r#"{"user": "u", "metadata": {"user_id": "v"}}"#, Some("u"), None),
+            (r#"{"user": 7, "metadata": "order 7"}"#, None, None),
+            (r#"{"user": null, "metadata": null}"#, None, None),
+            (r#"{"user": {"a": ["b"]}, "metadata": [{"a": "b"}]}"#, None, None),
+            (r#"{"metadata": {"escaped\u0041": "\u0042"}}"#, None, Some(("escapedA", "B"))),
+        ] {
+            let body = CheckedBody::parse(Bytes::copy_from_slice(text.as_bytes()), Some("m")).unwrap();
+            let tags = body.tags().map(|tags| Tags::clone(tags)).unwrap_or_default();
+            let found = tags.metadata.iter().next().map(|(name, value)| (name.as_str(), value.as_str()));
+            assert_eq!(
+                (tags.user.as_deref(), found, tags.metadata.len()),
+                (user, pairs, usize::from(pairs.is_some())),
+                "{text}"
+            );
+            assert_eq!(&**body.json(), text);
         }
     }
 

@@ -27,6 +27,7 @@ use crate::own_webhooks::OwnWebhooks;
 use crate::process::Process;
 use crate::rates::RateLimiter;
 use crate::read::{Balances, Files, Keys, Models, Tasks};
+use crate::scheduler::account_outages::report_outages;
 use crate::scheduler::housekeeping::Housekeeping;
 use crate::scheduler::run_loop::Scheduler;
 use crate::served::Served;
@@ -233,6 +234,7 @@ impl Driver {
                 tokio::spawn(housekeeping.run()),
                 tokio::spawn(Arc::clone(disks).watch()),
                 tokio::spawn(sender.run()),
+                tokio::spawn(report_outages(Arc::clone(shared))),
             ]);
             Ok(driver)
         })

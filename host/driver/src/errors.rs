@@ -27,6 +27,14 @@ pub enum StartError {
         /// What was expected and what came.
         why: String,
     },
+    /// The variants of the price book cannot be used.
+    #[error("price_variants.{path}: {why}")]
+    PriceVariants {
+        /// Below `price_variants`.
+        path: String,
+        /// What was expected and what came.
+        why: String,
+    },
     /// The store could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -40,7 +40,7 @@ pub use api::{
     Receipt, SubmitRequest, SurfaceListing, TaskFilter, ViewRequest, parent_kind,
 };
 pub use body::CheckedBody;
-pub use config::{Config, PreparedTables, TextConfig};
+pub use config::{Config, PreparedTables, PriceVariantConfig, TextConfig, check_price_variants};
 pub use direct::{AnswerPieces, AnswerRequest, AnswerResponse, Answers, WholeAnswer};
 pub use disks::{Disk, DiskSpace};
 pub use driver::{Driver, Parts};
@@ -60,7 +60,8 @@ pub use own_webhooks::{ChangedWebhook, OwnWebhooks, WebhookAction, WebhookPatch,
 pub use process::Process;
 pub use rates::{LimitKind, LimitStatus, RateLimited, RateStatus};
 pub use read::{
-    Balances, Files, FollowedTask, Funds, Keys, ModelPrices, Models, PriceList, Tasks, UsageFilter, Waiting,
+    Balances, Files, FollowedTask, Funds, Keys, ModelPrices, Models, PriceList, Tasks, UsageFilter,
+    VariantPrices, Waiting,
 };
 pub use request_report::RequestReport;
 pub use step::cancel::{Cancelled, Cancels};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use gatehouse_model::{Credits, RequestFacts, Span, SpanKind, Trace, UnixMs, Usage};
+use gatehouse_model::{Credits, RequestFacts, Span, SpanKind, Tags, Trace, UnixMs, Usage};
 use gatehouse_runtime::Version;
 use gatehouse_upstream::CallPermit;
 
@@ -188,6 +188,11 @@ impl RequestReport {
     /// The first one that is found counts.
     pub(crate) fn of_model(&self, model: &str) {
         self.state().facts.model.get_or_insert_with(|| model.into());
+    }
+
+    pub(crate) fn tagged(&self, tags: Option<&Arc<Tags>>) {
+        let Some(tags) = tags else { return };
+        self.state().facts.tags = Some(Arc::clone(tags));
     }
 
     pub(crate) fn of_targets(&self) {

@@ -79,7 +79,6 @@ backend! {{
         models {
             fn families(key: Option<&Key>) -> Vec<FamilyListing>;
             fn model_id(name: &str) -> Option<String>;
-            fn models(key: &Key) -> Vec<ModelListing>;
             fn routes() -> Arc<[ServedRoute]>;
             fn starting() -> Option<SubmitError>;
             fn switched_off_path(path: &str, family: &str) -> Option<SubmitError>;
@@ -131,6 +130,9 @@ backend! {{
         }
         keys {
             fn key(digest: &'a KeyDigest) -> Result<Option<Key>, StoreError>;
+        }
+        models {
+            fn models(key: &'a Key) -> Result<Vec<ModelListing>, StoreError>;
         }
         tasks {
             fn follow(key: &'a Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError>;

@@ -17,6 +17,7 @@ mod descriptors;
 mod environment;
 mod exit;
 mod plugins;
+mod price_list;
 mod privacy;
 mod reload;
 mod sandbox_mode;

@@ -51,6 +51,9 @@ pub struct Customer {
     /// Its webhooks are told once so many percent of the quota are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_alert: Option<u8>,
+    /// The variant of the price book that its requests are priced by; `None` for the book itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_variant: Option<String>,
     /// The reset of the period in which they were told of the quota; the beginning of time for one that never resets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_told: Option<UnixMs>,
@@ -62,7 +65,7 @@ pub struct Customer {
 }
 
 /// What an operator decides about a customer, and may decide anew.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CustomerPolicy {
     /// [`Customer::quota`].
@@ -73,13 +76,15 @@ pub struct CustomerPolicy {
     pub low_balance: Option<Credits>,
     /// [`Customer::quota_alert`]: 1 to 100.
     pub quota_alert: Option<u8>,
+    /// [`Customer::price_variant`]: a name of the configuration, at most 32 bytes.
+    pub price_variant: Option<String>,
 }
 
 impl Customer {
     /// A customer with nothing in it.
     #[must_use]
     pub fn new(id: CustomerId, created: UnixMs, policy: CustomerPolicy) -> Self {
-        let CustomerPolicy { quota, quota_period, low_balance, quota_alert } = policy;
+        let CustomerPolicy { quota, quota_period, low_balance, quota_alert, price_variant } = policy;
         Self {
             id,
             created,
@@ -93,6 +98,7 @@ impl Customer {
             used_before_quota: Credits::ZERO,
             low_balance,
             quota_alert,
+            price_variant,
             quota_told: None,
             revision: 0,
             head: LedgerHead::default(),
@@ -103,7 +109,8 @@ impl Customer {
     #[must_use]
     pub fn policy(&self) -> CustomerPolicy {
         let Self { quota, quota_period, low_balance, quota_alert, .. } = *self;
-        CustomerPolicy { quota, quota_period, low_balance, quota_alert }
+        let price_variant = self.price_variant.clone();
+        CustomerPolicy { quota, quota_period, low_balance, quota_alert, price_variant }
     }
 
     /// Its quota and what is used of it at that moment; `None` without a quota.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{Credits, CustomerId, KeyId, RequestId, UnixMs, Usage};
+use crate::{Credits, CustomerId, KeyId, RequestId, Tags, UnixMs, Usage};
 
 /// Lines that are kept, newest last; each has a number that never repeats within the process.
 #[derive(Debug)]
@@ -63,6 +63,8 @@ pub struct RequestLine {
 pub struct RequestFacts {
     /// The canonical id of its model.
     pub model: Option<Arc<str>>,
+    /// What its client noted down about it.
+    pub tags: Option<Arc<Tags>>,
     /// The plugin that read it: family, version and the beginning of its digest, as `chat 1.0.0 (3fa9c2d1)`.
     pub plugin: Option<Arc<str>>,
     /// The provider that was called last; of a task, the one that its first call goes to, where that left at once.

@@ -25,6 +25,7 @@ use crate::digest::Digest;
 use crate::ids::{BlobId, CustomerId, KeyId, MediaId, TaskId};
 use crate::price::Price;
 use crate::status::Status;
+use crate::tags::Tags;
 use crate::time::UnixMs;
 use crate::trace::TraceParent;
 
@@ -233,6 +234,9 @@ pub struct Task {
     /// Where its end is told, beside all webhooks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callback: Option<String>,
+    /// What its client noted down about it. Requests that join it add nothing.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
     /// Settled at the end; zero for a failed task.
     pub cost: Option<Credits>,
     /// `result`, interim or final, with `media:<n>` placeholders, JSON. Empty while there is none.

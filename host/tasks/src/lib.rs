@@ -22,7 +22,7 @@ pub use apply::apply;
 pub use commands::change::{Change, Ending, Reconciliation, ResultRecord};
 pub use commands::command::{Applied, Command};
 pub use commands::expired_row::{ExpiredRow, ExpiredRows};
-pub use commands::funds::check_funds;
+pub use commands::funds::{MAX_VARIANT_NAME, check_funds};
 pub use commands::keys::MAX_OVERLAP;
 pub use commands::owner::Owner;
 pub use commands::rejection::Rejection;
@@ -37,8 +37,8 @@ pub use ledger::quota::{PeriodShare, QuotaExceeded, QuotaOwner};
 pub use ledger::statement_lines::{EntryLine, StatementCheck, StatementLine, VerifiedStatement, WrongLine};
 pub use records::changes::{PriceChange, price_changes};
 pub use records::record::{
-    DeploymentKind, DeploymentOutcome, DeploymentRecord, MAX_DEPLOYMENTS, MAX_PRICE_BOOKS, MAX_PRICES,
-    MAX_RECORD_TEXT, OperatorRecord, PricePart, PriceRow, PriceVersion, StageRecord,
+    AccountRecord, DeploymentKind, DeploymentOutcome, DeploymentRecord, MAX_DEPLOYMENTS, MAX_PRICE_BOOKS,
+    MAX_PRICES, MAX_RECORD_TEXT, OperatorRecord, PricePart, PriceRow, PriceVersion, StageRecord,
 };
 pub use responses::record::{ResponseLimits, ResponseRecord, ResponseTotals};
 pub use steps::record::{
@@ -55,6 +55,7 @@ pub use task::join::MAX_UNDELIVERED_JOINS;
 pub use task::reconcile::MAX_RULING_REASON;
 pub use usage::sums::{UsageKey, UsageSums, hour_of};
 pub use webhooks::change::WebhookChange;
+pub use webhooks::operators::operators;
 pub use webhooks::payload::{callback_of, delivery_of};
 pub use webhooks::record::{
     BY_OPERATOR, Callback, DeliveryState, Disabled, MAX_ANSWER, MAX_DESCRIPTION, MAX_OWN_WEBHOOKS,

@@ -3,13 +3,8 @@
 use gatehouse_harness::{Connection, Response, run, send, until};
 use serde_json::{Value, json};
 
+use crate::api::operators::bearer;
 use crate::api::{TestGateway, request};
-
-fn bearer(gateway: &TestGateway) -> String {
-    let text = std::fs::read(gateway.process.folder().join("data/admin.json")).expect("an endpoint file");
-    let endpoint: Value = serde_json::from_slice(&text).expect("JSON");
-    format!("Bearer {}", endpoint["token"].as_str().expect("a token"))
-}
 
 async fn logs(gateway: &TestGateway, query: &str) -> Response {
     let path = format!("/admin/v1/logs?{query}");

@@ -2,6 +2,7 @@
 //! redirect is not followed, a receiver that is gone is left alone, and no secret is written where it could be read.
 
 mod callbacks;
+mod operators;
 mod own;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,8 +78,12 @@ impl Receiver {
 
 /// In sandbox mode, since the receiver speaks plain HTTP.
 async fn start(receiver: SocketAddr) -> (Gateway, Caller) {
+    start_with(receiver, "").await
+}
+
+async fn start_with(receiver: SocketAddr, more: &str) -> (Gateway, Caller) {
     let setup = Setup::sandbox_mode(&binary(env!("CARGO_BIN_EXE_gatehouse")));
-    let setup = setup.with(&format!("[fetch]\nallow_private = [\"{receiver}\"]\n"));
+    let setup = setup.with(&format!("[fetch]\nallow_private = [\"{receiver}\"]\n\n{more}"));
     let gateway = Gateway::start(setup).await;
     let caller = gateway.open_account("acme", "1000").await;
     (gateway, caller)

@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_model::{
     BlobId, Body, Call, Charge, Claim, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest,
-    KeyId, KeyPolicy, Payload, Phase, Price, QuotaPeriod, Reading, Replay, Reply, RequestId, Status, Target,
-    Task, TaskFailure, TaskId, UnixMs,
+    KeyId, KeyPolicy, Payload, Phase, Price, QuotaPeriod, Reading, Replay, Reply, RequestId, Status, Tags,
+    Target, Task, TaskFailure, TaskId, UnixMs,
 };
 use gatehouse_tasks::{Change, Ending, JoinRequest, JudgedTask, Reconciliation, ResultRecord};
 
@@ -94,6 +94,7 @@ pub fn task(number: u8, key: u8, customer: u8, price: i64, at: UnixMs) -> Task {
         joined_held: Credits::ZERO,
         stop_asked: false,
         callback: None,
+        tags: Tags::default(),
         sent_again: false,
         trace: None,
         cost: None,

@@ -192,6 +192,7 @@ impl CommandTemplate {
                     // Of both kinds, so that what is told is compared too.
                     low_balance: quota.map(|quota| Credits(quota / 2)),
                     quota_alert: period.map(|number| number % 100 + 1),
+                    price_variant: None,
                 };
                 Command::EditCustomer { id: customer_id(customer), revision, policy, at }
             }
@@ -205,6 +206,7 @@ impl CommandTemplate {
                 let policy = KeyPolicy {
                     quota: quota.map(Credits),
                     quota_period: period.map(quota_period),
+                    quota_alert: period.map(|number| number % 100 + 1),
                     limits: limits(concurrency),
                     model_limits: [("model-0".to_owned(), limits(of_model))].into(),
                     ..row.map(Key::policy).unwrap_or_default()

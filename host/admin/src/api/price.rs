@@ -21,6 +21,21 @@ pub(crate) struct PricesView {
     pub families: Vec<FamilyPrices>,
     /// Keys with a price that no loaded family charges by.
     pub unused: Vec<String>,
+    /// What costs something else for the customers that point to a variant of the book.
+    #[serde(default)]
+    pub variants: Vec<PriceVariantView>,
+}
+
+/// The prices of a variant that are its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PriceVariant")]
+pub(crate) struct PriceVariantView {
+    /// Its name, to which customers point.
+    pub name: String,
+    /// By price key.
+    pub units: Vec<UnitPrice>,
+    /// By text model.
+    pub tokens: Vec<TokenPrice>,
 }
 
 /// What the units of a price key cost.

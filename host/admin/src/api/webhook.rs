@@ -2,7 +2,8 @@
 //! answer that makes it.
 
 use gatehouse_tasks::{
-    DeliveryState, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy, shown_url,
+    DeliveryState, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy, operators,
+    shown_url,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,9 +26,18 @@ pub enum EventName {
     /// What the customer has not spent fell below its `low_balance_micro`.
     #[serde(rename = "balance.low")]
     BalanceLow,
-    /// The customer's quota is used up to its `quota_alert_percent`.
+    /// The customer's quota, or that of one of its keys, is used up to its `quota_alert_percent`.
     #[serde(rename = "quota.reached")]
     QuotaReached,
+    /// An account of a provider cannot be used. Of the operators' own webhooks, as are those below.
+    #[serde(rename = "account.down")]
+    AccountDown,
+    /// It can be used again.
+    #[serde(rename = "account.up")]
+    AccountUp,
+    /// A canary was rolled back.
+    #[serde(rename = "canary.rolled_back")]
+    CanaryRolledBack,
 }
 
 /// What an edit of a webhook may change.
@@ -58,8 +68,8 @@ const fn enabled() -> bool {
 pub(crate) struct WebhookView {
     /// Its id.
     pub id: String,
-    /// Whose tasks it hears of.
-    pub customer: String,
+    /// Whose tasks it hears of; null for one of the operators' own.
+    pub customer: Option<String>,
     /// The key that its customer made it with; null for one that an operator made.
     pub made_by: Option<String>,
     /// Where events are posted to.
@@ -153,8 +163,9 @@ pub(crate) struct DeliveryView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewWebhook {
-    /// Whose tasks it hears of.
-    pub customer: String,
+    /// Whose tasks it hears of; null for one of the operators' own, which hears of accounts and canaries.
+    #[serde(default)]
+    pub customer: Option<String>,
     /// Where events are posted to: https, without a user name, at most 2048 bytes.
     pub url: String,
     /// Which events; empty for all.
@@ -189,6 +200,13 @@ pub(crate) struct ResentRange {
 }
 
 impl EventName {
+    /// Every one, as it is written.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        let all = WebhookEvent::OF_CUSTOMERS.iter().chain(&WebhookEvent::OF_OPERATORS);
+        all.map(|event| event.as_str()).collect()
+    }
+
     /// The name of an event that can be chosen; a test cannot.
     #[must_use]
     pub fn of(event: WebhookEvent) -> Option<Self> {
@@ -198,6 +216,9 @@ impl EventName {
             WebhookEvent::Cancelled => Some(Self::Cancelled),
             WebhookEvent::BalanceLow => Some(Self::BalanceLow),
             WebhookEvent::QuotaReached => Some(Self::QuotaReached),
+            WebhookEvent::AccountDown => Some(Self::AccountDown),
+            WebhookEvent::AccountUp => Some(Self::AccountUp),
+            WebhookEvent::CanaryRolledBack => Some(Self::CanaryRolledBack),
             WebhookEvent::Test => None,
         }
     }
@@ -211,6 +232,9 @@ impl From<EventName> for WebhookEvent {
             EventName::Cancelled => Self::Cancelled,
             EventName::BalanceLow => Self::BalanceLow,
             EventName::QuotaReached => Self::QuotaReached,
+            EventName::AccountDown => Self::AccountDown,
+            EventName::AccountUp => Self::AccountUp,
+            EventName::CanaryRolledBack => Self::CanaryRolledBack,
         }
     }
 }
@@ -233,7 +257,7 @@ impl From<&WebhookEndpoint> for WebhookView {
     fn from(row: &WebhookEndpoint) -> Self {
         Self {
             id: row.id.to_string(),
-            customer: row.customer.0.clone(),
+            customer: (row.customer != operators()).then(|| row.customer.0.clone()),
             made_by: row.made_by.as_ref().map(|key| key.0.clone()),
             url: row.url.clone(),
             events: row.events.iter().copied().filter_map(EventName::of).collect(),

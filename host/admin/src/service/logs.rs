@@ -25,6 +25,10 @@ pub struct LogFilter {
     pub status: String,
     /// Credits, such as `0.5`: requests that were charged as much at least, or hold it where nothing is charged yet.
     pub cost: String,
+    /// The user of a request's client.
+    pub user: String,
+    /// A pair of a request's metadata, `name=value`.
+    pub tag: String,
 }
 
 /// A line of either log.
@@ -57,6 +61,9 @@ impl LogFilter {
             let message = format!("cost: expected credits such as 0.5, got {:?}", self.cost);
             return wrong("cost", message);
         }
+        if !self.tag.is_empty() {
+            tag_of(&self.tag)?;
+        }
         Ok(())
     }
 
@@ -66,6 +73,13 @@ impl LogFilter {
             && least_cost(&self.cost)
                 .is_none_or(|least| line.facts.charged.or(line.facts.held).is_some_and(|paid| paid >= least))
             && (self.text.is_empty() || self.is_in(line))
+            && self.is_tagged(line)
+    }
+
+    fn is_tagged(&self, line: &RequestLine) -> bool {
+        let (user, pair) = (Some(self.user.as_str()).filter(|user| !user.is_empty()), tag_of(&self.tag).ok());
+        let has_any = user.is_some() || pair.is_some();
+        !has_any || line.facts.tags.as_ref().is_some_and(|tags| tags.have(user, pair.as_ref()))
     }
 
     fn is_in(&self, line: &RequestLine) -> bool {
@@ -89,6 +103,19 @@ fn status_range(text: &str) -> Option<(u16, u16)> {
         return Some((class * 100, class * 100 + 99));
     }
     text.parse().ok().filter(|status| (100..=599).contains(status)).map(|status| (status, status))
+}
+
+/// A pair of metadata as filters write it.
+///
+/// # Errors
+/// What was expected.
+pub(crate) fn tag_of(text: &str) -> Result<(String, String), OperationError> {
+    let pair = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    let pair = pair.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    pair.ok_or_else(|| OperationError::InvalidField {
+        field: "tag".to_owned(),
+        message: format!("tag: expected a name and a value such as team=red, got {text:?}"),
+    })
 }
 
 fn least_cost(text: &str) -> Option<Credits> {
@@ -155,7 +182,7 @@ fn named<T>(lines: Vec<(u64, T)>, line: fn(T) -> LogLine) -> Vec<(u64, LogLine)>
 
 #[cfg(test)]
 mod tests {
-    use gatehouse_model::{RequestId, UnixMs};
+    use gatehouse_model::{RequestId, Tags, UnixMs};
 
     use super::*;
 
@@ -176,6 +203,7 @@ mod tests {
                 model: Some("claude-sim".into()),
                 held: Some(Credits(5_000_000)),
                 charged: Some(Credits(1_500_000)),
+                tags: Some(Tags::new(Some("ann".into()), [("team".into(), "red".into())]).into()),
                 ..RequestFacts::default()
             },
         };
@@ -195,6 +223,10 @@ mod tests {
             (filter(|wanted| wanted.text = RequestId::from_bits(7).to_string()), true),
             (filter(|wanted| wanted.text = "claude".into()), true),
             (filter(|wanted| wanted.text = "/v1/tasks".into()), false),
+            (filter(|wanted| wanted.user = "ann".into()), true),
+            (filter(|wanted| wanted.user = "an".into()), false),
+            (filter(|wanted| wanted.tag = "team=red".into()), true),
+            (filter(|wanted| wanted.tag = "team=blue".into()), false),
             (filter(|wanted| wanted.cost = "1.5".into()), true),
             (filter(|wanted| wanted.cost = "1.500001".into()), false),
         ] {
@@ -224,6 +256,10 @@ mod tests {
         for (cost, fits) in [("0", true), ("0.5", true), ("-1", false), ("x", false)] {
             let wanted = LogFilter { cost: cost.into(), ..LogFilter::default() };
             assert_eq!(wanted.check().is_ok(), fits, "{cost}");
+        }
+        for (tag, fits) in [("a=b", true), ("a=b=c", true), ("a", false), ("=b", false), ("a=", false)] {
+            let wanted = LogFilter { tag: tag.into(), ..LogFilter::default() };
+            assert_eq!(wanted.check().is_ok(), fits, "{tag}");
         }
         for (status, level, fits) in
             [("6xx", "", false), ("x", "", false), ("", "LOUD", false), ("5xx", "WARN", true)]

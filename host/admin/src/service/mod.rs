@@ -27,7 +27,7 @@ pub use configuration::{Configuration, Deployed, ForgottenDefaults, StagedDefaul
 pub(crate) use job::Jobs;
 pub(crate) use keys::NewKey;
 pub use keys::nearest;
-pub(crate) use logs::{LOG_LEVELS, LogFilter, LogLine};
+pub(crate) use logs::{LOG_LEVELS, LogFilter, LogLine, tag_of};
 #[cfg(test)]
 pub(crate) use money::StatementSums;
 pub(crate) use money::{StatementRequest, start_of};

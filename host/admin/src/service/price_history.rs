@@ -4,11 +4,11 @@
 //! after it, away from every lock; what could not be written is tried again with the next change, and what a crash lost is
 //! found by the next start, which notes the prices it begins with.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gatehouse_driver::{PriceList, TokenPrices};
+use gatehouse_driver::{PriceList, TokenPrices, VariantPrices};
 use gatehouse_model::{Credits, Price, UnixMs};
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{Command, OperatorRecord, PricePart, PriceRow, PriceVersion};
@@ -99,8 +99,26 @@ impl PriceHistory {
     }
 }
 
-/// Every price of a book.
+/// How versions name a price that is a variant's own.
+pub(super) fn key_in_variant(variant: &str, key: &str) -> String {
+    format!("{variant}: {key}")
+}
+
+/// Every price of a book, then what is its variants' own.
 fn rows(prices: PriceList) -> Vec<PriceRow> {
+    let PriceList { units, tokens, variants, .. } = prices;
+    let mut rows = rows_of(units, tokens.into_iter().map(|(model, listed)| (model, listed.prices)));
+    for (name, VariantPrices { units, tokens, targets: _ }) in variants {
+        let own = rows_of(units, tokens.into_iter());
+        rows.extend(own.into_iter().map(|row| PriceRow { key: key_in_variant(&name, &row.key), ..row }));
+    }
+    rows
+}
+
+fn rows_of(
+    units: BTreeMap<String, Price>,
+    tokens: impl Iterator<Item = (String, TokenPrices)>,
+) -> Vec<PriceRow> {
     let unit = |(key, price): (String, Price)| {
         let part = match price.per {
             1_000 => PricePart::Thousand,
@@ -109,15 +127,15 @@ fn rows(prices: PriceList) -> Vec<PriceRow> {
         };
         PriceRow { key, part, price: price.credits }
     };
-    let mut rows: Vec<PriceRow> = prices.units.into_iter().map(unit).collect();
-    for (model, listed) in prices.tokens {
-        let TokenPrices { input, output, cached, .. } = listed.prices;
+    let mut rows: Vec<PriceRow> = units.into_iter().map(unit).collect();
+    for (model, prices) in tokens {
+        let TokenPrices { input, output, cached, .. } = prices;
         let parts = [
             (PricePart::Input, Some(input)),
             (PricePart::Output, output),
             (PricePart::Cached, Some(cached.unwrap_or(input))),
-            (PricePart::CacheWrite, Some(listed.prices.cache_write())),
-            (PricePart::CacheWriteHour, Some(listed.prices.cache_write_1h())),
+            (PricePart::CacheWrite, Some(prices.cache_write())),
+            (PricePart::CacheWriteHour, Some(prices.cache_write_1h())),
         ];
         let row = |(part, price): (PricePart, Option<Credits>)| {
             Some(PriceRow { key: model.clone(), part, price: price? })
@@ -125,7 +143,7 @@ fn rows(prices: PriceList) -> Vec<PriceRow> {
         rows.extend(parts.into_iter().filter_map(row));
         let counter =
             |(name, price)| PriceRow { key: format!("{model} {name}"), part: PricePart::Counter, price };
-        rows.extend(listed.prices.counters.into_iter().map(counter));
+        rows.extend(prices.counters.into_iter().map(counter));
     }
     rows
 }

@@ -5,6 +5,7 @@ use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 use gatehouse_store::DeliveryQuery;
 use gatehouse_tasks::{
     DeliveryState, MAX_RESENT, SealedSecret, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
+    operators,
 };
 
 use super::admin_service::{AdminService, Backend};
@@ -44,7 +45,8 @@ impl AdminService {
             description,
             enabled: true,
         };
-        let webhook = WebhookEndpoint::new((id, CustomerId(customer)), policy, secret, None);
+        let owner = customer.map_or_else(operators, CustomerId);
+        let webhook = WebhookEndpoint::new((id, owner), policy, secret, None);
         Ok((webhook, revealed))
     }
 

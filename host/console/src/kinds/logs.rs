@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{count, credits, seconds};
+use crate::kinds::tasks::tags;
 use crate::parts::elements::{Tone, chip};
 use crate::parts::fields::Problems;
 use crate::request::PageRequest;
@@ -40,6 +41,8 @@ pub(crate) static REQUESTS: Resource = Resource {
         Filter::Text { name: "key", label: "Key", prefix: "sk-" },
         Filter::Text { name: "status", label: "Status", prefix: "" },
         Filter::Text { name: "cost", label: "Credits, at least", prefix: "" },
+        Filter::Text { name: "user", label: "User", prefix: "" },
+        Filter::Text { name: "tag", label: "Tag, as name=value", prefix: "" },
         TEXT,
     ],
     columns: &[
@@ -75,6 +78,7 @@ pub(crate) static REQUESTS: Resource = Resource {
             } }
         })
         .less(),
+        Column::own("Tags", |line, _| tags(&line["request"])).less(),
         Column::own("In", |line, _| number(line, "received")).less(),
         Column::own("Out", |line, _| number(line, "sent")).less(),
         Column::own("Id", |line, _| html! { code { (text(&line["request"], "id")) } }).less(),

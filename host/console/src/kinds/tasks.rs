@@ -27,6 +27,8 @@ pub(crate) static TASKS: Resource = Resource {
         Filter::Text { name: "model", label: "Model", prefix: "" },
         Filter::Text { name: "customer", label: "Customer", prefix: "" },
         Filter::Text { name: "key", label: "Key", prefix: "sk-" },
+        Filter::Text { name: "user", label: "User", prefix: "" },
+        Filter::Text { name: "tag", label: "Tag, as name=value", prefix: "" },
         Filter::Flag { name: "ambiguous", label: "Waits for a ruling" },
     ],
     columns: &[
@@ -36,6 +38,7 @@ pub(crate) static TASKS: Resource = Resource {
             html! { (text(task, "model")) br; span.muted { (text(task, "family")) } }
         }),
         Column::new("Customer", "customer", Show::Customer).less(),
+        Column::own("Tags", |task, _| tags(task)).less(),
         Column::own("Status", status),
         Column::own("Progress", |task, _| {
             let is_over = !task["finished"].is_null();
@@ -48,8 +51,18 @@ pub(crate) static TASKS: Resource = Resource {
         "A task is a job that takes a while, such as a picture or a video. There are none yet.",
         "curl $GATEWAY/v1/images/generations -H \"Authorization: Bearer $KEY\" -H 'Content-Type: application/json' -d @picture.json",
     ),
+    download: ("/admin/v1/tasks.csv", "Download as CSV"),
     ..Resource::READ
 };
+
+/// What a client noted down: its user, and the pairs of its metadata.
+pub(super) fn tags(of: &Value) -> Markup {
+    let pairs = of["metadata"].as_object().into_iter().flatten();
+    html! {
+        @if let Some(user) = of["user"].as_str() { (user) " " }
+        @for (name, value) in pairs { span.muted { (name) "=" (value.as_str().unwrap_or_default()) } " " }
+    }
+}
 
 fn status(task: &Value, _: &Look<'_>) -> Markup {
     let tone = match text(task, "status") {

@@ -20,7 +20,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
     path: "/webhooks",
     section: "/webhooks",
     names: ("Webhooks", "webhook"),
-    about: "What happens to a customer's tasks and money is posted to its own servers, signed, and sent again until it is taken.",
+    about: "What happens to a customer's tasks and money, or to the operators' accounts and plugins, is posted to their own servers, signed, and sent again until it is taken.",
     api: &["webhooks"],
     name: "url",
     filters: &[Filter::Text { name: "customer", label: "Customer", prefix: "" }],
@@ -37,7 +37,12 @@ pub(crate) static WEBHOOKS: Resource = Resource {
         create: Some("/webhooks"),
         edit: Some("/webhooks/{webhook}"),
         hints: &[
-            Hint { name: "customer", label: "", help: "", required: true },
+            Hint {
+                name: "customer",
+                label: "",
+                help: "Empty: the operators' own, which hears of providers' accounts and of canaries.",
+                required: false,
+            },
             Hint {
                 name: "url",
                 label: "Address",

@@ -103,6 +103,19 @@ fn by_model(name: &str, root: Map<String, Value>) -> Vec<Form> {
     }
 }
 
+/// What a client may note down about a task. Any value is taken: what cannot be kept is ignored.
+const TAGS: [(&str, &str); 2] = [
+    (
+        "user",
+        "Whom the client serves with it: a text of at most 512 characters, kept with the task for its operator.",
+    ),
+    (
+        "metadata",
+        "An object of at most 16 texts of at most 512 characters, with names of at most 64, kept with the task for its operator. \
+         What is longer or no text is not kept.",
+    ),
+];
+
 /// With the fields that every body may have, whatever its family.
 fn with_host_fields(mut schema: Map<String, Value>, makes_task: bool) -> Map<String, Value> {
     let properties = schema.entry("properties").or_insert_with(|| Map::new().into());
@@ -116,6 +129,10 @@ fn with_host_fields(mut schema: Map<String, Value>, makes_task: bool) -> Map<Str
         );
         if makes_task {
             properties.insert("callback_url".to_owned(), webhooks::callback_url());
+            // A family that has a word for them says what they are.
+            for (name, description) in TAGS {
+                properties.entry(name).or_insert_with(|| json!({ "description": description }));
+            }
         }
     }
     schema

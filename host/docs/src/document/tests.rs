@@ -92,6 +92,10 @@ fn the_host_writes_the_model_and_the_rest_is_the_plugins() {
     assert_eq!(dry_run.map(|field| field["type"].clone()), Some(json!("boolean")));
     let callback = painter_schema["properties"].as_object_mut().and_then(|all| all.remove("callback_url"));
     assert_eq!(callback.map(|field| field["maxLength"].clone()), Some(json!(2048)));
+    for tag in ["user", "metadata"] {
+        let tag = painter_schema["properties"].as_object_mut().and_then(|all| all.remove(tag));
+        assert!(tag.is_some_and(|tag| tag["description"].is_string()));
+    }
     assert_eq!(
         painter_schema,
         json!({
@@ -170,7 +174,7 @@ fn a_form_that_adds_to_a_definition_lists_every_field() {
     let found = document(&api(vec![family("painter", &schema, &["m-1"], None)]));
     let schemas = &found["components"]["schemas"];
     let mut form = schemas["painter.images.generate.m-1"].clone();
-    for of_host in ["dry_run", "callback_url"] {
+    for of_host in ["dry_run", "callback_url", "user", "metadata"] {
         drop(form["properties"].as_object_mut().and_then(|all| all.remove(of_host)));
     }
     assert_eq!(

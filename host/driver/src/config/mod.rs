@@ -2,6 +2,8 @@
 
 mod settings;
 pub(crate) mod tables;
+pub(crate) mod variants;
 
 pub use settings::{Config, TextConfig};
 pub use tables::PreparedTables;
+pub use variants::{PriceVariantConfig, check_price_variants};

@@ -8,6 +8,7 @@ use gatehouse_model::Price;
 use gatehouse_tasks::ResponseLimits;
 use serde::Deserialize;
 
+use crate::config::variants::PriceVariantConfig;
 use crate::models::table::ModelConfig;
 use crate::waiting_files::Bounds;
 
@@ -35,9 +36,14 @@ pub struct Config {
     pub waiting_files: usize,
     /// MiB of files that wait so in memory; absent: an eighth of the memory, 256 at most.
     pub waiting_files_mib: Option<NonZeroU32>,
+    /// Seconds for which an account cannot be used before the operators' webhooks are told; 0 tells nothing.
+    pub account_down_s: u32,
     /// Price keys and their prices in credits, filled from `[prices]`.
     #[serde(skip)]
     pub prices: BTreeMap<String, Price>,
+    /// Variants of the price book, filled from `[price_variants]`.
+    #[serde(skip)]
+    pub price_variants: BTreeMap<String, PriceVariantConfig>,
     /// Whether webhooks may be sent over http: in sandbox mode.
     #[serde(skip)]
     pub webhooks_over_http: bool,
@@ -151,7 +157,9 @@ impl Default for Config {
             steps: 20_000,
             waiting_files: 1024,
             waiting_files_mib: None,
+            account_down_s: 60,
             prices: BTreeMap::new(),
+            price_variants: BTreeMap::new(),
             webhooks_over_http: false,
             text: TextConfig::default(),
             models: BTreeMap::new(),

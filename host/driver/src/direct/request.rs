@@ -90,6 +90,7 @@ impl Answers {
         if request.reader.is_none() {
             request.report.of_model(&model);
         }
+        request.report.tagged(request.body.tags());
         let cut = self.judge.cut(request.body.json().clone()).await?;
         let cx = self.shared.waiting_context(&version, &request.key.customer);
         let direct = DirectRequest {
@@ -110,7 +111,8 @@ impl Answers {
             }
             DirectPlan::Call(exchange) => *exchange,
         };
-        let priced = |charge| self.judge.quote_terms(&model, charge, &exchange.at_most);
+        let variant = self.judge.variant_of(&request.key.customer).await.map_err(SubmitError::from)?;
+        let priced = |charge| self.judge.quote_terms(variant.as_deref(), &model, charge, &exchange.at_most);
         let quoted = exchange.charge.as_ref().map(priced).transpose()?;
         if request.body.is_dry_run() {
             self.check_answer_funds(&request, &model, quoted.as_ref()).await?;

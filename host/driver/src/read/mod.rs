@@ -16,6 +16,6 @@ pub use follow::FollowedTask;
 pub use funds::{Balances, Funds, UsageFilter};
 pub use keys::Keys;
 pub use models::Models;
-pub use prices::{ModelPrices, PriceList};
+pub use prices::{ModelPrices, PriceList, VariantPrices};
 pub use result::Waiting;
 pub use tasks::Tasks;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gatehouse_model::{Key, Price, UnixMs};
 use gatehouse_runtime::{ModelRow, ServedRoute};
+use gatehouse_store::StoreError;
 use gatehouse_tasks::PriceTable;
 
 use crate::api::{ListedPrice, ModelFacts, ModelListing};
@@ -21,15 +22,22 @@ pub struct Models {
 }
 
 impl Models {
-    /// Models this key may use, aliases included. One whose provider has no account is not among them.
-    #[must_use]
-    pub fn models(&self, key: &Key) -> Vec<ModelListing> {
+    /// Models this key may use at its customer's prices, aliases included. One whose provider has no account is not among them.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn models(&self, key: &Key) -> Result<Vec<ModelListing>, StoreError> {
+        let variant = self.judge.variant_of(&key.customer).await?;
+        Ok(self.models_at(key, variant.as_deref()))
+    }
+
+    fn models_at(&self, key: &Key, variant: Option<&str>) -> Vec<ModelListing> {
         let registry = self.shared.plugins.registry();
         let served = |row: &ModelRow| self.served.serves_family_of(&registry, &row.family);
         let tables = self.shared.tables.load();
         let jobs = registry.models().into_iter().filter(served).map(|row| {
             let ModelRow { id, model, family, surfaces, modality, since } = row;
-            let facts = facts_of_job(&model, &tables.prices);
+            let facts = facts_of_job(&model, tables.prices_of(variant));
             (ModelListing { id, family, surfaces, modality, facts, since }, model)
         });
         let surfaces = registry.text_surfaces();
@@ -47,7 +55,8 @@ impl Models {
                     return None;
                 }
                 let family = tables.models.provider(id).to_owned();
-                let (id_or_alias, facts) = (name.to_owned(), tables.models.find(id)?.facts.clone());
+                let (id_or_alias, facts) =
+                    (name.to_owned(), tables.models_of(variant).find(id)?.facts.clone());
                 let listing =
                     ModelListing { id: id_or_alias, family, surfaces, modality: None, facts, since };
                 Some((listing, id.to_owned()))

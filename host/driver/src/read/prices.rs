@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::{Digest, Price};
 
+use crate::config::variants::VariantTables;
 use crate::models::TokenPrices;
 use crate::read::models::Models;
 
@@ -16,6 +17,19 @@ pub struct PriceList {
     pub units: BTreeMap<String, Price>,
     /// Of a million tokens, by text model.
     pub tokens: BTreeMap<String, ModelPrices>,
+    /// What differs for the customers that point to a variant, by its name.
+    pub variants: BTreeMap<String, VariantPrices>,
+}
+
+/// The prices of a variant that are its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VariantPrices {
+    /// Of units, by price key.
+    pub units: BTreeMap<String, Price>,
+    /// Of a million tokens, by text model, where the target that answers has no others.
+    pub tokens: BTreeMap<String, TokenPrices>,
+    /// The targets that have others: model and target, with its prices.
+    pub targets: BTreeMap<(String, String), TokenPrices>,
 }
 
 /// The prices of a text model.
@@ -55,25 +69,53 @@ impl Models {
                 listed.aliases.push(name.to_owned());
             }
         }
-        PriceList { version: version(&units, &tokens), units, tokens }
+        let variants = tables.variants.iter().map(|(name, book)| (name.clone(), of_variant(book))).collect();
+        PriceList { version: version(&units, &tokens, &variants), units, tokens, variants }
     }
 }
 
-fn version(units: &BTreeMap<String, Price>, tokens: &BTreeMap<String, ModelPrices>) -> Digest {
-    let mut fields = Vec::new();
-    for (key, price) in units {
-        // As versions without other units had it.
-        let per = if price.per == 1 { String::new() } else { format!(" per {}", price.per) };
-        fields.push(format!("unit {key} {}{per}", price.credits.0));
-    }
+/// The prices of a book that are not those of the base.
+fn of_variant(book: &VariantTables) -> VariantPrices {
+    let (keys, ids) = &book.own;
+    let units = keys.iter().filter_map(|key| Some((key.clone(), book.prices.price(key)?))).collect();
+    let models = || ids.iter().filter_map(|id| book.models.find(id));
+    let tokens = models().map(|model| (model.id.clone(), model.prices.clone())).collect();
+    let others = models().flat_map(|model| {
+        let others = model.targets.iter().filter(|target| target.prices != model.prices);
+        others.map(|target| ((model.id.clone(), target.name.clone()), target.prices.clone()))
+    });
+    VariantPrices { units, tokens, targets: others.collect() }
+}
+
+fn version(
+    units: &BTreeMap<String, Price>,
+    tokens: &BTreeMap<String, ModelPrices>,
+    variants: &BTreeMap<String, VariantPrices>,
+) -> Digest {
+    let mut fields: Vec<String> = units.iter().map(|(key, price)| told_unit(key, *price)).collect();
     for (model, ModelPrices { prices, targets, .. }) in tokens {
         fields.push(format!("tokens {model} {}", told(prices)));
         // What a target costs that has no prices of its own stands there already.
         let others = targets.iter().filter(|(_, own)| own != prices);
         fields.extend(others.map(|(target, own)| format!("tokens {model} at {target} {}", told(own))));
     }
+    for (name, VariantPrices { units, tokens, targets }) in variants {
+        // A variant without prices of its own is a price list, too: customers may point to it.
+        fields.push(format!("variant {name}"));
+        fields.extend(units.iter().map(|(key, price)| told_unit(key, *price)));
+        fields.extend(tokens.iter().map(|(model, prices)| format!("tokens {model} {}", told(prices))));
+        let others =
+            targets.iter().map(|((model, at), prices)| format!("tokens {model} at {at} {}", told(prices)));
+        fields.extend(others);
+    }
     let fields: Vec<&[u8]> = fields.iter().map(String::as_bytes).collect();
     Digest::of_fields(&fields)
+}
+
+fn told_unit(key: &str, price: Price) -> String {
+    // As versions without other units had it.
+    let per = if price.per == 1 { String::new() } else { format!(" per {}", price.per) };
+    format!("unit {key} {}{per}", price.credits.0)
 }
 
 fn told(prices: &TokenPrices) -> String {
@@ -116,20 +158,31 @@ mod tests {
             model.targets.push(("q/m".to_owned(), prices));
             listed
         };
-        let first = version(&units(1), &tokens(None, 2));
+        let none = BTreeMap::new;
+        let variant = |price: Option<i64>| {
+            let units =
+                price.map(|price| ("image".to_owned(), Price::each(Credits(price)))).into_iter().collect();
+            BTreeMap::from([("partner".to_owned(), VariantPrices { units, ..VariantPrices::default() })])
+        };
+        let first = version(&units(1), &tokens(None, 2), &none());
         // An absent price is that of the input.
-        assert_eq!(version(&units(1), &tokens(Some(1), 2)), first);
+        assert_eq!(version(&units(1), &tokens(Some(1), 2), &none()), first);
         let thousand = Price { credits: Credits(1), per: 1_000 };
+        let mut seen = vec![first];
         for other in [
-            version(&BTreeMap::from([("image".to_owned(), thousand)]), &tokens(None, 2)),
-            version(&units(2), &tokens(None, 2)),
-            version(&units(1), &tokens(None, 3)),
-            version(&units(1), &tokens(Some(0), 2)),
-            version(&units(1), &with_target(7)),
-            version(&BTreeMap::new(), &tokens(None, 2)),
-            version(&units(1), &BTreeMap::new()),
+            version(&BTreeMap::from([("image".to_owned(), thousand)]), &tokens(None, 2), &none()),
+            version(&units(2), &tokens(None, 2), &none()),
+            version(&units(1), &tokens(None, 3), &none()),
+            version(&units(1), &tokens(Some(0), 2), &none()),
+            version(&units(1), &with_target(7), &none()),
+            version(&BTreeMap::new(), &tokens(None, 2), &none()),
+            version(&units(1), &BTreeMap::new(), &none()),
+            version(&units(1), &tokens(None, 2), &variant(None)),
+            version(&units(1), &tokens(None, 2), &variant(Some(1))),
+            version(&units(1), &tokens(None, 2), &variant(Some(2))),
         ] {
-            assert_ne!(other, first);
+            assert!(!seen.contains(&other));
+            seen.push(other);
         }
     }
 }

@@ -21,6 +21,9 @@ use crate::step::plugin::{PluginSteps, cost, show};
 use crate::step::run_context::{RunContext, StepOutcome};
 use crate::step::time_out::TimeOuts;
 
+/// Tries to copy one product; then the plugin gets the event `Lost`.
+const COPY_TRIES: u32 = 3;
+
 /// Looks at media for plugins, and copies results.
 pub(crate) struct Copies {
     pub(crate) shared: Arc<Shared>,

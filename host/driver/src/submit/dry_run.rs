@@ -103,11 +103,10 @@ impl Intake {
         if has_payer {
             self.check_use(request, &judged)?;
         }
-        let quoted = if judged.joins {
-            self.judge.quote_terms(&accepted.model, &accepted.charge, &Charge::default())?
-        } else {
-            self.judge.quote_terms(&accepted.model, &accepted.charge, &accepted.at_most)?
-        };
+        let variant = self.judge.variant_of(&request.key.customer).await?;
+        let at_most = if judged.joins { &Charge::default() } else { &accepted.at_most };
+        let quoted =
+            self.judge.quote_terms(variant.as_deref(), &accepted.model, &accepted.charge, at_most)?;
         if has_payer {
             let model = (!judged.joins).then_some(accepted.model.as_str());
             check_funds(&self.shared.store, &request.key, quoted.hold, model, now).await?;

@@ -77,7 +77,8 @@ impl Intake {
             // There is no task of its own that could fail.
             return Err(SubmitError::Invalid { field: None, message: failure.message });
         }
-        let quote = self.judge.quote_of(&accepted.model, &accepted.charge)?;
+        let variant = self.judge.variant_of(&request.key.customer).await?;
+        let quote = self.judge.quote_of(variant.as_deref(), &accepted.model, &accepted.charge)?;
         let held = quote.total;
         let join = JoinRequest {
             key: request.key.id.clone(),

@@ -4,8 +4,11 @@
 use std::sync::Arc;
 
 use gatehouse_media::{ExtractError, Extracted, NewBlob};
-use gatehouse_model::{Charge, Context, Credits, Json, Key, ModelInfo, ModelName, Price, Submission, UnixMs};
+use gatehouse_model::{
+    Charge, Context, Credits, CustomerId, Json, Key, ModelInfo, ModelName, Price, Submission, UnixMs,
+};
 use gatehouse_runtime::{Resolved, ServedBy, StartContext, Submitted};
+use gatehouse_store::StoreError;
 use gatehouse_tasks::Quote;
 
 use crate::api::{ChargeUnit, DryRunCharge, SubmitRequest};
@@ -145,21 +148,37 @@ impl Judge {
         }
     }
 
-    /// The prices of a charge and its limit, and what is held for them.
+    /// The variant of the price book that a customer's requests are priced by. Without variants nobody is looked up.
+    pub(crate) async fn variant_of(&self, customer: &CustomerId) -> Result<Option<String>, StoreError> {
+        if self.shared.tables.load().variants.is_empty() {
+            return Ok(None);
+        }
+        let customer = self.shared.store.customer(customer).await?;
+        Ok(customer.and_then(|customer| customer.price_variant))
+    }
+
+    /// The prices of a charge and its limit in a variant of the book, and what is held for them.
     pub(crate) fn quote_terms(
         &self,
+        variant: Option<&str>,
         model: &str,
         charge: &Charge,
         at_most: &Charge,
     ) -> Result<QuotedTerms, SubmitError> {
-        let (quote, limit) = (self.quote_of(model, charge)?, self.quote_of(model, at_most)?);
+        let (quote, limit) =
+            (self.quote_of(variant, model, charge)?, self.quote_of(variant, model, at_most)?);
         let prices = [quote.prices(), limit.prices()].concat();
         Ok(QuotedTerms { hold: quote.total.max(limit.total), quote, prices })
     }
 
     /// The price of what a request for `model` is charged for.
-    pub(crate) fn quote_of(&self, model: &str, charge: &Charge) -> Result<Quote, SubmitError> {
-        self.shared.tables.load().prices.quote(charge).map_err(|error| {
+    pub(crate) fn quote_of(
+        &self,
+        variant: Option<&str>,
+        model: &str,
+        charge: &Charge,
+    ) -> Result<Quote, SubmitError> {
+        self.shared.tables.load().prices_of(variant).quote(charge).map_err(|error| {
             tracing::error!(model, %error, "a model has no usable price");
             SubmitError::Internal(format!("model {model:?} has no usable price in this gateway"))
         })

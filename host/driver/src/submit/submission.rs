@@ -9,7 +9,7 @@ use bytes::Bytes;
 use gatehouse_media::Extracted;
 use gatehouse_model::{
     Accepted, AccountAssignment, BlobId, Boxed, Credits, CustomerId, Digest, Event, Phase, Purpose, Step,
-    Task, TaskFailure, TaskId, UnixMs, metric,
+    Tags, Task, TaskFailure, TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
 use gatehouse_tasks::{Applied, Command, Idempotency, MAX_URL, Rejection};
@@ -73,6 +73,7 @@ impl Intake {
         self.disks.check()?;
         let found = self.judge.resolve(request.surface, &request.key, &request.body)?;
         request.report.of_model(&found.model);
+        request.report.tagged(request.body.tags());
         let cut = self.judge.cut(request.body.json().clone()).await?;
         for _ in 0..MAX_JUDGEMENTS {
             let refers = self.references.references(&request, &found, &cut.json).await?;
@@ -170,7 +171,9 @@ impl Intake {
                 self.join(request, parent, accepted, kept, idempotency, now).await
             } else {
                 let add = async {
-                    let task = self.new_task(request, &resolved, accepted, (id, seed), now)?;
+                    let variant = self.judge.variant_of(&request.key.customer).await?;
+                    let at = (variant.as_deref(), now);
+                    let task = self.new_task(request, &resolved, accepted, (id, seed), at)?;
                     let task = Task { blobs: kept, ..task };
                     self.add(task, resolved.version, first_step, idempotency, &request.report).await
                 };
@@ -268,9 +271,10 @@ impl Intake {
         resolved: &Resolved,
         accepted: Accepted,
         (id, seed): (TaskId, u64),
-        now: UnixMs,
+        (variant, now): (Option<&str>, UnixMs),
     ) -> Result<Task, SubmitError> {
-        let quoted = self.judge.quote_terms(&accepted.model, &accepted.charge, &accepted.at_most)?;
+        let model = accepted.model.as_str();
+        let quoted = self.judge.quote_terms(variant, model, &accepted.charge, &accepted.at_most)?;
         Ok(Task {
             id,
             revision: 0,
@@ -301,6 +305,7 @@ impl Intake {
             joined_held: Credits::ZERO,
             stop_asked: false,
             callback: request.body.callback().map(str::to_owned),
+            tags: request.body.tags().map(|tags| Tags::clone(tags)).unwrap_or_default(),
             sent_again: false,
             trace: request.report.trace().map(|trace| trace.place().clone()),
             cost: None,

@@ -64,7 +64,8 @@ async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
     process.plugins.configure(known);
     let key = customer(&process.store, clock.now()).await;
     let driver = &process.driver;
-    assert!(driver.models.models(&key).is_empty() && driver.models.families(Some(&key)).is_empty());
+    assert!(driver.models.models(&key).await.expect("models").is_empty());
+    assert!(driver.models.families(Some(&key)).is_empty());
     let loaded: Vec<String> =
         driver.models.loaded_families().into_iter().map(|family| family.family).collect();
     assert_eq!(loaded, ["chat", "context-image"], "the price book has them all the same");

@@ -93,7 +93,8 @@ impl Texts {
         (in_progress, work): (InProgressGuard, WorkGuard),
     ) -> Result<Completed, TextError> {
         let tables = self.shared.tables.load_full();
-        let (model, version) = self.text_model(&tables, &request)?;
+        let variant = self.judge.variant_of(&request.key.customer).await.map_err(SubmitError::from)?;
+        let (model, version) = self.text_model(&tables, variant.as_deref(), &request)?;
         let (json, kept) = if request.surface == RESPONSES {
             self.conversations.with_history(&request).await?
         } else {
@@ -293,10 +294,11 @@ impl Texts {
         outcome.map_err(|_| SubmitError::Internal("a text request panicked".to_owned()).into())
     }
 
-    /// The model the body names, or the surface's own, and the version that translates for it.
+    /// With the prices of a variant of the book: the model the body names, or the surface's own, and the version that translates for it.
     fn text_model(
         &self,
         tables: &Tables,
+        variant: Option<&str>,
         request: &CompletionRequest,
     ) -> Result<(Arc<TextModel>, Arc<Version>), SubmitError> {
         let version = self.shared.plugins.registry().text(request.surface);
@@ -306,12 +308,14 @@ impl Texts {
         };
         let requested = request.body.model().map(str::to_owned).or_else(default);
         let requested = requested.ok_or_else(|| self.served.no_default_model())?;
-        let model = tables.models.find(&requested).ok_or_else(|| self.no_text_model(&requested))?;
+        let model =
+            tables.models_of(variant).find(&requested).ok_or_else(|| self.no_text_model(&requested))?;
         let version = version.ok_or_else(|| self.served.no_text_family(&requested, request.surface))?;
         if !self.judge.may_use(&request.key, &requested, &model.id) {
             return Err(SubmitError::ModelForbidden(requested));
         }
         request.report.of_model(&model.id);
+        request.report.tagged(request.body.tags());
         if model.targets.len() > 1 {
             request.report.of_targets();
         }

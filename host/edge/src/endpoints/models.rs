@@ -10,6 +10,7 @@ use http::Response;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
+use crate::backend::store_refusal;
 use crate::endpoints::usage::as_number;
 use crate::errors::{Form, Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
@@ -147,12 +148,12 @@ fn kind(surfaces: &[String]) -> &'static str {
 }
 
 /// Every model the key may use.
-pub(super) fn list(
+pub(super) async fn list(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
-    let listings = context.backend.models(key);
+    let listings = context.backend.models(key).await.map_err(store_refusal)?;
     if request.parts.headers.contains_key(ANTHROPIC) {
         return page(listings, request.parts.uri.query()).map(|page| response::json(&page));
     }
@@ -177,14 +178,15 @@ fn page(listings: Vec<ModelListing>, asked: Option<&str>) -> Result<Page, Refusa
 }
 
 /// One of them.
-pub(super) fn read(
+pub(super) async fn read(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
     // Clients escape path segments; an id that is not UTF-8 is unknown.
     let id = percent_decode_str(request.param).decode_utf8().unwrap_or(Cow::Borrowed(request.param));
-    let found = context.backend.models(key).into_iter().find(|listing| listing.id == id);
+    let listings = context.backend.models(key).await.map_err(store_refusal)?;
+    let found = listings.into_iter().find(|listing| listing.id == id);
     match found {
         Some(listing) if request.parts.headers.contains_key(ANTHROPIC) => {
             Ok(response::json(&PageModel::from(listing)))

@@ -212,7 +212,7 @@ async fn patch(
 }
 
 fn events(name: &str, value: &Value) -> Result<Vec<WebhookEvent>, Refusal> {
-    let expected = || WebhookEvent::ALL.map(WebhookEvent::as_str).join(", ");
+    let expected = || WebhookEvent::OF_CUSTOMERS.map(WebhookEvent::as_str).join(", ");
     let all = value.as_array().ok_or_else(|| wrong(name, &format!("a list of {}", expected()), value))?;
     let known = |(at, event): (usize, &Value)| {
         let found = event.as_str().and_then(WebhookEvent::parse);

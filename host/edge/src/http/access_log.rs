@@ -13,7 +13,8 @@ use std::{io, mem};
 use bytes::Bytes;
 use gatehouse_driver::RequestReport;
 use gatehouse_model::{
-    CustomerId, KeyId, Recent, RequestFacts, RequestId, RequestLine, Span, TraceParent, Tracer, Usage, metric,
+    CustomerId, KeyId, Recent, RequestFacts, RequestId, RequestLine, Span, Tags, TraceParent, Tracer, Usage,
+    metric,
 };
 use gatehouse_net::{Activity, RequestActivity};
 use http::{HeaderMap, Method};
@@ -186,6 +187,8 @@ impl Drop for AccessRecord {
 fn write(line: RequestLine, method: &Method, whole: bool, log: &Recent<RequestLine>) {
     let facts = &line.facts;
     let tokens = facts.tokens.as_ref();
+    let tags = facts.tags.as_deref();
+    let bytes = LINE_BYTES + tags.map_or(0, Tags::bytes);
     tracing::info!(
         request = %line.id,
         %method,
@@ -205,6 +208,8 @@ fn write(line: RequestLine, method: &Method, whole: bool, log: &Recent<RequestLi
         input_tokens = tokens.map(Usage::read),
         cached_tokens = tokens.map(|tokens| tokens.cached),
         output_tokens = tokens.map(|tokens| tokens.output),
+        user = tags.and_then(|tags| tags.user.as_deref()),
+        metadata = tags.filter(|tags| !tags.metadata.is_empty()).and_then(|tags| serde_json::to_string(&tags.metadata).ok()),
         client = line.client.map(tracing::field::display),
         received = line.received,
         sent = line.sent,
@@ -213,7 +218,7 @@ fn write(line: RequestLine, method: &Method, whole: bool, log: &Recent<RequestLi
         charged_micro = facts.charged.map(|amount| amount.0),
         "request"
     );
-    log.push(line, LINE_BYTES);
+    log.push(line, bytes);
 }
 
 /// A response body that completes the access record of its request.

@@ -11,6 +11,7 @@ mod offer;
 mod packaging;
 mod packing;
 mod perform;
+mod price_import;
 mod print;
 mod registry_login;
 mod run;

@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 /// Tables that a running gateway takes over. The service that owns each replaces it as a whole; `admin.client` is read by
 /// every command anew.
-const RELOADED: [&str; 14] = [
+const RELOADED: [&str; 15] = [
     "admin.client",
     "models",
     "plugins.canary",
@@ -17,6 +17,7 @@ const RELOADED: [&str; 14] = [
     "plugins.settings",
     "plugins.trusted_keys",
     "plugins.unserved",
+    "price_variants",
     "prices",
     "providers",
 ];

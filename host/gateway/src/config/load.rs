@@ -354,10 +354,20 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
 }
 
 /// Name, text, and whether there is a file.
-fn find(file: Option<&Path>) -> Result<(String, String, bool), ConfigError> {
+/// The file of a location, if there is one.
+#[must_use]
+pub(crate) fn file_of(location: &Location) -> Option<&Path> {
+    named_or_default(location.file.as_deref())
+}
+
+fn named_or_default(file: Option<&Path>) -> Option<&Path> {
     let default =
         || DEFAULT_FILES.map(Path::new).into_iter().find(|path| !matches!(path.try_exists(), Ok(false)));
-    let Some(path) = file.or_else(default) else {
+    file.or_else(default)
+}
+
+fn find(file: Option<&Path>) -> Result<(String, String, bool), ConfigError> {
+    let Some(path) = named_or_default(file) else {
         return Ok(("no configuration file".to_owned(), "[sandbox]\nenabled = true\n".to_owned(), false));
     };
     match fs::read_to_string(path) {
@@ -390,7 +400,21 @@ fn check(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
     for (path, message) in unusable_models(config) {
         wrong(&format!("models.{path}"), &message);
     }
+    if let Err((path, message)) = price_variants(config) {
+        wrong(format!("price_variants.{path}").trim_end_matches('.'), &message);
+    }
     errors
+}
+
+/// Whether the variants of the price book can be used. Those that run on simulated providers have models that stand nowhere.
+fn price_variants(config: &Config) -> Result<(), (String, String)> {
+    let mut variants = config.price_variants.clone();
+    if config.sandbox.enabled {
+        variants
+            .values_mut()
+            .for_each(|variant| variant.models.retain(|id, _| config.models.contains_key(id)));
+    }
+    gatehouse_driver::check_price_variants(&variants, &config.models)
 }
 
 /// Takes out the targets of text models whose provider is not there, and the models that have no other: the family that

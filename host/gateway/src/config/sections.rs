@@ -23,6 +23,8 @@ pub(crate) struct Config {
     pub(crate) tasks: gatehouse_driver::Config,
     /// Price keys and their prices.
     pub(crate) prices: BTreeMap<String, Price>,
+    /// Prices that are laid over these, and over those of text models, for the customers that point to them by name.
+    pub(crate) price_variants: BTreeMap<String, gatehouse_driver::PriceVariantConfig>,
     /// Text requests.
     pub(crate) text: gatehouse_driver::TextConfig,
     /// Text models by id.

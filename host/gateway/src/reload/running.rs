@@ -124,8 +124,12 @@ impl RunningConfiguration {
             config.plugins.limits_by_family.clone_from(&current.limits.limits_by_family);
             plugins = config.runtime(self.root.clone());
         }
-        let tables = PreparedTables::new(&config.prices, &config.models).map_err(|error| match error {
+        let tables = PreparedTables::new(&config.prices, &config.models, &config.price_variants);
+        let tables = tables.map_err(|error| match error {
             StartError::Models { path, why } => loaded.error_at(&format!("models.{path}"), &why),
+            StartError::PriceVariants { path, why } => {
+                loaded.error_at(format!("price_variants.{path}").trim_end_matches('.'), &why)
+            }
             other => loaded.error_at("prices", &other.to_string()),
         })?;
         let providers = self.driver.upstream().prepare(&config.providers, &secrets::resolve);
@@ -159,7 +163,7 @@ impl RunningConfiguration {
             changed: changed.collect(),
             accounts: self.driver.upstream().changes(providers).iter().map(describe).collect(),
             needs_restart: stale.chain(limits).collect(),
-            warnings: warnings.collect(),
+            warnings: warnings.chain(gone_variants(&current.applied, table)).collect(),
         };
         let mut applied = table.clone();
         if keeps_limits {
@@ -283,6 +287,20 @@ fn describe(change: &AccountChange) -> String {
         AccountChange::Removed(key) => format!("{key} is gone"),
         AccountChange::NewSecret(key) => format!("{key} has another value"),
     }
+}
+
+/// What becomes of the customers that point to a variant of the price book which is no longer there.
+fn gone_variants(before: &Table, after: &Table) -> Vec<String> {
+    let names = |table: &Table| -> Vec<String> {
+        let variants = table.get("price_variants").and_then(toml::Value::as_table);
+        variants.into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    };
+    let left = names(after);
+    let gone = names(before).into_iter().filter(|name| !left.contains(name));
+    gone.map(|name| {
+        format!("price_variants.{name} is gone: customers that point to it pay the prices of the book itself")
+    })
+    .collect()
 }
 
 /// Takes the limits of plugins from `before`.

@@ -74,7 +74,9 @@ impl ServeError {
                 gatehouse_runtime::OpenError::TooManyStreams { .. }
                 | gatehouse_runtime::OpenError::AddressSpace { .. },
             )
-            | Self::Driver(StartError::Prices(_) | StartError::Models { .. })
+            | Self::Driver(
+                StartError::Prices(_) | StartError::Models { .. } | StartError::PriceVariants { .. },
+            )
             | Self::WatchFolder { .. }
             | Self::Certificates(_)
             | Self::Logs(_) => Exit::Misconfigured,

@@ -75,6 +75,7 @@ impl Services {
         let disks = disks(config, self.folder.root(), &media);
         let mut tasks = config.tasks.clone();
         tasks.prices.clone_from(&config.prices);
+        tasks.price_variants.clone_from(&config.price_variants);
         tasks.text.clone_from(&config.text);
         tasks.models.clone_from(&config.models);
         tasks.waiting_files_mib.get_or_insert_with(waiting_files_mib);

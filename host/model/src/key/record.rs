@@ -68,6 +68,12 @@ pub struct Key {
     /// How often the quota resets; `None` for one that never does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_period: Option<QuotaPeriod>,
+    /// Its customer's webhooks are told once so many percent of the quota are used, 1 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_alert: Option<u8>,
+    /// The reset of the period in which they were told of the quota; the beginning of time for one that never resets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_told: Option<UnixMs>,
     /// What was used in the period of the last use, through this key and those that it replaced. Left alone while there
     /// are no periods, and once another key has replaced this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,6 +107,9 @@ pub struct KeyPolicy {
     /// [`Key::quota_period`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota_period: Option<QuotaPeriod>,
+    /// [`Key::quota_alert`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota_alert: Option<u8>,
     /// [`Key::models`].
     pub models: Vec<String>,
     /// [`Key::networks`].
@@ -171,6 +180,7 @@ impl Key {
             name,
             quota,
             quota_period,
+            quota_alert,
             models,
             networks,
             expires,
@@ -199,6 +209,8 @@ impl Key {
             first: None,
             used_before_quota: Credits::ZERO,
             quota_period,
+            quota_alert,
+            quota_told: None,
             period_use: None,
             open: BTreeMap::new(),
         }
@@ -211,6 +223,7 @@ impl Key {
             name: self.name.clone(),
             quota: self.quota,
             quota_period: self.quota_period,
+            quota_alert: self.quota_alert,
             models: self.models.clone(),
             networks: self.networks.clone(),
             expires: self.expires,
@@ -227,6 +240,7 @@ impl Key {
             name,
             quota,
             quota_period,
+            quota_alert,
             models,
             networks,
             expires,
@@ -238,6 +252,7 @@ impl Key {
             name,
             quota,
             quota_period,
+            quota_alert,
             models,
             networks,
             expires,
@@ -283,6 +298,7 @@ mod tests {
             name: "laptop".to_owned(),
             quota: Some(Credits(5)),
             quota_period: Some("week".parse().unwrap()),
+            quota_alert: Some(80),
             models: vec!["a".to_owned()],
             networks: vec!["10.0.0.0/8".parse().unwrap()],
             expires: Some(UnixMs(7)),

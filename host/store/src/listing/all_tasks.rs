@@ -34,6 +34,10 @@ pub struct AllTasksQuery {
     pub ambiguous: bool,
     /// Of this canonical model.
     pub model: Option<String>,
+    /// Of this user of a client.
+    pub user: Option<String>,
+    /// With this name and value in its metadata.
+    pub tag: Option<(String, String)>,
     /// Created in this time.
     pub created: Range<UnixMs>,
     /// Only tasks older than this one.
@@ -51,6 +55,8 @@ impl Default for AllTasksQuery {
             customer: None,
             ambiguous: false,
             model: None,
+            user: None,
+            tag: None,
             created: UnixMs(0)..UnixMs(u64::MAX),
             after: None,
             limit: 0,
@@ -131,6 +137,7 @@ impl AllTasksQuery {
     /// What no list decides.
     fn shows(&self, task: &Task) -> bool {
         self.model.as_ref().is_none_or(|model| task.model == *model)
+            && task.tags.have(self.user.as_deref(), self.tag.as_ref())
     }
 }
 

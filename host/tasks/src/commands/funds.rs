@@ -5,7 +5,7 @@ use gatehouse_model::{
 };
 
 use crate::commands::command::Applied;
-use crate::commands::keys::check_quota_policy;
+use crate::commands::keys::{check_quota_alert, check_quota_policy};
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::ledger::balanced_entry::{BalancedEntry, check_affordable};
@@ -14,6 +14,9 @@ use crate::ledger::key_lineage::KeyLineage;
 use crate::ledger::quota::PeriodCounter;
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 use crate::webhooks::alerts;
+
+/// Bytes of the name of a variant of the price book.
+pub const MAX_VARIANT_NAME: usize = 32;
 
 pub(crate) fn add_customer<B: LedgerStorage>(
     storage: &mut B,
@@ -49,11 +52,12 @@ pub(crate) fn edit_customer<B: LedgerStorage>(
         return Err(Stop::Rejected(Rejection::CustomerChanged { customer, given: revision, current }));
     }
     check_policy(&policy)?;
-    let CustomerPolicy { quota, quota_period, low_balance, quota_alert } = policy;
+    let CustomerPolicy { quota, quota_period, low_balance, quota_alert, price_variant } = policy;
     let is_other_quota = (quota, quota_period) != (before.quota, before.quota_period);
     let is_news = is_other_quota || quota_alert != before.quota_alert;
     let revision = revision.saturating_add(1);
-    let mut customer = Customer { quota, quota_period, low_balance, quota_alert, revision, ..before.clone() };
+    let mut customer =
+        Customer { quota, quota_period, low_balance, quota_alert, price_variant, revision, ..before.clone() };
     if is_other_quota {
         let is_other_period = quota_period != before.quota_period;
         PeriodCounter::of_customer(&mut customer).edited(is_other_period, at);
@@ -69,13 +73,14 @@ pub(crate) fn edit_customer<B: LedgerStorage>(
 
 fn check_policy<E>(policy: &CustomerPolicy) -> Result<(), Stop<E>> {
     check_quota_policy(policy.quota, policy.quota_period)?;
+    check_quota_alert(policy.quota_alert)?;
     let malformed = |field, problem: String| Err(Stop::Rejected(Rejection::malformed(field, problem)));
-    match (policy.low_balance, policy.quota_alert) {
+    match (policy.low_balance, &policy.price_variant) {
         (Some(low), _) if low < Credits::ZERO => {
             malformed("low_balance", format!("expected zero or more, not {low}"))
         }
-        (_, Some(percent)) if !(1..=100).contains(&percent) => {
-            malformed("quota_alert", format!("expected 1 to 100 percent, not {percent}"))
+        (_, Some(name)) if name.is_empty() || name.len() > MAX_VARIANT_NAME => {
+            malformed("price_variant", format!("expected 1 to {MAX_VARIANT_NAME} bytes, not {}", name.len()))
         }
         _ => Ok(()),
     }

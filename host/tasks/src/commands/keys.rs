@@ -10,6 +10,7 @@ use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::ledger::quota::PeriodCounter;
 use crate::storage::ledger_storage::LedgerStorage;
+use crate::webhooks::alerts;
 
 /// The longest time that a rotated key and its successor may both work.
 pub const MAX_OVERLAP: Duration = Duration::from_secs(7 * 86_400);
@@ -22,6 +23,7 @@ pub(crate) fn add_key<B: LedgerStorage>(storage: &mut B, key: Key) -> Ruling<App
         return Err(malformed("rotated_from", "expected a key that replaces none".to_owned()));
     }
     check_quota_policy(key.quota, key.quota_period)?;
+    check_quota_alert(key.quota_alert)?;
     customer_of(storage, &key.customer)?;
     check_new(storage, &key.id, &key.digest)?;
     storage.put_key(&key)?;
@@ -42,9 +44,11 @@ pub(crate) fn edit_key<B: LedgerStorage>(
         return Err(Stop::Rejected(rejection));
     }
     check_quota_policy(policy.quota, policy.quota_period)?;
+    check_quota_alert(policy.quota_alert)?;
     let quota = (policy.quota, policy.quota_period);
     let sets_quota = quota != (key.quota, key.quota_period);
-    let limits_differ = sets_quota || policy.limits != key.limits || policy.model_limits != key.model_limits;
+    let is_news = sets_quota || policy.quota_alert != key.quota_alert;
+    let limits_differ = is_news || policy.limits != key.limits || policy.model_limits != key.model_limits;
     if let Some(to) = key.rotated_to.clone().filter(|_| limits_differ) {
         return Err(Stop::Rejected(Rejection::KeyRotated { key: key.id, to }));
     }
@@ -56,7 +60,14 @@ pub(crate) fn edit_key<B: LedgerStorage>(
         // What is used may be more than the new quota. That alone is no violation of it.
         key.used_before_quota = key.quota_use(at).map_or(key.used, |quota| quota.used);
     }
+    // Another quota, or another share of it, is news again.
+    let told = key.quota_told.filter(|_| !is_news);
+    let is_due = is_news && alerts::key_due(told, &mut key, at);
     storage.put_key(&key)?;
+    if is_due {
+        let customer = customer_of(storage, &key.customer)?;
+        alerts::tell_of_key(storage, &customer, &key, at)?;
+    }
     Ok(Applied::Key(Box::new(key)))
 }
 
@@ -123,6 +134,16 @@ fn check_new<B: LedgerStorage>(storage: &B, id: &KeyId, digest: &KeyDigest) -> R
         return Err(Stop::Rejected(Rejection::KeyExists(id.clone())));
     }
     Ok(())
+}
+
+/// Checks the share of a quota at which webhooks are told.
+pub(crate) fn check_quota_alert<E>(percent: Option<u8>) -> Result<(), Stop<E>> {
+    match percent {
+        Some(percent) if !(1..=100).contains(&percent) => {
+            Err(malformed("quota_alert", format!("expected 1 to 100 percent, not {percent}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks what an operator says about the quota of a key or a customer.

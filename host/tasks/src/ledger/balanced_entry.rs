@@ -164,12 +164,21 @@ impl BalancedEntry {
     /// Writes entry and balances; the entry's position in the storage.
     pub(crate) fn write<B: LedgerStorage>(mut self, storage: &mut B) -> Result<u64, B::Error> {
         let due = alerts::of_movement(storage, &mut self.customer, self.entry.at)?;
+        let key_is_due = match &mut self.key {
+            Some(key) => alerts::of_key(storage, key.newest_mut(), self.entry.at)?,
+            None => false,
+        };
         let used = self.key.as_ref().map(|key| key.used_alone(storage)).transpose()?;
         let number =
             storage.append(&self.entry, BalancesAfter { available: self.customer.available, used })?;
         storage.put_customer(&self.customer)?;
         alerts::tell(storage, &self.customer, &due, self.entry.at)?;
-        self.key.map_or(Ok(()), |key| key.write(storage))?;
+        if let Some(key) = self.key {
+            key.write(storage)?;
+            if key_is_due {
+                alerts::tell_of_key(storage, &self.customer, key.newest(), self.entry.at)?;
+            }
+        }
         Ok(number)
     }
 

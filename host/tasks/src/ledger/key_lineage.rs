@@ -48,7 +48,7 @@ impl KeyLineage {
 
     /// What counts the periods of the shared quota.
     pub(crate) fn period_counter(&mut self) -> PeriodCounter<'_> {
-        PeriodCounter::of_key(self.later.last_mut().unwrap_or(&mut self.key))
+        PeriodCounter::of_key(self.newest_mut())
     }
 
     /// Whether one more request of that model may be open.
@@ -124,8 +124,13 @@ impl KeyLineage {
         &self.key.id
     }
 
-    fn newest(&self) -> &Key {
+    /// The row whose quota and limits count.
+    pub(crate) fn newest(&self) -> &Key {
         self.later.last().unwrap_or(&self.key)
+    }
+
+    pub(crate) fn newest_mut(&mut self) -> &mut Key {
+        self.later.last_mut().unwrap_or(&mut self.key)
     }
 
     fn rows(&self) -> impl Iterator<Item = &Key> {

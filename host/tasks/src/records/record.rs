@@ -21,6 +21,25 @@ pub enum OperatorRecord {
     PriceBook(PriceVersion),
     /// What a deployment came to.
     Deployment(DeploymentRecord),
+    /// What became of an account. No row is kept of it: the operators' webhooks are told.
+    Account(AccountRecord),
+}
+
+/// An account that cannot be used for a while, or can be again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccountRecord {
+    /// Its provider.
+    pub provider: String,
+    /// Its name there.
+    pub account: String,
+    /// Whether it cannot be used.
+    pub is_down: bool,
+    /// Since when it could not.
+    pub since: UnixMs,
+    /// When that was found.
+    pub at: UnixMs,
+    /// Why it could not, a sentence.
+    pub reason: String,
 }
 
 /// Prices that were in effect from a moment on.

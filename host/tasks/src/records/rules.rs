@@ -4,16 +4,18 @@ use crate::commands::command::Applied;
 use crate::commands::ruling::Ruling;
 use crate::records::changes::price_changes;
 use crate::records::record::{
-    DeploymentRecord, MAX_DEPLOYMENTS, MAX_PRICE_BOOKS, MAX_PRICES, MAX_RECORD_TEXT, MAX_STAGES,
-    OperatorRecord, PriceVersion,
+    AccountRecord, DeploymentKind, DeploymentRecord, MAX_DEPLOYMENTS, MAX_PRICE_BOOKS, MAX_PRICES,
+    MAX_RECORD_TEXT, MAX_STAGES, OperatorRecord, PriceVersion,
 };
 use crate::storage::ledger_storage::LedgerStorage;
+use crate::webhooks::operators::{self, AccountNews, RolledBackCanary};
 
 /// Keeps a row, and forgets the oldest beyond the bound.
 pub(crate) fn keep<B: LedgerStorage>(storage: &mut B, record: OperatorRecord) -> Ruling<Applied, B> {
     match record {
         OperatorRecord::PriceBook(book) => keep_price_book(storage, book),
         OperatorRecord::Deployment(deployment) => keep_deployment(storage, deployment),
+        OperatorRecord::Account(account) => tell_of_account(storage, account),
     }
 }
 
@@ -42,6 +44,24 @@ fn keep_deployment<B: LedgerStorage>(storage: &mut B, mut row: DeploymentRecord)
     row.stages.iter_mut().for_each(|stage| cut(&mut stage.note));
     [&mut row.who, &mut row.family, &mut row.version, &mut row.reason].into_iter().for_each(cut);
     storage.put_deployment(&row, (row.number + 1).saturating_sub(MAX_DEPLOYMENTS))?;
+    if row.kind == DeploymentKind::Canary {
+        let news = RolledBackCanary {
+            family: &row.family,
+            version: &row.version,
+            digest: row.digest,
+            rolled_back: row.replaced,
+            reason: &row.reason,
+        };
+        operators::canary_rolled_back(storage, &news, (row.number, row.at))?;
+    }
+    Ok(Applied::Done)
+}
+
+fn tell_of_account<B: LedgerStorage>(storage: &mut B, mut row: AccountRecord) -> Ruling<Applied, B> {
+    [&mut row.provider, &mut row.account, &mut row.reason].into_iter().for_each(cut);
+    let AccountRecord { provider, account, is_down, since, at, reason } = &row;
+    let news = AccountNews { provider, account, since: &since.to_string(), reason };
+    operators::account(storage, (*is_down, &news), *at)?;
     Ok(Applied::Done)
 }
 

@@ -7,7 +7,7 @@
 //!   '-- sent again by hand, from any state
 //! ```
 
-use gatehouse_model::{Customer, CustomerId, DeliveryId, Task, UnixMs, WebhookId};
+use gatehouse_model::{Customer, CustomerId, DeliveryId, Key, Task, UnixMs, WebhookId};
 
 use crate::commands::command::Applied;
 use crate::commands::rejection::Rejection;
@@ -58,16 +58,16 @@ pub(crate) fn task_ended<B: LedgerStorage>(storage: &mut B, task: &Task, at: Uni
     Ok(())
 }
 
-/// Writes a delivery of an event about the customer itself for every webhook that takes it.
+/// Writes a delivery of an event about the customer itself, or about one of its keys, for every webhook that takes it.
 pub(crate) fn customer_event<B: LedgerStorage>(
     storage: &mut B,
-    customer: &Customer,
+    (customer, key): (&Customer, Option<&Key>),
     (event, body): (WebhookEvent, &[u8]),
     at: UnixMs,
 ) -> Result<(), B::Error> {
     for webhook in storage.webhooks_of(&customer.id)? {
         if webhook.takes(event) {
-            let id = payload::customer_event_id(webhook.id, customer, event, at);
+            let id = payload::customer_event_id(webhook.id, (customer, key), event, at);
             let delivery = new(id, (webhook.id, &webhook.customer), event, body.to_vec(), at);
             enqueue(storage, webhook, &delivery, at)?;
         }
@@ -223,7 +223,7 @@ fn judge(webhook: &mut WebhookEndpoint, attempt: WebhookAttempt, at: UnixMs) -> 
     Some(reason)
 }
 
-fn new(
+pub(crate) fn new(
     id: DeliveryId,
     (webhook, customer): (WebhookId, &CustomerId),
     event: WebhookEvent,
@@ -246,7 +246,7 @@ fn new(
 }
 
 /// Adds one that waits. Where too many do, the oldest fails for it.
-fn enqueue<B: LedgerStorage>(
+pub(crate) fn enqueue<B: LedgerStorage>(
     storage: &mut B,
     mut webhook: WebhookEndpoint,
     delivery: &WebhookDelivery,

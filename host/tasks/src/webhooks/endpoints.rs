@@ -1,12 +1,13 @@
 //! The rules of webhooks themselves: made, edited, rotated, removed.
 
-use gatehouse_model::{UnixMs, WebhookId};
+use gatehouse_model::{CustomerId, UnixMs, WebhookId};
 
 use crate::commands::command::Applied;
 use crate::commands::funds::customer_of;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::storage::ledger_storage::LedgerStorage;
+use crate::webhooks::operators::operators;
 use crate::webhooks::record::{
     BY_CUSTOMER, BY_OPERATOR, Disabled, MAX_DESCRIPTION, MAX_OWN_WEBHOOKS, MAX_URL, MAX_WEBHOOKS, OldSecret,
     SealedSecret, WebhookEndpoint, WebhookEvent, WebhookPolicy,
@@ -14,11 +15,14 @@ use crate::webhooks::record::{
 use crate::webhooks::schedule::SECRET_OVERLAP;
 
 pub(crate) fn add<B: LedgerStorage>(storage: &mut B, webhook: &WebhookEndpoint) -> Ruling<Applied, B> {
-    check(&webhook.policy()).map_err(Stop::Rejected)?;
+    check(&webhook.customer, &webhook.policy()).map_err(Stop::Rejected)?;
     if webhook.pending != 0 || webhook.last_attempt.is_some() || webhook.old_secret.is_some() {
         return Err(malformed("webhook", "expected one that has sent nothing yet"));
     }
-    customer_of(storage, &webhook.customer)?;
+    // Those of the operators belong to no customer.
+    if webhook.customer != operators() || webhook.made_by.is_some() {
+        customer_of(storage, &webhook.customer)?;
+    }
     if storage.webhook(webhook.id)?.is_some() {
         return Err(malformed("id", "expected the id of no other webhook"));
     }
@@ -39,8 +43,8 @@ pub(crate) fn edit<B: LedgerStorage>(
     (policy, by_customer, by_word): (WebhookPolicy, bool, bool),
     at: UnixMs,
 ) -> Ruling<Applied, B> {
-    check(&policy).map_err(Stop::Rejected)?;
     let mut webhook = find(storage, id)?;
+    check(&webhook.customer, &policy).map_err(Stop::Rejected)?;
     if webhook.revision != revision {
         let current = webhook.revision;
         return Err(Stop::Rejected(Rejection::WebhookChanged { webhook: id, given: revision, current }));
@@ -98,7 +102,7 @@ fn put<B: LedgerStorage>(storage: &mut B, webhook: WebhookEndpoint) -> Ruling<Ap
     Ok(Applied::Done)
 }
 
-fn check(policy: &WebhookPolicy) -> Result<(), Rejection> {
+fn check(owner: &CustomerId, policy: &WebhookPolicy) -> Result<(), Rejection> {
     let WebhookPolicy { url, events, description, .. } = policy;
     if url.is_empty() || url.len() > MAX_URL {
         let problem = format!("expected 1 to {MAX_URL} bytes, not {}", url.len());
@@ -109,8 +113,10 @@ fn check(policy: &WebhookPolicy) -> Result<(), Rejection> {
         return Err(Rejection::malformed("description", problem));
     }
     let repeats = events.iter().enumerate().any(|(at, event)| events[..at].contains(event));
-    if repeats || events.contains(&WebhookEvent::Test) {
-        return Err(Rejection::malformed("events", "expected events that can be chosen, each once"));
+    let allowed = WebhookEvent::all_of(owner);
+    if repeats || events.iter().any(|event| !allowed.contains(event)) {
+        let names = allowed.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(Rejection::malformed("events", format!("expected some of {names}, each once")));
     }
     Ok(())
 }

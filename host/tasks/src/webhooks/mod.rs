@@ -7,6 +7,7 @@ pub(crate) mod alerts;
 pub(crate) mod change;
 pub(crate) mod deliveries;
 pub(crate) mod endpoints;
+pub(crate) mod operators;
 pub(crate) mod payload;
 pub(crate) mod record;
 pub(crate) mod schedule;

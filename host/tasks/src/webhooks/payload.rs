@@ -3,7 +3,7 @@
 //! No result and no link: links would expire between two attempts. The receiver asks `GET /v1/tasks/{id}`.
 
 use gatehouse_model::{
-    Credits, Customer, CustomerId, DeliveryId, Digest, QuotaUse, Status, Task, UnixMs, WebhookId,
+    Credits, Customer, CustomerId, DeliveryId, Digest, Key, KeyId, QuotaUse, Status, Task, UnixMs, WebhookId,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -38,6 +38,9 @@ struct LowBalance<'a> {
 #[derive(Serialize)]
 struct ReachedQuota<'a> {
     account: &'a str,
+    /// Absent where it is the quota of all keys together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
     used: Box<RawValue>,
     limit: Box<RawValue>,
     percent: u8,
@@ -69,7 +72,7 @@ pub(crate) fn of_task(task: &Task, at: UnixMs) -> Vec<u8> {
         model: &task.model,
         charged: number(task.cost.unwrap_or(Credits::ZERO)),
     };
-    bytes(&Payload { r#type: event.as_str(), timestamp: at.to_string(), data })
+    body_of(event, at, data)
 }
 
 /// The body of the event that a customer's balance is low.
@@ -80,39 +83,59 @@ pub(crate) fn of_balance(customer: &Customer, at: UnixMs) -> Vec<u8> {
         held: number(customer.reserved),
         threshold: number(customer.low_balance.unwrap_or(Credits::ZERO)),
     };
-    bytes(&Payload { r#type: WebhookEvent::BalanceLow.as_str(), timestamp: at.to_string(), data })
+    body_of(WebhookEvent::BalanceLow, at, data)
 }
 
 /// The body of the event that a customer's quota is used up to its share.
 pub(crate) fn of_quota(customer: &Customer, at: UnixMs) -> Vec<u8> {
-    let quota = customer.quota_use(at);
-    let of = |read: fn(&QuotaUse) -> Credits| number(quota.as_ref().map_or(Credits::ZERO, read));
-    let data = ReachedQuota {
-        account: &customer.id.0,
-        used: of(|quota| quota.used),
-        limit: of(|quota| quota.limit),
-        percent: customer.quota_alert.unwrap_or(100),
-        resets_at: quota.and_then(|quota| quota.resets).map(|resets| resets.to_string()),
-    };
-    bytes(&Payload { r#type: WebhookEvent::QuotaReached.as_str(), timestamp: at.to_string(), data })
+    reached_quota((&customer.id, None), customer.quota_use(at), customer.quota_alert, at)
 }
 
-/// The id of an event about a customer for a webhook. Its ledger and its revision tell any two apart.
+/// The same of a key's own quota.
+pub(crate) fn of_key_quota(key: &Key, at: UnixMs) -> Vec<u8> {
+    reached_quota((&key.customer, Some(&key.id)), key.quota_use(at), key.quota_alert, at)
+}
+
+fn reached_quota(
+    (customer, key): (&CustomerId, Option<&KeyId>),
+    quota: Option<QuotaUse>,
+    alert: Option<u8>,
+    at: UnixMs,
+) -> Vec<u8> {
+    let of = |read: fn(&QuotaUse) -> Credits| number(quota.as_ref().map_or(Credits::ZERO, read));
+    let data = ReachedQuota {
+        account: &customer.0,
+        key: key.map(|key| key.0.as_str()),
+        used: of(|quota| quota.used),
+        limit: of(|quota| quota.limit),
+        percent: alert.unwrap_or(100),
+        resets_at: quota.as_ref().and_then(|quota| quota.resets).map(|resets| resets.to_string()),
+    };
+    body_of(WebhookEvent::QuotaReached, at, data)
+}
+
+/// The id of an event about a customer, or one of its keys, for a webhook. The customer's ledger and the revision of what it is
+/// about tell any two apart.
 pub(crate) fn customer_event_id(
     webhook: WebhookId,
-    customer: &Customer,
+    (customer, key): (&Customer, Option<&Key>),
     event: WebhookEvent,
     at: UnixMs,
 ) -> DeliveryId {
     let (webhook, entries) = (webhook.bits().to_be_bytes(), customer.head.next.to_be_bytes());
-    let revision = customer.revision.to_be_bytes();
-    event_id(&[b"customer event", &webhook, event.as_str().as_bytes(), &entries, &revision], at)
+    let revision = key.map_or(customer.revision, |key| key.revision).to_be_bytes();
+    let common: [&[u8]; 4] = [&webhook, event.as_str().as_bytes(), &entries, &revision];
+    let about: Vec<&[u8]> = match key {
+        None => [&[b"customer event" as &[u8]], &common[..]].concat(),
+        Some(key) => [&[b"key event" as &[u8], key.id.0.as_bytes()], &common[..]].concat(),
+    };
+    event_id(&about, at)
 }
 
 /// The body of an event that only tries a webhook out.
 pub(crate) fn of_test(webhook: WebhookId, at: UnixMs) -> Vec<u8> {
     let data = Tried { webhook: webhook.to_string() };
-    bytes(&Payload { r#type: WebhookEvent::Test.as_str(), timestamp: at.to_string(), data })
+    body_of(WebhookEvent::Test, at, data)
 }
 
 /// The id of the event of a task for a webhook: the same whenever it is worked out, different for any two.
@@ -121,7 +144,7 @@ pub(crate) fn delivery_id(webhook: WebhookId, task: &Task, at: UnixMs) -> Delive
 }
 
 /// The moment, and a digest of what the event is about.
-fn event_id(about: &[&[u8]], at: UnixMs) -> DeliveryId {
+pub(crate) fn event_id(about: &[&[u8]], at: UnixMs) -> DeliveryId {
     let digest = Digest::of_fields(about);
     let random = digest.0.iter().take(10).fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
     DeliveryId::from_bits(u128::from(at.0 & 0xffff_ffff_ffff) << 80 | random)
@@ -150,6 +173,11 @@ pub fn callback_of(task: &Task) -> Option<DeliveryId> {
 #[must_use]
 pub fn delivery_of(webhook: WebhookId, task: &Task) -> Option<DeliveryId> {
     task.finished.map(|at| delivery_id(webhook, task, at))
+}
+
+/// A body with that `data`.
+pub(crate) fn body_of(event: WebhookEvent, at: UnixMs, data: impl Serialize) -> Vec<u8> {
+    bytes(&Payload { r#type: event.as_str(), timestamp: at.to_string(), data })
 }
 
 fn number(credits: Credits) -> Box<RawValue> {

@@ -42,15 +42,32 @@ pub enum WebhookEvent {
     /// The customer's quota is used up to its share.
     #[serde(rename = "quota.reached")]
     QuotaReached,
+    /// An account of a provider cannot be used.
+    #[serde(rename = "account.down")]
+    AccountDown,
+    /// It can be used again.
+    #[serde(rename = "account.up")]
+    AccountUp,
+    /// A canary was rolled back.
+    #[serde(rename = "canary.rolled_back")]
+    CanaryRolledBack,
     /// An operator tries the webhook out.
     #[serde(rename = "webhook.test")]
     Test,
 }
 
 impl WebhookEvent {
-    /// Those that can be chosen.
-    pub const ALL: [Self; 5] =
+    /// Those that the webhooks of a customer can choose.
+    pub const OF_CUSTOMERS: [Self; 5] =
         [Self::Completed, Self::Failed, Self::Cancelled, Self::BalanceLow, Self::QuotaReached];
+    /// Those that the operators' own webhooks can choose.
+    pub const OF_OPERATORS: [Self; 3] = [Self::AccountDown, Self::AccountUp, Self::CanaryRolledBack];
+
+    /// Those that a webhook of that owner can choose.
+    #[must_use]
+    pub fn all_of(owner: &CustomerId) -> &'static [Self] {
+        if owner.0.is_empty() { &Self::OF_OPERATORS } else { &Self::OF_CUSTOMERS }
+    }
 
     /// The `type` of the payload.
     #[must_use]
@@ -61,14 +78,17 @@ impl WebhookEvent {
             Self::Cancelled => "task.cancelled",
             Self::BalanceLow => "balance.low",
             Self::QuotaReached => "quota.reached",
+            Self::AccountDown => "account.down",
+            Self::AccountUp => "account.up",
+            Self::CanaryRolledBack => "canary.rolled_back",
             Self::Test => "webhook.test",
         }
     }
 
-    /// The event of that name, if it can be chosen.
+    /// The event of that name, if a customer's webhook can choose it.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|event| event.as_str() == name)
+        Self::OF_CUSTOMERS.into_iter().find(|event| event.as_str() == name)
     }
 }
 
@@ -118,7 +138,7 @@ pub struct Disabled {
 pub struct WebhookEndpoint {
     /// Its id.
     pub id: WebhookId,
-    /// Whose tasks it hears of.
+    /// Whose tasks it hears of; nobody's for one of the operators' own.
     pub customer: CustomerId,
     /// The key that it was made with; `None` for one that an operator made.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -37,7 +37,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::patch(
             "/customers/{customer}",
             "editCustomer",
-            "Changes what a customer may spend, and when its webhooks are told.",
+            "Changes what a customer may spend, what it pays, and when its webhooks are told.",
             edit,
         )
         .patches::<QuotaPolicy>()
@@ -95,7 +95,7 @@ struct CustomerView {
 }
 
 /// What an edit of a customer may change. `null` takes a limit away.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "CustomerPolicy")]
 struct QuotaPolicy {
@@ -111,6 +111,10 @@ struct QuotaPolicy {
     /// Its webhooks get `quota.reached` once so many percent of its quota are used, 1 to 100; null tells nothing.
     #[serde(default)]
     quota_alert_percent: Option<u8>,
+    /// The variant of the price book that its requests are priced by, one of `price_variants` in the configuration; null for
+    /// the book itself. A task keeps the price of its submission.
+    #[serde(default)]
+    price_variant: Option<String>,
 }
 
 /// A customer to be opened.
@@ -131,6 +135,9 @@ struct NewCustomer {
     /// Its webhooks get `quota.reached` once so many percent of its quota are used, 1 to 100; null tells nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     quota_alert_percent: Option<u8>,
+    /// The variant of the price book that its requests are priced by; null for the book itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    price_variant: Option<String>,
 }
 
 /// Credits to be paid in.
@@ -189,24 +196,27 @@ struct MoneyEntry {
 
 impl From<CustomerPolicy> for QuotaPolicy {
     fn from(policy: CustomerPolicy) -> Self {
-        let CustomerPolicy { quota, quota_period, low_balance, quota_alert } = policy;
+        let CustomerPolicy { quota, quota_period, low_balance, quota_alert, price_variant } = policy;
         Self {
             quota_micro: quota.map(|quota| quota.0),
             quota_period: quota_period.map(Period),
             low_balance_micro: low_balance.map(|low| low.0),
             quota_alert_percent: quota_alert,
+            price_variant,
         }
     }
 }
 
 impl From<QuotaPolicy> for CustomerPolicy {
     fn from(policy: QuotaPolicy) -> Self {
-        let QuotaPolicy { quota_micro, quota_period, low_balance_micro, quota_alert_percent } = policy;
+        let QuotaPolicy { quota_micro, quota_period, low_balance_micro, quota_alert_percent, price_variant } =
+            policy;
         Self {
             quota: quota_micro.map(Credits),
             quota_period: quota_period.map(|period| period.0),
             low_balance: low_balance_micro.map(Credits),
             quota_alert: quota_alert_percent,
+            price_variant,
         }
     }
 }
@@ -267,7 +277,9 @@ async fn create(call: Call) -> Outcome {
         quota_period: new.quota_period,
         low_balance_micro: new.low_balance_micro,
         quota_alert_percent: new.quota_alert_percent,
+        price_variant: new.price_variant.clone(),
     };
+    call.service.check_price_variant(policy.price_variant.as_deref())?;
     let open = Command::AddCustomer { id: id.clone(), policy: policy.into(), at: call.at };
     call.commit(open, (object(&id), &id.0), 201, created(&new)).await?;
     let customer = find(&call, &id).await?;
@@ -284,7 +296,11 @@ async fn edit(call: Call) -> Outcome {
     let before = find(&call, &id).await?;
     check_edited(&call.headers, &before)?;
     let after: QuotaPolicy = from_value(patched(&before.policy, call.json()?)?)?;
-    let (revision, policy, changes) = (before.revision, after.into(), changes(&before.policy, &after));
+    if after.price_variant != before.policy.price_variant {
+        call.service.check_price_variant(after.price_variant.as_deref())?;
+    }
+    let changes = changes(&before.policy, &after);
+    let (revision, policy) = (before.revision, after.into());
     let command = Command::EditCustomer { id: id.clone(), revision, policy, at: call.at };
     call.commit_edit(command, (object(&id), &id.0), changes, find(&call, &id)).await
 }

@@ -26,6 +26,9 @@ pub(super) struct PolicyView {
     /// How often the quota resets; null is never. Another period begins with nothing used.
     #[serde(default)]
     pub(super) quota_period: Option<Period>,
+    /// Its customer's webhooks get `quota.reached` once so many percent of its quota are used, 1 to 100; null tells nothing.
+    #[serde(default)]
+    pub(super) quota_alert_percent: Option<u8>,
     /// Models it may use; empty or null means all.
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) models: Vec<String>,
@@ -84,6 +87,7 @@ impl PolicyView {
             name,
             quota,
             quota_period,
+            quota_alert,
             models,
             networks,
             expires,
@@ -95,6 +99,7 @@ impl PolicyView {
             name,
             quota_micro: quota.map(|quota| quota.0),
             quota_period: quota_period.map(Period),
+            quota_alert_percent: quota_alert,
             models,
             networks: networks.iter().map(ToString::to_string).collect(),
             expires: expires.map(Moment),
@@ -114,6 +119,7 @@ impl PolicyView {
             name: self.name,
             quota: self.quota_micro.map(Credits),
             quota_period: self.quota_period.map(|period| period.0),
+            quota_alert: self.quota_alert_percent,
             models: self.models,
             networks: networks(&self.networks)?,
             expires: self.expires.map(|expires| expires.0),

@@ -1,6 +1,7 @@
 //! `/logs`: the last 10,000 requests of clients, and the last 10,000 lines that the process said. In memory, so a restart
 //! empties them.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use crate::http::route::Route;
 use crate::reply::Reply;
 use crate::service::{LOG_LEVELS, LogFilter, LogLine};
 
-const FILTERS: [Parameter; 7] = [
+const FILTERS: [Parameter; 9] = [
     filter("kind", Form::OneOf(&["requests", "process"]), "Which log; `requests` without it."),
     filter("level", Form::OneOf(&LOG_LEVELS), "Lines of the process that are at least as grave."),
     filter("target", Form::Text, "Lines of this part of the program, such as `gatehouse_upstream`."),
@@ -31,6 +32,8 @@ const FILTERS: [Parameter; 7] = [
         Form::Text,
         "Requests that cost at least so many credits, such as `0.5`; of tasks, their price.",
     ),
+    filter("user", Form::Text, "Requests of this user of a client."),
+    filter("tag", Form::Text, "Requests with this pair in their `metadata`, as `name=value`."),
     filter(
         "text",
         Form::Text,
@@ -120,6 +123,10 @@ struct LoggedRequest {
     cached_tokens: Option<u64>,
     /// Tokens that were written for it.
     output_tokens: Option<u64>,
+    /// Its client's `user`, or the `metadata.user_id` of messages.
+    user: Option<String>,
+    /// The texts of its client's `metadata`, by name.
+    metadata: BTreeMap<String, String>,
     /// The client's address. Null for a request of the console.
     client: Option<String>,
     /// Bytes of its body.
@@ -138,6 +145,7 @@ impl From<(u64, LogLine)> for LogRow {
             LogLine::Request(line) => {
                 let line = *line;
                 let facts = line.facts;
+                let tags = facts.tags.as_deref().cloned().unwrap_or_default();
                 let text = |fact: Option<Arc<str>>| fact.map(|fact| fact.as_ref().to_owned());
                 let request = LoggedRequest {
                     id: line.id.to_string(),
@@ -158,6 +166,8 @@ impl From<(u64, LogLine)> for LogRow {
                     input_tokens: facts.tokens.map(|tokens| tokens.read()),
                     cached_tokens: facts.tokens.map(|tokens| tokens.cached),
                     output_tokens: facts.tokens.map(|tokens| tokens.output),
+                    user: tags.user,
+                    metadata: tags.metadata,
                     client: line.client.map(|client| client.to_string()),
                     received: line.received,
                     sent: line.sent,
@@ -189,6 +199,8 @@ fn wanted(call: &Call) -> LogFilter {
         key: call.query.one("key").map(|key| KeyId::from(key.trim_start_matches("sk-"))),
         status: text("status"),
         cost: text("cost"),
+        user: text("user"),
+        tag: text("tag"),
     }
 }
 

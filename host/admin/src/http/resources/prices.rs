@@ -64,7 +64,7 @@ struct PreviewRequest {
     operation: Option<String>,
     /// The body.
     body: Map<String, Value>,
-    /// The customer whose tasks and names the body refers to.
+    /// The customer whose prices are asked, and whose tasks and names the body refers to.
     #[serde(default)]
     customer: Option<String>,
     /// The number of a version of the price book to price it by; without it, the prices in effect.

@@ -7,6 +7,7 @@ use super::super::admin_service::AdminService;
 use crate::api::error::OperationError;
 use crate::api::price::{PreviewUnit, PricePreview};
 use crate::api::price_version::{PriceChangeView, PriceChanges, PriceVersionDetails};
+use crate::service::price_history::key_in_variant;
 
 const MILLION: i128 = 1_000_000;
 
@@ -64,9 +65,17 @@ impl AdminService {
 }
 
 /// The same request at the prices of another version: what it needs and how much of it stay as they are.
-pub(super) fn priced_by(preview: PricePreview, book: &PriceVersion) -> Result<PricePreview, OperationError> {
-    let price_of = |key: &str, part: PricePart| {
+pub(super) fn priced_by(
+    preview: PricePreview,
+    book: &PriceVersion,
+    variant: Option<&str>,
+) -> Result<PricePreview, OperationError> {
+    let of_book = |key: &str, part: PricePart| {
         book.prices.iter().find(|row| row.key == key && row.part == part).map(|row| row.price.0)
+    };
+    let price_of = |key: &str, part: PricePart| {
+        let own = variant.and_then(|variant| of_book(&key_in_variant(variant, key), part));
+        own.or_else(|| of_book(key, part))
     };
     let refused = |text: String| Err(OperationError::Refused(text));
     let (mut preview, mut sum) = (preview, 0_i128);

@@ -1,14 +1,16 @@
 //! The prices in effect, by family, and what a request would cost, for operators.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
-use gatehouse_driver::{FamilyListing, PriceList, TokenPrices};
-use gatehouse_model::CustomerId;
+use gatehouse_driver::{FamilyListing, ModelPrices, PriceList, VariantPrices};
+use gatehouse_model::{CustomerId, Price};
 use serde_json::Value;
 
 use super::super::admin_service::AdminService;
 use super::price_versions::priced_by;
 use crate::api::error::OperationError;
-use crate::api::price::{FamilyPrices, PricePreview, PricesView, TokenPrice, UnitPrice};
+use crate::api::price::{FamilyPrices, PricePreview, PriceVariantView, PricesView, TokenPrice, UnitPrice};
 
 /// What stands between a price key and a more specific one.
 const MORE_SPECIFIC: [char; 2] = ['-', '@'];
@@ -23,9 +25,30 @@ impl AdminService {
         Ok(book(driver.models.prices(), &driver.models.loaded_families()))
     }
 
+    /// Whether customers can point to that variant of the price book.
+    ///
+    /// # Errors
+    /// The names there are; [`OperationError::Refused`] without a running gateway.
+    pub(crate) fn check_price_variant(&self, name: Option<&str>) -> Result<(), OperationError> {
+        let Some(name) = name else { return Ok(()) };
+        let driver = self.driver("variants of the price book are known to a running gateway only")?;
+        let variants = driver.prices().variants;
+        if variants.contains_key(name) {
+            return Ok(());
+        }
+        let known = match variants.is_empty() {
+            true => "nothing, as the configuration has no price_variants".to_owned(),
+            false => format!("one of {}", variants.into_keys().collect::<Vec<_>>().join(", ")),
+        };
+        Err(OperationError::InvalidField {
+            field: "price_variant".to_owned(),
+            message: format!("price_variant: expected {known}, got {name:?}"),
+        })
+    }
+
     /// What a request would cost: `target` is the path of its endpoint or its surface, `body` what a client would send.
     /// Needs no key and no money, and makes nothing. Tasks and names that it refers to are those of `customer`. With `book`
-    /// it is priced by that version of the price book.
+    /// it is priced by that version of the price book. The customer's variant counts in both.
     ///
     /// # Errors
     /// What a client would be refused with; [`OperationError::Refused`] without a running gateway, and for a version that
@@ -41,22 +64,24 @@ impl AdminService {
             Some(number) => Some(self.price_book(number).await?),
             None => None,
         };
+        let of_customer = match &customer {
+            Some(customer) => self.store.customer(customer).await?,
+            None => None,
+        };
+        let variant = of_customer.and_then(|customer| customer.price_variant);
         let body = Bytes::from(body.to_string());
         let found = self.public_api()?.price(target, body, customer).await?;
         let preview = PricePreview::from(found);
         match book {
-            Some(book) => priced_by(preview, &book),
+            Some(book) => priced_by(preview, &book, variant.as_deref()),
             None => Ok(preview),
         }
     }
 }
 
 fn book(list: PriceList, families: &[FamilyListing]) -> PricesView {
-    let PriceList { version, units, tokens } = list;
-    let units: Vec<UnitPrice> = units
-        .into_iter()
-        .map(|(key, price)| UnitPrice { key, price_micro: price.credits.0, per: price.per })
-        .collect();
+    let PriceList { version, units, tokens, variants } = list;
+    let units = listed(units);
     let belongs = |key: &str, least: &str| {
         key.strip_prefix(least).is_some_and(|rest| rest.is_empty() || rest.starts_with(MORE_SPECIFIC))
     };
@@ -83,22 +108,38 @@ fn book(list: PriceList, families: &[FamilyListing]) -> PricesView {
     let by_family: Vec<FamilyPrices> = families.iter().map(of_family).collect();
     let is_used = |key: &str| by_family.iter().any(|family| family.units.iter().any(|unit| unit.key == key));
     let unused = units.iter().map(|unit| unit.key.clone()).filter(|key| !is_used(key)).collect();
-    let tokens = tokens.into_iter().map(|(model, prices)| {
-        let counters = prices.prices.counters.iter().map(|(name, price)| (name.clone(), price.0));
-        let TokenPrices { input, output, cached, .. } = prices.prices;
-        TokenPrice {
-            model,
-            aliases: prices.aliases,
-            provider: prices.provider,
-            input_micro: input.0,
-            output_micro: output.map(|price| price.0),
-            cached_micro: cached.unwrap_or(input).0,
-            cache_write_micro: prices.prices.cache_write().0,
-            cache_write_1h_micro: prices.prices.cache_write_1h().0,
-            counters_micro: counters.collect(),
-        }
-    });
-    PricesView { version: version.to_string(), tokens: tokens.collect(), units, families: by_family, unused }
+    let of_variant = |(name, variant): (String, VariantPrices)| {
+        let of_model = |(model, prices)| {
+            let listed = tokens.get(&model).cloned()?;
+            Some(token_price(model, ModelPrices { prices, ..listed }))
+        };
+        let tokens = variant.tokens.into_iter().filter_map(of_model).collect();
+        PriceVariantView { name, units: listed(variant.units), tokens }
+    };
+    let variants = variants.into_iter().map(of_variant).collect();
+    let tokens = tokens.into_iter().map(|(model, prices)| token_price(model, prices)).collect();
+    PricesView { version: version.to_string(), tokens, units, families: by_family, unused, variants }
+}
+
+fn listed(units: BTreeMap<String, Price>) -> Vec<UnitPrice> {
+    let unit =
+        |(key, price): (String, Price)| UnitPrice { key, price_micro: price.credits.0, per: price.per };
+    units.into_iter().map(unit).collect()
+}
+
+fn token_price(model: String, listed: ModelPrices) -> TokenPrice {
+    let ModelPrices { aliases, provider, prices, .. } = listed;
+    TokenPrice {
+        model,
+        aliases,
+        provider,
+        input_micro: prices.input.0,
+        output_micro: prices.output.map(|price| price.0),
+        cached_micro: prices.cached.unwrap_or(prices.input).0,
+        cache_write_micro: prices.cache_write().0,
+        cache_write_1h_micro: prices.cache_write_1h().0,
+        counters_micro: prices.counters.into_iter().map(|(name, price)| (name, price.0)).collect(),
+    }
 }
 
 /// Its least specific keys without a price.
@@ -109,9 +150,7 @@ fn missing(family: &FamilyListing, units: &[UnitPrice]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use gatehouse_model::{Credits, Digest, Price};
+    use gatehouse_model::{Credits, Digest};
 
     use super::*;
 
@@ -127,7 +166,12 @@ mod tests {
         };
         let units = ["clip", "clip-hd", "clip@5", "clipper", "old"];
         let units = units.iter().zip(1..).map(|(&key, price)| (key.to_owned(), Price::each(Credits(price))));
-        let list = PriceList { version: Digest::of(b""), units: units.collect(), tokens: BTreeMap::new() };
+        let list = PriceList {
+            version: Digest::of(b""),
+            units: units.collect(),
+            tokens: BTreeMap::new(),
+            variants: BTreeMap::new(),
+        };
         let book = book(list, &[family("clip", &["clip"]), family("film", &["clipper", "film"])]);
         let keys =
             |at: usize| book.families[at].units.iter().map(|unit| unit.key.as_str()).collect::<Vec<_>>();

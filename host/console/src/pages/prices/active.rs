@@ -115,6 +115,7 @@ async fn page(
                     (lacking(book))
                     @if request.is_operator() { (form(asked, problems, found, &look)) }
                     @for family in members(book, "families") { (of_family(family, members(book, "tokens"), &look)) }
+                    @for variant in members(book, "variants") { (of_variant(variant, &look)) }
                     (unused(book))
                     h2 { "Versions" }
                     (BOOKS.table(&versions, BOOKS.names.0, &look))
@@ -123,6 +124,18 @@ async fn page(
             }
         },
     ))
+}
+
+/// What costs something else for some customers.
+fn of_variant(variant: &Value, look: &Look<'_>) -> Markup {
+    let name = text(variant, "name");
+    let (units, tokens) = (members(variant, "units"), members(variant, "tokens"));
+    html! {
+        h2 { "Variant " code { (name) } }
+        p.muted { "For customers that point to it. Everything else costs what it costs in the book itself." }
+        @if !units.is_empty() { (UNITS.table(units, &format!("Prices of units in variant {name}"), look)) }
+        @if !tokens.is_empty() { (TOKENS.table(tokens, &format!("Prices of tokens in variant {name}"), look)) }
+    }
 }
 
 /// What cannot be charged for, above everything else.
@@ -151,7 +164,7 @@ fn form(asked: &Asked<'_>, problems: &Problems, found: &Value, look: &Look<'_>) 
     let customer = Field {
         name: "customer",
         label: "Customer",
-        help: "Only where the body refers to one of its tasks or names.",
+        help: "Whose prices, tasks and names. Without it, those of nobody in particular.",
         value: asked.customer,
         required: false,
         decimal: false,

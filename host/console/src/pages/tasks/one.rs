@@ -239,6 +239,8 @@ fn facts(task: &Task, now: UnixMs) -> Markup {
             dt { "Surface" } dd { code { (task.surface) } }
             dt { "Customer" } dd { (customer(&task.customer.0)) }
             dt { "Key" } dd { a href={ "/keys/" (task.key) } { code { "sk-" (task.key) "…" } } }
+            @if let Some(user) = &task.tags.user { dt { "User" } dd { (user) } }
+            @for (name, value) in &task.tags.metadata { dt { code { (name) } } dd { (value) } }
             dt { "Created" } dd { (moment(task.created, now)) }
             @if let Some(finished) = task.finished {
                 dt { "Ended" } dd { (moment(finished, now)) ", after " (span(finished.since(task.created))) }

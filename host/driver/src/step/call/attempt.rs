@@ -66,7 +66,7 @@ impl Calls {
         if is_journalled {
             run.task.phase = Phase::Sent { call: call.clone(), at };
         }
-        let in_progress = is_journalled.then(|| self.in_progress.begin_call());
+        let in_progress = is_journalled.then(|| self.shared.in_progress.begin_call());
         Attempt { call, permit, at, borrowed, _in_progress: in_progress }
     }
 

@@ -2,10 +2,11 @@
 //! own schema. What the family has no word for is refused by its name, never dropped.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_driver::{CheckedBody, SubmitError};
-use gatehouse_model::Key;
+use gatehouse_model::{Key, Tags};
 use gatehouse_schema::{Field, Kind, Reader};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -29,6 +30,8 @@ pub(super) struct Fields {
     renamed: Vec<(&'static str, &'static str)>,
     dry_run: bool,
     callback: Option<String>,
+    /// Some families have no word for what they were read from.
+    tags: Option<Arc<Tags>>,
 }
 
 impl Fields {
@@ -49,6 +52,7 @@ impl Fields {
             renamed: Vec::new(),
             dry_run: body.is_dry_run(),
             callback: body.callback().map(str::to_owned),
+            tags: body.tags().cloned(),
         };
         if is_form {
             fields.read_texts();
@@ -215,7 +219,8 @@ impl Fields {
         let bytes =
             off_worker(length, move || serde_json::to_vec(&asked)).await?.map_err(Refusal::internal)?;
         let checked = CheckedBody::check(Bytes::from(bytes), None).await;
-        checked.map_err(|error| jobs::submit_refusal(error, None))
+        let checked = checked.map_err(|error| jobs::submit_refusal(error, None))?;
+        Ok(checked.with_tags(self.tags.take()))
     }
 
     /// An error of the family in the client's names of fields.

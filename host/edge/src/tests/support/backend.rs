@@ -387,7 +387,7 @@ impl ScriptedBackend {
     pub(crate) async fn usage_in_all(&self, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {
         self.usage(key, filter).await
     }
-    pub(crate) fn models(&self, _: &Key) -> Vec<ModelListing> {
+    pub(crate) async fn models(&self, _: &Key) -> Result<Vec<ModelListing>, StoreError> {
         let listing = |id: &str| ModelListing {
             id: id.to_owned(),
             family: "context-image".to_owned(),
@@ -401,7 +401,7 @@ impl ScriptedBackend {
             },
             since: UnixMs(1_700_000_000_999),
         };
-        vec![listing("ctx-pro"), listing("odd:name")]
+        self.working(vec![listing("ctx-pro"), listing("odd:name")])
     }
     pub(crate) async fn media(
         &self,

@@ -10,7 +10,7 @@ use gatehouse_driver::{
 };
 use gatehouse_model::{
     Charge, Credits, CustomerId, Digest, FailureKind, KeyId, Phase, Price, RouteInfo, RouteMethod, RouteUse,
-    Status, Task, TaskFailure, TaskId, UnixMs, WebhookId, specified_routes,
+    Status, Tags, Task, TaskFailure, TaskId, UnixMs, WebhookId, specified_routes,
 };
 
 /// A task that has just been accepted.
@@ -39,6 +39,7 @@ pub(super) fn task(id: TaskId) -> Task {
         joined_held: Credits::ZERO,
         stop_asked: false,
         callback: None,
+        tags: Tags::default(),
         sent_again: false,
         trace: None,
         phase: Phase::Over,

@@ -25,6 +25,7 @@ const FIELDS: &[&str] = &[
     "resets=quota_resets|never",
     "low_balance_micro|none",
     "alert at=quota_alert_percent|none",
+    "prices=price_variant|the book's",
 ];
 
 /// Commands about customers.
@@ -40,8 +41,11 @@ pub(crate) enum CustomerCommand {
         quota: Option<Credits>,
         #[command(flatten)]
         period: PeriodArgs,
+        /// The variant of the price book that its requests are priced by [default: the book itself]
+        #[arg(long, value_name = "VARIANT")]
+        prices: Option<String>,
     },
-    /// Change what a customer may spend; what is not named stays
+    /// Change what a customer may spend and pays; what is not named stays
     #[command(after_help = "Example:\n  gatehouse account edit alice --quota 20 --per month --offset +02:00")]
     Edit {
         /// Its id
@@ -57,6 +61,9 @@ pub(crate) enum CustomerCommand {
         /// Tell its webhooks (quota.reached) once so much of its quota is used
         #[arg(long, value_name = "PERCENT|none")]
         quota_alert: Option<OrNone<u8>>,
+        /// The variant of the price book that its requests are priced by, or none for the book itself
+        #[arg(long, value_name = "VARIANT|none")]
+        prices: Option<OrNone<String>>,
     },
     /// List customers
     List,
@@ -94,16 +101,17 @@ pub(crate) struct AmountArgs {
 /// Does what a command about customers means.
 pub(in crate::commands) async fn run(command: CustomerCommand, api: &Api<'_>) -> Performed {
     match command {
-        CustomerCommand::Open { customer, quota, period } => {
+        CustomerCommand::Open { customer, quota, period, prices } => {
             let [quota_micro, quota_period] = quota_patch(quota.map(|quota| OrNone(Some(quota))), &period);
-            let new = json!({"id": customer, "quota_micro": quota_micro, "quota_period": quota_period});
+            let new = json!({"id": customer, "quota_micro": quota_micro, "quota_period": quota_period, "price_variant": prices});
             api.row(ApiRequest::post(&["customers"]).json(&new), FIELDS).await
         }
-        CustomerCommand::Edit { customer, quota, period, low_balance, quota_alert } => {
+        CustomerCommand::Edit { customer, quota, period, low_balance, quota_alert, prices } => {
             let fields = ["quota_micro", "quota_period"].into_iter().zip(quota_patch(quota, &period));
             let fields = fields.chain([
                 ("low_balance_micro", low_balance.map(|low| json!(low.0.map(|low| low.0)))),
                 ("quota_alert_percent", quota_alert.map(|percent| json!(percent.0))),
+                ("price_variant", prices.map(|variant| json!(variant.0))),
             ]);
             let patch: Map<String, Value> =
                 fields.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();

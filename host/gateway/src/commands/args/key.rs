@@ -39,6 +39,7 @@ const FIELDS: &[&str] = &[
     "quota period=quota_period|never",
     "quota_used_micro|none",
     "quota resets=quota_resets|never",
+    "alert at=quota_alert_percent|none",
     "used_micro",
     "models|all",
     "networks|all",
@@ -144,6 +145,9 @@ struct PolicyArgs {
     /// Credits it may spend, in all or in each period, or none for no limit; what is used stays used
     #[arg(long, value_name = "CREDITS|none")]
     quota: Option<OrNone<Credits>>,
+    /// Tell its customer's webhooks (quota.reached) once so much of its quota is used
+    #[arg(long, value_name = "PERCENT|none")]
+    quota_alert: Option<OrNone<u8>>,
     #[command(flatten)]
     period: PeriodArgs,
     /// A model it may use, instead of those before; repeat for more [a new key: all]
@@ -326,6 +330,7 @@ impl PolicyArgs {
         [
             ("quota_micro", quota_micro),
             ("quota_period", quota_period),
+            ("quota_alert_percent", self.quota_alert.map(|percent| json!(percent.0))),
             ("models", (!self.models.is_empty()).then(|| json!(self.models))),
             ("networks", (!self.networks.is_empty()).then(|| json!(self.networks))),
             ("expires", expires),

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::values::read_json;
 use crate::commands::api::{Api, Performed};
+use crate::commands::price_import::{self, IMPORT_HELP, ImportArgs};
 use crate::commands::print::{credits, table, text_at};
 
 /// Commands about prices.
@@ -24,7 +25,7 @@ pub(crate) enum PricesCommand {
         target: String,
         /// The body, JSON; @FILE reads it from a file
         body: String,
-        /// The customer whose tasks and names the body refers to
+        /// The customer whose prices, tasks and names they are
         #[arg(long)]
         customer: Option<String>,
         /// Price it by this version of the price book
@@ -37,6 +38,9 @@ pub(crate) enum PricesCommand {
         #[arg(long, default_value_t = 50)]
         limit: u32,
     },
+    /// Show what a public price list would change for text models, and write it with --apply
+    #[command(after_help = IMPORT_HELP)]
+    Import(ImportArgs),
     /// Show what differs between a version of the price book and the one before
     #[command(after_help = "Example:\n  gatehouse prices history && gatehouse prices diff 7 --against 3")]
     Diff {
@@ -67,6 +71,7 @@ pub(in crate::commands) async fn run(command: PricesCommand, api: &Api<'_>) -> P
             let fields = ["version=number", "since=at", "prices", "changed", "cause", "who"];
             api.rows(ApiRequest::get(&["price-books"]), limit as usize, &fields).await
         }
+        PricesCommand::Import(args) => price_import::run(args, api).await,
         PricesCommand::Diff { book, against } => {
             let diff = ApiRequest::get(&["price-books", &book.to_string(), "changes"]);
             api.told(diff.query_if("against", against), changes).await
@@ -97,6 +102,15 @@ fn in_effect(prices: &Value) -> String {
     ];
     let mut text = table(&units, &["family", "price key=key", "credits=price_micro", "per"]);
     let _ = writeln!(text, "\n{}", table(&list(&prices["tokens"]), &tokens).trim_end());
+    for variant in list(&prices["variants"]) {
+        let name = text_at(&variant, "name");
+        let _ = writeln!(text, "\nvariant {name}, where it differs:");
+        let (units, models) = (list(&variant["units"]), list(&variant["tokens"]));
+        text.push_str(&table(&units, &["price key=key", "credits=price_micro", "per"]));
+        if !models.is_empty() {
+            let _ = writeln!(text, "\n{}", table(&models, &tokens).trim_end());
+        }
+    }
     for family in &families {
         for key in list(&family["missing"]) {
             let _ =

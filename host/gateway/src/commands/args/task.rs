@@ -43,6 +43,12 @@ pub(crate) struct TasksArgs {
     /// Only this customer's
     #[arg(long, alias = "customer", value_name = "ACCOUNT")]
     account: Option<String>,
+    /// Only those of this user of a client
+    #[arg(long)]
+    user: Option<String>,
+    /// Only those with this pair in their metadata
+    #[arg(long, value_name = "NAME=VALUE")]
+    tag: Option<String>,
     /// How many lines, at most 1000
     #[arg(long, default_value_t = 50)]
     limit: u32,
@@ -113,11 +119,13 @@ enum Ruling {
 }
 
 pub(in crate::commands) async fn list(args: TasksArgs, api: &Api<'_>) -> Performed {
-    let TasksArgs { ambiguous, status, account, limit } = args;
+    let TasksArgs { ambiguous, status, account, user, tag, limit } = args;
     let list = ApiRequest::get(&["tasks"])
         .flag("ambiguous", ambiguous)
         .query_if("status", status.map(Status::as_str))
-        .query_if("customer", account);
+        .query_if("customer", account)
+        .query_if("user", user)
+        .query_if("tag", tag);
     api.listed(list, lines(limit), tasks).await
 }
 

@@ -55,9 +55,18 @@ pub(crate) enum WebhookCommand {
         /// Where events are posted to
         url: String,
         /// Whose tasks it hears of
-        #[arg(long = "account", visible_alias = "customer", value_name = "CUSTOMER")]
-        customer: String,
-        /// An event: task.completed, task.failed, task.cancelled, balance.low or quota.reached; repeat for more [default: all]
+        #[arg(
+            long = "account",
+            visible_alias = "customer",
+            value_name = "CUSTOMER",
+            required_unless_present = "operators"
+        )]
+        customer: Option<String>,
+        /// Nobody's: it hears of providers' accounts and of plugins
+        #[arg(long, conflicts_with = "customer")]
+        operators: bool,
+        /// An event: task.completed, task.failed, task.cancelled, balance.low or quota.reached; with --operators account.down,
+        /// account.up or canary.rolled_back; repeat for more [default: all]
         #[arg(long = "event", value_name = "EVENT", value_parser = event)]
         events: Vec<EventName>,
         /// For people
@@ -128,10 +137,10 @@ fn event(text: &str) -> Result<EventName, String> {
         "task.cancelled" => Ok(EventName::Cancelled),
         "balance.low" => Ok(EventName::BalanceLow),
         "quota.reached" => Ok(EventName::QuotaReached),
-        _ => {
-            Err("expected task.completed, task.failed, task.cancelled, balance.low or quota.reached"
-                .to_owned())
-        }
+        "account.down" => Ok(EventName::AccountDown),
+        "account.up" => Ok(EventName::AccountUp),
+        "canary.rolled_back" => Ok(EventName::CanaryRolledBack),
+        _ => Err(format!("expected one of {}", EventName::names().join(", "))),
     }
 }
 
@@ -139,7 +148,7 @@ fn event(text: &str) -> Result<EventName, String> {
 pub(in crate::commands) async fn run(command: WebhookCommand, api: &Api<'_>) -> Performed {
     let of = |id: WebhookId, verb: &str| ApiRequest::post(&["webhooks", &id.to_string(), verb]);
     match command {
-        WebhookCommand::Create { url, customer, events, description } => {
+        WebhookCommand::Create { url, customer, operators: _, events, description } => {
             let new = NewWebhook { customer, url, events, description };
             api.told(ApiRequest::post(&["webhooks"]).json(&new), with_secret).await
         }

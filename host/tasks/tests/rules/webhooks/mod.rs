@@ -1,10 +1,10 @@
 //! Webhooks: what the end of a task writes, what an attempt leads to, and the bounds.
 
+mod alerts;
+
 use std::time::Duration;
 
-use gatehouse_model::{Credits, CustomerPolicy, DeliveryId, FailureKind, TaskFailure, UnixMs, WebhookId};
-
-use serde_json::json;
+use gatehouse_model::{DeliveryId, FailureKind, TaskFailure, UnixMs, WebhookId};
 
 use super::{finish, funded, refused, run, submit};
 use gatehouse_sample::{START, completed, customer_id, failed, key_id, task_id};
@@ -381,116 +381,4 @@ fn deliveries_are_forgotten_after_a_week() {
     assert_eq!(super::forget(&mut storage, made.plus(week), 9), 0);
     assert_eq!(super::forget(&mut storage, made.plus(week + Duration::from_millis(1)), 9), 1);
     assert_eq!((storage.deliveries().count(), of(&storage, 1).pending), (0, 0));
-}
-
-/// A customer with a webhook of those events, a paid balance, and those thresholds.
-fn watched(policy: CustomerPolicy) -> MemoryLedgerStorage {
-    let mut storage = with_webhooks([webhook(1, 0)]);
-    let edit = Command::EditCustomer { id: customer_id(0), revision: 0, policy, at: START };
-    run(&mut storage, edit).unwrap();
-    storage
-}
-
-fn told(storage: &MemoryLedgerStorage, event: WebhookEvent) -> Vec<serde_json::Value> {
-    let bodies = storage.deliveries().filter(|row| row.event == event).map(|row| &row.body);
-    bodies.map(|body| serde_json::from_slice(body).expect("JSON")).collect()
-}
-
-/// Pays in so much that this is available and nothing is held.
-fn top_up(storage: &mut MemoryLedgerStorage, available: i64) {
-    let row = storage.customers().find(|row| row.id == customer_id(0)).expect("it is there");
-    let amount = Credits(available - row.available.0);
-    let deposit = Command::Deposit { customer: customer_id(0), amount, memo: String::new(), at: START };
-    run(storage, deposit).unwrap();
-}
-
-/// Without it a customer would hear of each hold, or of nothing, or of the same again.
-#[test]
-fn a_low_balance_is_told_once_when_it_is_crossed_and_again_after_a_deposit() {
-    let low = CustomerPolicy { low_balance: Some(Credits(10)), ..CustomerPolicy::default() };
-    let mut storage = watched(low);
-    for round in 0..2 {
-        top_up(&mut storage, 12);
-        let before = told(&storage, WebhookEvent::BalanceLow).len();
-        assert_eq!(before, round);
-        // A hold, and its release, cross nothing: nothing is spent.
-        let first = u8::try_from(round * 3 + 1).unwrap();
-        run(&mut storage, submit(first, 0, 4)).unwrap();
-        run(&mut storage, finish(first, 0, failed())).unwrap();
-        assert_eq!(told(&storage, WebhookEvent::BalanceLow).len(), before);
-        for task in [first + 1, first + 2] {
-            run(&mut storage, submit(task, 0, 4)).unwrap();
-            run(&mut storage, finish(task, 0, completed(4))).unwrap();
-            assert_eq!(told(&storage, WebhookEvent::BalanceLow).len(), before + 1, "{task}");
-        }
-    }
-    let data = json!({"account": "customer-0", "available": 0.000_008, "held": 0, "threshold": 0.000_01});
-    assert_eq!(told(&storage, WebhookEvent::BalanceLow)[0]["data"], data);
-    let ids: std::collections::BTreeSet<_> = storage.deliveries().map(|row| row.id).collect();
-    assert_eq!(ids.len(), storage.deliveries().count(), "each has an id of its own");
-}
-
-#[test]
-fn a_share_of_the_quota_is_told_once_in_each_period_and_again_after_an_edit() {
-    let quota = |limit| CustomerPolicy {
-        quota: Some(Credits(limit)),
-        quota_period: Some("day".parse().unwrap()),
-        quota_alert: Some(80),
-        ..CustomerPolicy::default()
-    };
-    let mut storage = watched(quota(10));
-    top_up(&mut storage, 1_000);
-    let hold = |number: u8, amount: i64, at: UnixMs| Command::Hold {
-        id: gatehouse_sample::request_id(number),
-        key: key_id(0),
-        model: "m".to_owned(),
-        amount: Credits(amount),
-        expires: at.plus(24 * HOUR),
-        at,
-    };
-    let release = |number: u8, at: UnixMs| Command::Release { id: gatehouse_sample::request_id(number), at };
-    let count = |storage: &MemoryLedgerStorage| told(storage, WebhookEvent::QuotaReached).len();
-    run(&mut storage, hold(1, 7, START)).unwrap();
-    assert_eq!(count(&storage), 0);
-    for number in [2, 3] {
-        run(&mut storage, hold(number, 1, START)).unwrap();
-        run(&mut storage, release(number, START)).unwrap();
-        assert_eq!(count(&storage), 1, "what swings about the share is told once");
-    }
-    let tomorrow = START.plus(2 * HOUR);
-    run(&mut storage, hold(4, 9, tomorrow)).unwrap();
-    assert_eq!(count(&storage), 2, "the next period");
-    let low = CustomerPolicy { low_balance: Some(Credits(1)), ..quota(10) };
-    let share = CustomerPolicy { quota_alert: Some(70), ..quota(11) };
-    for (policy, expected, why) in
-        [(low, 2, "another threshold"), (quota(11), 3, "another quota"), (share, 4, "another share")]
-    {
-        let revision = storage.customers().find(|row| row.id == customer_id(0)).unwrap().revision;
-        let edit = Command::EditCustomer { id: customer_id(0), revision, policy, at: tomorrow };
-        run(&mut storage, edit).unwrap();
-        assert_eq!(count(&storage), expected, "{why}");
-    }
-    let data = &told(&storage, WebhookEvent::QuotaReached)[1]["data"];
-    assert_eq!(
-        (&data["used"], &data["limit"], &data["percent"]),
-        (&json!(0.000_009), &json!(0.000_01), &json!(80))
-    );
-    assert!(data["resets_at"].is_string(), "{data}");
-}
-
-#[test]
-fn thresholds_that_cannot_be_are_refused() {
-    let mut storage = funded();
-    for (field, policy) in [
-        ("low_balance", CustomerPolicy { low_balance: Some(Credits(-1)), ..CustomerPolicy::default() }),
-        ("quota_alert", CustomerPolicy { quota_alert: Some(0), ..CustomerPolicy::default() }),
-        ("quota_alert", CustomerPolicy { quota_alert: Some(101), ..CustomerPolicy::default() }),
-    ] {
-        let edit = Command::EditCustomer { id: customer_id(0), revision: 0, policy, at: START };
-        let rejection = refused(&mut storage, edit);
-        assert!(
-            matches!(&rejection, Rejection::Malformed { field: found, .. } if *found == field),
-            "{rejection}"
-        );
-    }
 }

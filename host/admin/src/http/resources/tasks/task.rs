@@ -1,5 +1,8 @@
 //! `/tasks`: tasks of all customers: listed, shown with their money, cancelled with a reason. Never shows a prompt.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use gatehouse_driver::ambiguous_exchange;
 use gatehouse_model::{FailureKind, KeyId, Line, Media, Phase, Price, Status, Task, TaskId};
 use gatehouse_store::AllTasksQuery;
@@ -11,24 +14,29 @@ use crate::api::values::{List, Moment, entry_id};
 use crate::audit::told;
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
+use crate::http::csv;
 use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
 use crate::reply::Reply;
-use crate::service::TaskDetails;
+use crate::service::{TaskDetails, tag_of};
 
 const STATUSES: [&str; 5] = ["submitted", "pending", "processing", "completed", "failed"];
-const FILTERS: [Parameter; 8] = [
+const FILTERS: [Parameter; 10] = [
     filter_any("status", Form::OneOf(&STATUSES), "Only tasks in one of these states."),
     filter_any("key", Form::Text, "Only tasks through one of these keys."),
     filter_any("family", Form::Text, "Only tasks of one of these families."),
     filter("customer", Form::Text, "Only this customer's tasks."),
     filter("ambiguous", Form::Flag, "True: only tasks whose call is ambiguous and waits for a ruling."),
     filter("model", Form::Text, "Only tasks of this canonical model."),
+    filter("user", Form::Text, "Only tasks of this user of a client."),
+    filter("tag", Form::Text, "Only tasks with this pair in their `metadata`, as `name=value`."),
     filter("created_after", Form::Moment, "Only tasks accepted from this moment on."),
     filter("created_before", Form::Moment, "Only tasks accepted before this moment."),
 ];
 /// Values of one filter.
 const MAX_VALUES: usize = 20;
+/// Tasks that one piece of a file reads.
+const PIECE: usize = 200;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -36,6 +44,9 @@ pub(super) fn routes() -> Vec<Route> {
             .query(&FILTERS)
             .paged()
             .returns::<List<TaskLine>>(),
+        Route::get("/tasks.csv", "exportTasks", "Tasks of all customers as CSV, newest first.", export)
+            .query(&FILTERS)
+            .returns_text(csv::CONTENT_TYPE),
         Route::get("/tasks/{task}", "getTask", "Shows one task and its ledger rows.", show)
             .returns::<TaskView>(),
         Route::post(
@@ -74,6 +85,10 @@ pub(super) struct TaskLine {
     ambiguous_call: Option<LostCall>,
     /// 0 to 100.
     progress: u8,
+    /// Its client's `user`.
+    user: Option<String>,
+    /// The texts of its client's `metadata`, by name.
+    metadata: BTreeMap<String, String>,
     /// When it was accepted.
     created: Moment,
     /// When it ended.
@@ -250,6 +265,8 @@ impl From<&Task> for TaskLine {
                 outage: exchange.outage,
             }),
             progress: task.progress,
+            user: task.tags.user.clone(),
+            metadata: task.tags.metadata.clone(),
             created: task.created.into(),
             finished: task.finished.map(Moment),
             deadline: task.deadline.into(),
@@ -375,10 +392,72 @@ fn query(call: &Call) -> Result<AllTasksQuery, ApiError> {
         customer: call.query.one("customer").map(Into::into),
         ambiguous: call.query.flag("ambiguous"),
         model: call.query.one("model").map(str::to_owned),
+        user: call.query.one("user").map(str::to_owned),
+        tag: call.query.one("tag").map(tag_of).transpose()?,
         created: call.created(),
         after: call.position()?,
         limit: call.query.limit(),
     })
+}
+
+const COLUMNS: [&str; 14] = [
+    "id",
+    "created",
+    "finished",
+    "customer",
+    "key",
+    "family",
+    "model",
+    "surface",
+    "status",
+    "failure",
+    "held_micro",
+    "cost_micro",
+    "user",
+    "metadata",
+];
+
+async fn export(call: Call) -> Outcome {
+    let query = AllTasksQuery { limit: PIECE, ..query(&call)? };
+    let service = call.service;
+    // How many fit is not known before they are read: too many break the transfer off.
+    Ok(csv::reply(&COLUMNS, move |position: Option<(TaskId, u64)>| {
+        let (service, mut query) = (Arc::clone(&service), query.clone());
+        let (after, before) = position.unzip();
+        query.after = after;
+        async move {
+            let page = service.store.list_all_tasks(query).await?;
+            let rows = before.unwrap_or_default().saturating_add(page.tasks.len() as u64);
+            csv::check_rows(rows)?;
+            Ok((page.tasks.iter().map(cells).collect(), page.next.map(|next| (next, rows))))
+        }
+    }))
+}
+
+fn cells(task: &Task) -> Vec<String> {
+    let line = TaskLine::from(task);
+    let micro = |amount: Option<i64>| amount.map(|amount| amount.to_string()).unwrap_or_default();
+    // One cell, as names differ from row to row.
+    let metadata = match line.metadata.is_empty() {
+        true => String::new(),
+        false => serde_json::to_string(&line.metadata).unwrap_or_default(),
+    };
+    vec![
+        line.id,
+        line.created.0.to_string(),
+        line.finished.map(|at| at.0.to_string()).unwrap_or_default(),
+        line.customer,
+        line.key,
+        line.family,
+        line.model,
+        line.surface,
+        line.status.to_owned(),
+        line.failure.map(|failure| failure.kind.to_owned()).unwrap_or_default(),
+        line.held_micro.to_string(),
+        micro(line.cost_micro),
+        line.user.unwrap_or_default(),
+        metadata,
+    ]
 }
 
 async fn show(call: Call) -> Outcome {

@@ -1,0 +1,177 @@
+//! `gatehouse prices import`: what a public list would change in the prices of text models, and the change itself.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::Args;
+use gatehouse_admin::ApiRequest;
+use gatehouse_model::Credits;
+use serde_json::{Value, json};
+
+use crate::commands::api::{Api, ExecuteError, Performed};
+use crate::commands::print::{Shown, credits, reload_in_words, table, text_at};
+use crate::config::{Location, file_of, load};
+use crate::environment;
+use crate::plugins::built_in::PLUGINS;
+use crate::price_list::{CannotImport, PriceList, Proposal, Wanted, propose, replace, with_prices};
+
+/// Bytes of a list. The one that many tools share has less than two million.
+const MAX_LIST: u64 = 64 * 1024 * 1024;
+
+pub(crate) const IMPORT_HELP: &str = "\
+Examples:
+  gatehouse prices import model_prices_and_context_window.json
+  gatehouse prices import model_prices_and_context_window.json --model my-model=claude-x --credits-per-dollar 100 --apply
+
+Nothing is written without --apply. With it the prices of the models are written into the configuration file, and a running gateway reads it
+again; where it refuses, the file is as it was.";
+
+/// Which list, and what of it.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// The list: a JSON object of entries by name, with dollars for one token
+    file: PathBuf,
+    /// Only this text model; with =ENTRY where the list has it under another name than the model's own and its provider's
+    #[arg(long, value_name = "MODEL[=ENTRY]")]
+    model: Vec<WantedModel>,
+    /// What a dollar of the list is
+    #[arg(long, value_name = "CREDITS", default_value = "1")]
+    credits_per_dollar: Credits,
+    /// Write the prices into the configuration, and have a running gateway read it again
+    #[arg(long)]
+    apply: bool,
+}
+
+#[derive(Clone, Debug)]
+struct WantedModel(Wanted);
+
+impl FromStr for WantedModel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (model, entry) = text.split_once('=').map_or((text, None), |(model, entry)| (model, Some(entry)));
+        if model.is_empty() || entry == Some("") {
+            return Err("expected the id of a model, or MODEL=ENTRY".to_owned());
+        }
+        Ok(Self(Wanted { model: model.to_owned(), entry: entry.map(str::to_owned) }))
+    }
+}
+
+impl From<CannotImport> for ExecuteError {
+    fn from(error: CannotImport) -> Self {
+        Self::Arguments(error.to_string())
+    }
+}
+
+/// Shows what would change, and changes it if asked.
+pub(in crate::commands) async fn run(args: ImportArgs, api: &Api<'_>) -> Performed {
+    let ImportArgs { file, model, credits_per_dollar, apply } = args;
+    let text = read_list(&file)?;
+    let list = PriceList::parse(&text)?;
+    let wanted: Vec<Wanted> = model.into_iter().map(|wanted| wanted.0).collect();
+    let loaded = load(api.location(), PLUGINS, environment::overrides())?;
+    let proposal = propose(&list, &loaded.config.models, &wanted, credits_per_dollar)?;
+    let mut shown = proposal.to_json();
+    shown["applied"] = json!(false);
+    let mut words = in_words(&shown);
+    if apply && proposal.changes() > 0 {
+        let reload = write(&proposal, api).await?;
+        shown["applied"] = json!(true);
+        match &reload {
+            Some(reload) => {
+                words.push_str(&format!("written; the gateway has them now\n{}", reload_in_words(reload)))
+            }
+            None => words.push_str("written; no gateway runs on this data folder, the next start has them\n"),
+        }
+        shown["reload"] = reload.unwrap_or_default();
+    } else if proposal.changes() > 0 {
+        words.push_str("nothing is written; --apply writes it\n");
+    }
+    Ok(Shown::told(shown, words))
+}
+
+fn read_list(path: &Path) -> Result<String, CannotImport> {
+    let wrong = |why: String| CannotImport(format!("{}: {why}", path.display()));
+    let length = fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
+    if length > MAX_LIST {
+        return Err(wrong(format!("expected a list of at most {MAX_LIST} bytes, got {length}")));
+    }
+    fs::read_to_string(path).map_err(|error| wrong(error.to_string()))
+}
+
+/// Writes the prices, and tells what the gateway says of it; `None` where none runs.
+async fn write(proposal: &Proposal, api: &Api<'_>) -> Result<Option<Value>, ExecuteError> {
+    let path = file_of(api.location()).ok_or_else(|| {
+        CannotImport("there is no configuration file to write prices into; name one with --config".to_owned())
+    })?;
+    let before =
+        fs::read_to_string(path).map_err(|error| CannotImport(format!("{}: {error}", path.display())))?;
+    let after = with_prices(&before, proposal)?;
+    let check = |at: &Path| -> Result<(), ExecuteError> {
+        let location = Location { file: Some(at.to_owned()), ..api.location().clone() };
+        let loaded = load(&location, PLUGINS, environment::overrides())?.whole()?;
+        match proposal.missed_by(&loaded.config.models) {
+            Some(path) => Err(CannotImport(format!(
+                "{path}: something above the file sets it, such as the environment"
+            ))
+            .into()),
+            None => Ok(()),
+        }
+    };
+    let replaced = replace(path, (before, &after), check)?;
+    if api.needs_gateway("").is_err() {
+        return Ok(None);
+    }
+    match api.send(ApiRequest::post(&["config", "reload"])).await {
+        Ok(answer) => Ok(Some(answer.body)),
+        Err(refused) => {
+            replaced.undo()?;
+            Err(refused)
+        }
+    }
+}
+
+fn rows_at<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value[name].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn in_words(shown: &Value) -> String {
+    let mut rows = Vec::new();
+    let mut notes = String::new();
+    for model in rows_at(shown, "models") {
+        let name = text_at(model, "model");
+        for change in rows_at(model, "changes") {
+            rows.push(json!({
+                "model": name, "entry": model["entry"], "price": change["price"],
+                "before_micro": change["before_micro"], "after_micro": change["after_micro"],
+            }));
+            if change["rounded_up"] == true {
+                let (price, after) = (text_at(change, "price"), credits(&change["after_micro"]));
+                let _ = writeln!(notes, "{name}: {price} is rounded up to {after}");
+            }
+        }
+        for other in rows_at(model, "not_understood") {
+            let _ = writeln!(
+                notes,
+                "{name}: not understood, not imported: {} = {}",
+                text_at(other, "field"),
+                text_at(other, "value")
+            );
+        }
+        if model["targets_with_own_prices"] != 0 {
+            let _ = writeln!(
+                notes,
+                "{name}: {} of its targets have prices of their own, which stay",
+                model["targets_with_own_prices"]
+            );
+        }
+    }
+    for model in rows_at(shown, "without_entry") {
+        let _ = writeln!(notes, "{}: the list has no entry of it", model.as_str().unwrap_or_default());
+    }
+    let count = rows.len();
+    let table = table(&rows, &["text model=model", "entry", "price", "before_micro|none", "after_micro"]);
+    format!("{table}{notes}{count} prices differ\n")
+}

@@ -1,0 +1,171 @@
+//! Variants of the price book: what their customers are shown, held and billed, across reloads, and what becomes of customers
+//! whose variant is gone.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use gatehouse_harness::{Caller, Gateway, run, until};
+use gatehouse_sandbox::{Sandbox, Settings};
+use serde_json::{Value, json};
+
+use crate::lifecycle::{request, setup};
+
+const IMAGES: &str = "/v1/images/generations";
+
+/// A book, and a variant with another price of a picture and of tokens written.
+fn more(chat: &str, picture: &str) -> String {
+    format!(
+        "[prices]\n\"ctx-pro\" = \"4\"\n\n\
+         [providers.chat]\nbase_url = \"{chat}\"\nauth = \"bearer\"\n\n\
+         [providers.chat.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n\
+         [models.\"over-chat\"]\ntargets = [{{ provider = \"chat\", protocol = \"chat\", upstream = \"gpt-sim\", prices = {{ input = \"2\", output = \"5\" }} }}]\n\
+         prices = {{ input = \"3\", output = \"7\" }}\n\n\
+         [price_variants.partner.prices]\n\"ctx-pro\" = \"{picture}\"\n\n\
+         [price_variants.partner.models.\"over-chat\"]\noutput = \"1.5\"\n\n\
+         [price_variants.other.prices]\n\"ctx-pro\" = \"2\"\n\n"
+    )
+}
+
+async fn reload(gateway: &Gateway, change: impl Fn(String) -> String) -> Value {
+    let path = gateway.folder().join("gatehouse.toml");
+    let config = fs::read_to_string(&path).expect("a configuration");
+    fs::write(&path, change(config)).expect("a configuration");
+    let text = gateway.command(&["reload", "--json"]).await;
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// What a dry run says of a picture.
+async fn quoted(caller: &Caller) -> Value {
+    let mut body = request("a kite");
+    body["dry_run"] = json!(true);
+    let answer = caller.post(IMAGES, &body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()["data"]["sum"].clone()
+}
+
+/// Prices of a model as its list shows them.
+async fn listed(caller: &Caller, model: &str) -> Value {
+    let answer = caller.send("GET", &format!("/v1/models/{model}"), &[], "").await.json();
+    let prices = answer["prices"].as_array().unwrap_or_else(|| panic!("{answer}")).clone();
+    prices.iter().map(|price| price["unit_price"].clone()).collect()
+}
+
+async fn submit(caller: &Caller, prompt: &str) -> String {
+    caller.post(IMAGES, &request(prompt)).await.task_id()
+}
+
+/// A text, and what it is to cost by its own tokens: 2 credits a million of those that are read, and tenths of a credit a million of
+/// those that are written.
+async fn expect_text_cost(gateway: &Gateway, caller: &Caller, account: &str, tenths: u64) {
+    let spent = async || gateway.account_without_holds(account).await["spent"].as_u64().expect("credits");
+    let before = spent().await;
+    let body = json!({"model": "over-chat", "messages": [{"role": "user", "content": "tell me of kites"}]});
+    let answer = caller.post("/v1/chat/completions", &body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let usage = answer.json()["data"]["usage"].clone();
+    let tokens = |name: &str| usage[name].as_u64().unwrap_or_else(|| panic!("{usage}"));
+    // A credit for a million tokens is a micro-credit a token.
+    let cost = (tokens("prompt_tokens") * 20 + tokens("completion_tokens") * tenths).div_ceil(10);
+    assert_eq!(spent().await - before, cost, "{usage}");
+}
+
+/// Without it a customer with prices of its own is shown one price and billed another, or a reload changes what was agreed on.
+#[test]
+fn a_customer_is_shown_held_and_billed_at_the_prices_of_its_variant() {
+    run(async {
+        // The provider's time stands still, so no job ends before it is to.
+        let clock = Arc::new(AtomicU64::new(1_800_000_000_000));
+        let now = Arc::clone(&clock);
+        let job_time = Duration::from_millis(20);
+        let settings = Settings { job_time, retry_after_s: 0, max_in_flight: 10_000, ..Settings::default() };
+        let sandbox = Sandbox::start(settings.with_now(move || now.load(Ordering::SeqCst))).await;
+        let sandbox = sandbox.expect("a sandbox");
+        let gateway = Gateway::start(setup(&sandbox).with(&more(&sandbox.chat().origin, "3"))).await;
+        let (plain, partner) =
+            (gateway.open_account("acme", "1000").await, gateway.open_account("beta", "1000").await);
+        let refused = gateway.try_command(&["account", "edit", "beta", "--prices", "partnr"]).await;
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains("expected one of other, partner, got"), "{said}");
+        let shown = gateway.command(&["account", "edit", "beta", "--prices", "partner"]).await;
+        assert!(shown.contains("partner"), "{shown}");
+
+        assert_eq!((quoted(&plain).await, quoted(&partner).await), (json!(4), json!(3)));
+        assert_eq!(listed(&plain, "ctx-pro").await[0], json!(4));
+        assert_eq!(listed(&partner, "ctx-pro").await[0], json!(3));
+        assert_eq!(listed(&plain, "over-chat").await, json!([3, 7]));
+        assert_eq!(listed(&partner, "over-chat").await, json!([3, 1.5]));
+        expect_text_cost(&gateway, &plain, "acme", 50).await;
+        expect_text_cost(&gateway, &partner, "beta", 15).await;
+
+        let (early, other) = (submit(&partner, "before").await, submit(&plain, "book").await);
+        let changed =
+            reload(&gateway, |config| config.replace("\"ctx-pro\" = \"3\"", "\"ctx-pro\" = \"1\"")).await;
+        assert_eq!(changed["changed"], json!(["price_variants.partner.prices.ctx-pro"]));
+        let late = submit(&partner, "after").await;
+        let versions = gateway.command(&["prices", "diff", "2"]).await;
+        assert!(versions.contains("partner: ctx-pro"), "{versions}");
+        let body = request("a kite").to_string();
+        let preview = async |more: &[&str]| {
+            let command = [&["prices", "preview", IMAGES, &body, "--customer", "beta"], more].concat();
+            gateway.command(&command).await
+        };
+        assert!(preview(&[]).await.contains("ctx-pro: 1 credits"), "{}", preview(&[]).await);
+        assert!(preview(&["--book", "1"]).await.contains("ctx-pro: 3 credits"), "at the prices of then");
+
+        let gone = reload(&gateway, |config| {
+            let at = config.find("[price_variants.partner.prices]").expect("a variant");
+            let end = config.find("[price_variants.other.prices]").expect("another");
+            format!("{}{}", &config[..at], &config[end..])
+        })
+        .await;
+        let warned = gone["warnings"].to_string();
+        assert!(warned.contains("price_variants.partner is gone: customers that point to it pay"), "{gone}");
+        let orphan = submit(&partner, "no variant").await;
+        // A job that comes later than this would wait for the provider's time.
+        until("the provider has every job", async || sandbox.context_record().submits.len() == 4).await;
+        clock.fetch_add(60_000, Ordering::SeqCst);
+        for (caller, task, cost) in
+            [(&partner, early, 3), (&plain, other, 4), (&partner, late, 1), (&partner, orphan, 4)]
+        {
+            let task = caller.end_of(&task).await;
+            assert_eq!((&task["status"], &task["cost"]), (&json!("completed"), &json!(cost)), "{task}");
+        }
+        // An edit of something else leaves it where it points, though the name is not there.
+        gateway.command(&["account", "edit", "beta", "--low-balance", "1"]).await;
+        let none = gateway.command(&["account", "edit", "beta", "--prices", "none", "--json"]).await;
+        assert!(
+            none.contains("\"price_variant\": null") || none.contains("\"price_variant\":null"),
+            "{none}"
+        );
+        gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it a slip in a name or a price is found by a customer's bill.
+#[test]
+fn check_config_names_what_a_variant_cannot_mean() {
+    run(async {
+        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
+        let gateway = Gateway::start(setup(&sandbox).with(&more(&sandbox.chat().origin, "3"))).await;
+        let path = gateway.folder().join("gatehouse.toml");
+        let config = fs::read_to_string(&path).expect("a configuration");
+        for (from, to, why) in [
+            (
+                "variants.partner.models.\"over-chat\"",
+                "variants.partner.models.\"over-chta\"",
+                "expected the id of a text model",
+            ),
+            ("output = \"1.5\"", "output = \"-1.5\"", "price_variants.partner.models.over-chat.output"),
+            ("\"ctx-pro\" = \"3\"", "\"ctx-pro\" = \"-3\"", "price_variants.partner.prices.ctx-pro"),
+            ("[price_variants.other.prices]", "[price_variants.Other.prices]", "small letters"),
+        ] {
+            assert!(config.contains(from), "{from}");
+            fs::write(&path, config.replace(from, to)).expect("a configuration");
+            let checked = gateway.try_command(&["check-config"]).await;
+            let said = String::from_utf8_lossy(&checked.stderr).into_owned();
+            assert!(!checked.status.success() && said.contains(why), "{to}: {said}");
+        }
+    });
+}
