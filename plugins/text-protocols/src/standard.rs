@@ -13,9 +13,13 @@ pub enum Shape {
     Any,
     /// The arguments of a call: an object, or a text of one.
     Input,
+    /// A list of such.
     List(&'static Self),
+    /// A number.
     Number,
+    /// An object with these members, among others.
     Object(&'static [(&'static str, Self)]),
+    /// A text.
     Text,
 }
 

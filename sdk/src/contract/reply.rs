@@ -69,7 +69,8 @@ impl Reply {
         }
     }
 
-    /// The body as JSON of the shape `T`. Of a name that stands twice the last member counts.
+    /// The body as JSON of the shape `T`. Of a name that stands twice the last member counts. A byte order mark, and half of a
+    /// character in a text, fail nothing.
     ///
     /// # Errors
     /// [`Unreadable`] when the body is no such JSON, or was kept as a blob.

@@ -312,7 +312,7 @@ fn what_another_protocol_calls_otherwise_is_refused_with_its_name() {
             assert_eq!(named, field);
             assert!(said.contains(&format!("expected nothing, use {own}, got ")), "{said}");
             let passed = asked(protocol, json!({"pass": [field]}), json!({field: value}));
-            crate::chat::prepared(passed);
+            prepared(passed);
         }
     }
 }

@@ -69,12 +69,12 @@ pub(super) struct Mutant {
 pub(super) fn mutants(whole: &Value) -> Vec<Mutant> {
     let mut places = Vec::new();
     walk(whole, &mut String::new(), &mut places);
-    let mut all = Vec::new();
+    let (mut all, plain) = (Vec::new(), whole.to_string());
     for place in places {
         for bend in BENDS {
             let mut body = String::new();
             write(whole, "", &place, bend, &mut body);
-            if body != whole.to_string() && !body.is_empty() {
+            if body != plain && !body.is_empty() {
                 all.push(Mutant { place: place.clone(), bend, body });
             }
         }

@@ -195,7 +195,7 @@ impl Client {
                     match block["type"].as_str() {
                         Some("text") => heard.text += &text(&block["text"]),
                         Some("tool_use") => {
-                            heard.calls.push((text(&block["name"]), block["input"].to_string()))
+                            heard.calls.push((text(&block["name"]), block["input"].to_string()));
                         }
                         _ => {}
                     }

@@ -120,7 +120,7 @@ fn what_is_no_answer_fails_and_shows_nothing() {
             ] {
                 match found {
                     Ok(heard) => {
-                        faults.push(format!("{provider:?} to {client:?}, {place} {body}: {heard:?}"))
+                        faults.push(format!("{provider:?} to {client:?}, {place} {body}: {heard:?}"));
                     }
                     Err(_) => faults.extend(
                         fault("", "", None, &found)
