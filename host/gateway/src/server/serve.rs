@@ -25,6 +25,7 @@ use super::public_api::LocalApi;
 use super::rest_of_start::FamilyStart;
 use super::services::Services;
 use super::shutdown::{Gateway, SentTraces, Signals};
+use crate::acme::Acme;
 use crate::config::{Config, Loaded, Location};
 use crate::exit::Exit;
 use crate::plugins::folder_watcher::FolderWatcher;
@@ -178,7 +179,6 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let simulated = sandbox.as_ref().map(|_| Simulated::of(&config));
     let default_address = config.server.listen == gatehouse_edge::Config::default().listen;
     let any_port = default_address && !loaded.from_file && options.listen.is_none();
-    let public = PublicListeners { self_signed: options.self_signed, any_port, sockets: options.sockets };
     if let Some(listen) = options.listen {
         config.server.listen = vec![listen];
     }
@@ -195,6 +195,10 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let families = FamilyStart::new(&services)?;
     let traces = config.traces.start(&config.outgoing_route(), (&services.clock, &services.seed));
     let traces = traces.map_err(ServeError::Traces)?;
+    let acme = if options.self_signed { None } else { services.open_acme(&config, &upstream)? };
+    let issued = acme.as_ref().map(Acme::certificates);
+    let public =
+        PublicListeners { self_signed: options.self_signed, issued, any_port, sockets: options.sockets };
     let (tracer, exporter) = traces.unzip();
     let traces = exporter.map(SentTraces::begin);
     let driver = services.start_driver(&config, (upstream, tracer)).await?;
@@ -216,6 +220,8 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         None => None,
     };
     let edge = listen(&config, &driver, &services, public).await?;
+    // The authority looks at these listeners.
+    let acme = acme.map(|acme| tokio::spawn(acme.keep()));
     let upkept = metrics.clone();
     let (ready, requests) = (driver.clone(), edge.local());
     let page = move || {
@@ -259,6 +265,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         endpoint,
         upkeep,
         traces,
+        acme,
         watcher: OnceLock::new(),
         store: services.store,
         sandbox,
