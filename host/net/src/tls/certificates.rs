@@ -108,7 +108,7 @@ impl Certificates {
     /// Takes what an authority issued, for new handshakes: a chain (leaf first) and its key, both PEM.
     ///
     /// # Errors
-    /// What is no PEM, and a chain and a key that do not belong together; what is in use stays.
+    /// Text that is not PEM, and a chain and a key that do not belong together; what is in use stays.
     pub fn issue(&self, chain: &str, key: &str) -> Result<(), TlsError> {
         let unusable = |error| TlsError::new("server.acme", format_args!("expected PEM: {error}"));
         let chain = CertificateDer::pem_slice_iter(chain.as_bytes()).collect::<Result<Vec<_>, _>>();
