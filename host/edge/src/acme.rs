@@ -36,9 +36,9 @@ impl Acme {
             return Err(("domains".to_owned(), format!("expected 1 to {MOST_DOMAINS} names, got {got}")));
         }
         if let Some(domain) = self.domains.iter().find(|domain| !is_name(domain)) {
-            let expected = "expected names such as \"api.example.com\" without a port, no address and no `*`: an authority \
-                            validates one name at a time by a TLS handshake";
-            return Err(("domains".to_owned(), format!("{expected}; got {domain:?}")));
+            let expected = "expected names such as \"api.example.com\" without a port, no address and no `*`";
+            let remedy = "an authority validates each name by a TLS handshake with it, so write each one out";
+            return Err(("domains".to_owned(), format!("{expected}, got {domain:?}; {remedy}")));
         }
         if let Some(contact) = self.contact.as_ref().filter(|contact| !is_address(contact)) {
             let expected = "expected an e-mail address such as \"ops@example.com\"";

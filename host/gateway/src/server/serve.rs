@@ -105,7 +105,7 @@ async fn reload(gateway: &Gateway, hangups: &mut Signal) -> Infallible {
             }
             () = gateway.configuration.reload_asked() => {
                 gateway.endpoint.write_again().await;
-                |certificates| certificates.reload().map(|()| true)
+                Certificates::reload
             }
             () = gateway.clock.pause(CERTIFICATE_CHECK_INTERVAL) => Certificates::reload_if_changed,
         };
@@ -230,7 +230,8 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     };
     let probes = Probes { metrics: Box::new(page), is_ready: Box::new(move || ready.is_ready()) };
     let (admin, endpoint) = listen_for_operators(&config, &services, service.clone(), probes).await?;
-    let certificates = [("server.tls", edge.certificates()), ("admin.tls", admin.certificates())];
+    let public = if acme.is_some() { "server.acme" } else { "server.tls" };
+    let certificates = [(public, edge.certificates()), ("admin.tls", admin.certificates())];
     let sampled = Sampled {
         store: services.store.clone(),
         plugins: services.plugins.clone(),

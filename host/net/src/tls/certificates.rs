@@ -142,16 +142,15 @@ impl Certificates {
         self.challenges.iter().for_each(|challenges| challenges.hide_all());
     }
 
-    /// Reads the files again; new handshakes use them. Does nothing without files.
+    /// Reads the files again; new handshakes use them. Returns whether there are files.
     ///
     /// # Errors
     /// [`TlsError`]; what is in use stays.
-    pub fn reload(&self) -> Result<(), TlsError> {
-        if let Some(files) = &self.files {
-            *self.last_read() = stamps(files);
-            self.current.store(Arc::new(load(files)?));
-        }
-        Ok(())
+    pub fn reload(&self) -> Result<bool, TlsError> {
+        let Some(files) = &self.files else { return Ok(false) };
+        *self.last_read() = stamps(files);
+        self.current.store(Arc::new(load(files)?));
+        Ok(true)
     }
 
     /// Reads the files again if their stamps changed; returns whether they did.
@@ -160,10 +159,7 @@ impl Certificates {
     /// [`TlsError`], once for each change; what is in use stays.
     pub fn reload_if_changed(&self) -> Result<bool, TlsError> {
         let changed = self.files.as_ref().is_some_and(|files| *self.last_read() != stamps(files));
-        if changed {
-            self.reload()?;
-        }
-        Ok(changed)
+        if changed { self.reload() } else { Ok(false) }
     }
 
     /// For one handshake.
