@@ -1,6 +1,7 @@
 //! Starts, stops and crashes of the real binary: acknowledged work survives, failed work costs
 //! nothing, and the provider is never called twice for the same job.
 
+mod acme;
 mod admin;
 mod admin_tls;
 mod ambiguous;

@@ -120,6 +120,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("tracing-subscriber", &["gatehouse"]),
     ("metrics-exporter-prometheus", &["gatehouse"]),
     ("opentelemetry-proto", &["gatehouse"]),
+    ("instant-acme", &["gatehouse"]),
     ("moka", &["gatehouse-edge"]),
 ];
 

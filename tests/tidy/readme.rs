@@ -55,6 +55,7 @@ fn the_top_level_stays_small() {
         "LICENSE-MIT",
         "README.md",
         "clippy.toml",
+        "deny.toml",
         "gatehouse.example.toml",
         "host",
         "plugins",

@@ -188,6 +188,13 @@ fn results_wait_for_a_bucket_that_is_away_and_are_charged_once() {
         let refused = gateway.caller.post(IMAGES, &picture()).await;
         assert_eq!((refused.status, refused.header("retry-after")), (503, "5"), "{}", refused.text());
         assert!(refused.message().contains("media store does not answer"), "{}", refused.text());
+        // Nor is one that goes on from a film in the bucket.
+        let remix = format!("/v1/videos/{}/remix", before["id"].as_str().expect("an id"));
+        let refused = gateway
+            .caller
+            .post(&remix, &json!({"model": "scene-3.1-fast", "prompt": "it lands", "raw": true}))
+            .await;
+        assert_eq!((refused.status, refused.header("retry-after")), (503, "5"), "{}", refused.text());
         let file = send_to(&link(&before, "videos"), &[]).await;
         assert_eq!((file.status, file.header("retry-after")), (503, "5"), "{}", file.text());
         // What has no files is served.

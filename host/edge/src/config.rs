@@ -12,6 +12,7 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::acme::Acme;
 use crate::cors::Cors;
 
 /// The `[server]` table.
@@ -26,6 +27,8 @@ pub struct Config {
     pub public_url: Option<PublicUrl>,
     /// Certificate and key; without them the listener speaks cleartext HTTP.
     pub tls: Option<Tls>,
+    /// A certificate that an authority issues, in place of files.
+    pub acme: Option<Acme>,
     /// Accept HTTP/2 on cleartext listeners too (prior knowledge). Over TLS it is always offered.
     pub cleartext_http2: bool,
     /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` refuses, every
@@ -42,6 +45,22 @@ pub struct Config {
     pub threads: u8,
     /// Limits on everything a client can make the gateway hold or wait for.
     pub limits: Limits,
+}
+
+impl Config {
+    /// Checks what the types cannot.
+    ///
+    /// # Errors
+    /// The key below `server`, and what was expected.
+    pub fn check(&self) -> Result<(), (String, String)> {
+        let Some(acme) = &self.acme else { return Ok(()) };
+        if self.tls.is_some() {
+            let message =
+                "expected one of [server.tls] and [server.acme], got both; remove the one that is not meant";
+            return Err(("acme".to_owned(), message.to_owned()));
+        }
+        acme.check().map_err(|(key, message)| (format!("acme.{key}"), message))
+    }
 }
 
 /// The `[server.tls]` table: PEM files, read at start and on reload.
@@ -134,6 +153,7 @@ impl Default for Config {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 8080))],
             public_url: None,
             tls: None,
+            acme: None,
             cleartext_http2: false,
             lame_duck_ms: 1000,
             hsts_seconds: 0,

@@ -11,6 +11,7 @@
 //!                                  `-- http/access_log (log line, metrics) <-- response, sse
 //! ```
 
+mod acme;
 mod backend;
 mod config;
 mod cors;
@@ -28,6 +29,7 @@ mod sse;
 #[cfg(test)]
 mod tests;
 
+pub use acme::Acme;
 pub use config::{Config, Limits, PublicUrl, Tls, WrongPublicUrl};
 pub use cors::{Cors, PageOrigin, WrongPageOrigin};
 pub use edge::{Edge, Error};

@@ -13,9 +13,11 @@ use gatehouse_store::{PepperFit, Store};
 
 const STORE: &str = "core.redb";
 const PEPPER: &str = "pepper";
+const ACME: &str = "acme.json";
 /// What an earlier version, or a copy from a backup, may have left open to others. The media folder is the media
 /// store's.
-const PARTS: [&str; 6] = [STORE, PEPPER, "admin.json", "admin-viewer.json", "sandbox-keys.json", "defaults"];
+const PARTS: [&str; 7] =
+    [STORE, PEPPER, ACME, "admin.json", "admin-viewer.json", "sandbox-keys.json", "defaults"];
 
 /// What is made after the store, or holds what its rows refer to. Compiled code of plugins is neither.
 const LATER: [&str; 4] = [PEPPER, "plugins/active.json", "media", "defaults"];
@@ -76,6 +78,12 @@ impl DataFolder {
     #[must_use]
     pub(crate) fn store(root: &Path) -> PathBuf {
         root.join(STORE)
+    }
+
+    /// The account and the certificate of an authority.
+    #[must_use]
+    pub(crate) fn acme(&self) -> PathBuf {
+        self.root.join(ACME)
     }
 
     /// Components and their compiled forms.

@@ -9,6 +9,7 @@
 //! stop:  lame duck -> edge drains -> driver stops -> admin closes -> store closes, each within its own time limit
 //! ```
 
+mod acme;
 mod backup;
 mod commands;
 mod config;

@@ -386,6 +386,9 @@ fn check(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
     if let Err((key, message)) = config.admin.check() {
         wrong(&format!("admin.{key}"), &message);
     }
+    if let Err((key, message)) = config.server.check() {
+        wrong(&format!("server.{key}"), &message);
+    }
     if let Err(error) = config.log.filter() {
         wrong("log.level", &error);
     }

@@ -30,6 +30,8 @@ const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct PublicListeners {
     /// With a generated certificate.
     pub(super) self_signed: bool,
+    /// With what an authority issues.
+    pub(super) issued: Option<Certificates>,
     /// On the next free port, where the operator named none.
     pub(super) any_port: bool,
     /// From these inherited sockets, if any.
@@ -47,7 +49,8 @@ pub(super) async fn listen(
     settle_bodies(&mut server.limits);
     let mut ports_left = if public.any_port { MAX_PORTS_TRIED } else { 0 };
     loop {
-        let certificates = if public.self_signed { Some(self_signed_for(&server)?) } else { None };
+        let certificates =
+            if public.self_signed { Some(self_signed_for(&server)?) } else { public.issued.clone() };
         let (clock, seed) = (services.clock.clone(), services.seed.clone());
         // An inherited socket is never in use elsewhere, so no second attempt needs it.
         let sockets = std::mem::take(&mut public.sockets);

@@ -25,6 +25,7 @@ use super::public_api::LocalApi;
 use super::rest_of_start::FamilyStart;
 use super::services::Services;
 use super::shutdown::{Gateway, SentTraces, Signals};
+use crate::acme::Acme;
 use crate::config::{Config, Loaded, Location};
 use crate::exit::Exit;
 use crate::plugins::folder_watcher::FolderWatcher;
@@ -104,7 +105,7 @@ async fn reload(gateway: &Gateway, hangups: &mut Signal) -> Infallible {
             }
             () = gateway.configuration.reload_asked() => {
                 gateway.endpoint.write_again().await;
-                |certificates| certificates.reload().map(|()| true)
+                Certificates::reload
             }
             () = gateway.clock.pause(CERTIFICATE_CHECK_INTERVAL) => Certificates::reload_if_changed,
         };
@@ -178,7 +179,6 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let simulated = sandbox.as_ref().map(|_| Simulated::of(&config));
     let default_address = config.server.listen == gatehouse_edge::Config::default().listen;
     let any_port = default_address && !loaded.from_file && options.listen.is_none();
-    let public = PublicListeners { self_signed: options.self_signed, any_port, sockets: options.sockets };
     if let Some(listen) = options.listen {
         config.server.listen = vec![listen];
     }
@@ -195,6 +195,10 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let families = FamilyStart::new(&services)?;
     let traces = config.traces.start(&config.outgoing_route(), (&services.clock, &services.seed));
     let traces = traces.map_err(ServeError::Traces)?;
+    let acme = if options.self_signed { None } else { services.open_acme(&config, &upstream)? };
+    let issued = acme.as_ref().map(Acme::certificates);
+    let public =
+        PublicListeners { self_signed: options.self_signed, issued, any_port, sockets: options.sockets };
     let (tracer, exporter) = traces.unzip();
     let traces = exporter.map(SentTraces::begin);
     let driver = services.start_driver(&config, (upstream, tracer)).await?;
@@ -216,6 +220,8 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         None => None,
     };
     let edge = listen(&config, &driver, &services, public).await?;
+    // The authority looks at these listeners.
+    let acme = acme.map(|acme| tokio::spawn(acme.keep()));
     let upkept = metrics.clone();
     let (process, requests) = (Arc::clone(&driver.process), edge.local());
     let page = move || {
@@ -224,7 +230,8 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     };
     let probes = Probes { metrics: Box::new(page), is_ready: Box::new(move || process.is_ready()) };
     let (admin, endpoint) = listen_for_operators(&config, &services, service.clone(), probes).await?;
-    let certificates = [("server.tls", edge.certificates()), ("admin.tls", admin.certificates())];
+    let public = if acme.is_some() { "server.acme" } else { "server.tls" };
+    let certificates = [(public, edge.certificates()), ("admin.tls", admin.certificates())];
     let sampled = Sampled {
         store: services.store.clone(),
         plugins: services.plugins.clone(),
@@ -259,6 +266,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         endpoint,
         upkeep,
         traces,
+        acme,
         watcher: OnceLock::new(),
         store: services.store,
         sandbox,

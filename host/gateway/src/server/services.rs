@@ -15,6 +15,7 @@ use gatehouse_upstream::Upstream;
 
 use super::error::ServeError;
 use super::memory::{compilers, waiting_files_mib};
+use crate::acme::Acme;
 use crate::backup::BackupFolder;
 use crate::config::{Config, settle_defaults};
 use crate::data_folder::DataFolder;
@@ -93,6 +94,13 @@ impl Services {
             disks,
         });
         Ok(driver.await?)
+    }
+
+    /// The certificate that an authority issues, as far as it is kept.
+    pub(super) fn open_acme(&self, config: &Config, upstream: &Upstream) -> Result<Option<Acme>, ServeError> {
+        let Some(acme) = config.server.acme.clone() else { return Ok(None) };
+        let client = upstream.service_client(&acme.directory).map_err(ServeError::Acme)?;
+        Ok(Some(Acme::open(acme, client, self.folder.acme(), self.clock.clone())?))
     }
 
     /// The admin service of the running gateway.

@@ -1,5 +1,6 @@
 //! The signals that stop the process, and the order in which its services stop.
 
+use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -91,6 +92,8 @@ pub(super) struct Gateway {
     pub(super) endpoint: EndpointFile,
     pub(super) upkeep: JoinHandle<()>,
     pub(super) traces: Option<SentTraces>,
+    /// Keeps the certificate of an authority.
+    pub(super) acme: Option<JoinHandle<Infallible>>,
     /// Set when all families have started.
     pub(super) watcher: OnceLock<JoinHandle<()>>,
     pub(super) store: Store,
@@ -113,6 +116,7 @@ impl Gateway {
         self.endpoint.remove();
         self.admin.stop(OPERATION_TIMEOUT).await;
         self.upkeep.abort();
+        self.acme.iter().for_each(JoinHandle::abort);
         if let Some(traces) = self.traces {
             traces.end(&*self.clock).await;
         }

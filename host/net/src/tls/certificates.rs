@@ -14,10 +14,12 @@ use gatehouse_model::UnixMs;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
-use rustls::{RootCertStore, ServerConfig};
+use rustls::server::{WantsServerCert, WebPkiClientVerifier};
+use rustls::{ConfigBuilder, RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
+
+use super::challenges::{Challenges, PROTOCOL, Resolver, certified, challenge};
 
 /// The PEM files of one `tls` table.
 #[derive(Clone, Debug)]
@@ -41,12 +43,21 @@ pub struct Certificates {
     files: Option<TlsFiles>,
     /// The files' stamps at the last read, failed reads included.
     last_read: Arc<Mutex<Stamps>>,
+    /// What an authority sees that validates names, where one issues the certificate.
+    challenges: Option<Arc<Challenges>>,
 }
 
-/// The settings of handshakes, and when their certificate expires; `None` where it does not say.
+/// The settings of handshakes, and the time of their certificate; `None` where there is none, or it does not say.
 struct InUse {
     config: Arc<ServerConfig>,
-    expires: Option<UnixMs>,
+    validity: Option<Validity>,
+}
+
+/// From when and until when a certificate is valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Validity {
+    begins: UnixMs,
+    ends: UnixMs,
 }
 
 /// Modification time, length and inode of the files; `None` for a file without metadata.
@@ -61,7 +72,7 @@ impl Certificates {
         // Before the read: a change in between is noticed the next time.
         let last_read = Arc::new(Mutex::new(stamps(&files)));
         let current = Arc::new(ArcSwap::from_pointee(load(&files)?));
-        Ok(Self { current, files: Some(files), last_read })
+        Ok(Self { current, files: Some(files), last_read, challenges: None })
     }
 
     /// From a chain (leaf first) and its key, as made by the process itself: nothing to reload, clients need no
@@ -73,25 +84,73 @@ impl Certificates {
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, TlsError> {
-        let expires = expiry(&chain);
+        let validity = validity(&chain);
         let config = settings("certificate", "", chain, key, None, true)?;
-        Ok(Self {
-            current: Arc::new(ArcSwap::from_pointee(InUse { config, expires })),
-            files: None,
-            last_read: Arc::default(),
-        })
+        Ok(Self::without_files(InUse { config, validity }, None))
     }
 
-    /// Reads the files again; new handshakes use them. Does nothing without files.
+    /// For a certificate that an authority issues (ACME). Until [`Certificates::issue`] no handshake succeeds but those of an
+    /// authority that validates what [`Certificates::show`] was given.
+    ///
+    /// # Errors
+    /// The process has no TLS.
+    pub fn from_authority() -> Result<Self, TlsError> {
+        let challenges = Arc::<Challenges>::default();
+        let config = resolving(Resolver::new(None, Arc::clone(&challenges)))?;
+        Ok(Self::without_files(InUse { config, validity: None }, Some(challenges)))
+    }
+
+    fn without_files(in_use: InUse, challenges: Option<Arc<Challenges>>) -> Self {
+        let current = Arc::new(ArcSwap::from_pointee(in_use));
+        Self { current, files: None, last_read: Arc::default(), challenges }
+    }
+
+    /// Takes what an authority issued, for new handshakes: a chain (leaf first) and its key, both PEM.
+    ///
+    /// # Errors
+    /// Text that is not PEM, and a chain and a key that do not belong together; what is in use stays.
+    pub fn issue(&self, chain: &str, key: &str) -> Result<(), TlsError> {
+        let unusable = |error| TlsError::new("server.acme", format_args!("expected PEM: {error}"));
+        let chain = CertificateDer::pem_slice_iter(chain.as_bytes()).collect::<Result<Vec<_>, _>>();
+        let chain = chain.map_err(unusable)?;
+        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(unusable)?;
+        let validity = validity(&chain);
+        let own = certified(chain, key)?;
+        let challenges = self.challenges.clone().unwrap_or_default();
+        let config = resolving(Resolver::new(Some(own), challenges))?;
+        self.current.store(Arc::new(InUse { config, validity }));
+        Ok(())
+    }
+
+    /// Shows an authority that validates `name` (TLS-ALPN-01) this certificate, until [`Certificates::hide_all`].
+    ///
+    /// # Errors
+    /// A key that cannot be used.
+    pub fn show(
+        &self,
+        name: &str,
+        certificate: CertificateDer<'static>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<(), TlsError> {
+        let shown = challenge(certificate, key)?;
+        self.challenges.iter().for_each(|challenges| challenges.show(name, &shown));
+        Ok(())
+    }
+
+    /// Shows authorities nothing any more.
+    pub fn hide_all(&self) {
+        self.challenges.iter().for_each(|challenges| challenges.hide_all());
+    }
+
+    /// Reads the files again; new handshakes use them. Returns whether there are files.
     ///
     /// # Errors
     /// [`TlsError`]; what is in use stays.
-    pub fn reload(&self) -> Result<(), TlsError> {
-        if let Some(files) = &self.files {
-            *self.last_read() = stamps(files);
-            self.current.store(Arc::new(load(files)?));
-        }
-        Ok(())
+    pub fn reload(&self) -> Result<bool, TlsError> {
+        let Some(files) = &self.files else { return Ok(false) };
+        *self.last_read() = stamps(files);
+        self.current.store(Arc::new(load(files)?));
+        Ok(true)
     }
 
     /// Reads the files again if their stamps changed; returns whether they did.
@@ -100,10 +159,7 @@ impl Certificates {
     /// [`TlsError`], once for each change; what is in use stays.
     pub fn reload_if_changed(&self) -> Result<bool, TlsError> {
         let changed = self.files.as_ref().is_some_and(|files| *self.last_read() != stamps(files));
-        if changed {
-            self.reload()?;
-        }
-        Ok(changed)
+        if changed { self.reload() } else { Ok(false) }
     }
 
     /// For one handshake.
@@ -115,7 +171,13 @@ impl Certificates {
     /// When the certificate in use expires.
     #[must_use]
     pub fn expires(&self) -> Option<UnixMs> {
-        self.current.load().expires
+        self.current.load().validity.map(|validity| validity.ends)
+    }
+
+    /// When two thirds of the time of the certificate in use are over.
+    #[must_use]
+    pub fn renewal(&self) -> Option<UnixMs> {
+        self.current.load().validity.map(|Validity { begins, ends }| begins.plus(ends.since(begins) * 2 / 3))
     }
 
     fn last_read(&self) -> MutexGuard<'_, Stamps> {
@@ -145,17 +207,19 @@ fn load(files: &TlsFiles) -> Result<InUse, TlsError> {
         None => None,
     };
     let pair = format!(" ({}, {})", files.certificate.display(), files.key.display());
-    let expires = expiry(&chain);
+    let validity = validity(&chain);
     let config = settings(files.table, &pair, chain, own, roots, files.http2)?;
-    Ok(InUse { config, expires })
+    Ok(InUse { config, validity })
 }
 
-/// When the first certificate of a chain expires.
-fn expiry(chain: &[CertificateDer<'_>]) -> Option<UnixMs> {
+/// The time of the first certificate of a chain.
+fn validity(chain: &[CertificateDer<'_>]) -> Option<Validity> {
     let (_, leaf) = x509_parser::parse_x509_certificate(chain.first()?).ok()?;
-    u64::try_from(leaf.validity().not_after.timestamp())
-        .ok()
-        .map(|seconds| UnixMs(seconds.saturating_mul(1000)))
+    let moment =
+        |seconds: i64| u64::try_from(seconds).ok().map(|seconds| UnixMs(seconds.saturating_mul(1000)));
+    let (begins, ends) = (leaf.validity().not_before.timestamp(), leaf.validity().not_after.timestamp());
+    // What began before 1970 has no other first moment here.
+    Some(Validity { begins: moment(begins).unwrap_or(UnixMs(0)), ends: moment(ends)? })
 }
 
 /// TLS 1.2 and 1.3 with the AEAD suites that have forward secrecy, HTTP/2 preferred over HTTP/1.1. rustls knows no
@@ -169,19 +233,31 @@ fn settings(
     roots: Option<(String, RootCertStore)>,
     http2: bool,
 ) -> Result<Arc<ServerConfig>, TlsError> {
-    let provider = Arc::new(ring::default_provider());
-    let verifier = verifier(roots, &provider)?;
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| TlsError::new(table, format_args!("TLS cannot be offered: {error}")))?
-        .with_client_cert_verifier(verifier)
-        .with_single_cert(chain, key)
-        .map_err(|error| {
-            TlsError::new(table, format_args!("certificate and key do not go together{pair}: {error}"))
-        })?;
+    let mut config = builder(table, roots)?.with_single_cert(chain, key).map_err(|error| {
+        TlsError::new(table, format_args!("certificate and key do not go together{pair}: {error}"))
+    })?;
     let protocols: &[&[u8]] = if http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     Ok(Arc::new(config))
+}
+
+/// The same for what an authority issues and validates.
+fn resolving(resolver: Resolver) -> Result<Arc<ServerConfig>, TlsError> {
+    let mut config = builder("server.acme", None)?.with_cert_resolver(Arc::new(resolver));
+    config.alpn_protocols = [&b"h2"[..], b"http/1.1", PROTOCOL].map(<[u8]>::to_vec).into();
+    Ok(Arc::new(config))
+}
+
+fn builder(
+    table: &str,
+    roots: Option<(String, RootCertStore)>,
+) -> Result<ConfigBuilder<ServerConfig, WantsServerCert>, TlsError> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = verifier(roots, &provider)?;
+    let builder = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| TlsError::new(table, format_args!("TLS cannot be offered: {error}")))?;
+    Ok(builder.with_client_cert_verifier(verifier))
 }
 
 fn verifier(
@@ -295,7 +371,7 @@ mod tests {
         let second = certificates.current.load_full();
         assert!(!Arc::ptr_eq(&first, &second));
         // As the library that made it dates it.
-        assert_eq!(second.expires, Some(UnixMs(67_090_118_400_000)), "the first of January 4096");
+        assert_eq!(certificates.expires(), Some(UnixMs(67_090_118_400_000)), "the first of January 4096");
 
         write(folder.path(), "nothing here", &key);
         assert_eq!(certificates.reload().unwrap_err().key, "server.tls.certificate");

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
 use super::certificates::Certificates;
+use super::challenges::PROTOCOL;
 use crate::connection::{ShutdownPhase, reached};
 use crate::network::network;
 
@@ -44,6 +45,9 @@ pub enum HandshakeRefusal {
     /// It took too long.
     #[error("the TLS handshake did not end in time")]
     Late,
+    /// It was one of an authority that validates a name, which needs nothing after it.
+    #[error("a certificate authority has validated a name")]
+    Validated,
     /// The listener is ending.
     #[error("the listener is ending")]
     Ending,
@@ -90,6 +94,9 @@ impl Handshakes {
         };
         let (error, stream) = tokio::select! {
             done = handshake => match done {
+                Some(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(PROTOCOL) => {
+                    return Err(HandshakeRefusal::Validated);
+                }
                 Some(Ok(stream)) => return Ok(stream),
                 Some(Err(failed)) => failed,
                 None => return Err(HandshakeRefusal::GaveWay),

@@ -55,6 +55,16 @@ fn errors_name_line_and_remedy() {
     let cases = [
         ("[server]\nlisen = \"127.0.0.1:1\"", "gatehouse.toml:2:1: server", "did you mean `listen`?"),
         (
+            "[server.tls]\ncertificate = \"c\"\nkey = \"k\"\n[server.acme]\ndomains = [\"a.example\"]",
+            "gatehouse.toml:4:9: server.acme",
+            "remedy: remove the one that is not meant",
+        ),
+        (
+            "[server.acme]\ndomains = [\"*.a\"]",
+            "gatehouse.toml:2:1: server.acme.domains",
+            "no address and no `*`",
+        ),
+        (
             "[log]\nlevel = \"info\"\nformat = \"jsn\"",
             "gatehouse.toml:3:10: log.format",
             "did you mean `json`?",

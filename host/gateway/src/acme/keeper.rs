@@ -1,0 +1,182 @@
+//! Keeps a certificate that is valid: serves what is kept, orders what is missing or due, and tries again.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_edge::{Certificates, TlsError};
+use gatehouse_model::{Clock, UnixMs};
+use gatehouse_upstream::ServiceClient;
+use instant_acme::{Account, NewAccount};
+
+use super::kept::{Issued, Kept};
+use super::order::{Connection, OrderError, order};
+
+/// After the first failure; twice as long after each further one. Public authorities allow five failures of a name an hour, and
+/// one more every twelve minutes.
+const FIRST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
+/// For a whole order.
+const ORDER_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The certificate of the public listeners, as an authority issues it.
+pub(crate) struct Acme {
+    config: gatehouse_edge::Acme,
+    certificates: Certificates,
+    client: ServiceClient,
+    file: PathBuf,
+    kept: Kept,
+    clock: Arc<dyn Clock>,
+}
+
+impl Acme {
+    /// Takes what is kept in `file`. Asks nobody.
+    ///
+    /// # Errors
+    /// The process has no TLS.
+    pub(crate) fn open(
+        config: gatehouse_edge::Acme,
+        client: ServiceClient,
+        file: PathBuf,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TlsError> {
+        let (certificates, kept) = (Certificates::from_authority()?, Kept::read(&file));
+        if let Some(Err(error)) = kept.certificate.as_ref().map(|issued| issued.put_into(&certificates)) {
+            tracing::warn!(file = %file.display(), %error, "the certificate that is kept cannot be used; another is ordered");
+        }
+        Ok(Self { config, certificates, client, file, kept, clock })
+    }
+
+    /// What the listeners show.
+    pub(crate) fn certificates(&self) -> Certificates {
+        self.certificates.clone()
+    }
+
+    /// Keeps it valid; never ends.
+    pub(crate) async fn keep(mut self) -> Infallible {
+        let mut failures = 0;
+        loop {
+            self.wait_until(self.due()).await;
+            match self.renew().await {
+                Ok(()) => failures = 0,
+                Err(error) => {
+                    let pause = pause_after(failures);
+                    failures = failures.saturating_add(1);
+                    self.tell(&error, pause);
+                    self.clock.pause(pause).await;
+                }
+            }
+        }
+    }
+
+    /// When the next order is due: now where what is kept is for other names or of another authority.
+    fn due(&self) -> UnixMs {
+        let fits = |issued: &Issued| {
+            issued.domains == self.config.domains && issued.directory == self.config.directory.as_str()
+        };
+        let renewal = self.certificates.renewal();
+        renewal.filter(|_| self.kept.certificate.as_ref().is_some_and(fits)).unwrap_or(UnixMs(0))
+    }
+
+    /// In short pauses: the wall clock may be set, and a machine may sleep.
+    async fn wait_until(&self, moment: UnixMs) {
+        loop {
+            let left = moment.since(self.clock.now());
+            if left.is_zero() {
+                return;
+            }
+            self.clock.pause(left.min(LONGEST_PAUSE)).await;
+        }
+    }
+
+    fn tell(&self, error: &OrderError, pause: Duration) {
+        let (domains, again) = (self.config.domains.join(", "), pause.as_secs());
+        let message = match self.certificates.expires() {
+            Some(_) => "the certificate was not renewed; the one in use stays",
+            None => "there is no certificate: no client is served over TLS",
+        };
+        tracing::error!(%error, domains, directory = %self.config.directory, again_in_seconds = again, "{message}");
+    }
+
+    async fn renew(&mut self) -> Result<(), OrderError> {
+        let clock = Arc::clone(&self.clock);
+        let ordered = tokio::select! {
+            ordered = self.ordered() => ordered,
+            () = clock.pause(ORDER_TIMEOUT) => Err(OrderError::Late),
+        };
+        self.certificates.hide_all();
+        if ordered.as_ref().is_err_and(OrderError::forgets_account) {
+            // The next try registers another one.
+            self.kept.account = None;
+        }
+        let issued = ordered?;
+        issued.put_into(&self.certificates)?;
+        let expires = self.certificates.expires().map(|moment| moment.to_string());
+        tracing::info!(domains = issued.domains.join(", "), expires, "the certificate is issued");
+        self.kept.certificate = Some(issued);
+        self.write().await;
+        Ok(())
+    }
+
+    async fn ordered(&mut self) -> Result<Issued, OrderError> {
+        let account = self.account().await?;
+        let (chain, key) = order(&account, &self.config.domains, &self.certificates).await?;
+        let (directory, domains) = (self.config.directory.to_string(), self.config.domains.clone());
+        Ok(Issued { directory, domains, chain, key })
+    }
+
+    /// The account that is kept, or a new one.
+    async fn account(&mut self) -> Result<Account, OrderError> {
+        let directory = self.config.directory.to_string();
+        let builder = Account::builder_with_http(Box::new(Connection(self.client.clone())));
+        if let Some((of, credentials)) = self.kept.account.clone()
+            && of == directory
+            && let Ok(credentials) = serde_json::from_value(credentials)
+        {
+            return Ok(builder.from_credentials(credentials).await?);
+        }
+        let contact = self.config.contact.as_ref().map(|address| format!("mailto:{address}"));
+        let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
+        let wanted =
+            NewAccount { contact: &contact, terms_of_service_agreed: true, only_return_existing: false };
+        let (account, credentials) = builder.create(&wanted, directory.clone(), None).await?;
+        let credentials = serde_json::to_value(credentials).map_err(instant_acme::Error::from)?;
+        self.kept.account = Some((directory, credentials));
+        // Before the order: an authority limits new accounts.
+        self.write().await;
+        Ok(account)
+    }
+
+    /// What cannot be written is in use all the same; the next start orders again.
+    async fn write(&self) {
+        if let Err(error) = self.kept.write(self.file.clone()).await {
+            tracing::error!(file = %self.file.display(), %error, "account and certificate are not kept");
+        }
+    }
+}
+
+/// After so many failures before this one.
+fn pause_after(failures: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX)).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it a name that is wrong spends an authority's limit, and the right one waits for days.
+    #[test]
+    fn pauses_keep_within_the_limit_of_failures() {
+        let pauses = (0..40).map(pause_after).collect::<Vec<_>>();
+        assert_eq!(pauses[..3], [60, 120, 240].map(Duration::from_secs));
+        assert!(pauses[6..].iter().all(|pause| *pause == LONGEST_PAUSE));
+        // Five at once, and one more every twelve minutes.
+        let mut at = Duration::ZERO;
+        for (before, pause) in pauses.iter().enumerate() {
+            let allowed = 5 + at.as_secs() / 720;
+            assert!(before as u64 <= allowed, "{before} failures after {at:?}");
+            at += *pause;
+        }
+    }
+}
