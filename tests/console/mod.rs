@@ -10,6 +10,7 @@ mod chromium;
 mod flows;
 mod follow;
 mod foreign_page;
+mod identity_provider;
 mod playground;
 mod plugins;
 mod providers;

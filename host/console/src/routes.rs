@@ -70,7 +70,8 @@ fn own() -> Vec<Row> {
             "/appearance",
             |_, r| async move { Ok(shell::appearance(&r)) },
         ),
-        Row { role: None, ..row(READ, "/login", |_, r| async move { Ok(login::show(&r)) }) },
+        Row { role: None, ..row(READ, "/login", |p, r| async move { Ok(login::show(&p, &r)) }) },
+        Row { role: None, ..row(READ, "/login/arrived", |_, r| async move { Ok(login::arrived(&r)) }) },
         row(FILL_IN, "/logs-download", |p, r| async move { logs::download(&p, &r).await }),
         // What is sent and what comes back are prompts and results.
         row(FILL_IN, "/playground", |p, r| async move { playground::list(&p, &r).await }),

@@ -44,6 +44,9 @@ pub(crate) enum ServeError {
     Logs(String),
     #[error("{0}")]
     Traces(String),
+    /// Of the identity provider.
+    #[error("{0}")]
+    IdentityProvider(String),
     #[error("media: {0}")]
     Media(#[from] gatehouse_media::Error),
     /// The bucket of media refuses.
