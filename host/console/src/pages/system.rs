@@ -140,6 +140,7 @@ fn page(
                 div.buttons {
                     form method="post" action="/system/reload" { button { "Read the configuration again" } }
                     form method="post" action="/system/doctor" { button { "Check the ledger" } }
+                    a.button href="/system/backup" { "Backups" }
                 }
             }
             h2 { "Sessions" }
