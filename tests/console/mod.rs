@@ -4,6 +4,7 @@
 //! Needs Debian's `chromium` and `chromium-driver`; installs them where it may, fails and names them where it may not.
 
 mod accessibility;
+mod account;
 mod ambiguous;
 mod browser;
 mod chromium;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Boxed, Clock, DeliveryId, Key, Pepper, Seed, Tracer, WebhookId, metric};
+use gatehouse_model::{Boxed, Clock, DeliveryId, Key, Pepper, Seed, Task, Tracer, WebhookId, metric};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{AfterCrash, WebhookDelivery, WebhookEndpoint};
@@ -20,7 +20,7 @@ use crate::disks::Disk;
 use crate::errors::{StartError, WebhookError};
 use crate::in_progress::InProgress;
 use crate::kept_answers::KeptAnswers;
-use crate::own_webhooks::{ChangedWebhook, OwnWebhooks, WebhookRequest};
+use crate::own_webhooks::{ChangedWebhook, OwnWebhooks, TaskCallback, WebhookRequest};
 use crate::rates::RateLimiter;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::scheduler::store_pause::StorePause;
@@ -175,6 +175,14 @@ impl Driver {
         page: (Option<DeliveryId>, usize),
     ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError> {
         self.state.own_webhooks.deliveries(key, id, page).await
+    }
+
+    /// What became of the callback of one of the customer's tasks; `None` where the task was submitted without one.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn own_callback(&self, task: &Task) -> Result<Option<TaskCallback>, StoreError> {
+        self.state.own_webhooks.callback(task).await
     }
 
     /// Changes one of them, also where the client leaves meanwhile.

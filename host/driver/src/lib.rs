@@ -51,7 +51,7 @@ pub use gatehouse_tasks::{
 pub use gatehouse_upstream::{
     AccountError, AccountOverview, BreakerState, ProviderOverview, QueueEstimate, check_post_url,
 };
-pub use own_webhooks::{ChangedWebhook, WebhookAction, WebhookPatch, WebhookRequest};
+pub use own_webhooks::{ChangedWebhook, TaskCallback, WebhookAction, WebhookPatch, WebhookRequest};
 pub use rates::{LimitKind, LimitStatus, RateLimited, RateStatus};
 pub use read::FollowedTask;
 pub use read::funds::{Funds, UsageFilter};

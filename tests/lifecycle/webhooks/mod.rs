@@ -78,7 +78,7 @@ impl Receiver {
 /// In sandbox mode, since the receiver speaks plain HTTP.
 async fn start(receiver: SocketAddr) -> (Gateway, Caller) {
     let setup = Setup::sandbox_mode(&binary(env!("CARGO_BIN_EXE_gatehouse")));
-    let setup = setup.with(&format!("[fetch]\nallow_private = [\"{receiver}\"]\n"));
+    let setup = setup.with(&format!("[webhooks]\nallow_private = [\"{receiver}\"]\n"));
     let gateway = Gateway::start(setup).await;
     let caller = gateway.open_account("acme", "1000").await;
     (gateway, caller)

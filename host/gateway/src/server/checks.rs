@@ -58,6 +58,7 @@ fn open_upstream(config: &Config) -> Result<Upstream, Vec<ConfigError>> {
     let mut used = gatehouse_upstream::Config {
         providers: config.providers.clone(),
         fetch: config.fetch.clone(),
+        webhooks: config.webhooks.clone(),
         fairness: config.fairness.clone(),
         outgoing: config.outgoing.clone(),
     };

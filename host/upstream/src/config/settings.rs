@@ -31,6 +31,8 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderConfig>,
     /// Fetching media.
     pub fetch: FetchConfig,
+    /// Posting to addresses of customers.
+    pub webhooks: WebhooksConfig,
     /// How customers share what is scarce.
     pub fairness: FairnessConfig,
     /// How connections leave.
@@ -199,6 +201,14 @@ pub struct FetchConfig {
     pub concurrency_per_host: u32,
     /// PEM file of root certificates trusted besides the built-in ones, for calls too.
     pub extra_roots_file: Option<PathBuf>,
+}
+
+/// The `[webhooks]` table: posting to addresses of customers.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebhooksConfig {
+    /// `host` or `host:port` that may be posted to although its address is private or its port unusual.
+    pub allow_private: Vec<String>,
 }
 
 impl Default for FetchConfig {
