@@ -80,7 +80,7 @@ fn openais_sdk_unwraps_what_the_gateway_posts() {
     run(async {
         let (address, posts) = receiver();
         let setup = Setup::sandbox_mode(env!("CARGO_BIN_EXE_gatehouse"))
-            .with(&format!("[fetch]\nallow_private = [\"{address}\"]"));
+            .with(&format!("[webhooks]\nallow_private = [\"{address}\"]"));
         let gateway = Gateway::start(setup).await;
         let key = gateway.open_account("acme", "1000").await;
         let url = format!("http://{address}/hook");

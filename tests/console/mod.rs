@@ -4,12 +4,14 @@
 //! Needs Debian's `chromium` and `chromium-driver`; installs them where it may, fails and names them where it may not.
 
 mod accessibility;
+mod account;
 mod ambiguous;
 mod browser;
 mod chromium;
 mod flows;
 mod follow;
 mod foreign_page;
+mod identity_provider;
 mod playground;
 mod plugins;
 mod providers;

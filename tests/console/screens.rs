@@ -52,6 +52,12 @@ fn every_page_is_accessible_and_fits() {
         scene.tab.press("Check the ledger").await;
         scene.tab.see("The ledger adds up").await;
         check(&scene.tab, "doctor", &axe, &mut wrong).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        scene.tab.goto("/system/backup").await;
+        scene.tab.fill("#folder", &folder.path().join("copy").display().to_string()).await;
+        scene.tab.press("Back up").await;
+        scene.tab.see("The last backup begun here is complete").await;
+        check(&scene.tab, "backup", &axe, &mut wrong).await;
         scene.tab.goto("/plugins").await;
         scene.tab.press("Install version").await;
         check(&scene.tab, "plugin-install", &axe, &mut wrong).await;
@@ -156,13 +162,14 @@ async fn furnish(scene: &Scene) -> (Vec<(String, String)>, String) {
         page("logs-none", "/logs?text=nothing"),
         page("audit", "/audit"),
         page("system", "/system"),
+        page("backup-none", "/system/backup"),
         page("not-found", "/nowhere"),
     ];
     (pages, key.id().to_owned())
 }
 
 /// Looks at the page that is open, in every theme and width.
-async fn check(tab: &Tab, name: &str, axe: &Axe, wrong: &mut Vec<String>) {
+pub(super) async fn check(tab: &Tab, name: &str, axe: &Axe, wrong: &mut Vec<String>) {
     let with_pictures = variable("GATEHOUSE_SCREENS").is_some();
     for (width, theme, with_axe) in VIEWS {
         tab.show_as(width, theme).await;

@@ -55,6 +55,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gatehouse-runtime",
             "gatehouse-store",
             "gatehouse-tasks",
+            "gatehouse-upstream",
         ],
     ),
     ("gatehouse-console", &["gatehouse-admin", "gatehouse-docs", "gatehouse-model", "gatehouse-schema"]),

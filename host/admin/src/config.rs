@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use gatehouse_net::TlsFiles;
 use serde::Deserialize;
 
+use crate::oidc::OidcConfig;
+
 /// The admin listener.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -24,6 +26,8 @@ pub struct Config {
     /// page may have its own name resolve to this listener. A listener with TLS, or one that `allow_remote` allows, takes all names
     /// where there are none here.
     pub hosts: Vec<String>,
+    /// An identity provider whose users may log in to the console.
+    pub oidc: Option<OidcConfig>,
     /// Open connections. At the limit the oldest without an operation gives way to a new one.
     pub connections: NonZeroU32,
 }
@@ -89,6 +93,7 @@ impl Default for Config {
             client: AdminClient::default(),
             allow_remote: false,
             hosts: Vec::new(),
+            oidc: None,
             connections: NonZeroU32::new(64).expect("a literal greater than zero"),
         }
     }
@@ -98,7 +103,7 @@ impl Config {
     /// Checks the table.
     ///
     /// # Errors
-    /// A remote listener without `allow_remote`, or a host that is no name: the key below `admin`, and the message
+    /// A remote listener without `allow_remote`, a host that is no name, an unusable `[admin.oidc]`: the key below `admin`, and the message
     /// with the remedy.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
@@ -107,6 +112,7 @@ impl Config {
                 format!("expected host names such as \"gatehouse.internal\", without a port, got {wrong:?}");
             return Err(("hosts", message));
         }
+        self.oidc.as_ref().map_or(Ok(()), OidcConfig::check)?;
         if self.listen.ip().is_loopback() || self.allow_remote || self.tls.is_some() {
             return Ok(());
         }

@@ -14,6 +14,7 @@ mod config;
 mod endpoint_file;
 mod error;
 mod http;
+mod oidc;
 mod reply;
 mod server;
 mod service;
@@ -40,6 +41,7 @@ pub use gatehouse_tasks::{
     UsageSums, WebhookAttempt, WebhookDelivery, WebhookEndpoint,
 };
 pub use http::key_limits;
+pub use oidc::{IdentityProvider, OidcConfig};
 pub use server::{Access, AdminServer, Console, ConsoleRefusal, PageCaller, Probes, StreamEnd, admit};
 pub use service::{
     AdminService, Backend, Backups, Configuration, Deployed, ForgottenDefaults, Logs, Pending, PriceCause,

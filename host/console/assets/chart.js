@@ -1,6 +1,5 @@
 // Charts from tables: what a table says is drawn as stacked steps, in the colours of the theme. The table stays.
 /* global uPlot */
-const table = document.querySelector("table[data-chart]");
 
 function colour(name) {
   // The browser resolves light-dark() on an element, not in a custom property.
@@ -12,7 +11,7 @@ function colour(name) {
   return value;
 }
 
-function series() {
+function series(table) {
   const rows = [...table.tBodies[0].rows];
   const names = [...table.tHead.rows[0].cells].slice(1).map((cell) => cell.textContent);
   const times = rows.map((row) => Number(row.cells[0].dataset.at));
@@ -26,8 +25,8 @@ function series() {
   return { names, times, values, stacked, step };
 }
 
-function draw(target) {
-  const { names, times, values, stacked, step } = series();
+function draw(table, target) {
+  const { names, times, values, stacked, step } = series(table);
   const [text, line] = [colour("ink-muted"), colour("ink-line")];
   const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
   const day = step >= 86400;
@@ -67,12 +66,12 @@ function draw(target) {
   );
 }
 
-const target = table && document.getElementById(table.dataset.chart);
-if (target) {
-  let chart = draw(target);
+export function show(table) {
+  const target = document.getElementById(table.dataset.chart);
+  let chart = draw(table, target);
   const again = () => {
     chart.destroy();
-    chart = draw(target);
+    chart = draw(table, target);
   };
   let width = target.clientWidth;
   const fit = () => {
@@ -85,3 +84,6 @@ if (target) {
   new ResizeObserver(() => requestAnimationFrame(fit)).observe(target);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
 }
+
+const table = document.querySelector("table[data-chart]");
+if (table && document.getElementById(table.dataset.chart)) show(table);

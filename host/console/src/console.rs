@@ -64,7 +64,7 @@ impl Pages {
 
     fn refuse(&self, refusal: &ConsoleRefusal<'_>) -> Response<ResponseBody> {
         if refusal.at_login {
-            return login::refused(refusal);
+            return login::refused(&self.0, refusal);
         }
         let error = PageError::new(refusal.status, refusal.message.clone());
         failure::show(&self.0, refusal.session, Theme::of(&refusal.parts.headers), &error)

@@ -14,6 +14,8 @@ use crate::runs::Runs;
 pub struct Facts {
     /// What clients' addresses begin with, without a slash at the end.
     pub public_url: String,
+    /// The host of the identity provider whose users may log in.
+    pub identity_provider: Option<String>,
     /// Keys to try the gateway with; only in sandbox mode.
     pub sandbox: Option<SandboxSecrets>,
 }

@@ -115,7 +115,7 @@ impl PageRequest {
     /// The person, as the audit record names it.
     pub(crate) fn caller(&self) -> Caller {
         let (who, role) = match &self.session {
-            Some(session) => (format!("session {}", session.number), session.role),
+            Some(session) => (session.who(), session.role),
             None => (String::new(), Role::Viewer),
         };
         Caller { who, role, address: self.address }

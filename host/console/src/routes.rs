@@ -11,7 +11,7 @@ use http::{Method, Response};
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::kinds::{self, logs};
-use crate::pages::{home, login, playground, plugins, prices, providers, system, tasks, usage};
+use crate::pages::{backup, home, login, playground, plugins, prices, providers, system, tasks, usage};
 use crate::parts::shell;
 use crate::request::PageRequest;
 use crate::resource::{Resource, action, edit, list, one};
@@ -70,7 +70,8 @@ fn own() -> Vec<Row> {
             "/appearance",
             |_, r| async move { Ok(shell::appearance(&r)) },
         ),
-        Row { role: None, ..row(READ, "/login", |_, r| async move { Ok(login::show(&r)) }) },
+        Row { role: None, ..row(READ, "/login", |p, r| async move { Ok(login::show(&p, &r)) }) },
+        Row { role: None, ..row(READ, "/login/arrived", |_, r| async move { Ok(login::arrived(&r)) }) },
         row(FILL_IN, "/logs-download", |p, r| async move { logs::download(&p, &r).await }),
         // What is sent and what comes back are prompts and results.
         row(FILL_IN, "/playground", |p, r| async move { playground::list(&p, &r).await }),
@@ -88,6 +89,8 @@ fn own() -> Vec<Row> {
         row(CHANGE, "/prices", |p, r| async move { prices::active::preview(&p, &r).await }),
         row(READ, "/providers", |p, r| async move { providers::show(&p, &r).await }),
         row(READ, "/system", |p, r| async move { Ok(system::show(&p, &r)) }),
+        row(READ, "/system/backup", |p, r| async move { backup::show(&p, &r).await }),
+        row(CHANGE, "/system/backup", |p, r| async move { backup::begin(&p, &r).await }),
         row(CHANGE, "/system/doctor", |p, r| async move { system::examine(&p, &r).await }),
         row(CHANGE, "/system/reload", |p, r| async move { system::reload(&p, &r).await }),
         row(CHANGE, "/system/sessions/*/end", |p, r| async move { system::end_session(&p, &r).await }),

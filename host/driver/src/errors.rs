@@ -196,6 +196,9 @@ pub enum WebhookError {
     /// What an operator has stopped goes on only by an operator.
     #[error("enabled: an operator disabled webhook {0}, and only an operator enables or removes it")]
     DisabledByOperator(WebhookId),
+    /// An operator stopped what was sent there.
+    #[error("url: an operator disabled a webhook at {0}, and only an operator has anything sent there again")]
+    StoppedAddress(String),
     /// The key has come too often.
     #[error("an API key may change webhooks {limit} times a minute: retry in {} s", .wait.as_secs().max(1))]
     TooOften {

@@ -56,7 +56,9 @@ pub use gatehouse_upstream::{
     AccountError, AccountOverview, BreakerState, ProviderOverview, QueueEstimate, check_post_url,
 };
 pub use models::{ModelConfig, ModelKind, PassPrice, TargetConfig, TokenPrices, check_models};
-pub use own_webhooks::{ChangedWebhook, OwnWebhooks, WebhookAction, WebhookPatch, WebhookRequest};
+pub use own_webhooks::{
+    ChangedWebhook, OwnWebhooks, TaskCallback, WebhookAction, WebhookPatch, WebhookRequest,
+};
 pub use process::Process;
 pub use rates::{LimitKind, LimitStatus, RateLimited, RateStatus};
 pub use read::{

@@ -10,16 +10,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_model::{
-    Clock, DeliveryId, Digest, Key, Pepper, RateVerdict, RequestId, Seed, UnixMs, WebhookId,
+    Clock, DeliveryId, Digest, Key, Pepper, RateVerdict, RequestId, Seed, Task, UnixMs, WebhookId,
 };
 use gatehouse_store::{DeliveryQuery, Store, StoreError};
 use gatehouse_tasks::{
     AdminIdempotency, Applied, AuditedRequest, Command, FieldChange, MAX_OWN_WEBHOOKS, MAX_WEBHOOKS,
     Rejection, SealedSecret, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
-    shown_url,
+    callback_of, shown_url,
 };
 use gatehouse_upstream::Upstream;
 use serde_json::Value;
+use url::Url;
 
 use crate::detached::detached;
 use crate::errors::{SubmitError, WebhookError};
@@ -110,6 +111,17 @@ pub struct ChangedWebhook {
     pub repeated: bool,
 }
 
+/// What became of the `callback_url` that a task was submitted with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskCallback {
+    /// The address, without its query.
+    pub url: String,
+    /// What was sent; nothing before the task's end, and once deliveries of that time are forgotten.
+    pub delivery: Option<WebhookDelivery>,
+    /// Whether the task has ended.
+    pub is_over: bool,
+}
+
 /// A change before it is committed.
 struct Prepared {
     /// Nothing for a request that came before.
@@ -176,6 +188,19 @@ impl OwnWebhooks {
         let page =
             self.store.list_deliveries(DeliveryQuery { webhook: id, pending: false }, after, limit).await?;
         Ok(Some((page.rows, page.next.is_some())))
+    }
+
+    /// What became of the callback of a task of this customer; `None` where it has none.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn own_callback(&self, task: &Task) -> Result<Option<TaskCallback>, StoreError> {
+        let Some(url) = &task.callback else { return Ok(None) };
+        let delivery = match callback_of(task) {
+            Some(id) => self.store.delivery(id).await?,
+            None => None,
+        };
+        Ok(Some(TaskCallback { url: shown_url(url), delivery, is_over: task.finished.is_some() }))
     }
 
     /// Changes one of them, also where the client leaves meanwhile.
@@ -271,6 +296,7 @@ impl OwnWebhooks {
         Ok(match &request.action {
             WebhookAction::Create(policy) => {
                 self.check_address(&policy.url)?;
+                self.check_allowed(key, &policy.url).await?;
                 let (id, policy) = (WebhookId::new(at, &*self.seed), policy.clone());
                 let (secret, sealed) = self.mint(id, at);
                 let fields = changes(None, Some(&policy));
@@ -282,6 +308,9 @@ impl OwnWebhooks {
             WebhookAction::Edit(id, patch) => {
                 let webhook = self.owned(key, *id).await?;
                 let policy = self.patched(&webhook, patch.clone())?;
+                if policy.url != webhook.url {
+                    self.check_allowed(key, &policy.url).await?;
+                }
                 let fields = changes(Some(&webhook.policy()), Some(&policy));
                 let (id, revision, by_customer, by_word) = (*id, webhook.revision, true, false);
                 let change = WebhookChange::Edit { id, revision, policy, by_customer, by_word };
@@ -342,6 +371,19 @@ impl OwnWebhooks {
         checked.map_err(|error| invalid("url", &error.to_string()))
     }
 
+    /// Refuses an address at which an operator stopped a webhook of this customer, also one that an operator made; another query
+    /// is the same address.
+    async fn check_allowed(&self, key: &Key, url: &str) -> Result<(), WebhookError> {
+        let most = MAX_WEBHOOKS + MAX_OWN_WEBHOOKS;
+        let page = self.store.list_webhooks(Some(key.customer.clone()), None, most).await;
+        let rows = page.map_err(SubmitError::from)?.rows;
+        let same = rows.iter().find(|row| row.is_disabled_by_operator() && place(&row.url) == place(url));
+        match same {
+            Some(_) => Err(WebhookError::StoppedAddress(shown_url(url))),
+            None => Ok(()),
+        }
+    }
+
     /// Counts one more change of the key's webhooks.
     fn take_change(&self, key: &Key, now: UnixMs) -> Result<(), WebhookError> {
         let id = RateId { lineage: key.lineage().clone(), model: None, tokens: false };
@@ -359,6 +401,12 @@ impl OwnWebhooks {
             }
         }
     }
+}
+
+/// What an address leads to, however it is written.
+fn place(url: &str) -> Option<(String, String)> {
+    let url = Url::parse(url).ok()?;
+    Some((url.origin().ascii_serialization(), url.path().to_owned()))
 }
 
 fn invalid(field: &str, problem: &str) -> WebhookError {

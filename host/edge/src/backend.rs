@@ -8,7 +8,7 @@ use gatehouse_driver::{
     AnswerRequest, AnswerResponse, CancelError, Cancelled, ChangedWebhook, CompletionRequest,
     CompletionResponse, Driver, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, MediaFile,
     MediaRefusal, ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError, SubmitRequest,
-    TaskFilter, TaskPage, TextError, UsageFilter, UsageRows, ViewError, ViewRequest, Waiting,
+    TaskCallback, TaskFilter, TaskPage, TextError, UsageFilter, UsageRows, ViewError, ViewRequest, Waiting,
     WebhookDelivery, WebhookEndpoint, WebhookError, WebhookRequest,
 };
 use gatehouse_model::{Boxed, DeliveryId, Key, KeyDigest, Media, Sse, Task, TaskId, Tracer, WebhookId};
@@ -148,6 +148,7 @@ backend! {{
         }
         webhooks {
             fn change_own_webhook(request: WebhookRequest) -> Result<ChangedWebhook, WebhookError>;
+            fn own_callback(task: &'a Task) -> Result<Option<TaskCallback>, StoreError>;
             fn own_deliveries(
                 key: &'a Key, id: WebhookId, page: (Option<DeliveryId>, usize)
             ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError>;

@@ -38,6 +38,8 @@ pub struct Config {
     pub hsts_seconds: u32,
     /// Pages of other origins that may call the API from a browser.
     pub cors: Cors,
+    /// Whether there is a page for customers at `/account`.
+    pub account_page: bool,
     /// Networks whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` count.
     pub trusted_proxies: Vec<IpNet>,
     /// Threads that serve sockets, those to providers too; 0: one for every two processors. The gateway's runtime is made
@@ -158,6 +160,7 @@ impl Default for Config {
             lame_duck_ms: 1000,
             hsts_seconds: 0,
             cors: Cors::default(),
+            account_page: true,
             trusted_proxies: Vec::new(),
             threads: 0,
             limits: Limits::default(),

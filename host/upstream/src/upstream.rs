@@ -64,7 +64,7 @@ impl Upstream {
         let providers = Arc::new(Providers::new(Shared { network, rules, clock, seed }));
         let prepared = providers.prepare(&config.providers, secrets);
         let prepared = prepared.map_err(|mut errors| errors.swap_remove(0))?;
-        let fetcher = Fetcher::new(&config.fetch, Arc::clone(&providers))?;
+        let fetcher = Fetcher::new(&config.fetch, &config.webhooks, Arc::clone(&providers))?;
         providers.switch(prepared);
         Ok(Self { providers, fetcher })
     }
@@ -78,11 +78,19 @@ impl Upstream {
         let providers = config.providers.iter();
         let providers = providers.filter_map(|(name, one)| check::provider(name, one, secrets).err());
         let roots = network::roots(config.fetch.extra_roots_file.as_deref()).err().map(check::roots);
-        let private = check::private_hosts(&config.fetch).err();
+        let private = check::private_hosts("fetch.allow_private", &config.fetch.allow_private).err();
+        let posts = check::private_hosts("webhooks.allow_private", &config.webhooks.allow_private).err();
         let limits = check::fetch_limits(&config.fetch).err();
         let fairness = check::fairness(&config.fairness).err();
         let outgoing = check::outgoing(&config.outgoing, secrets).err();
-        providers.chain(outgoing).chain(roots).chain(private).chain(limits).chain(fairness).collect()
+        providers
+            .chain(outgoing)
+            .chain(roots)
+            .chain(private)
+            .chain(posts)
+            .chain(limits)
+            .chain(fairness)
+            .collect()
     }
 
     /// What works and should be known: secrets that cannot be taken out of what a provider says. Blocks.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use gatehouse_harness::{Caller, run, until};
+use gatehouse_harness::{Caller, Gateway, Setup, binary, run, until, until_some};
 use serde_json::{Value, json};
 
 use super::{Answer, Receiver, start};
@@ -49,6 +49,12 @@ fn a_kill_loses_no_callback_and_repeats_it_under_its_id() {
             told(&receiver).len() == tasks.len() && told(&receiver).keys().all(|id| receiver.times(id) >= 3)
         })
         .await;
+        for task in &tasks {
+            let path = format!("/v1/tasks/{task}/callback");
+            let outcome = async || caller.send("GET", &path, &[], "").await.json()["data"].take();
+            until("its customer reads that it was taken", async || outcome().await["status"] == "delivered")
+                .await;
+        }
         let verifier = standardwebhooks::Webhook::new(&secret(&caller).await).expect("a secret");
         let mut bodies: BTreeMap<String, Bytes> = BTreeMap::new();
         for arrival in receiver.all() {
@@ -63,6 +69,56 @@ fn a_kill_loses_no_callback_and_repeats_it_under_its_id() {
         assert_eq!((named, bodies.len()), (tasks.clone(), tasks.len()), "one event a task");
         assert!(!gateway.log_text().contains("s3cret"));
         gateway.expect_sound_ledger().await;
+    });
+}
+
+/// A name of this machine that is neither `localhost` nor written out as an address: only resolving it tells where it leads.
+fn private_name() -> String {
+    let hosts = std::fs::read_to_string("/etc/hosts").expect("readable names");
+    let mut names = hosts.lines().filter_map(|line| line.split('#').next()).flat_map(|line| {
+        let mut words = line.split_whitespace();
+        let address = words.next().and_then(|word| word.parse::<std::net::IpAddr>().ok());
+        let is_private = address.is_some_and(|address| gatehouse_upstream::reserved(address).is_some());
+        words.filter(move |_| is_private).map(str::to_owned).collect::<Vec<_>>()
+    });
+    let is_meant = |name: &String| name != "localhost" && !name.ends_with(".localhost");
+    names.find(is_meant).expect("/etc/hosts gives this machine a name beside localhost")
+}
+
+/// Without it a customer's callback knocks at hosts of the operator's network, and nobody tells the customer why nothing came.
+#[test]
+fn a_callback_to_a_name_that_resolves_to_a_private_address_is_refused_and_its_customer_reads_why() {
+    run(async {
+        let name = private_name();
+        // Links may be fetched from it, which says nothing of callbacks.
+        let setup = Setup::sandbox_mode(&binary(env!("CARGO_BIN_EXE_gatehouse")));
+        let gateway = Gateway::start(setup.with(&format!("[fetch]\nallow_private = [\"{name}\"]\n"))).await;
+        let caller = gateway.open_account("acme", "1000").await;
+        let body = json!({"model": "ctx-pro", "prompt": "a kite", "callback_url": format!("http://{name}/done?k=s3cret")});
+        let answer = caller.post("/v1/images/generations", &body).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let task = answer.task_id();
+        let read =
+            async |caller: &Caller| caller.send("GET", &format!("/v1/tasks/{task}/callback"), &[], "").await;
+        caller.end_of(&task).await;
+        let attempted = async || {
+            let data = read(&caller).await.json()["data"].take();
+            Some(data).filter(|data| data["delivery"]["attempts"] != json!([]) && !data["delivery"].is_null())
+        };
+        let outcome = until_some("it was attempted", attempted).await;
+        let problem = outcome["delivery"]["attempts"][0]["problem"].as_str().expect("a reason").to_owned();
+        assert!(problem.contains("is not a public address or does not exist"), "{outcome}");
+        assert_eq!((&outcome["status"], &outcome["task"]), (&json!("pending"), &json!(task)), "{outcome}");
+        assert!(!outcome.to_string().contains("s3cret"), "{outcome}");
+        let rival = gateway.open_account("rival", "10").await;
+        assert_eq!(read(&rival).await.status, 404);
+        let plain = caller
+            .post("/v1/images/generations", &json!({"model": "ctx-pro", "prompt": "a kite"}))
+            .await
+            .task_id();
+        let none = caller.send("GET", &format!("/v1/tasks/{plain}/callback"), &[], "").await;
+        assert_eq!(none.status, 404);
+        assert!(none.message().contains("without a callback_url"), "{}", none.message());
     });
 }
 

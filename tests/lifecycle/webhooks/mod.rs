@@ -83,7 +83,7 @@ async fn start(receiver: SocketAddr) -> (Gateway, Caller) {
 
 async fn start_with(receiver: SocketAddr, more: &str) -> (Gateway, Caller) {
     let setup = Setup::sandbox_mode(&binary(env!("CARGO_BIN_EXE_gatehouse")));
-    let setup = setup.with(&format!("[fetch]\nallow_private = [\"{receiver}\"]\n\n{more}"));
+    let setup = setup.with(&format!("[webhooks]\nallow_private = [\"{receiver}\"]\n\n{more}"));
     let gateway = Gateway::start(setup).await;
     let caller = gateway.open_account("acme", "1000").await;
     (gateway, caller)

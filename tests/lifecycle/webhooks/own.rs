@@ -88,6 +88,15 @@ fn a_customer_has_webhooks_of_its_own_which_nobody_else_touches() {
         let enable = caller.post(&path, &json!({"enabled": true})).await;
         assert_eq!((enable.status, &enable.json()["error"]["param"]), (403, &json!("enabled")));
         assert_eq!(caller.send("DELETE", &path, &[], "").await.status, 403, "nor is it removed");
+        let twin = json!({"url": format!("http://{address}/own?token=another")});
+        let again = make(&caller, &twin, "twin").await;
+        assert_eq!((again.status, &again.json()["error"]["param"]), (403, &json!("url")), "{}", again.text());
+        let elsewhere =
+            make(&caller, &json!({"url": format!("http://{address}/elsewhere")}), "elsewhere").await;
+        assert_eq!(elsewhere.status, 200, "{}", elsewhere.text());
+        let moved = format!("/v1/webhooks/{}", text(&elsewhere.json()["data"]["id"]));
+        assert_eq!(caller.post(&moved, &twin).await.status, 403, "nor moved there");
+        assert_eq!(caller.send("DELETE", &moved, &[], "").await.status, 200);
         result(&gateway, &["enable", &id]).await;
         let off = caller.post(&path, &json!({"enabled": false})).await.json();
         assert_eq!(off["data"]["disabled_reason"], "its owner disabled it");

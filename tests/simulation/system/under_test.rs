@@ -218,7 +218,7 @@ fn upstream(simulation: &Arc<Simulation>) -> Upstream {
         "base_url": origin(0), "origins": [origin(1)], "media_origins": [origin(2)],
         "auth": {"header": "x-key"}, "accounts": accounts, "ask_when_ambiguous": simulation.plan.asks,
     }, "messages": {"base_url": origin(3), "accounts": texts, "drain_cancelled": true}, "chat": {"base_url": origin(4), "accounts": texts}},
-        "fetch": {"allow_private": [HOOK_HOST]}});
+        "webhooks": {"allow_private": [HOOK_HOST]}});
     let config = serde_json::from_value(config).expect("a configuration");
     let secret = |reference: &SecretRef| match reference {
         SecretRef::Env(account) => Ok(Secret::new(format!("{KEY_OF}{account}"))),

@@ -157,9 +157,12 @@ pub(super) fn refused(status: StatusCode, message: impl Into<String>) -> Respons
     response
 }
 
-pub(super) fn redirect(to: &'static str) -> Response {
+pub(super) fn redirect(to: &str) -> Response {
     let mut response = plain(StatusCode::SEE_OTHER, "");
-    response.headers_mut().insert(LOCATION, HeaderValue::from_static(to));
+    match HeaderValue::from_str(to) {
+        Ok(to) => drop(response.headers_mut().insert(LOCATION, to)),
+        Err(_) => return refused(StatusCode::INTERNAL_SERVER_ERROR, "there is no such address to lead to"),
+    }
     response
 }
 

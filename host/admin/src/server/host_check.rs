@@ -13,6 +13,7 @@ use http::uri::Authority;
 use http::{StatusCode, Version};
 
 use crate::config::Config;
+use crate::oidc::OidcConfig;
 
 /// The names of the listener.
 pub(super) struct HostCheck {
@@ -25,7 +26,12 @@ impl HostCheck {
     /// resolves its own name to this listener finds no certificate of that name.
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            names: config.hosts.clone(),
+            names: config
+                .hosts
+                .iter()
+                .cloned()
+                .chain(config.oidc.as_ref().and_then(OidcConfig::host))
+                .collect(),
             any: (config.allow_remote || config.tls.is_some()) && config.hosts.is_empty(),
         }
     }

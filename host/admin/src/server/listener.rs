@@ -19,6 +19,7 @@ use super::console::Console;
 use super::handler::{Handler, Probes};
 use crate::access::caller::Tokens;
 use crate::config::Config;
+use crate::oidc::IdentityProvider;
 use crate::service::AdminService;
 use crate::session::Sessions;
 
@@ -102,6 +103,11 @@ impl AdminServer {
     #[must_use]
     pub fn sessions(&self) -> &Arc<Sessions> {
         self.handler.pages().sessions()
+    }
+
+    /// Users of this identity provider may log in from now on; the first one given stays.
+    pub fn log_in_at(&self, provider: IdentityProvider) {
+        self.handler.pages().log_in_at(provider);
     }
 
     /// Serves these pages from now on; the first ones given stay.

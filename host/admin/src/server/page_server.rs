@@ -1,9 +1,10 @@
-//! Requests of browsers: login and logout, the session of each request, and the console's pages behind it.
+//! Requests of browsers: login by a link or at an identity provider, and logout, the session of each request, and the console's pages behind it.
 //!
 //! A request without a session reaches what everybody may read and nothing else. Never renders a page itself.
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -21,10 +22,17 @@ use super::console::{
 use crate::access::caller::{LoginLinkView, LoginLinks, Role};
 use crate::api::error::OperationError;
 use crate::api::values::Revealed;
+use crate::oidc::{IdentityProvider, LIFE, OidcRefusal};
 use crate::session::{AuthenticationError, LoginRefusal, SessionView, Sessions, origin};
 
 const SESSION: &str = "/session";
 const LOGOUT: &str = "/session/end";
+/// Begins a login at the identity provider.
+const AWAY: &str = "/login/oidc";
+/// Where the provider leads back to.
+const BACK: &str = "/login/oidc/callback";
+/// A page of ours from where the session's cookie is sent: browsers keep it back while another site's page leads here.
+const ARRIVED: &str = "/login/arrived";
 /// Bytes of a login, at most.
 const LOGIN_BYTES: usize = 4096;
 
@@ -32,6 +40,7 @@ const LOGIN_BYTES: usize = 4096;
 pub(super) struct PageServer {
     sessions: Arc<Sessions>,
     console: OnceLock<Console>,
+    provider: OnceLock<IdentityProvider>,
     operations: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
     shutdown: watch::Receiver<ShutdownPhase>,
@@ -56,13 +65,18 @@ impl PageServer {
         clock: Arc<dyn Clock>,
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
-        Self { sessions, console: OnceLock::new(), operations, clock, shutdown }
+        Self { sessions, console: OnceLock::new(), provider: OnceLock::new(), operations, clock, shutdown }
     }
 
     /// From now on these pages are served. The first call counts.
     pub(super) fn show(&self, console: Console) {
         // A second one has no effect, as documented.
         drop(self.console.set(console));
+    }
+
+    /// From now on its users may log in. The first call counts.
+    pub(super) fn log_in_at(&self, provider: IdentityProvider) {
+        drop(self.provider.set(provider));
     }
 
     pub(super) fn sessions(&self) -> &Arc<Sessions> {
@@ -76,8 +90,11 @@ impl PageServer {
         let (parts, mut session) = (head.clone(), None);
         let request = Request::from_parts(head, body);
         let mut response = match (parts.uri.path(), &parts.method) {
-            (SESSION | LOGOUT, method) if method != Method::POST => wrong_method(),
+            (SESSION | LOGOUT, method) if method != Method::POST => wrong_method("POST"),
             (SESSION, _) => self.log_in(request, address).await,
+            (AWAY | BACK, method) if method != Method::GET => wrong_method("GET"),
+            (AWAY, _) => self.send_away(address).await,
+            (BACK, _) => self.take_back(&parts, address).await,
             (path, _) => match self.sessions.authenticate(&parts) {
                 Err(error) => not_authenticated(error),
                 Ok(found) if path == LOGOUT => {
@@ -94,9 +111,11 @@ impl PageServer {
             let (session, status) = (session.as_ref(), response.status());
             let page =
                 (console.refuse)(&ConsoleRefusal { parts: &parts, session, status, message, at_login });
-            let retry = response.headers_mut().remove(RETRY_AFTER);
+            let kept =
+                [RETRY_AFTER, SET_COOKIE].map(|name| (name.clone(), response.headers_mut().remove(name)));
             response = page;
-            response.headers_mut().extend(retry.map(|retry| (RETRY_AFTER, retry)));
+            let kept = kept.into_iter().filter_map(|(name, value)| Some((name, value?)));
+            response.headers_mut().extend(kept);
         }
         Some(response)
     }
@@ -139,17 +158,60 @@ impl PageServer {
             }
             Err(refusal) => {
                 tracing::warn!(%address, %refusal, "a login failed");
-                let status = match refusal {
-                    LoginRefusal::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
-                    _ => StatusCode::UNAUTHORIZED,
-                };
-                let mut response = login_refused(refused(status, refusal.to_string()));
-                if let LoginRefusal::TooMany(seconds) = refusal {
-                    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
-                }
-                response
+                login_failed(refusal)
             }
         }
+    }
+
+    /// `GET /login/oidc`: leads to the identity provider.
+    async fn send_away(&self, address: IpAddr) -> Response {
+        let Some(provider) = self.provider.get() else { return no_provider() };
+        match provider.begin().await {
+            Ok((question, cookie)) => {
+                let mut response = redirect(&question);
+                let cookie = self.sessions.cookie().set_attempt(&cookie, LIFE);
+                response.headers_mut().insert(SET_COOKIE, cookie);
+                response
+            }
+            Err(refusal) => self.not_logged_in(&refusal, address),
+        }
+    }
+
+    /// `GET /login/oidc/callback`: the provider's answer for a session.
+    async fn take_back(&self, parts: &Parts, address: IpAddr) -> Response {
+        let Some(provider) = self.provider.get() else { return no_provider() };
+        let cookies = self.sessions.cookie();
+        let found =
+            provider.finish(parts.uri.query().unwrap_or_default(), cookies.read_attempt(&parts.headers));
+        let mut response = match found.await {
+            Ok(person) => {
+                let cookie = self.sessions.open_for(Some(person.name.into()), person.role, address);
+                let mut response = redirect(ARRIVED);
+                response.headers_mut().insert(SET_COOKIE, cookie);
+                response
+            }
+            Err(refusal) => self.not_logged_in(&refusal, address),
+        };
+        // The provider takes each code once, so nobody needs the mark again.
+        response.headers_mut().append(SET_COOKIE, cookies.set_attempt("", Duration::ZERO));
+        response
+    }
+
+    fn not_logged_in(&self, refusal: &OidcRefusal, address: IpAddr) -> Response {
+        tracing::warn!(%address, %refusal, "a login at the identity provider failed");
+        let status = match refusal {
+            OidcRefusal::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            OidcRefusal::NoRole(_) => StatusCode::FORBIDDEN,
+            OidcRefusal::Declined(_) | OidcRefusal::Foreign | OidcRefusal::Invalid(_) => {
+                StatusCode::UNAUTHORIZED
+            }
+        };
+        if status == StatusCode::UNAUTHORIZED
+            && let Err(refusal) = self.sessions.failed(address)
+        {
+            return login_failed(refusal);
+        }
+        login_refused(refused(status, refusal.to_string()))
     }
 
     /// `POST /session/end`: ends the session of the request.
@@ -193,9 +255,28 @@ fn login_refused(mut response: Response) -> Response {
     response
 }
 
-fn wrong_method() -> Response {
-    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "allowed here: POST\n");
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+fn login_failed(refusal: LoginRefusal) -> Response {
+    let status = match refusal {
+        LoginRefusal::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+        _ => StatusCode::UNAUTHORIZED,
+    };
+    let mut response = login_refused(refused(status, refusal.to_string()));
+    if let LoginRefusal::TooMany(seconds) = refusal {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+fn no_provider() -> Response {
+    login_refused(refused(
+        StatusCode::NOT_FOUND,
+        "no identity provider is configured ([admin.oidc]); use a login link",
+    ))
+}
+
+fn wrong_method(allowed: &'static str) -> Response {
+    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, format!("allowed here: {allowed}\n"));
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
 

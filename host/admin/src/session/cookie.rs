@@ -1,4 +1,7 @@
-//! The session cookie: its name, how it is set, and how it is read.
+//! The session cookie: its name, how it is set, and how it is read; and the cookie of a login that leads over an identity
+//! provider.
+
+use std::time::Duration;
 
 use http::HeaderMap;
 use http::HeaderValue;
@@ -27,15 +30,40 @@ impl SessionCookie {
         header(&format!("{}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0{}", self.name, self.secure))
     }
 
-    /// Its value in a request. Two different values are as good as none: one of them was put there by a page of
-    /// another port.
-    pub(super) fn read<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
-        let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-        let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let mut values = pairs.filter(|(name, _)| *name == self.name).map(|(_, value)| value);
-        let first = values.next()?;
-        values.all(|other| other == first).then_some(first)
+    /// The header that marks a browser whose person is sent to an identity provider for `life`. Unlike the session's, it is
+    /// sent when the provider's page leads back.
+    pub(crate) fn set_attempt(&self, value: &str, life: Duration) -> HeaderValue {
+        let (name, secure, seconds) = (self.attempt(), self.secure, life.as_secs());
+        header(&format!(
+            "{name}={value}; HttpOnly; SameSite=Lax; Path={ATTEMPT_PATH}; Max-Age={seconds}{secure}"
+        ))
     }
+
+    /// The value of that mark in a request.
+    pub(crate) fn read_attempt<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        read(headers, &self.attempt())
+    }
+
+    fn attempt(&self) -> String {
+        format!("{}_login", self.name)
+    }
+
+    /// Its value in a request.
+    pub(super) fn read<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        read(headers, &self.name)
+    }
+}
+
+/// The only addresses that the mark of a login is sent to.
+const ATTEMPT_PATH: &str = "/login/oidc";
+
+/// The value of a cookie. Two different values are as good as none: one of them was put there by a page of another port.
+fn read<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(found, _)| *found == name).map(|(_, value)| value);
+    let first = values.next()?;
+    values.all(|other| other == first).then_some(first)
 }
 
 fn header(text: &str) -> HeaderValue {
@@ -72,6 +100,8 @@ mod tests {
     #[test]
     fn no_script_and_no_other_site_has_it() {
         let cookie = SessionCookie::of_port(9, false);
+        let attempt = cookie.set_attempt("5.x", Duration::from_secs(600));
+        assert_eq!(attempt, "gatehouse_9_login=5.x; HttpOnly; SameSite=Lax; Path=/login/oidc; Max-Age=600");
         assert_eq!(cookie.set("id"), "gatehouse_9=id; HttpOnly; SameSite=Strict; Path=/");
         assert_eq!(cookie.clear(), "gatehouse_9=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
         let cookie = SessionCookie::of_port(9, true);

@@ -46,6 +46,7 @@ struct State {
 struct Session {
     number: u64,
     role: Role,
+    name: Option<Arc<str>>,
     address: IpAddr,
     opened: UnixMs,
     used: UnixMs,
@@ -71,6 +72,8 @@ pub struct SessionView {
     pub number: u64,
     /// What it may do.
     pub role: Role,
+    /// Its person, as an identity provider names it; none where a login link opened it.
+    pub name: Option<Arc<str>>,
     /// Where it was opened from.
     pub address: IpAddr,
     /// When it was opened.
@@ -102,6 +105,17 @@ impl SessionEnd {
     }
 }
 
+impl SessionView {
+    /// Its person, as the audit record names it.
+    #[must_use]
+    pub fn who(&self) -> String {
+        match &self.name {
+            Some(name) => format!("session {} of {name}", self.number),
+            None => format!("session {}", self.number),
+        }
+    }
+}
+
 impl Sessions {
     pub(crate) fn new(address: SocketAddr, is_tls: bool, clock: Arc<dyn Clock>, seed: Arc<dyn Seed>) -> Self {
         let cookie = SessionCookie::of_port(address.port(), is_tls);
@@ -130,17 +144,25 @@ impl Sessions {
     /// # Errors
     /// See [`LoginRefusal`].
     pub(crate) fn open(&self, token: &str, address: IpAddr) -> Result<HeaderValue, LoginRefusal> {
+        let redeemed = self.state().links.redeem(&digest_of(token), self.clock.now());
+        match redeemed {
+            Ok(role) => Ok(self.open_for(None, role, address)),
+            Err(refusal) => Err(self.failed(address).err().unwrap_or(refusal)),
+        }
+    }
+
+    /// Counts a failed login. A right one always works: a local program without a link cannot keep its owner out.
+    ///
+    /// # Errors
+    /// There were too many.
+    pub(crate) fn failed(&self, address: IpAddr) -> Result<(), LoginRefusal> {
+        let counted = self.attempts.fail(address, self.clock.now());
+        counted.map_err(|wait| LoginRefusal::TooMany(whole_seconds(wait)))
+    }
+
+    /// Opens a session of somebody who has shown who it is: the header that gives the browser its cookie.
+    pub(crate) fn open_for(&self, name: Option<Arc<str>>, role: Role, address: IpAddr) -> HeaderValue {
         let (now, mut state) = (self.clock.now(), self.state());
-        let role = match state.links.redeem(&digest_of(token), now) {
-            Ok(role) => role,
-            Err(refusal) => {
-                // A right link always works: a local program without one cannot keep its owner out.
-                let counted = self.attempts.fail(address, now);
-                return Err(
-                    counted.map_or_else(|wait| LoginRefusal::TooMany(whole_seconds(wait)), |()| refusal)
-                );
-            }
-        };
         state.drop_expired(now);
         if state.open.len() >= MOST {
             let oldest = state.open.iter().min_by_key(|(_, session)| session.used).map(|(digest, _)| *digest);
@@ -150,10 +172,11 @@ impl Sessions {
         state.next += 1;
         let end = watch::Sender::new(());
         let number = state.next;
-        let session = Session { number, role, address, opened: now, used: now, end };
+        let session = Session { number, role, name, address, opened: now, used: now, end };
+        let name = session.name.as_deref();
+        tracing::info!(session = number, role = role.as_str(), name, %address, "logged in");
         state.open.insert(digest_of(id.expose()), session);
-        tracing::info!(session = number, role = role.as_str(), %address, "logged in");
-        Ok(self.cookie.set(id.expose()))
+        self.cookie.set(id.expose())
     }
 
     /// The session of a request, if it has one. A stream of events does not prolong it, any other request does.
@@ -234,9 +257,7 @@ impl Sessions {
 impl Authenticator for Sessions {
     fn authenticate(&self, head: &Parts) -> Claimed {
         match Self::authenticate(self, head) {
-            Ok(Some(session)) => {
-                Claimed::Valid { who: format!("session {}", session.number), role: session.role }
-            }
+            Ok(Some(session)) => Claimed::Valid { who: session.who(), role: session.role },
             Ok(None) => Claimed::Nothing,
             Err(AuthenticationError::TwoIdentities) => Claimed::Refused(
                 "a session's cookie and an Authorization header in one request: send one of them",
@@ -255,7 +276,7 @@ impl State {
 impl Session {
     fn view(&self) -> SessionView {
         let Self { number, role, address, opened, used, .. } = *self;
-        SessionView { number, role, address, opened, used, ends: opened.plus(LIFE) }
+        SessionView { number, role, name: self.name.clone(), address, opened, used, ends: opened.plus(LIFE) }
     }
 }
 

@@ -1,32 +1,57 @@
-//! The login: a page that everybody may read. Its script posts the token from the address's fragment.
+//! The login: a page that everybody may read. Its script posts the token from the address's fragment; a link leads to the
+//! operator's identity provider, where there is one.
 
 use gatehouse_admin::{ConsoleRefusal, ResponseBody};
-use http::{Response, StatusCode};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
 use maud::{Markup, html};
 
+use crate::context::PageContext;
 use crate::parts::shell::document;
 use crate::request::{PageRequest, Theme};
 
 /// `GET /login`.
-pub(crate) fn show(request: &PageRequest) -> Response<ResponseBody> {
-    page(StatusCode::OK, request.theme, None)
+pub(crate) fn show(pages: &PageContext, request: &PageRequest) -> Response<ResponseBody> {
+    page(pages, StatusCode::OK, request.theme, None)
+}
+
+/// `GET /login/arrived`: leads on to the console. A browser that comes from the identity provider's page sends its session only
+/// from a page of ours.
+pub(crate) fn arrived(request: &PageRequest) -> Response<ResponseBody> {
+    let body = html! {
+        main.login #content {
+            h1 { "Gatehouse" }
+            p role="status" { "You are logged in. " a href="/" { "Go on to the console" } }
+        }
+    };
+    let mut response = document(StatusCode::OK, request.theme, "Logged in", &[], &body);
+    response.headers_mut().insert(HeaderName::from_static("refresh"), HeaderValue::from_static("0; url=/"));
+    response
 }
 
 /// A login that failed.
-pub(crate) fn refused(refusal: &ConsoleRefusal<'_>) -> Response<ResponseBody> {
-    page(refusal.status, Theme::of(&refusal.parts.headers), Some(&refusal.message))
+pub(crate) fn refused(pages: &PageContext, refusal: &ConsoleRefusal<'_>) -> Response<ResponseBody> {
+    page(pages, refusal.status, Theme::of(&refusal.parts.headers), Some(&refusal.message))
 }
 
-fn page(status: StatusCode, theme: Theme, problem: Option<&str>) -> Response<ResponseBody> {
-    document(status, theme, "Log in", &["login.js"], &form(problem))
+fn page(
+    pages: &PageContext,
+    status: StatusCode,
+    theme: Theme,
+    problem: Option<&str>,
+) -> Response<ResponseBody> {
+    let body = form(pages.facts.identity_provider.as_deref(), problem);
+    document(status, theme, "Log in", &["login.js"], &body)
 }
 
-fn form(problem: Option<&str>) -> Markup {
+fn form(provider: Option<&str>, problem: Option<&str>) -> Markup {
     html! {
         main.login #content {
             h1 { "Gatehouse" }
             @if let Some(problem) = problem {
                 div.problems role="alert" { p { (problem) } }
+            }
+            @if let Some(provider) = provider {
+                p { a.button.primary href="/login/oidc" { "Log in at " (provider) } }
             }
             form #login method="post" action="/session" data-fresh[problem.is_none()] {
                 div.field {

@@ -1,5 +1,6 @@
 //! One file a page or a kind of page.
 
+pub(crate) mod backup;
 pub(crate) mod failure;
 pub(crate) mod home;
 pub(crate) mod login;

@@ -140,6 +140,7 @@ fn page(
                 div.buttons {
                     form method="post" action="/system/reload" { button { "Read the configuration again" } }
                     form method="post" action="/system/doctor" { button { "Check the ledger" } }
+                    a.button href="/system/backup" { "Backups" }
                 }
             }
             h2 { "Sessions" }
@@ -153,7 +154,7 @@ fn sessions(pages: &PageContext, request: &PageRequest) -> Markup {
     let row = |session: &SessionView| {
         html! {
             tr {
-                td { (session.number) @if Some(session.number) == own { " " (chip(Tone::Info, "this one")) } }
+                td { (session.number) @if let Some(name) = &session.name { " " (name) } @if Some(session.number) == own { " " (chip(Tone::Info, "this one")) } }
                 td { (session.role) }
                 td data-label="From" { code { (session.address) } }
                 td data-label="Opened" { (moment(session.opened, request.now)) }

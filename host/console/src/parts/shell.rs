@@ -99,7 +99,7 @@ impl<'p> Shell<'p> {
                 }
                 @if let Some(session) = self.session {
                     form method="post" action="/session/end" {
-                        span.muted.role { (session.role) }
+                        span.muted.role { @if let Some(name) = &session.name { (name) ", " } (session.role) }
                         button.quiet { "Log out" }
                     }
                 }

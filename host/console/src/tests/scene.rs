@@ -75,7 +75,11 @@ pub(super) async fn start() -> Scene {
     let server = server.await.unwrap();
     let sandbox =
         SandboxSecrets { wrapped: Revealed("sk-wrapped".to_owned()), bare: Revealed("sk-bare".to_owned()) };
-    let facts = Facts { public_url: "http://127.0.0.1:8080".to_owned(), sandbox: Some(sandbox) };
+    let facts = Facts {
+        public_url: "http://127.0.0.1:8080".to_owned(),
+        identity_provider: Some("id.example".to_owned()),
+        sandbox: Some(sandbox),
+    };
     server.show(Pages::new(Arc::clone(&service), Arc::clone(server.sessions()), facts).console());
     let scene = Scene { server, service, clock, token, folder };
     scene.open("known", 10 * Credits::UNIT).await;

@@ -47,6 +47,15 @@ pub(super) fn money() -> Value {
             "properties": {"code": {"const": 200}, "data": object(&balance)},
         },
         "KeyBalance": object(&key),
+        "KeyLimits": object(&json!({
+            "requests_per_minute": limit("Requests in a minute."),
+            "tokens_per_minute": limit("Tokens in a minute, read and written."),
+            "concurrency": limit("Live tasks and open text requests."),
+        })),
+        "KeyResponse": {
+            "type": "object", "required": ["code", "data"],
+            "properties": {"code": {"const": 200}, "data": object(&own_key())},
+        },
         "UsagePage": {
             "type": "object", "required": ["code", "data", "total", "has_more", "next"],
             "properties": {
@@ -59,6 +68,28 @@ pub(super) fn money() -> Value {
         },
         "UsageRow": object(&row),
     })
+}
+
+/// What a key may do.
+fn own_key() -> Value {
+    let texts = |help: &str| json!({"type": "array", "items": {"type": "string"}, "description": help});
+    json!({
+        "id": {"type": "string"}, "name": {"type": "string"},
+        "created": {"type": "integer", "minimum": 0, "description": "In Unix seconds."},
+        "expires": {"type": ["integer", "null"], "minimum": 0, "description": "In Unix seconds."},
+        "models": texts("Those it may use; empty for all."),
+        "networks": texts("Those it may be used from; empty for all."),
+        "chat_format": {"enum": ["wrapped", "bare"]},
+        "limits": {"$ref": "#/components/schemas/KeyLimits"},
+        "model_limits": {
+            "type": "object", "additionalProperties": {"$ref": "#/components/schemas/KeyLimits"},
+            "description": "Of single models; a request counts against both.",
+        },
+    })
+}
+
+fn limit(help: &str) -> Value {
+    json!({"type": ["integer", "null"], "minimum": 1, "description": format!("{help} Null: no limit.")})
 }
 
 fn resets_at() -> Value {

@@ -68,6 +68,18 @@ pub(super) fn schemas() -> Value {
                 "last_id": {"type": ["string", "null"], "description": "`after` of the next page."},
             },
         },
+        "CallbackResponse": wrapped(&json!({
+            "type": "object", "required": ["task", "url", "status", "delivery"],
+            "properties": {
+                "task": {"type": "string"},
+                "url": {"type": "string", "description": "Without its query."},
+                "status": {
+                    "enum": ["waiting", "pending", "delivered", "failed", "forgotten"],
+                    "description": "`waiting` before the end of the task, `forgotten` a week after it.",
+                },
+                "delivery": {"oneOf": [reference("WebhookDelivery"), {"type": "null"}]},
+            },
+        })),
         "CallbackSecret": wrapped(&json!({
             "type": "object", "required": ["key", "secret"],
             "properties": {

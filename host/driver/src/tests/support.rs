@@ -44,7 +44,7 @@ impl Process {
         config: Config,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let upstream = json!({"providers": {}, "fetch": {"allow_private": [host]}});
+        let upstream = json!({"providers": {}, "fetch": {"allow_private": [host]}, "webhooks": {"allow_private": [host]}});
         Self::start_over(data, upstream, config, clock, Vec::new()).await
     }
 

@@ -229,6 +229,13 @@ fn words(route: &Route) -> Option<Words> {
             &[],
             ok("The balance.", BALANCE),
         ),
+        Endpoint::ReadKey => plain(
+            "Money",
+            "Read what the key may do",
+            "Its models, networks and limits, and when it stops working. What it may spend is in the balance.",
+            &[],
+            ok("The key.", OWN_KEY),
+        ),
         Endpoint::ReadUsage => plain(
             "Money",
             "Read the usage",
@@ -287,6 +294,14 @@ fn words(route: &Route) -> Option<Words> {
             DELIVERY_PAGE,
             ok("A page.", DELIVERIES),
         ),
+        Endpoint::ReadCallback => plain(
+            WEBHOOKS,
+            "Read what became of a task's callback",
+            "The address without its query, the attempts and why they failed; of the last seven days. A task without \
+             `callback_url` is a 404.",
+            &[],
+            ok("The callback.", CALLBACK),
+        ),
         Endpoint::ReadCallbackSecret => plain(
             WEBHOOKS,
             "Read the secret of callbacks",
@@ -340,9 +355,12 @@ fn words(route: &Route) -> Option<Words> {
             plain("Gateway", "This document for people", "", CONDITION, answers)
         }
         // Never answered but with an error, and a part of the page.
-        Endpoint::CountTokens | Endpoint::CancelResponse | Endpoint::DocsStyle | Endpoint::SwitchedOff(_) => {
-            None
-        }
+        Endpoint::CountTokens
+        | Endpoint::CancelResponse
+        | Endpoint::DocsStyle
+        | Endpoint::AccountPage
+        | Endpoint::AccountFile
+        | Endpoint::SwitchedOff(_) => None,
     }
 }
 
@@ -429,6 +447,8 @@ const WEBHOOK_LIST: &[Content] = &[Content::Json(&["WebhookList"])];
 const REMOVED_WEBHOOK: &[Content] = &[Content::Json(&["RemovedWebhook"])];
 const DELIVERY: &[Content] = &[Content::Json(&["DeliveryResponse"])];
 const DELIVERIES: &[Content] = &[Content::Json(&["DeliveryPage"])];
+const OWN_KEY: &[Content] = &[Content::Json(&["KeyResponse"])];
+const CALLBACK: &[Content] = &[Content::Json(&["CallbackResponse"])];
 const CALLBACK_SECRET: &[Content] = &[Content::Json(&["CallbackSecret"])];
 const KEPT_RESPONSE: &[Content] = &[
     Content::Json(&["Response"]),

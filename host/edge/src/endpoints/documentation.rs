@@ -36,7 +36,31 @@ pub(super) async fn page(
 ) -> Result<Response<ResponseBody>, Refusal> {
     let (html, etag) = built(context, key).await?.page_at(&request.base_url);
     let mut response = answer(&request.parts.headers, "text/html; charset=utf-8", html, etag);
-    let headers = response.headers_mut();
+    protect(response.headers_mut());
+    Ok(response)
+}
+
+/// The page's style sheet.
+pub(super) fn style(request: &EndpointRequest<'_>) -> Response<ResponseBody> {
+    static_file(request, "text/css; charset=utf-8", STYLE.as_bytes())
+}
+
+/// A file of this binary, as a part of a page or as one.
+pub(super) fn static_file(
+    request: &EndpointRequest<'_>,
+    mime: &'static str,
+    bytes: &'static [u8],
+) -> Response<ResponseBody> {
+    let body = SharedBody::of(Bytes::from_static(bytes));
+    let mut response = answer(&request.parts.headers, mime, body, etag(bytes));
+    if mime.starts_with("text/html") {
+        protect(response.headers_mut());
+    }
+    response
+}
+
+/// What a page may load, who may frame it, what it tells others.
+fn protect(headers: &mut HeaderMap) {
     for (name, value) in [
         ("content-security-policy", POLICY),
         ("referrer-policy", "same-origin"),
@@ -46,14 +70,6 @@ pub(super) async fn page(
     ] {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    Ok(response)
-}
-
-/// The page's style sheet.
-pub(super) fn style(request: &EndpointRequest<'_>) -> Response<ResponseBody> {
-    let etag = etag(STYLE.as_bytes());
-    let style = SharedBody::of(Bytes::from_static(STYLE.as_bytes()));
-    answer(&request.parts.headers, "text/css; charset=utf-8", style, etag)
 }
 
 async fn built(context: &EdgeContext, key: Option<&Key>) -> Result<Arc<Built>, Refusal> {

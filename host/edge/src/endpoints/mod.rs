@@ -1,6 +1,7 @@
 //! The endpoints, one file a group. Each turns a request into calls of the driver and their results into the
 //! specification's shapes. None knows a connection, a key's text or a status code of an error.
 
+mod account;
 pub(crate) mod direct;
 mod documentation;
 mod dry_run;
@@ -42,6 +43,8 @@ pub(crate) async fn respond(
         (Endpoint::OpenApi, key) => documentation::openapi(context, &request, key.as_deref()).await,
         (Endpoint::Docs, key) => documentation::page(context, &request, key.as_deref()).await,
         (Endpoint::DocsStyle, _) => Ok(documentation::style(&request)),
+        (Endpoint::AccountPage, _) => account::page(context, &request),
+        (Endpoint::AccountFile, _) => account::file(context, &request),
         (_, None) => Err(Refusal::new(Kind::Unauthenticated, "missing API key")),
         (Endpoint::Submit(submission), Some(key)) => match openai::is_wanted(&request, &key)? {
             true => openai::generate(context, request, key).await,
@@ -60,6 +63,7 @@ pub(crate) async fn respond(
         (Endpoint::ListTasks, Some(key)) => tasks::list(context, &request, &key).await,
         (Endpoint::ViewTask, Some(key)) => tasks::view_of_family(context, &request, &key).await,
         (Endpoint::ReadBalance, Some(key)) => usage::balance(context, &key).await,
+        (Endpoint::ReadKey, Some(key)) => Ok(account::key(&key)),
         (Endpoint::ReadUsage, Some(key)) => usage::usage(context, &request, &key).await,
         (Endpoint::CreateWebhook, Some(key)) => webhooks::create(context, request, key).await,
         (Endpoint::ListWebhooks, Some(key)) => webhooks::list(context, &key).await,
@@ -73,6 +77,7 @@ pub(crate) async fn respond(
         }
         (Endpoint::TestWebhook, Some(key)) => webhooks::act(context, request, key, WebhookAction::Test).await,
         (Endpoint::ListDeliveries, Some(key)) => webhooks::deliveries(context, &request, &key).await,
+        (Endpoint::ReadCallback, Some(key)) => webhooks::callback(context, &request, &key).await,
         (Endpoint::ReadCallbackSecret, Some(key)) => Ok(webhooks::callback_secret(context, &key)),
         (Endpoint::ListModels, Some(key)) => models::list(context, &request, &key).await,
         (Endpoint::ReadModel, Some(key)) => models::read(context, &request, &key).await,

@@ -54,6 +54,16 @@ pub(super) async fn read(
     Ok(response)
 }
 
+/// The caller's task that the path names.
+pub(super) async fn owned(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Task, Refusal> {
+    let found = context.backend.task(key, parse_id(request.param)?).await.map_err(store_refusal)?;
+    found.ok_or_else(|| unknown(request.param))
+}
+
 /// The task as it is read.
 fn answer(context: &EdgeContext, task: Task, base: &str) -> Result<Response<ResponseBody>, Refusal> {
     Ok(response::json(&TaskResponse { code: 200, data: view(&*context.backend, task, base)? }))

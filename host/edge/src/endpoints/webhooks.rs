@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use gatehouse_driver::{
-    ChangedWebhook, DeliveryState, SubmitError, WebhookAction, WebhookAttempt, WebhookDelivery,
+    ChangedWebhook, DeliveryState, SubmitError, TaskCallback, WebhookAction, WebhookAttempt, WebhookDelivery,
     WebhookEndpoint, WebhookError, WebhookEvent, WebhookPatch, WebhookPolicy, WebhookRequest,
 };
 use gatehouse_model::{DeliveryId, Digest, Key, TaskId, UnixMs, WebhookId};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::backend::store_refusal;
-use crate::endpoints::jobs;
+use crate::endpoints::{jobs, tasks};
 use crate::errors::{Kind, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
@@ -65,6 +65,16 @@ struct DeliveryView {
     due: Option<u64>,
     reason: Option<String>,
     attempts: Vec<AttemptView>,
+}
+
+/// The callback of a task.
+#[derive(Serialize)]
+struct CallbackView {
+    task: TaskId,
+    url: String,
+    /// As of a delivery; `waiting` before the task's end, `forgotten` when deliveries of that time are kept no more.
+    status: &'static str,
+    delivery: Option<DeliveryView>,
 }
 
 /// Makes a webhook.
@@ -140,6 +150,27 @@ pub(super) async fn deliveries(
     let page =
         json!({"code": 200, "data": data, "has_more": has_more, "first_id": first_id, "last_id": last_id});
     Ok(response::json(&page))
+}
+
+/// What became of the callback of a task.
+pub(super) async fn callback(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let task = tasks::owned(context, request, key).await?;
+    let found = context.backend.own_callback(&task).await.map_err(store_refusal)?;
+    let TaskCallback { url, delivery: sent, is_over } = found.ok_or_else(|| {
+        Refusal::new(Kind::NotFound, format!("task {} was submitted without a callback_url", task.id))
+    })?;
+    let sent = sent.as_ref().map(delivery);
+    let status = match &sent {
+        Some(sent) => sent.status,
+        None if is_over => "forgotten",
+        None => "waiting",
+    };
+    let data = CallbackView { task: task.id, url, status, delivery: sent };
+    Ok(response::json(&json!({"code": 200, "data": data})))
 }
 
 /// What signs the callbacks of tasks that are submitted with this key.
@@ -235,6 +266,7 @@ fn refusal(error: WebhookError) -> Refusal {
         WebhookError::Unknown(id) => unknown(&id.to_string()),
         WebhookError::Conflict(_) | WebhookError::Changed(_) => Refusal::new(Kind::Conflict, message),
         WebhookError::DisabledByOperator(_) => Refusal::new(Kind::Forbidden, message).with_param("enabled"),
+        WebhookError::StoppedAddress(_) => Refusal::new(Kind::Forbidden, message).with_param("url"),
         WebhookError::TooOften { wait, .. } => {
             Refusal::new(Kind::RateLimited, message).with_retry_after(Some(wait))
         }

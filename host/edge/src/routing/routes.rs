@@ -52,6 +52,8 @@ pub(crate) enum Endpoint {
     SwitchedOff(&'static str),
     /// What the customer has, and what the key may still spend.
     ReadBalance,
+    /// What the key may do.
+    ReadKey,
     /// What the customer's keys used.
     ReadUsage,
     /// Where the customer hears of the ends of its tasks.
@@ -63,6 +65,8 @@ pub(crate) enum Endpoint {
     RotateWebhook,
     TestWebhook,
     ListDeliveries,
+    /// What became of a task's callback.
+    ReadCallback,
     /// What signs the callbacks of the key's tasks.
     ReadCallbackSecret,
     ListModels,
@@ -95,6 +99,10 @@ pub(crate) enum Endpoint {
     Docs,
     /// Its style sheet.
     DocsStyle,
+    /// A page for customers.
+    AccountPage,
+    /// Its style and scripts.
+    AccountFile,
 }
 
 /// Whether a request brings a key.
@@ -134,7 +142,12 @@ impl Endpoint {
     /// Links carry their own signature; health is for balancers.
     pub(crate) fn key_use(self) -> KeyUse {
         match self {
-            Self::ReadMedia | Self::Live | Self::Ready | Self::DocsStyle => KeyUse::Ignored,
+            Self::ReadMedia
+            | Self::Live
+            | Self::Ready
+            | Self::DocsStyle
+            | Self::AccountPage
+            | Self::AccountFile => KeyUse::Ignored,
             Self::OpenApi | Self::Docs => KeyUse::Allowed,
             _ => KeyUse::Needed,
         }
@@ -158,11 +171,11 @@ const fn delete(pattern: &'static str, surface: &'static str, endpoint: Endpoint
 }
 
 use Endpoint::{
-    CancelResponse, CancelTask, Complete, CountTokens, CreateVideo, CreateWebhook, DeleteResponse,
-    DeleteVideo, DeleteWebhook, Docs, DocsStyle, EditImages, EditWebhook, ListDeliveries, ListModels,
-    ListResponseItems, ListTasks, ListVideos, ListWebhooks, Live, OpenApi, ReadBalance, ReadCallbackSecret,
-    ReadMedia, ReadModel, ReadResponse, ReadTask, ReadUsage, ReadVideo, ReadVideoContent, ReadWebhook, Ready,
-    RotateWebhook, TaskEvents, TestWebhook, Text,
+    AccountFile, AccountPage, CancelResponse, CancelTask, Complete, CountTokens, CreateVideo, CreateWebhook,
+    DeleteResponse, DeleteVideo, DeleteWebhook, Docs, DocsStyle, EditImages, EditWebhook, ListDeliveries,
+    ListModels, ListResponseItems, ListTasks, ListVideos, ListWebhooks, Live, OpenApi, ReadBalance,
+    ReadCallback, ReadCallbackSecret, ReadKey, ReadMedia, ReadModel, ReadResponse, ReadTask, ReadUsage,
+    ReadVideo, ReadVideoContent, ReadWebhook, Ready, RotateWebhook, TaskEvents, TestWebhook, Text,
 };
 
 /// Every other path belongs to a family.
@@ -188,6 +201,7 @@ pub(crate) static OWN: &[Route] = &[
     get("/v1/tasks/{task_id}", "tasks.read", ReadTask),
     get("/v1/tasks/{task_id}/events", "tasks.events", TaskEvents),
     post("/v1/tasks/{task_id}/cancel", "tasks.cancel", CancelTask),
+    get("/v1/tasks/{task_id}/callback", "tasks.callback", ReadCallback),
     post("/v1/webhooks", "webhooks.create", CreateWebhook),
     get("/v1/webhooks", "webhooks.list", ListWebhooks),
     get("/v1/webhooks/{id}", "webhooks.read", ReadWebhook),
@@ -199,12 +213,15 @@ pub(crate) static OWN: &[Route] = &[
     get("/v1/callbacks/secret", "callbacks.secret", ReadCallbackSecret),
     get("/v1/balance", "balance.read", ReadBalance),
     get("/v1/usage", "usage.read", ReadUsage),
+    get("/v1/key", "key.read", ReadKey),
     get("/v1/models", "models.list", ListModels),
     get("/v1/models/{id}", "models.read", ReadModel),
     get("/v1/media/{name}", "media.read", ReadMedia),
     get("/v1/openapi.json", "openapi", OpenApi),
     get("/docs", "docs", Docs),
     get("/docs/style.css", "docs.style", DocsStyle),
+    get("/account", "account", AccountPage),
+    get("/account/{file}", "account.file", AccountFile),
     get("/livez", "live", Live),
     get("/readyz", "ready", Ready),
 ];

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use gatehouse_model::Price;
-use gatehouse_upstream::{FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig};
+use gatehouse_upstream::{FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, WebhooksConfig};
 use serde::Deserialize;
 
 use crate::telemetry::{LogConfig, TracesConfig};
@@ -33,6 +33,8 @@ pub(crate) struct Config {
     pub(crate) media: gatehouse_media::Config,
     /// Fetches of URLs from clients and providers.
     pub(crate) fetch: FetchConfig,
+    /// Posts to addresses of customers.
+    pub(crate) webhooks: WebhooksConfig,
     /// How customers share permits.
     pub(crate) fairness: FairnessConfig,
     /// How connections leave.

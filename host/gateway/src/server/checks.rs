@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use gatehouse_admin::IdentityProvider;
 use gatehouse_edge::Certificates;
 use gatehouse_media::MediaStore;
 use gatehouse_upstream::{ConfigError, SystemResolver, Upstream};
@@ -28,7 +29,23 @@ pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, Serv
     }
     MediaStore::check_config(&config.media, &secrets::resolve)?;
     config.traces.collector(&config.outgoing_route()).map_err(ServeError::Traces)?;
+    identity_provider(config, &upstream)?;
     Ok(upstream)
+}
+
+/// The identity provider of the console, as configured. Nothing is sent yet.
+///
+/// # Errors
+/// A missing secret, an unusable address.
+pub(super) fn identity_provider(
+    config: &Config,
+    upstream: &Upstream,
+) -> Result<Option<IdentityProvider>, ServeError> {
+    let Some(oidc) = config.admin.oidc.clone() else { return Ok(None) };
+    let secret = secrets::resolve(&oidc.client_secret)
+        .map_err(|why| ServeError::IdentityProvider(format!("admin.oidc.client_secret: {why}")))?;
+    let (clock, seed) = (Arc::new(SystemClock), Arc::new(SystemSeed));
+    IdentityProvider::new(oidc, secret, upstream, clock, seed).map(Some).map_err(ServeError::IdentityProvider)
 }
 
 /// What works and should be known, a sentence each with its key.
@@ -41,6 +58,7 @@ fn open_upstream(config: &Config) -> Result<Upstream, Vec<ConfigError>> {
     let mut used = gatehouse_upstream::Config {
         providers: config.providers.clone(),
         fetch: config.fetch.clone(),
+        webhooks: config.webhooks.clone(),
         fairness: config.fairness.clone(),
         outgoing: config.outgoing.clone(),
     };

@@ -46,6 +46,9 @@ pub(crate) enum ServeError {
     Acme(String),
     #[error("{0}")]
     Traces(String),
+    /// Of the identity provider.
+    #[error("{0}")]
+    IdentityProvider(String),
     #[error("media: {0}")]
     Media(#[from] gatehouse_media::Error),
     /// The bucket of media refuses.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use gatehouse_admin::{AdminService, ApiRequest, PriceCause, Probes, Role};
+use gatehouse_admin::{AdminService, ApiRequest, IdentityProvider, PriceCause, Probes, Role};
 use gatehouse_console::{Facts, Pages, SandboxSecrets};
 use gatehouse_edge::{Certificates, Edge, TlsError, reachable};
 use gatehouse_model::Clock;
@@ -18,7 +18,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use super::banner::Banner;
-use super::checks::{check, warnings};
+use super::checks::{check, identity_provider, warnings};
 use super::error::ServeError;
 use super::listeners::{PublicListeners, listen, listen_for_operators};
 use super::public_api::LocalApi;
@@ -189,6 +189,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     loaded.warnings().iter().for_each(|warning| tracing::warn!("{}", warning.short()));
     loaded.left_out().iter().for_each(|warning| tracing::warn!("{warning}"));
     let watcher = open_watch_folder(&config)?;
+    let provider = identity_provider(&config, &upstream)?;
     let location = options.location;
     let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());
     let services = Services::open(&config, &root).await?;
@@ -245,7 +246,10 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let upkeep = run_metrics_upkeep(upkept, services.clock.clone(), Arc::new(sampled));
     let public_url = public_url(&config, &edge);
     service.connect(Arc::new(LocalApi { requests: edge.local(), base_url: public_url.clone() }));
-    let facts = facts(public_url, keys.as_ref());
+    let facts = facts(public_url, provider.as_ref(), keys.as_ref());
+    if let Some(provider) = provider {
+        admin.log_in_at(provider);
+    }
     admin.show(Pages::new(service.clone(), admin.sessions().clone(), facts).console());
     let rest = Rest {
         families,
@@ -295,9 +299,9 @@ fn follow_rollbacks(plugins: &PluginService, service: &Arc<AdminService>) {
 }
 
 /// What the console says of this gateway.
-fn facts(public_url: String, keys: Option<&SandboxKeys>) -> Facts {
+fn facts(public_url: String, provider: Option<&IdentityProvider>, keys: Option<&SandboxKeys>) -> Facts {
     let sandbox = keys.map(|keys| SandboxSecrets { wrapped: keys.wrapped.clone(), bare: keys.bare.clone() });
-    Facts { public_url, sandbox }
+    Facts { public_url, identity_provider: provider.map(IdentityProvider::host), sandbox }
 }
 
 /// What clients put before a path: `server.public_url`, or else what those on this machine do.

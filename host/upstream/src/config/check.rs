@@ -185,8 +185,8 @@ pub(crate) fn weak_secrets(name: &str, config: &ProviderConfig, secrets: Secrets
     weak.chain(extra::weak(name, config, secrets)).map(|key| error(key, WEAK)).collect()
 }
 
-/// Hosts a user's media may come from although they are private: (host, port), `None` for the usual ports.
-pub(crate) fn private_hosts(config: &FetchConfig) -> Result<Private, ConfigError> {
+/// Hosts that may be private, of the list at `key`: (host, port), `None` for the usual ports.
+pub(crate) fn private_hosts(key: &str, entries: &[String]) -> Result<Private, ConfigError> {
     let private = |entry: &String| {
         // The parser would overlook white space and read on behind the host.
         let is_plain =
@@ -194,13 +194,13 @@ pub(crate) fn private_hosts(config: &FetchConfig) -> Result<Private, ConfigError
         let url = Url::parse(&format!("http://{entry}/")).ok().filter(|_| is_plain);
         let origin = url.as_ref().and_then(Origin::of).ok_or_else(|| {
             let problem = format!("expected host or host:port, got {entry:?}");
-            error("fetch.allow_private".to_owned(), problem)
+            error(key.to_owned(), problem)
         })?;
         // The parser drops `:80` as the default, so the text itself says whether a port was meant.
         let port = entry.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         Ok((origin.bare_host().to_owned(), port))
     };
-    config.allow_private.iter().map(private).collect()
+    entries.iter().map(private).collect()
 }
 
 /// Checks `[fairness]`.

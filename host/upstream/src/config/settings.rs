@@ -31,6 +31,8 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderConfig>,
     /// Fetching media.
     pub fetch: FetchConfig,
+    /// Posting to addresses of customers.
+    pub webhooks: WebhooksConfig,
     /// How customers share what is scarce.
     pub fairness: FairnessConfig,
     /// How connections leave.
@@ -202,6 +204,14 @@ pub struct FetchConfig {
     /// In sandbox mode, the folder of files that are fetched in the place of addresses of documentation.
     #[serde(skip)]
     pub stand_ins: Option<String>,
+}
+
+/// The `[webhooks]` table: posting to addresses of customers.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebhooksConfig {
+    /// `host` or `host:port` that may be posted to although its address is private or its port unusual.
+    pub allow_private: Vec<String>,
 }
 
 impl Default for FetchConfig {

@@ -22,7 +22,7 @@ use crate::client::connect::{ConnectError, Private, is_private_allowed};
 use crate::client::exchange::{self, ExchangeError, Http, Payload};
 use crate::client::origin::Origin;
 use crate::config::check;
-use crate::config::settings::{ConfigError, FetchConfig};
+use crate::config::settings::{ConfigError, FetchConfig, WebhooksConfig};
 use crate::fetch::permits::{FetchPermit, FetchPermits};
 use crate::fetch::stand_ins::stand_in;
 use crate::providers::Providers;
@@ -130,11 +130,10 @@ pub struct Fetcher {
 
 /// What all fetches share.
 struct FetchRules {
-    /// The client for URLs of users. It keeps no connection: a kept one counts nowhere, and clients' links lead to any number
-    /// of hosts.
-    user: Http,
-    /// Hosts that may be private.
-    private: Private,
+    /// For URLs of users.
+    user: Outside,
+    /// For addresses that webhooks and callbacks are posted to.
+    posts: Outside,
     /// Bytes a second, below which a fetch is given up.
     min_rate: u64,
     /// For URLs of users.
@@ -143,14 +142,49 @@ struct FetchRules {
     stand_ins: Option<String>,
 }
 
+/// Where addresses of clients and customers may lead: to public hosts, and to those that the operator wrote out.
+pub(super) struct Outside {
+    /// It keeps no connection: a kept one counts nowhere, and these addresses lead to any number of hosts.
+    http: Http,
+    private: Private,
+}
+
+impl Outside {
+    fn new(private: Private, timeout: Duration, providers: &Providers) -> Self {
+        Self { http: providers.shared().network.client(private.clone(), timeout, 0), private }
+    }
+
+    /// Whether the operator wrote out that host, which may be private then.
+    pub(super) fn is_private_allowed(&self, origin: &Origin) -> bool {
+        is_private_allowed(&self.private, origin.bare_host(), origin.port())
+    }
+
+    /// The client that may connect to `origin`, as far as its port says.
+    pub(super) fn client(&self, origin: &Origin) -> Result<Http, FetchError> {
+        if matches!(origin.port(), 80 | 443) || self.is_private_allowed(origin) {
+            Ok(self.http.clone())
+        } else {
+            Err(FetchError::BadUrl("only ports 80 and 443 are allowed"))
+        }
+    }
+}
+
 impl Fetcher {
-    pub(crate) fn new(config: &FetchConfig, providers: Arc<Providers>) -> Result<Self, ConfigError> {
-        let private = check::private_hosts(config)?;
+    pub(crate) fn new(
+        config: &FetchConfig,
+        webhooks: &WebhooksConfig,
+        providers: Arc<Providers>,
+    ) -> Result<Self, ConfigError> {
         let timeout = check::span("fetch.connect_timeout_ms".to_owned(), config.connect_timeout_ms)?;
-        let user = providers.shared().network.client(private.clone(), timeout, 0);
-        let permits = FetchPermits::new(check::fetch_limits(config)?);
-        let (min_rate, stand_ins) = (config.min_bytes_per_second, config.stand_ins.clone());
-        let rules = FetchRules { user, private, min_rate, permits, stand_ins };
+        let user = check::private_hosts("fetch.allow_private", &config.allow_private)?;
+        let posts = check::private_hosts("webhooks.allow_private", &webhooks.allow_private)?;
+        let rules = FetchRules {
+            user: Outside::new(user, timeout, &providers),
+            posts: Outside::new(posts, timeout, &providers),
+            min_rate: config.min_bytes_per_second,
+            permits: FetchPermits::new(check::fetch_limits(config)?),
+            stand_ins: config.stand_ins.clone(),
+        };
         Ok(Self { rules: Arc::new(rules), providers })
     }
 
@@ -163,9 +197,9 @@ impl Fetcher {
         &self.providers.shared().clock
     }
 
-    /// Whether the operator wrote out that host, which may be private then.
-    pub(super) fn is_private_allowed(&self, origin: &Origin) -> bool {
-        is_private_allowed(&self.rules.private, origin.bare_host(), origin.port())
+    /// For addresses that are posted to.
+    pub(super) fn posts(&self) -> &Outside {
+        &self.rules.posts
     }
 
     /// Fetches `url` as far as the head of the answer; the body is pulled from [`Fetched`]. A link of a customer waits for
@@ -204,19 +238,13 @@ impl Fetcher {
     }
 
     /// The client that may fetch `url`, if it may be fetched at all.
-    pub(super) fn client_for(&self, url: &Url, origins: Origins<'_>) -> Result<Http, FetchError> {
+    fn client_for(&self, url: &Url, origins: Origins<'_>) -> Result<Http, FetchError> {
         let origin = Origin::of(url).ok_or(FetchError::BadUrl("expected http or https"))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(FetchError::BadUrl("it must not hold a user name or password"));
         }
         match origins {
-            Origins::User => {
-                if matches!(origin.port(), 80 | 443) || self.is_private_allowed(&origin) {
-                    Ok(self.rules.user.clone())
-                } else {
-                    Err(FetchError::BadUrl("only ports 80 and 443 are allowed"))
-                }
-            }
+            Origins::User => self.rules.user.client(&origin),
             Origins::Results(name) => {
                 let pool = self.providers.get(name).ok_or_else(|| FetchError::NoProvider(name.to_owned()))?;
                 let provider = pool.provider();

@@ -1,7 +1,7 @@
 //! Posting to an address of a customer: a webhook.
 //!
 //! The same rules as for URLs of users (see `fetcher`): only public addresses and the usual ports, unless the operator wrote
-//! the host out. No redirect is followed, no credential and no cookie is sent. Every error text may be shown to the owner of
+//! the host out, here in `webhooks.allow_private`: a host that links may be fetched from need not take what customers post. No redirect is followed, no credential and no cookie is sent. Every error text may be shown to the owner of
 //! the address.
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -19,8 +19,10 @@ use url::{Host, Url};
 use crate::client::address::reserved;
 use crate::client::exchange::{self, Payload};
 use crate::client::origin::Origin;
-use crate::fetch::fetcher::{FetchError, Fetcher, Origins};
+use crate::fetch::fetcher::{FetchError, Fetcher};
 use crate::response::retry_after;
+
+const NO_ORIGIN: FetchError = FetchError::BadUrl("expected http or https");
 
 /// One JSON body for one address.
 #[derive(Clone, Debug)]
@@ -66,7 +68,8 @@ impl Fetcher {
     /// See [`FetchError`].
     pub fn check_post_url(&self, url: &str, over_http: bool) -> Result<(), FetchError> {
         let url = parse(url, over_http)?;
-        self.client_for(&url, Origins::User)?;
+        let origin = Origin::of(&url).ok_or(NO_ORIGIN)?;
+        self.posts().client(&origin)?;
         let address = match url.host() {
             Some(Host::Ipv4(address)) => IpAddr::V4(address),
             Some(Host::Ipv6(address)) => IpAddr::V6(address),
@@ -74,8 +77,7 @@ impl Fetcher {
             Some(Host::Domain(_)) => IpAddr::V4(Ipv4Addr::LOCALHOST),
             None => return Ok(()),
         };
-        let origin = Origin::of(&url).ok_or(FetchError::BadUrl("expected http or https"))?;
-        if reserved(address).is_some() && !self.is_private_allowed(&origin) {
+        if reserved(address).is_some() && !self.posts().is_private_allowed(&origin) {
             return Err(FetchError::NotPublic(origin.bare_host().to_owned()));
         }
         Ok(())
@@ -88,7 +90,7 @@ impl Fetcher {
     pub async fn post(&self, post: &Post<'_>) -> Result<Answer, FetchError> {
         let deadline = Instant::now() + post.timeout;
         let url = parse(post.url, post.over_http)?;
-        let http = self.client_for(&url, Origins::User)?;
+        let http = self.posts().client(&Origin::of(&url).ok_or(NO_ORIGIN)?)?;
         let response = exchange::send(&http, request(&url, post)?, deadline)
             .await
             .map_err(|error| FetchError::of(error, &url))?;

@@ -18,7 +18,7 @@ fn to<'a>(url: &'a str, headers: &'a [(&'static str, String)]) -> Post<'a> {
 }
 
 fn allowing(address: SocketAddr) -> Upstream {
-    upstream(&format!("[fetch]\nallow_private = [\"{address}\"]\n"))
+    upstream(&format!("[webhooks]\nallow_private = [\"{address}\"]\n"))
 }
 
 #[tokio::test]

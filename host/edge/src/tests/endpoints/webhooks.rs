@@ -80,6 +80,21 @@ async fn one_webhook_is_read_changed_tried_out_and_removed() {
 }
 
 #[tokio::test]
+async fn a_callback_is_read_of_its_task() {
+    let edge = TestEdge::plain().await;
+    let with = edge.backend.put(1, |task| task.callback = Some("https://example.com/done".to_owned()));
+    let without = edge.backend.put(2, |_| {});
+    let read = async |id: &str| ask(&edge, edge.get(&format!("/v1/tasks/{id}/callback"), "")).await;
+    let found = read(&with.to_string()).await.json();
+    let data =
+        json!({"task": with, "url": "https://example.com/done", "status": "waiting", "delivery": null});
+    assert_eq!(found, json!({"code": 200, "data": data}));
+    for id in [without.to_string(), "x".to_owned()] {
+        assert_eq!(read(&id).await.status, 404, "{id}");
+    }
+}
+
+#[tokio::test]
 async fn an_unknown_webhook_is_not_found_whatever_is_asked_of_it() {
     let edge = TestEdge::plain().await;
     for id in [WebhookId::from_bits(8).to_string(), "we_1".to_owned(), "x".to_owned()] {

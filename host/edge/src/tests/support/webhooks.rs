@@ -4,9 +4,10 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use gatehouse_driver::{
-    ChangedWebhook, StoreError, WebhookAction, WebhookDelivery, WebhookEndpoint, WebhookError, WebhookRequest,
+    ChangedWebhook, StoreError, TaskCallback, WebhookAction, WebhookDelivery, WebhookEndpoint, WebhookError,
+    WebhookRequest,
 };
-use gatehouse_model::{DeliveryId, Key, WebhookId};
+use gatehouse_model::{DeliveryId, Key, Task, WebhookId};
 
 use super::backend::ScriptedBackend;
 use super::samples::webhook;
@@ -30,6 +31,10 @@ impl ScriptedBackend {
         _: (Option<DeliveryId>, usize),
     ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError> {
         Ok(self.own_webhook(key, id).await?.map(|_| (Vec::new(), false)))
+    }
+    pub(crate) async fn own_callback(&self, task: &Task) -> Result<Option<TaskCallback>, StoreError> {
+        let callback = |url: &String| TaskCallback { url: url.clone(), delivery: None, is_over: false };
+        self.working(task.callback.as_ref().map(callback))
     }
     /// A second of one idempotency key is known; one that is to be rotated cannot be, and one that is to be tried out comes too
     /// often.
