@@ -74,7 +74,7 @@ impl Claim {
         !self.0.swap(true, Ordering::AcqRel)
     }
 
-    /// Whoever is the first from now on has it.
+    /// The next caller of [`Claim::take`] is the first.
     fn give_back(&self) {
         self.0.store(false, Ordering::Release);
     }
