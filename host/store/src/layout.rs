@@ -23,137 +23,97 @@ pub(crate) type UsageRowKey = (&'static str, &'static str, u32, &'static str);
 /// [`CUSTOMER_ROWS`] or [`KEY_ROWS`], the id, and the position of the first ledger row.
 pub(crate) type LedgerIndexKey = (&'static str, &'static str, u64);
 
-/// Facts about the file itself.
-pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
-/// Accounts by id.
-pub(crate) const CUSTOMERS: TableDefinition<'_, &str, Row> = TableDefinition::new("accounts");
-/// Ids of customers without credit.
-pub(crate) const WITHOUT_CREDIT: TableDefinition<'_, &str, ()> =
-    TableDefinition::new("customers-without-credit");
-/// Keys by id.
-pub(crate) const KEYS: TableDefinition<'_, &str, Row> = TableDefinition::new("keys");
-/// Key ids by digest.
-pub(crate) const KEY_DIGESTS: TableDefinition<'_, DigestKey, &str> = TableDefinition::new("key-digests");
-/// Live tasks by id.
-pub(crate) const LIVE: TableDefinition<'_, u128, Row> = TableDefinition::new("live");
-/// Open holds by id.
-pub(crate) const HOLDS: TableDefinition<'_, HoldKey, Row> = TableDefinition::new("holds");
-/// Open holds of requests by expiry.
-pub(crate) const HOLD_EXPIRY: TableDefinition<'_, (u64, HoldKey), ()> = TableDefinition::new("hold-expiry");
-/// The ledger by position: counts up by one in the order of commands, of whatever customer.
-pub(crate) const LEDGER: TableDefinition<'_, u64, Row> = TableDefinition::new("ledger");
-/// Remembered submissions by key and token.
-pub(crate) const IDEMPOTENCY: TableDefinition<'_, (&str, DigestKey), Row> =
-    TableDefinition::new("idempotency");
-/// Remembered submissions by expiry.
-pub(crate) const IDEMPOTENCY_EXPIRY: TableDefinition<'_, (u64, &str, DigestKey), ()> =
-    TableDefinition::new("idempotency-expiry");
-/// The audit record by sequence number.
-pub(crate) const AUDIT: TableDefinition<'_, u64, Row> = TableDefinition::new("audit");
+/// The tables, and a macro that runs another one on the names of them all.
+macro_rules! fixed_tables {
+    (($d:tt) $($(#[doc = $doc:literal])+ $name:ident: $key:ty => $value:ty = $table:literal;)+) => {
+        $(
+            $(#[doc = $doc])+
+            pub(crate) const $name: TableDefinition<'_, $key, $value> = TableDefinition::new($table);
+        )+
 
-/// Names by customer and name.
-pub(crate) const NAMES: TableDefinition<'_, (&str, &str), Row> = TableDefinition::new("names");
-/// The customer that owns a name, by name.
-pub(crate) const NAME_OWNERS: TableDefinition<'_, &str, &str> = TableDefinition::new("name-owners");
-/// Sums of usage by day, kept for ever.
-pub(crate) const USAGE_DAYS: TableDefinition<'_, UsageRowKey, Row> = TableDefinition::new("usage-days");
-/// Ledger rows of a customer or a key, with its balance after each: one row for each commit, or more.
-pub(crate) const LEDGER_INDEX: TableDefinition<'_, LedgerIndexKey, Row> =
-    TableDefinition::new("ledger-index");
-/// What was paid in and taken back, by customer (all: empty) and day since the epoch; kept for ever.
-pub(crate) const DEPOSIT_DAYS: TableDefinition<'_, (&str, u32), (i64, i64)> =
-    TableDefinition::new("deposit-days");
+        macro_rules! with_fixed_tables {
+            ($d run:ident) => { $d run!($($name),+) };
+        }
+        pub(crate) use with_fixed_tables;
+    };
+}
+
+fixed_tables! {
+    ($)
+    /// Facts about the file itself.
+    META: &str => u64 = "meta";
+    /// Accounts by id.
+    CUSTOMERS: &str => Row = "accounts";
+    /// Ids of customers without credit.
+    WITHOUT_CREDIT: &str => () = "customers-without-credit";
+    /// Keys by id.
+    KEYS: &str => Row = "keys";
+    /// Key ids by digest.
+    KEY_DIGESTS: DigestKey => &str = "key-digests";
+    /// Live tasks by id.
+    LIVE: u128 => Row = "live";
+    /// Open holds by id.
+    HOLDS: HoldKey => Row = "holds";
+    /// Open holds of requests by expiry.
+    HOLD_EXPIRY: (u64, HoldKey) => () = "hold-expiry";
+    /// The ledger by position: counts up by one in the order of commands, of whatever customer.
+    LEDGER: u64 => Row = "ledger";
+    /// Remembered submissions by key and token.
+    IDEMPOTENCY: (&str, DigestKey) => Row = "idempotency";
+    /// Remembered submissions by expiry.
+    IDEMPOTENCY_EXPIRY: (u64, &str, DigestKey) => () = "idempotency-expiry";
+    /// The audit record by sequence number.
+    AUDIT: u64 => Row = "audit";
+    /// Names by customer and name.
+    NAMES: (&str, &str) => Row = "names";
+    /// The customer that owns a name, by name.
+    NAME_OWNERS: &str => &str = "name-owners";
+    /// Sums of usage by day, kept for ever.
+    USAGE_DAYS: UsageRowKey => Row = "usage-days";
+    /// Ledger rows of a customer or a key, with its balance after each: one row for each commit, or more.
+    LEDGER_INDEX: LedgerIndexKey => Row = "ledger-index";
+    /// What was paid in and taken back, by customer (all: empty) and day since the epoch; kept for ever.
+    DEPOSIT_DAYS: (&str, u32) => (i64, i64) = "deposit-days";
+    /// Versions of the price book by number.
+    PRICE_BOOKS: u64 => Row = "price-books";
+    /// Reports of deployments by number.
+    DEPLOYMENTS: u64 => Row = "deployments";
+    /// Webhooks by id.
+    WEBHOOKS: u128 => Row = "webhooks";
+    /// Webhooks by customer and id.
+    WEBHOOK_OWNERS: (&str, u128) => () = "webhook-owners";
+    /// Ids of webhooks that do not reach their receiver.
+    TROUBLED_WEBHOOKS: u128 => () = "troubled-webhooks";
+    /// Deliveries to webhooks by id.
+    DELIVERIES: u128 => Row = "deliveries";
+    /// Deliveries by webhook, [`ALL_DELIVERIES`] or [`PENDING_DELIVERIES`], and id.
+    DELIVERY_INDEX: (u128, u8, u128) => () = "delivery-index";
+    /// Deliveries that wait, by webhook, moment of the next attempt, and id.
+    DELIVERY_DUE: (u128, u64, u128) => () = "delivery-due";
+    /// Remembered requests of operators by token.
+    ADMIN_IDEMPOTENCY: DigestKey => Row = "admin-idempotency";
+    /// Remembered requests of operators by expiry and token.
+    ADMIN_IDEMPOTENCY_EXPIRY: (u64, DigestKey) => () = "admin-idempotency-expiry";
+    /// Kept responses by customer and id.
+    RESPONSES: (&str, &str) => Row = "responses";
+    /// Ids of kept responses by customer and item of their output.
+    RESPONSE_ITEMS: (&str, &str) => &str = "response-items";
+    /// Kept responses by customer, time and id.
+    RESPONSE_AGES: (&str, u64, &str) => () = "response-ages";
+    /// Kept responses by expiry, customer and id.
+    RESPONSE_EXPIRY: (u64, &str, &str) => () = "response-expiry";
+    /// How many responses a customer keeps, and their bytes.
+    RESPONSE_TOTALS: &str => (u64, u64) = "response-totals";
+}
+
 /// The first part of a [`LedgerIndexKey`].
 pub(crate) const CUSTOMER_ROWS: &str = "customer";
 /// The same for keys.
 pub(crate) const KEY_ROWS: &str = "key";
-/// Versions of the price book by number.
-pub(crate) const PRICE_BOOKS: TableDefinition<'_, u64, Row> = TableDefinition::new("price-books");
-/// Reports of deployments by number.
-pub(crate) const DEPLOYMENTS: TableDefinition<'_, u64, Row> = TableDefinition::new("deployments");
-
-/// Webhooks by id.
-pub(crate) const WEBHOOKS: TableDefinition<'_, u128, Row> = TableDefinition::new("webhooks");
-/// Webhooks by customer and id.
-pub(crate) const WEBHOOK_OWNERS: TableDefinition<'_, (&str, u128), ()> =
-    TableDefinition::new("webhook-owners");
-/// Ids of webhooks that do not reach their receiver.
-pub(crate) const TROUBLED_WEBHOOKS: TableDefinition<'_, u128, ()> = TableDefinition::new("troubled-webhooks");
-/// Deliveries to webhooks by id.
-pub(crate) const DELIVERIES: TableDefinition<'_, u128, Row> = TableDefinition::new("deliveries");
-/// Deliveries by webhook, [`ALL_DELIVERIES`] or [`PENDING_DELIVERIES`], and id.
-pub(crate) const DELIVERY_INDEX: TableDefinition<'_, (u128, u8, u128), ()> =
-    TableDefinition::new("delivery-index");
-/// Deliveries that wait, by webhook, moment of the next attempt, and id.
-pub(crate) const DELIVERY_DUE: TableDefinition<'_, (u128, u64, u128), ()> =
-    TableDefinition::new("delivery-due");
 /// Rows of [`DELIVERY_INDEX`] for every delivery of a webhook.
 pub(crate) const ALL_DELIVERIES: u8 = 0;
 /// Rows of [`DELIVERY_INDEX`] for those that wait.
 pub(crate) const PENDING_DELIVERIES: u8 = 1;
-
-/// Remembered requests of operators by token.
-pub(crate) const ADMIN_IDEMPOTENCY: TableDefinition<'_, DigestKey, Row> =
-    TableDefinition::new("admin-idempotency");
-/// Remembered requests of operators by expiry and token.
-pub(crate) const ADMIN_IDEMPOTENCY_EXPIRY: TableDefinition<'_, (u64, DigestKey), ()> =
-    TableDefinition::new("admin-idempotency-expiry");
-
-/// Kept responses by customer and id.
-pub(crate) const RESPONSES: TableDefinition<'_, (&str, &str), Row> = TableDefinition::new("responses");
-/// Ids of kept responses by customer and item of their output.
-pub(crate) const RESPONSE_ITEMS: TableDefinition<'_, (&str, &str), &str> =
-    TableDefinition::new("response-items");
-/// Kept responses by customer, time and id.
-pub(crate) const RESPONSE_AGES: TableDefinition<'_, (&str, u64, &str), ()> =
-    TableDefinition::new("response-ages");
-/// Kept responses by expiry, customer and id.
-pub(crate) const RESPONSE_EXPIRY: TableDefinition<'_, (u64, &str, &str), ()> =
-    TableDefinition::new("response-expiry");
-/// How many responses a customer keeps, and their bytes.
-pub(crate) const RESPONSE_TOTALS: TableDefinition<'_, &str, (u64, u64)> =
-    TableDefinition::new("response-totals");
-
-/// Runs a macro on the names of all tables but those of days.
-macro_rules! with_fixed_tables {
-    ($run:ident) => {
-        $run!(
-            META,
-            CUSTOMERS,
-            WITHOUT_CREDIT,
-            KEYS,
-            KEY_DIGESTS,
-            LIVE,
-            HOLDS,
-            HOLD_EXPIRY,
-            LEDGER,
-            IDEMPOTENCY,
-            IDEMPOTENCY_EXPIRY,
-            AUDIT,
-            NAMES,
-            NAME_OWNERS,
-            USAGE_DAYS,
-            LEDGER_INDEX,
-            DEPOSIT_DAYS,
-            PRICE_BOOKS,
-            DEPLOYMENTS,
-            WEBHOOKS,
-            WEBHOOK_OWNERS,
-            TROUBLED_WEBHOOKS,
-            DELIVERIES,
-            DELIVERY_INDEX,
-            DELIVERY_DUE,
-            ADMIN_IDEMPOTENCY,
-            ADMIN_IDEMPOTENCY_EXPIRY,
-            RESPONSES,
-            RESPONSE_ITEMS,
-            RESPONSE_AGES,
-            RESPONSE_EXPIRY,
-            RESPONSE_TOTALS
-        )
-    };
-}
-pub(crate) use with_fixed_tables;
 
 const HISTORY_PREFIX: &str = "history-";
 const TASK_INDEX_PREFIX: &str = "task-index-";

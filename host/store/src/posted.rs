@@ -25,6 +25,11 @@ impl Posted {
         !waiting.is_open
     }
 
+    /// Gives back what was taken and not applied: it is the first again.
+    pub(crate) fn put_back(&self, commands: Vec<Command>) {
+        drop(self.lock().commands.splice(0..0, commands));
+    }
+
     /// From now on the writer takes what comes without being woken.
     pub(crate) fn open(&self) {
         self.lock().is_open = true;

@@ -23,12 +23,12 @@ const LOOKS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 /// What is about to be done with the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
+    /// What a transaction changed is made durable.
+    Commit,
+    /// A row is fetched that a command has to know.
+    Fetch,
     /// Rows are read.
     Read,
-    /// A transaction begins.
-    Begin,
-    /// It is made durable.
-    Commit,
 }
 
 type Asked = Box<dyn Fn(Access) -> bool + Send + Sync>;
@@ -93,6 +93,11 @@ impl WriterWait {
     pub(crate) fn ask_engine(&self, asked: impl Fn(Access) -> bool + Send + Sync + 'static) {
         // The first one stays.
         drop(self.engine.set(Box::new(asked)));
+    }
+
+    /// Whether the engine may be gone at any moment.
+    pub(crate) fn may_be_away(&self) -> bool {
+        self.engine.get().is_some()
     }
 
     /// # Errors

@@ -21,9 +21,10 @@ use tokio::time as clock;
 
 use crate::changes::TaskChanges;
 use crate::durability::Durability;
+use crate::engine::rows::Engine;
 use crate::error::StoreError;
 use crate::posted::Posted;
-use crate::transaction::open::{Committed, OpenTransaction, Outcome};
+use crate::transaction::open::{Committed, OpenTransaction, Outcome, Step};
 use crate::transaction::shared::SharedTransaction;
 use crate::wait::{Access, WriterWait};
 
@@ -71,6 +72,11 @@ impl Claim {
     /// Whether the caller of this is the first.
     pub(crate) fn take(&self) -> bool {
         !self.0.swap(true, Ordering::AcqRel)
+    }
+
+    /// The next caller of [`Claim::take`] is the first.
+    fn give_back(&self) {
+        self.0.store(false, Ordering::Release);
     }
 }
 
@@ -135,13 +141,13 @@ impl Writer {
     async fn batch(&mut self) -> Result<(), StoreError> {
         // A run that was dropped half way has left its own there; nothing of it may last.
         drop(self.shared.take()?);
-        self.wait.until_reached(Access::Begin).await?;
         let mut started = Instant::now();
-        let mut transaction = OpenTransaction::begin(&self.database, mem::take(&mut self.kept));
+        let engine = Engine::new(Arc::clone(&self.database), Arc::clone(&self.wait));
+        let mut transaction = OpenTransaction::begin(engine, mem::take(&mut self.kept));
         let mut until = None;
         loop {
-            transaction.apply_posted(self.posted.take())?;
-            let lasting = self.apply(&mut transaction)?;
+            self.apply_posted(&mut transaction, self.posted.take()).await?;
+            let lasting = self.apply(&mut transaction).await?;
             if lasting || transaction.commands() >= self.limit {
                 break;
             }
@@ -159,7 +165,7 @@ impl Writer {
             }
         }
         self.wait.until_reached(Access::Commit).await?;
-        transaction.apply_posted(self.posted.close())?;
+        self.apply_posted(&mut transaction, self.posted.close()).await?;
         let size = transaction.commands();
         let Committed { tasks, webhooks, kept } = transaction.commit()?;
         self.kept = kept;
@@ -174,25 +180,21 @@ impl Writer {
     }
 
     /// Applies what has come; whether any of it must last.
-    fn apply(&mut self, transaction: &mut OpenTransaction) -> Result<bool, StoreError> {
+    async fn apply(&mut self, transaction: &mut OpenTransaction) -> Result<bool, StoreError> {
         #[expect(clippy::cast_precision_loss, reason = "a queue is far shorter than 2^53")]
         metrics::gauge!(metric::QUEUE_DEPTH).set(self.queue.len() as f64);
         let mut any = false;
         let mut jobs = mem::take(&mut self.jobs).into_iter();
         while let Some(Job { work, durability, answer, claim }) = jobs.next() {
-            if claim.is_some_and(|claim| !claim.take()) {
-                continue;
-            }
-            any |= durability == Durability::Immediate;
             let done = match work {
-                Work::Apply(command) => transaction.apply(command),
-                Work::Commit => Ok(Ok(Applied::Done)),
-                Work::DropHistory(day) => {
-                    transaction.drop_history(day).map(|days| Ok(Applied::Forgotten(days)))
-                }
+                Work::Apply(command) => self.apply_command(transaction, command, claim.as_ref()).await,
+                _ if claim.as_ref().is_some_and(|claim| !claim.take()) => Ok(None),
+                Work::Commit => Ok(Some(Ok(Applied::Done))),
+                Work::DropHistory(day) => self.drop_history(transaction, day).await.map(Some),
             };
+            any |= durability == Durability::Immediate && !matches!(done, Ok(None));
             match done {
-                Ok(verdict) => self.applied.extend(answer.map(|answer| (answer, verdict))),
+                Ok(verdict) => self.applied.extend(answer.zip(verdict)),
                 Err(error) => {
                     // Answered with all the others, after the failure is recorded.
                     self.jobs.push(Job { work: Work::Commit, durability, answer, claim: None });
@@ -202,6 +204,48 @@ impl Writer {
             }
         }
         Ok(any)
+    }
+
+    /// Applies a command, however long the rows that it has to know cannot be fetched; nothing where its caller took it back
+    /// meanwhile.
+    async fn apply_command(
+        &self,
+        transaction: &mut OpenTransaction,
+        mut command: Command,
+        claim: Option<&Claim>,
+    ) -> Result<Option<Outcome>, StoreError> {
+        while claim.is_none_or(Claim::take) {
+            match transaction.apply(command)? {
+                Step::Done(outcome) => return Ok(Some(outcome)),
+                Step::Away(again) => command = again,
+            }
+            claim.inspect(|claim| claim.give_back());
+            self.wait.until_reached(Access::Fetch).await?;
+        }
+        Ok(None)
+    }
+
+    async fn apply_posted(
+        &self,
+        transaction: &mut OpenTransaction,
+        mut commands: Vec<Command>,
+    ) -> Result<(), StoreError> {
+        loop {
+            commands = transaction.apply_posted(commands)?;
+            if commands.is_empty() {
+                return Ok(());
+            }
+            self.wait.until_reached(Access::Fetch).await?;
+        }
+    }
+
+    async fn drop_history(&self, transaction: &mut OpenTransaction, day: u32) -> Result<Outcome, StoreError> {
+        loop {
+            match transaction.drop_history(day) {
+                Err(StoreError::Unavailable) => self.wait.until_reached(Access::Fetch).await?,
+                days => return days.map(|days| Ok(Applied::Forgotten(days))),
+            }
+        }
     }
 
     fn answer(&mut self) {

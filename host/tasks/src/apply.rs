@@ -6,15 +6,10 @@
 use gatehouse_model::{UnixMs, Usage};
 
 use crate::administration::record::{AdminIdempotency, AuditedRequest};
-use crate::administration::rules as administration;
-use crate::administration::rules::KnownRequest;
 use crate::commands::command::{Applied, Command};
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
-use crate::commands::{funds, keys};
-use crate::records::rules as records;
-use crate::responses::rules as responses;
-use crate::steps::rules as steps;
+use crate::commands::{administer, funds, keep_record, keep_response, keep_steps, keys};
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 use crate::task::{advance, finish, forget, join, reconcile, submit};
 use crate::webhooks::change::WebhookChange;
@@ -61,19 +56,19 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
             finish::finish(storage, id, revision, ending, audit, at)
         }
         Command::Forget { customer, rows, at } => forget::expired(storage, customer.as_ref(), rows, at),
-        Command::ForgetResponse { customer, id, at } => responses::forget(storage, &customer, &id, at),
+        Command::ForgetResponse { customer, id, at } => keep_response::forget(storage, &customer, &id, at),
         Command::Hold { id, key, model, amount, expires, at } => {
             funds::hold(storage, id, key, amount, model, (at, expires))
         }
         Command::Join { parent, request, idempotency, at } => {
             join::join(storage, parent, *request, idempotency, at)
         }
-        Command::KeepRecord { record } => records::keep(storage, *record),
-        Command::KeepResponse { record, limits } => responses::keep(storage, &record, limits),
+        Command::KeepRecord { record } => keep_record::keep(storage, *record),
+        Command::KeepResponse { record, limits } => keep_response::keep(storage, &record, limits),
         Command::Logged { change, steps, at } => match *change {
             change @ (Command::Advance { .. } | Command::Finish { .. } | Command::Reconcile { .. }) => {
                 let applied = rule(storage, change)?;
-                steps::keep(storage, applied, steps, at)
+                keep_steps::keep(storage, applied, steps, at)
             }
             _ => {
                 let problem = "expected the progress, a ruling or the end of a task";
@@ -122,7 +117,7 @@ fn webhook<B: LedgerStorage>(storage: &mut B, change: WebhookChange, at: UnixMs)
     }
 }
 
-/// The change of an operator's request is applied first: it may be rejected, and what follows may not.
+/// The change of an operator's request is applied first: its line and what is remembered of it say what it made.
 fn administer<B: LedgerStorage>(
     storage: &mut B,
     change: Option<Box<Command>>,
@@ -130,10 +125,9 @@ fn administer<B: LedgerStorage>(
     idempotency: Option<AdminIdempotency>,
     at: UnixMs,
 ) -> Ruling<Applied, B> {
-    let expired = match administration::look_up(storage, idempotency.as_ref(), at)? {
-        KnownRequest::Before(record) => return administration::repeat(storage, record, audit, at),
-        KnownRequest::New(expired) => expired,
-    };
+    if let Some(record) = administer::look_up(storage, idempotency.as_ref(), at)? {
+        return administer::repeat(storage, record, audit, at);
+    }
     let change = match change.map(|change| *change) {
         Some(Command::Administer { .. }) => {
             let problem = "expected a change, not another request";
@@ -146,5 +140,5 @@ fn administer<B: LedgerStorage>(
         Some(Applied::Deposited(position)) => Some(*position),
         _ => None,
     };
-    administration::record(storage, expired, idempotency, (audit, entry, change), at)
+    administer::record(storage, idempotency, (audit, entry, change), at)
 }

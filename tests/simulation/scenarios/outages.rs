@@ -17,7 +17,7 @@ use crate::system;
 const LENGTHS: [u64; 2] = [0, 4_000];
 
 /// What must have been refused once.
-const REFUSED: [&str; 3] = ["a read was refused", "no transaction could begin", "a commit was refused"];
+const REFUSED: [&str; 3] = ["a read was refused", "a row could not be fetched", "a commit was refused"];
 
 #[expect(clippy::print_stdout, reason = "the number of accesses belongs to the report")]
 fn every_access(name: &str, plan: &Plan, covered: &[&str]) {

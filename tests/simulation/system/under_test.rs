@@ -60,9 +60,9 @@ impl System {
             let is_there = asked.outage.allows(asked.clock.elapsed());
             if !is_there {
                 asked.count(match access {
-                    Access::Read => "a read was refused",
-                    Access::Begin => "no transaction could begin",
                     Access::Commit => "a commit was refused",
+                    Access::Fetch => "a row could not be fetched",
+                    Access::Read => "a read was refused",
                 });
             }
             is_there

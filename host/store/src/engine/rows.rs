@@ -23,10 +23,12 @@ use crate::engine::write;
 use crate::error::StoreError;
 use crate::layout::{self, DELIVERY_INDEX, Day, HoldKey, PENDING_DELIVERIES, RESPONSE_AGES, Row as Bytes};
 use crate::tables::find;
+use crate::wait::{Access, WriterWait};
 
 /// The file, for one batch.
 pub(crate) struct Engine {
     database: Arc<Database>,
+    wait: Arc<WriterWait>,
     snapshot: OnceCell<Snapshot>,
     /// The commit drops the history of all days before this one.
     drop_before: u32,
@@ -40,13 +42,23 @@ struct Snapshot {
 }
 
 impl Engine {
-    pub(crate) fn new(database: Arc<Database>) -> Self {
-        Self { database, snapshot: OnceCell::new(), drop_before: 0 }
+    pub(crate) fn new(database: Arc<Database>, wait: Arc<WriterWait>) -> Self {
+        Self { database, wait, snapshot: OnceCell::new(), drop_before: 0 }
+    }
+
+    /// Whether it may be gone at any moment: then a command stops at a row that cannot be fetched, and begins again later.
+    pub(crate) fn may_be_away(&self) -> bool {
+        self.wait.may_be_away()
     }
 
     /// Has the commit drop the history of all days before `day`.
     pub(crate) fn drop_before(&mut self, day: u32) {
         self.drop_before = day.max(self.drop_before);
+    }
+
+    /// Whether the commit drops history.
+    pub(crate) fn drops(&self) -> bool {
+        self.drop_before > 0
     }
 
     /// The days with history, as of the last commit.
@@ -122,6 +134,7 @@ impl Backend for Engine {
     type Error = StoreError;
 
     fn fetch(&self, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        self.wait.reach(Access::Fetch)?;
         match key {
             RowKey::AdminIdempotency(token) => {
                 self.row::<_, AdminIdempotencyRecord>(layout::ADMIN_IDEMPOTENCY, token.0)
@@ -169,6 +182,7 @@ impl Backend for Engine {
         list: &List,
         is_changed: &dyn Fn(&RowKey) -> bool,
     ) -> Result<Option<(u64, RowKey)>, StoreError> {
+        self.wait.reach(Access::Fetch)?;
         let free = |found: &Result<(u64, RowKey), StoreError>| {
             found.as_ref().map_or(true, |(_, key)| !is_changed(key))
         };

@@ -12,6 +12,7 @@ mod expired;
 mod golden;
 mod handle;
 mod joined;
+mod kept;
 mod ledger;
 mod lists;
 mod open_transaction;

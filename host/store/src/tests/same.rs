@@ -1,14 +1,19 @@
 //! The store and the storage in memory give the same answers and end up with the same rows, however the commands
 //! fall into batches (I22, I24).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use gatehouse_sample::{CommandTemplate, START, STEP, command_sequences};
 use gatehouse_tasks::{Kept, MemoryLedgerStorage};
 use proptest::prelude::*;
 
 use super::{Dump, remember};
 use crate::config::Config;
+use crate::engine::rows::Engine;
 use crate::store::Store;
-use crate::transaction::open::{OpenTransaction, Outcome, commit};
+use crate::transaction::open::{OpenTransaction, Outcome, commit, commit_with};
+use crate::wait::WriterWait;
 use gatehouse_fault_injection::Disk;
 
 /// Plays the templates in batches of the given sizes, again and again.
@@ -38,16 +43,30 @@ fn play(
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
+    // Rows are fetched anew for each batch, or kept from the one before; and where the engine is away at every first access, each
+    // command begins again at each row that it has to know.
     #[test]
-    fn the_store_and_the_memory_agree(templates in command_sequences(60), sizes in proptest::collection::vec(1..12_usize, 1..5), days in 0..4_u32) {
+    fn the_store_and_the_memory_agree(
+        templates in command_sequences(60),
+        sizes in proptest::collection::vec(1..12_usize, 1..5),
+        days in 0..4_u32,
+        (keeps, misses) in any::<(bool, bool)>(),
+    ) {
         let store = super::memory_store();
+        let (wait, mut kept, asked) = (Arc::<WriterWait>::default(), Kept::default(), AtomicUsize::new(0));
+        if misses {
+            wait.ask_engine(move |_| asked.fetch_add(1, Ordering::Relaxed) % 2 == 1);
+        }
+        let engine = || Engine::new(store.database().unwrap(), Arc::clone(&wait));
         let storage = play(&templates, &sizes, |commands, verdicts| {
-            let mine = commit(&store.database().unwrap(), commands).unwrap();
+            let mine = commit_with(engine(), commands, &mut kept).unwrap();
+            kept = if keeps { std::mem::take(&mut kept) } else { Kept::default() };
             assert_eq!(mine, verdicts);
         });
         prop_assert_eq!(Dump::of_store(&store), Dump::of_memory(&storage));
         prop_assert_eq!(store.examine().unwrap(), storage.examine());
-        let mut open = OpenTransaction::begin(&store.database().unwrap(), Kept::default());
+        let engine = Engine::new(store.database().unwrap(), Arc::default());
+        let mut open = OpenTransaction::begin(engine, kept);
         let (mut storage, day) = (storage, START.day() + days);
         prop_assert_eq!(open.drop_history(day).unwrap(), storage.drop_history(day));
         open.commit().unwrap();

@@ -26,8 +26,8 @@ async fn store() -> (Store, Arc<Mutex<BTreeSet<&'static str>>>) {
     store.ask_engine(move |access| {
         let access = match access {
             Access::Read => "read",
-            Access::Begin => "begin",
             Access::Commit => "commit",
+            Access::Fetch => "fetch",
         };
         !asked.lock().unwrap().contains(access)
     });
@@ -46,7 +46,7 @@ fn patient(store: &Store, text: &str) -> JoinHandle<Result<(), StoreError>> {
 /// Without it a restart of the engine would lose what was acknowledged or posted, or end the process.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_applied_is_late_and_what_can_be_refused_is() {
-    for failing in [["begin", "read"], ["commit", "read"]] {
+    for failing in [&["fetch", "commit", "read"][..], &["commit", "read"]] {
         let (store, fails) = store().await;
         let before = Dump::of_store(&store).audit_records.len();
         fails.lock().unwrap().extend(failing);
@@ -78,7 +78,7 @@ async fn what_is_applied_is_late_and_what_can_be_refused_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_that_fails_is_noticed_and_so_is_the_return() {
     let (store, failing) = store().await;
-    failing.lock().unwrap().extend(["read", "begin"]);
+    failing.lock().unwrap().extend(["read", "commit"]);
     assert_eq!(store.count_customers().await, Err(StoreError::Unavailable));
     store.until_waiting().await;
     failing.lock().unwrap().clear();
@@ -90,7 +90,7 @@ async fn a_read_that_fails_is_noticed_and_so_is_the_return() {
 /// A stop would otherwise take as long as the engine is away.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_closes_while_its_engine_is_away() {
-    for access in ["begin", "commit"] {
+    for access in ["fetch", "commit"] {
         let (store, failing) = store().await;
         failing.lock().unwrap().insert(access);
         let waiting = patient(&store, "a");

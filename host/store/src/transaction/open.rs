@@ -1,18 +1,25 @@
 //! One batch in one value: commands are applied to its rows, then these are committed. Dropped before, it leaves nothing.
 
 use std::collections::BTreeSet;
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use gatehouse_model::{Task, TaskId, WebhookId};
 use gatehouse_tasks::{Applied, Command, Kept, Kind as _, LedgerStorage as _, List, Rejection, Rows, apply};
-use redb::Database;
 
 use crate::engine::rows::Engine;
 use crate::error::StoreError;
 
 /// What a command came to.
 pub(crate) type Outcome = Result<Applied, Rejection>;
+
+/// How far a command came.
+pub(crate) enum Step {
+    /// Applied, or rejected.
+    Done(Outcome),
+    /// A row that it has to know cannot be fetched now; nothing of it was done.
+    Away(Command),
+}
 
 /// One transaction from its begin to its commit.
 pub(crate) struct OpenTransaction {
@@ -31,9 +38,8 @@ pub(crate) struct Committed {
 
 impl OpenTransaction {
     /// Begins with the rows that the last commit of this file kept.
-    pub(crate) fn begin(database: &Arc<Database>, kept: Kept) -> Self {
-        let rows = Rows::new(Engine::new(Arc::clone(database)), kept);
-        Self { rows, tasks: Vec::new(), commands: 0 }
+    pub(crate) fn begin(engine: Engine, kept: Kept) -> Self {
+        Self { rows: Rows::new(engine, kept), tasks: Vec::new(), commands: 0 }
     }
 
     /// Commands so far, rejected ones with them.
@@ -42,10 +48,17 @@ impl OpenTransaction {
     }
 
     /// Applies a command. After an error the transaction must not be committed.
-    pub(crate) fn apply(&mut self, command: Command) -> Result<Outcome, StoreError> {
-        self.commands += 1;
-        self.tasks.extend(command.task());
-        guarded(|| apply(&mut self.rows, command))
+    pub(crate) fn apply(&mut self, command: Command) -> Result<Step, StoreError> {
+        let again = self.rows.backend().may_be_away().then(|| command.clone());
+        let task = command.task();
+        match (guarded(|| apply(&mut self.rows, command)), again) {
+            (Err(StoreError::Unavailable), Some(command)) => return Ok(Step::Away(command)),
+            (outcome, _) => {
+                self.commands += 1;
+                self.tasks.extend(task);
+                outcome.map(Step::Done)
+            }
+        }
     }
 
     /// Has the commit drop the history of all days before `day`; how many days that are. A live task will end in the day of its
@@ -66,18 +79,26 @@ impl OpenTransaction {
         Ok(days.range(..day).count())
     }
 
-    /// Applies what nobody waits for: of a rejection only the log hears.
-    pub(crate) fn apply_posted(&mut self, commands: Vec<Command>) -> Result<(), StoreError> {
-        for command in commands {
-            if let Err(rejection) = self.apply(command)? {
-                tracing::error!(?rejection, "a posted command was rejected; nothing of it was done");
+    /// Applies what nobody waits for: of a rejection only the log hears. What is left once the engine is gone.
+    pub(crate) fn apply_posted(&mut self, commands: Vec<Command>) -> Result<Vec<Command>, StoreError> {
+        let mut commands = commands.into_iter();
+        while let Some(command) = commands.next() {
+            match self.apply(command)? {
+                Step::Done(Ok(_)) => {}
+                Step::Done(Err(rejection)) => {
+                    tracing::error!(?rejection, "a posted command was rejected; nothing of it was done");
+                }
+                Step::Away(command) => return Ok(iter::once(command).chain(commands).collect()),
             }
         }
-        Ok(())
+        Ok(Vec::new())
     }
 
-    pub(crate) fn commit(self) -> Result<Committed, StoreError> {
+    pub(crate) fn commit(mut self) -> Result<Committed, StoreError> {
+        let drops = self.rows.backend().drops();
         let (kept, webhooks) = guarded(|| self.rows.commit())?;
+        // The counts of the logs that are gone are not right any more.
+        let kept = if drops { Kept::default() } else { kept };
         Ok(Committed { tasks: self.tasks, webhooks, kept })
     }
 }
@@ -93,9 +114,31 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreEr
 
 /// Applies the commands in order and makes them durable together, as the writer does.
 #[cfg(test)]
-pub(crate) fn commit(database: &Arc<Database>, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
-    let mut open = OpenTransaction::begin(database, Kept::default());
-    let outcomes = commands.into_iter().map(|command| open.apply(command)).collect::<Result<_, _>>()?;
-    open.commit()?;
+pub(crate) fn commit(
+    database: &std::sync::Arc<redb::Database>,
+    commands: Vec<Command>,
+) -> Result<Vec<Outcome>, StoreError> {
+    let engine = Engine::new(std::sync::Arc::clone(database), std::sync::Arc::default());
+    commit_with(engine, commands, &mut Kept::default())
+}
+
+/// The same with an engine that may be away for a moment, and the rows of the commit before.
+#[cfg(test)]
+pub(crate) fn commit_with(
+    engine: Engine,
+    commands: Vec<Command>,
+    kept: &mut Kept,
+) -> Result<Vec<Outcome>, StoreError> {
+    let mut open = OpenTransaction::begin(engine, std::mem::take(kept));
+    let mut outcomes = Vec::new();
+    for mut command in commands {
+        outcomes.push(loop {
+            match open.apply(command)? {
+                Step::Done(outcome) => break outcome,
+                Step::Away(again) => command = again,
+            }
+        });
+    }
+    *kept = open.commit()?.kept;
     Ok(outcomes)
 }

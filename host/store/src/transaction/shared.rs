@@ -9,7 +9,7 @@ use gatehouse_tasks::Command;
 
 use crate::error::StoreError;
 use crate::posted::Posted;
-use crate::transaction::open::{OpenTransaction, Outcome};
+use crate::transaction::open::{OpenTransaction, Outcome, Step};
 
 /// Where the writer leaves its transaction, and takes it back.
 pub(crate) struct SharedTransaction {
@@ -33,7 +33,7 @@ pub(crate) enum Direct {
     Applied(Outcome),
     /// The store is of no more use: the writer has to be woken, to say so to all others.
     Failed(StoreError),
-    /// None is open, it is full, or another caller is at it: the writer's queue takes it.
+    /// None is open, it is full, another caller is at it, or its rows cannot be fetched: the writer's queue takes it.
     NotOpen(Command),
 }
 
@@ -71,9 +71,17 @@ impl SharedTransaction {
         if transaction.commands() >= self.limit {
             return Direct::NotOpen(command);
         }
-        let outcome = transaction.apply_posted(posted.take()).and_then(|()| transaction.apply(command));
-        match outcome {
-            Ok(outcome) => Direct::Applied(outcome),
+        let step = transaction.apply_posted(posted.take()).and_then(|left| {
+            if left.is_empty() {
+                return transaction.apply(command);
+            }
+            posted.put_back(left);
+            Ok(Step::Away(command))
+        });
+        match step {
+            Ok(Step::Done(outcome)) => Direct::Applied(outcome),
+            // The writer waits until the engine is back.
+            Ok(Step::Away(command)) => Direct::NotOpen(command),
             Err(error) => {
                 *state = State::Failed(error.clone());
                 Direct::Failed(error)

@@ -3,4 +3,3 @@
 pub(crate) mod changes;
 pub(crate) mod check;
 pub(crate) mod record;
-pub(crate) mod rules;

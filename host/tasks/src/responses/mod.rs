@@ -1,4 +1,3 @@
-//! Responses kept for follow-ups (`POST /v1/responses`): what a row holds, and the rules of keeping and forgetting.
+//! Responses kept for follow-ups (`POST /v1/responses`): what a row holds.
 
 pub(crate) mod record;
-pub(crate) mod rules;

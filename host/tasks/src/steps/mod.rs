@@ -1,4 +1,3 @@
-//! The log of a task's steps: what a row holds, and the rule of keeping it.
+//! The log of a task's steps: what a row holds.
 
 pub(crate) mod record;
-pub(crate) mod rules;

@@ -79,8 +79,8 @@ pub trait LedgerStorage {
     /// Why rows cannot be read or written. The command changes nothing when this happens.
     type Error;
 
-    /// The row of that key.
-    fn find<T: Kind>(&self, key: &RowKey) -> Result<Option<T>, Self::Error>;
+    /// Reads the row of that key.
+    fn read<T>(&self, key: &RowKey, read: impl FnOnce(Option<&Row>) -> T) -> Result<T, Self::Error>;
     /// The first row of a list.
     fn first<T: Kind>(&self, list: &List) -> Result<Option<T>, Self::Error>;
     /// Keeps a row instead of the one of that key, or forgets that.
@@ -90,6 +90,10 @@ pub trait LedgerStorage {
     /// Undoes what was set since a command began.
     fn undo(&mut self);
 
+    /// The row of that key.
+    fn find<T: Kind>(&self, key: &RowKey) -> Result<Option<T>, Self::Error> {
+        self.read(key, |row| row.and_then(T::of).cloned())
+    }
     /// Keeps a row.
     fn put(&mut self, key: RowKey, row: impl Into<Row>) -> Result<(), Self::Error> {
         self.set(key, Some(row.into()))
@@ -125,10 +129,11 @@ pub trait LedgerStorage {
     }
     /// Keeps a key, and lets it be found by its digest, which never changes.
     fn put_key(&mut self, key: &Key) -> Result<(), Self::Error> {
-        if self.find::<Key>(&RowKey::Key(key.id.clone()))?.is_none() {
+        let row = RowKey::Key(key.id.clone());
+        if !self.read(&row, |row| row.is_some())? {
             self.put(RowKey::KeyDigest(key.digest.0), key.id.clone())?;
         }
-        self.put(RowKey::Key(key.id.clone()), key.clone())
+        self.put(row, key.clone())
     }
 
     /// The task of that id, if it has not ended.
@@ -139,13 +144,9 @@ pub trait LedgerStorage {
     fn finished(&self, id: TaskId) -> Result<Option<Task>, Self::Error> {
         Ok(self.find(&RowKey::Task(id))?.filter(|task: &Task| task.status.is_final()))
     }
-    /// Keeps a live task. Its owner finds it by status and model.
-    fn put_live(&mut self, task: &Task) -> Result<(), Self::Error> {
+    /// Keeps a task, among the live ones or in the history of the day of its creation. Its owner finds it by status and model.
+    fn put_task(&mut self, task: &Task) -> Result<(), Self::Error> {
         self.put(RowKey::Task(task.id), task.clone())
-    }
-    /// Moves a task from the live ones into the history of the day of its creation.
-    fn put_finished(&mut self, task: &Task) -> Result<(), Self::Error> {
-        self.put_live(task)
     }
     /// Rows of the logs of all tasks created on that day.
     fn step_rows(&self, day: u32) -> Result<u64, Self::Error> {

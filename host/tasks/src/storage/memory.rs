@@ -149,7 +149,7 @@ impl MemoryLedgerStorage {
     /// The sums of usage of every hour, by customer, key, hour and model.
     pub fn usage(&self) -> impl Iterator<Item = (&UsageKey, &UsageSums)> {
         self.changed().filter_map(|row| match row {
-            (RowKey::Usage(key), Row::Usage(sums)) => Some((key, sums)),
+            (RowKey::Usage(key), Row::Usage(sums)) => Some((key, &**sums)),
             _ => None,
         })
     }

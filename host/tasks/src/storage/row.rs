@@ -80,6 +80,17 @@ impl RowKey {
     pub fn is_written_only(&self) -> bool {
         matches!(self, Self::Audit(_) | Self::Entry(_) | Self::Steps(..) | Self::Usage(_))
     }
+
+    /// Whether the next commands will want the row too, and it is never large. That a customer has no webhooks is worth knowing, that
+    /// a new request has no hold is not.
+    pub(crate) fn outlives_commits(&self, row: Option<&Row>) -> bool {
+        match self {
+            Self::WebhooksOf(_) => true,
+            Self::Customer(_) | Self::Hold(_) | Self::Key(_) | Self::Newest(_) => row.is_some(),
+            Self::ResponseTotals(_) | Self::StepCount(_) | Self::Webhook(_) => row.is_some(),
+            _ => false,
+        }
+    }
 }
 
 /// What can be a row.
@@ -118,27 +129,27 @@ macro_rules! kinds {
 
 kinds! {
     /// Of an operator's request.
-    AdminIdempotency(AdminIdempotencyRecord) of AdminIdempotencyRecord;
+    AdminIdempotency(Box<AdminIdempotencyRecord>) of AdminIdempotencyRecord;
     /// A line of the audit record.
-    Audit(AuditRecord) of AuditRecord;
+    Audit(Box<AuditRecord>) of AuditRecord;
     /// A customer.
-    Customer(Customer) of Customer;
+    Customer(Box<Customer>) of Customer;
     /// A delivery.
     Delivery(Box<WebhookDelivery>) of WebhookDelivery;
     /// The report of a deployment.
     Deployment(Box<DeploymentRecord>) of DeploymentRecord;
     /// An entry of the ledger, and the balances that it leads to.
-    Entry((JournalEntry, BalancesAfter)) of (JournalEntry, BalancesAfter);
+    Entry(Box<(JournalEntry, BalancesAfter)>) of (JournalEntry, BalancesAfter);
     /// An open hold.
-    Hold(Hold) of Hold;
+    Hold(Box<Hold>) of Hold;
     /// Of a submission.
-    Idempotency(IdempotencyRecord) of IdempotencyRecord;
+    Idempotency(Box<IdempotencyRecord>) of IdempotencyRecord;
     /// A key.
-    Key(Key) of Key;
+    Key(Box<Key>) of Key;
     /// The id of a key.
     KeyId(KeyId) of KeyId;
     /// A name.
-    Name(NameRecord) of NameRecord;
+    Name(Box<NameRecord>) of NameRecord;
     /// A count, or a position.
     Number(u64) of u64;
     /// A version of the price book.
@@ -148,11 +159,11 @@ kinds! {
     /// What a customer keeps.
     ResponseTotals(ResponseTotals) of ResponseTotals;
     /// A row of a task's log.
-    Steps(StepRow) of StepRow;
+    Steps(Box<StepRow>) of StepRow;
     /// A task.
     Task(Box<Task>) of Task;
     /// Sums of usage.
-    Usage(UsageSums) of UsageSums;
+    Usage(Box<UsageSums>) of UsageSums;
     /// A webhook.
     Webhook(Box<WebhookEndpoint>) of WebhookEndpoint;
     /// Ids of webhooks, in order.

@@ -7,7 +7,8 @@
 //!                                      '----' set, undo
 //! ```
 //!
-//! A row that is not there is known as absent, like any other. Never decides about tasks or money.
+//! A row that is not there is known as absent, like any other. Rows of customers at work outlive the commit, within a bound, so that
+//! their next commands read nothing. Never decides about tasks or money.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -56,16 +57,55 @@ pub struct RowChange {
     pub after: Option<Row>,
 }
 
-/// Rows of the last commit that the next commands need not read again.
+/// Rows that outlive a commit, some hundred bytes to a few KiB each, in one of two generations: what is used goes into the younger
+/// one, and once that is full, the older one is forgotten.
+const GENERATION: usize = 8_192;
+
+/// Rows as the engine has them; `None` is absent.
 #[derive(Clone, Debug, Default)]
-pub struct Kept(HashMap<RowKey, Option<Row>>);
+pub struct Kept {
+    younger: HashMap<RowKey, Option<Row>>,
+    older: HashMap<RowKey, Option<Row>>,
+    /// Those of the younger ones that do not outlive the commit.
+    passing: Vec<RowKey>,
+}
+
+impl Kept {
+    fn find(&mut self, key: &RowKey) -> Option<&Option<Row>> {
+        if !self.older.is_empty()
+            && let Some((key, row)) = self.older.remove_entry(key)
+        {
+            self.younger.insert(key, row);
+        }
+        self.younger.get(key)
+    }
+
+    fn add(&mut self, key: RowKey, row: Option<Row>) {
+        if !key.outlives_commits(row.as_ref()) {
+            self.passing.push(key.clone());
+        }
+        self.younger.insert(key, row);
+    }
+
+    /// Follows a commit.
+    fn committed(mut self, changes: Vec<RowChange>) -> Self {
+        for key in self.passing.drain(..) {
+            self.younger.remove(&key);
+        }
+        let lasting = changes.into_iter().filter(|change| change.key.outlives_commits(change.after.as_ref()));
+        self.younger.extend(lasting.map(|change| (change.key, change.after)));
+        if self.younger.len() > GENERATION {
+            self.older = std::mem::take(&mut self.younger);
+        }
+        self
+    }
+}
 
 /// Rows above an engine.
 #[derive(Clone, Debug, Default)]
 pub struct Rows<B> {
     pub(crate) backend: B,
-    /// As the engine has them; `None` is absent.
-    stored: RefCell<HashMap<RowKey, Option<Row>>>,
+    stored: RefCell<Kept>,
     /// As they are to be stored, in the order of their keys.
     pub(crate) changed: BTreeMap<RowKey, Option<Row>>,
     /// What the present command found under the keys that it changed, where these had been changed before.
@@ -74,8 +114,8 @@ pub struct Rows<B> {
 
 impl<B: Backend> Rows<B> {
     /// Above an engine, of which these rows are known.
-    pub fn new(backend: B, Kept(known): Kept) -> Self {
-        Self { backend, stored: RefCell::new(known), changed: BTreeMap::new(), undo: Vec::new() }
+    pub fn new(backend: B, kept: Kept) -> Self {
+        Self { backend, stored: RefCell::new(kept), changed: BTreeMap::new(), undo: Vec::new() }
     }
 
     /// The engine.
@@ -101,38 +141,42 @@ impl<B: Backend> Rows<B> {
             (_, Some(Row::Delivery(delivery))) => Some(delivery.webhook),
             _ => None,
         });
-        Ok((Kept::default(), written.collect()))
+        let written = written.collect();
+        Ok((self.stored.into_inner().committed(changes), written))
     }
 
     /// What is to be stored, in the order of keys. Nothing is changed any more then.
     pub fn changes(&mut self) -> Vec<RowChange> {
         let stored = self.stored.get_mut();
         let changed = std::mem::take(&mut self.changed).into_iter();
-        let changes =
-            changed.map(|(key, after)| RowChange { before: stored.remove(&key).flatten(), key, after });
+        let changes = changed.map(|(key, after)| RowChange {
+            before: stored.younger.remove(&key).flatten(),
+            key,
+            after,
+        });
         // What came and went again leaves nothing to do.
         changes.filter(|change| change.before.is_some() || change.after.is_some()).collect()
-    }
-
-    fn with<T>(&self, key: &RowKey, read: impl FnOnce(Option<&Row>) -> T) -> Result<T, B::Error> {
-        if let Some(row) = self.changed.get(key) {
-            return Ok(read(row.as_ref()));
-        }
-        if let Some(row) = self.stored.borrow().get(key) {
-            return Ok(read(row.as_ref()));
-        }
-        let row = if key.is_written_only() { None } else { self.backend.fetch(key)? };
-        let found = read(row.as_ref());
-        self.stored.borrow_mut().insert(key.clone(), row);
-        Ok(found)
     }
 }
 
 impl<B: Backend> LedgerStorage for Rows<B> {
     type Error = B::Error;
 
-    fn find<T: Kind>(&self, key: &RowKey) -> Result<Option<T>, B::Error> {
-        self.with(key, |row| row.and_then(T::of).cloned())
+    fn read<T>(&self, key: &RowKey, read: impl FnOnce(Option<&Row>) -> T) -> Result<T, B::Error> {
+        if let Some(row) = self.changed.get(key) {
+            return Ok(read(row.as_ref()));
+        }
+        if key.is_written_only() {
+            return Ok(read(None));
+        }
+        let mut stored = self.stored.borrow_mut();
+        if let Some(row) = stored.find(key) {
+            return Ok(read(row.as_ref()));
+        }
+        let row = self.backend.fetch(key)?;
+        let found = read(row.as_ref());
+        stored.add(key.clone(), row);
+        Ok(found)
     }
 
     fn first<T: Kind>(&self, list: &List) -> Result<Option<T>, B::Error> {
@@ -143,10 +187,8 @@ impl<B: Backend> LedgerStorage for Rows<B> {
     }
 
     fn set(&mut self, key: RowKey, row: Option<Row>) -> Result<(), B::Error> {
-        if !self.changed.contains_key(&key) {
-            // The commit compares it with what was there.
-            self.with(&key, |_| ())?;
-        }
+        // The commit compares it with what was there.
+        self.read(&key, |_| ())?;
         let before = self.changed.insert(key.clone(), row);
         self.undo.push((key, before));
         Ok(())

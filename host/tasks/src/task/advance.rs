@@ -54,7 +54,7 @@ pub(crate) fn advance<B: LedgerStorage>(
             task.brief = Bytes::new();
         }
     }
-    storage.put_live(&task)?;
+    storage.put_task(&task)?;
     append_audit_text(storage, id, change.audit, at)?;
     Ok(Applied::Task(Box::new(task)))
 }

@@ -34,7 +34,7 @@ pub(crate) fn finish<B: LedgerStorage>(
     resolution.write(storage, &task.model, Usage::default())?;
     storage.remove_hold(&hold)?;
     names.iter().try_for_each(|name| storage.put_name(name))?;
-    storage.put_finished(&task)?;
+    storage.put_task(&task)?;
     task_ended(storage, &task, at)?;
     append_audit_text(storage, id, audit, at)?;
     Ok(Applied::Task(Box::new(task)))

@@ -7,28 +7,17 @@ use crate::commands::request::Idempotency;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::storage::ledger_storage::{IdempotencyRecord, LedgerStorage};
 
-/// What is known of a request.
-pub(crate) enum Known {
-    /// It came before, for this task.
-    Before(TaskId),
-    /// It is new; an expired record of its key, if there is one, makes room for it.
-    New(Option<IdempotencyRecord>),
-}
-
-/// Looks a request up. A repetition is answered before key and balance are checked: its receipt was given already.
+/// The task that a request made or joined when it came before. A repetition is answered before key and balance are checked: its
+/// receipt was given already.
 pub(crate) fn look_up<B: LedgerStorage>(
     storage: &B,
     idempotency: Option<&Idempotency>,
     at: UnixMs,
-) -> Ruling<Known, B> {
-    let Some(idempotency) = idempotency else { return Ok(Known::New(None)) };
+) -> Ruling<Option<TaskId>, B> {
+    let Some(idempotency) = idempotency else { return Ok(None) };
     let record = storage.idempotency_record(&idempotency.key, &idempotency.token)?;
-    match record.as_ref().and_then(|record| idempotency.first_task(record, at)) {
-        Some(Ok(task)) => Ok(Known::Before(task)),
-        Some(Err(conflict)) => Err(Stop::Rejected(conflict)),
-        // What is remembered has expired.
-        None => Ok(Known::New(record)),
-    }
+    let first = record.and_then(|record| idempotency.first_task(&record, at));
+    first.transpose().map_err(Stop::Rejected)
 }
 
 impl Idempotency {
@@ -42,16 +31,12 @@ impl Idempotency {
     }
 }
 
-/// Remembers an accepted request for its task.
+/// Remembers an accepted request for its task, instead of an expired one of its token.
 pub(crate) fn remember<B: LedgerStorage>(
     storage: &mut B,
-    expired: Option<IdempotencyRecord>,
     idempotency: Option<Idempotency>,
     task: TaskId,
 ) -> Result<(), B::Error> {
-    if let Some(expired) = expired {
-        storage.remove_idempotency_record(&expired)?;
-    }
     let Some(Idempotency { key, token, fingerprint, expires }) = idempotency else { return Ok(()) };
     storage.put_idempotency_record(&IdempotencyRecord { key, token, fingerprint, task, expires })
 }

@@ -13,7 +13,7 @@ use crate::commands::request::{Idempotency, JoinRequest, JudgedTask};
 use crate::commands::ruling::{Ruling, Stop};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::storage::ledger_storage::LedgerStorage;
-use crate::task::idempotency::{self, Known};
+use crate::task::idempotency;
 use crate::task::submit::{check_price, check_scope};
 
 /// Requests that may have joined a task and wait for it.
@@ -26,10 +26,9 @@ pub(crate) fn join<B: LedgerStorage>(
     idempotency: Option<Idempotency>,
     at: UnixMs,
 ) -> Ruling<Applied, B> {
-    let expired = match idempotency::look_up(storage, idempotency.as_ref(), at)? {
-        Known::Before(task) => return Ok(Applied::Repeated(task)),
-        Known::New(expired) => expired,
-    };
+    if let Some(task) = idempotency::look_up(storage, idempotency.as_ref(), at)? {
+        return Ok(Applied::Repeated(task));
+    }
     let terms = Terms { charge: &request.charge, at_most: &Charge::default(), prices: &request.prices };
     check_price("request.held", terms, request.held).map_err(Stop::Rejected)?;
     check_scope("the request's key", &request.key, idempotency.as_ref()).map_err(Stop::Rejected)?;
@@ -49,8 +48,8 @@ pub(crate) fn join<B: LedgerStorage>(
 
     entry.write(storage)?;
     storage.put_hold(&hold)?;
-    storage.put_live(&task)?;
-    idempotency::remember(storage, expired, idempotency, parent)?;
+    storage.put_task(&task)?;
+    idempotency::remember(storage, idempotency, parent)?;
     Ok(Applied::Joined(parent))
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn reconcile<B: LedgerStorage>(
             task.blobs.extend(blobs);
         }
     }
-    storage.put_live(&task)?;
+    storage.put_task(&task)?;
     append_audit_text(storage, id, Some(text), at)?;
     Ok(Applied::Task(Box::new(task)))
 }

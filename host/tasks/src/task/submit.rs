@@ -10,17 +10,16 @@ use crate::commands::ruling::{Ruling, Stop};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::brief::without_brief;
-use crate::task::idempotency::{self, Known};
+use crate::task::idempotency;
 
 pub(crate) fn submit<B: LedgerStorage>(
     storage: &mut B,
     mut task: Task,
     idempotency: Option<Idempotency>,
 ) -> Ruling<Applied, B> {
-    let expired = match idempotency::look_up(storage, idempotency.as_ref(), task.created)? {
-        Known::Before(task) => return Ok(Applied::Repeated(task)),
-        Known::New(expired) => expired,
-    };
+    if let Some(task) = idempotency::look_up(storage, idempotency.as_ref(), task.created)? {
+        return Ok(Applied::Repeated(task));
+    }
     check(&task, idempotency.as_ref()).map_err(Stop::Rejected)?;
     task.phase = without_brief(task.phase);
     if storage.live(task.id)?.is_some() || storage.finished(task.id)?.is_some() {
@@ -37,8 +36,8 @@ pub(crate) fn submit<B: LedgerStorage>(
 
     entry.write(storage)?;
     storage.put_hold(&hold)?;
-    storage.put_live(&task)?;
-    idempotency::remember(storage, expired, idempotency, task.id)?;
+    storage.put_task(&task)?;
+    idempotency::remember(storage, idempotency, task.id)?;
     Ok(Applied::Submitted(task.id))
 }
 

@@ -105,12 +105,11 @@ pub(crate) fn resend<B: LedgerStorage>(storage: &mut B, id: DeliveryId, at: Unix
     if webhook.disabled.is_some() {
         return Err(Stop::Rejected(Rejection::WebhookDisabled(webhook.id)));
     }
+    // One that waits tells the sender to look, too.
     if waited {
-        // The webhook's row tells the sender to look.
-        storage.put_webhook(&webhook)?;
-        storage.put_delivery(&delivery)?;
+        storage.put_delivery(&delivery)?
     } else {
-        enqueue(storage, webhook, &delivery, at)?;
+        enqueue(storage, webhook, &delivery, at)?
     }
     Ok(Applied::Done)
 }

@@ -15,6 +15,7 @@ mod owners;
 mod quotas;
 mod records;
 mod responses;
+mod rows;
 mod statement_lines;
 mod steps;
 mod sweeps;

@@ -5,10 +5,12 @@ use gatehouse_sample::{START, customer_id};
 use gatehouse_tasks::{Command, JournalEntry};
 use redb::{ReadableTable as _, WriteTransaction};
 
+use crate::config::Config;
 use crate::layout::{CUSTOMERS, DEPOSIT_DAYS, LEDGER, LEDGER_INDEX};
 use crate::row::{decode, encode};
 use crate::store::Store;
 use crate::tests::{begin, memory_store};
+use gatehouse_fault_injection::Disk;
 
 async fn deposit(store: &Store) {
     let (customer, memo) = (customer_id(0), "later".to_owned());
@@ -43,7 +45,8 @@ async fn the_first_break_is_named() {
 /// Everything as it was before the deposit, the customer's row and all look-up rows with it: nothing but the mark tells.
 #[tokio::test]
 async fn an_end_that_was_put_back_is_found_by_the_mark() {
-    let store = memory_store();
+    let disk = Disk::default();
+    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
     begin(&store).await;
     let before = store.customer(&customer_id(0)).await.unwrap().unwrap();
     let put_back = |txn: &WriteTransaction, row: &Customer| {
@@ -60,6 +63,9 @@ async fn an_end_that_was_put_back_is_found_by_the_mark() {
     deposit(&store).await;
     assert_eq!(change(&store, |txn| put_back(txn, &before)), Vec::<String>::new());
 
+    // Rows of customers at work are known to the writer.
+    store.close();
+    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
     deposit(&store).await;
     let mark = store.ledger_mark().await.unwrap();
     assert_eq!((mark.entries, mark.customers), (3, 2));

@@ -9,25 +9,19 @@ use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 
-/// What is known of a request.
-pub(crate) enum KnownRequest {
-    /// It came before.
-    Before(AdminIdempotencyRecord),
-    /// It is new; an expired record of its token, if there is one, makes room for it.
-    New(Option<AdminIdempotencyRecord>),
-}
-
+/// What is remembered of a request that came before.
 pub(crate) fn look_up<B: LedgerStorage>(
     storage: &B,
     idempotency: Option<&AdminIdempotency>,
     at: UnixMs,
-) -> Ruling<KnownRequest, B> {
-    let Some(idempotency) = idempotency else { return Ok(KnownRequest::New(None)) };
-    match storage.admin_idempotency_record(&idempotency.token)? {
-        Some(record) if record.expires <= at => Ok(KnownRequest::New(Some(record))),
-        Some(record) if record.fingerprint == idempotency.fingerprint => Ok(KnownRequest::Before(record)),
-        Some(_) => Err(Stop::Rejected(Rejection::IdempotencyConflict)),
-        None => Ok(KnownRequest::New(None)),
+) -> Ruling<Option<AdminIdempotencyRecord>, B> {
+    let Some(idempotency) = idempotency else { return Ok(None) };
+    let record = storage.admin_idempotency_record(&idempotency.token)?.filter(|record| record.expires > at);
+    match record {
+        Some(record) if record.fingerprint != idempotency.fingerprint => {
+            Err(Stop::Rejected(Rejection::IdempotencyConflict))
+        }
+        record => Ok(record),
     }
 }
 
@@ -35,15 +29,11 @@ pub(crate) fn look_up<B: LedgerStorage>(
 /// `change` what became of it.
 pub(crate) fn record<B: LedgerStorage>(
     storage: &mut B,
-    expired: Option<AdminIdempotencyRecord>,
     idempotency: Option<AdminIdempotency>,
     (audit, entry, change): (AuditedRequest, Option<u64>, Option<Box<Applied>>),
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     append(storage, audit, at)?;
-    if let Some(expired) = expired {
-        storage.remove_admin_idempotency_record(&expired)?;
-    }
     let Some(AdminIdempotency { token, fingerprint, object, expires }) = idempotency else {
         return Ok(Applied::Administered { object: String::new(), entry, repeated: false, change });
     };

@@ -1,0 +1,49 @@
+//! What commands of customers at work read from the file: what is new, and nothing else.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use gatehouse_model::{Credits, RequestId, TaskId, Usage};
+use gatehouse_sample::{START, key_id, task};
+use gatehouse_tasks::Command;
+
+use super::{begin, memory_store, minute};
+use crate::wait::Access;
+
+fn submit(id: TaskId) -> Command {
+    let mut task = task(1, 0, 0, 1, START);
+    task.id = id;
+    Command::Submit { task: Box::new(task), idempotency: None }
+}
+
+/// A busy customer's rows would be read and decoded for every batch.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_customer_at_work_reads_what_is_new_alone() {
+    let store = memory_store();
+    begin(&store).await;
+    let fetched = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&fetched);
+    store.ask_engine(move |access| {
+        counted.fetch_add(usize::from(access == Access::Fetch), Ordering::SeqCst);
+        true
+    });
+    let text = async |number: u128| {
+        let id = RequestId::from_bits((u128::from(START.0) << 80) | number);
+        let (key, model, amount) = (key_id(0), "model".to_owned(), Credits(1));
+        let expires = START.plus(Duration::from_secs(60));
+        let hold = Command::Hold { id, key, model, amount, expires, at: START };
+        store.execute_deferred(hold).await.unwrap().unwrap();
+        store.flush().await.unwrap();
+        let (memo, tokens) = (String::new(), Usage::default());
+        store.execute(Command::Settle { id, amount, memo, tokens, at: START }).await.unwrap().unwrap();
+    };
+    // Customer, key and the end of the ledger are known since they were made.
+    for number in 1..4 {
+        store.execute(submit(minute(0, number))).await.unwrap().unwrap();
+        assert_eq!(fetched.swap(0, Ordering::SeqCst), 2, "whether the new task and its hold are there");
+        text(number).await;
+        assert_eq!(fetched.swap(0, Ordering::SeqCst), 1, "whether the request's hold is there");
+    }
+    assert!(store.examine().unwrap().is_clean());
+}
