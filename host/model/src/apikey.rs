@@ -39,6 +39,11 @@ pub struct Pepper(Secret<[u8; 32]>);
 pub struct MalformedKey;
 
 impl ApiKey {
+    /// How each begins.
+    pub(crate) const PREFIX: &str = PREFIX;
+    /// Bytes of each.
+    pub(crate) const LENGTH: usize = PREFIX.len() + ID + SECRET + CHECK;
+
     /// A fresh key.
     #[must_use]
     pub fn mint(seed: &dyn Seed) -> Self {
