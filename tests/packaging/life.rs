@@ -6,11 +6,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use gatehouse_harness::{CompiledCode, binary, run, try_send, until};
+use gatehouse_harness::{binary, run, try_send, until};
 use serde_json::{Value, json};
 
 use super::machine::Machine;
 use super::{packaging, passes};
+use crate::packages::install_if_missing;
 
 const CLIENTS: usize = 4;
 /// Answers before an upgrade, and after it.
@@ -20,15 +21,25 @@ const AROUND: usize = 20;
 fn an_installation_lives_through_an_upgrade_a_removal_and_its_return() {
     run(async {
         let machine = Machine::boot().await;
+        // Compiled once for both packages.
+        passes(&binary(env!("CARGO_BIN_EXE_gatehouse")), &["package-plugins", "code"], machine.shared());
         for version in ["0.1.0", "0.1.1"] {
             build(version, &machine);
         }
+        judge(&machine).await;
         install(&machine, "0.1.0").await;
         assert_eq!(main_process(&machine).await, "0", "it runs before an operator has configured it");
         let public = configure(&machine).await;
         start(&machine).await;
         let key = open_account(&machine).await;
         ask(public, &key).await.expect("an answer");
+        let own = machine
+            .run("find", &["/var/lib/gatehouse/plugins", "-name", "*.wasm", "-o", "-name", "*.cwasm"])
+            .await;
+        assert!(
+            own.contains(".wasm") && !own.contains(".cwasm"),
+            "nothing is compiled that came along: {own}"
+        );
 
         upgrade_under_load(&machine, public, &key).await;
 
@@ -57,7 +68,7 @@ fn build(version: &str, machine: &Machine) {
     let program = binary(env!("CARGO_BIN_EXE_gatehouse"));
     // A program with debug symbols is large, and nobody downloads this package.
     let arguments =
-        ["DPKG_DEB_COMPRESSOR_TYPE=none", script.to_str().expect("a path"), &program, version, "."];
+        ["DPKG_DEB_COMPRESSOR_TYPE=none", script.to_str().expect("a path"), &program, version, ".", "code"];
     passes("env", &arguments, machine.shared());
 }
 
@@ -65,6 +76,16 @@ async fn install(machine: &Machine, version: &str) {
     let architecture = machine.run("dpkg", &["--print-architecture"]).await;
     let file = format!("/mnt/gatehouse_{version}_{}.deb", architecture.trim());
     machine.run("dpkg", &["--install", &file]).await;
+}
+
+/// Without it a distribution's own tools complain of what is shipped. The packages of tests are not compressed.
+async fn judge(machine: &Machine) {
+    install_if_missing(&["lintian"], &["lintian"]).await;
+    let tags = "--suppress-tags=uses-no-compression-for-control-tarball,uses-no-compression-for-data-tarball";
+    let package = fs::read_dir(machine.shared()).expect("a folder").flatten().map(|entry| entry.path());
+    let mut packages = package.filter(|path| path.extension().is_some_and(|end| end == "deb"));
+    let package = packages.next().expect("a package").display().to_string();
+    passes("lintian", &["--allow-root", "--fail-on=error,warning", tags, &package], machine.shared());
 }
 
 /// What an operator writes: simulated providers, and the address of this machine that nobody else takes.
@@ -81,15 +102,6 @@ async fn configure(machine: &Machine) -> SocketAddr {
         machine.run("sh", &["-ec", script, "sh", path, text]).await;
     }
     machine.run("gatehouse", &["check-config"]).await;
-    // Compiled once for all tests, not for each machine.
-    let data = machine.shared().join("data");
-    let program = binary(env!("CARGO_BIN_EXE_gatehouse"));
-    fs::create_dir(&data).expect("a folder");
-    let code = tokio::task::block_in_place(|| CompiledCode::link_into(&data, program.as_ref()));
-    machine.run("install", &["-d", "-m", "700", "-o", "gatehouse", "/var/lib/gatehouse"]).await;
-    machine.run("cp", &["-r", "/mnt/data/plugins", "/var/lib/gatehouse/"]).await;
-    machine.run("chown", &["-R", "gatehouse:", "/var/lib/gatehouse"]).await;
-    drop(code);
     public
 }
 

@@ -247,7 +247,8 @@ fn kept(
     config: &Config,
 ) -> Option<(Component, bool)> {
     let store = Arc::new(PluginStore::of_code(folder).ok()?);
-    let compiled = Compiler::new(engine.clone(), Arc::clone(&store), 1).compile(digest, wasm, config).ok()?;
+    let compiled =
+        Compiler::new(engine.clone(), Arc::clone(&store), 1, None).compile(digest, wasm, config).ok()?;
     // What is left too long is found the next time.
     drop(store.drop_checked_code(KEPT));
     Some(compiled)

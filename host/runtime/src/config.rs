@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::exec::limits::Limits;
 use crate::signatures::Trust;
+use crate::store::packaged::PackagedCode;
 
 /// Streams open at once unless an operator says otherwise.
 pub const STREAMS: usize = 1536;
@@ -50,6 +51,8 @@ pub struct Config {
     pub compiler: CompilerLimits,
     /// Components that are compiled at once, at least one; each may take as much memory as `compiler` allows.
     pub compilers: usize,
+    /// Code that came with the program.
+    pub packaged_code: Option<PackagedCode>,
     /// The program that compiles. Without one this process does, without limits: for tests and tools.
     pub compiler_process: Option<CompilerProcess>,
 }
@@ -93,6 +96,7 @@ impl Config {
             canary: CanaryConfig::default(),
             compiler: CompilerLimits::default(),
             compilers: 1,
+            packaged_code: None,
             compiler_process: None,
         }
     }

@@ -66,6 +66,8 @@ pub(crate) enum Figure {
     Flood,
     /// Swaps of the plugin under 200 submissions a second
     Swap,
+    /// Text requests without traces, with a hundredth and with all of them traced, in turn
+    Traces,
 }
 
 /// What is spoken with a text model.
@@ -150,7 +152,7 @@ mod tests {
     #[test]
     fn errors_name_the_argument() {
         for (line, named) in [
-            ("", "large, crowd, flood, swap"),
+            ("", "large, crowd, flood, swap, traces"),
             ("fly", "'fly'"),
             ("poll many", "'many'"),
             ("poll 0", "'0'"),

@@ -12,3 +12,4 @@ pub(crate) mod start;
 pub(crate) mod submit;
 pub(crate) mod swap;
 pub(crate) mod text;
+pub(crate) mod traces;

@@ -38,6 +38,7 @@ fn main() {
             Figure::Submit => figures::submit::measure(&arguments).await,
             Figure::Swap => figures::swap::measure(&arguments).await,
             Figure::Text => figures::text::whole(&arguments).await,
+            Figure::Traces => figures::traces::measure(&arguments).await,
         }
     });
 }

@@ -166,6 +166,13 @@ pub(crate) enum Command {
     /// Compile the component on standard input; the gateway starts this by itself
     #[command(hide = true)]
     CompileComponent(CompilerArgs),
+    /// Compile the built-in plugins into a folder of a package, for every processor of this architecture
+    #[command(hide = true)]
+    PackagePlugins {
+        /// The folder; made if it is not there
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
 }
 
 /// Options of `serve`.

@@ -41,7 +41,8 @@ pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed
         | Command::Verify { .. }
         | Command::Completions { .. }
         | Command::Man { .. }
-        | Command::CompileComponent(_) => {
+        | Command::CompileComponent(_)
+        | Command::PackagePlugins { .. } => {
             Err(ExecuteError::Arguments("this command asks nothing of the admin API".to_owned()))
         }
     }

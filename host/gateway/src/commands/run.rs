@@ -49,6 +49,7 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man { folder }) => shell::man(&folder),
         Some(Command::CompileComponent(args)) => compiler::run(args),
+        Some(Command::PackagePlugins { folder }) => compiler::package(&folder),
         Some(Command::Plugin(PluginCommand::Keygen { file })) => finish(signing::keygen(&file)),
         Some(Command::Plugin(PluginCommand::Sign { file, key })) => finish(signing::sign(&file, &key)),
         Some(Command::Plugin(PluginCommand::Pack(args))) => packing::pack(&args, || configuration(&location)),

@@ -55,6 +55,7 @@ impl Config {
             canary: plugins.canary,
             compiler: plugins.compiler,
             compilers: 1,
+            packaged_code: compiler::packaged_code(),
             compiler_process: Some(compiler::process()),
         }
     }

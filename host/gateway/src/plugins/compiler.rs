@@ -1,13 +1,16 @@
 //! The compiler's process: this same binary, started by the gateway under a hidden command, with limits that it gives
-//! itself before it reads a byte. Owns no rule about components.
+//! itself before it reads a byte; and the code of the built-in plugins that a package brings along. Owns no rule about components.
 
+use std::fs;
 use std::io::{self, Read as _, Write as _};
+use std::path::Path;
 
 use clap::Args;
-use gatehouse_runtime::CompilerProcess;
+use gatehouse_runtime::{CompilerProcess, PackagedCode};
 use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
 
 use crate::exit::Exit;
+use crate::plugins::built_in::PLUGINS;
 use crate::terminal::print_error;
 
 /// The running program, also after its file was replaced: code of another release would not fit.
@@ -32,6 +35,27 @@ pub(crate) struct CompilerArgs {
 #[must_use]
 pub(crate) fn process() -> CompilerProcess {
     CompilerProcess { program: THIS_PROGRAM.into(), argument: COMMAND }
+}
+
+/// Code that came with the program, where it can be trusted.
+#[must_use]
+pub(crate) fn packaged_code() -> Option<PackagedCode> {
+    let found = fs::read_link(THIS_PROGRAM).and_then(|program| PackagedCode::beside(&program));
+    found.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the code of plugins that came with the program is not used; they are compiled");
+        None
+    })
+}
+
+/// Compiles the built-in plugins for the folder of a package.
+pub(crate) fn package(folder: &Path) -> Exit {
+    for plugin in PLUGINS {
+        if let Err(why) = gatehouse_runtime::package_code(folder, plugin.wasm) {
+            print_error(&format!("{}: {}: {why}", folder.display(), plugin.name));
+            return Exit::Broken;
+        }
+    }
+    Exit::Done
 }
 
 /// Reads a component, writes its code; the whole of the process.

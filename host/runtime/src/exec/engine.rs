@@ -97,6 +97,14 @@ pub(crate) fn compiling() -> wasmtime::Result<Engine> {
     Engine::new(&config)
 }
 
+/// An engine for one compilation whose code every processor of this architecture runs: it takes nothing that only some of them have.
+pub(crate) fn packaging() -> wasmtime::Result<Engine> {
+    let mut config = base();
+    config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
+    config.target(&format!("{}-unknown-linux-gnu", std::env::consts::ARCH))?;
+    Engine::new(&config)
+}
+
 /// Starts the thread that advances `engine`'s epoch every [`TICK`]; it ends with the engine. A separate thread,
 /// because a timer of an async runtime is late exactly when a deadline matters.
 pub(crate) fn start_ticker(engine: &Engine) -> std::io::Result<()> {

@@ -111,7 +111,12 @@ impl Versions {
         let verifier = Verifier::open(config.thread_count(), config.streams, pool_memory)?;
         let manifest = |digest| Some((digest, store.manifest(&digest)?));
         Ok(Self {
-            compiler: Compiler::new(verifier.engine.clone(), Arc::clone(&store), config.compilers),
+            compiler: Compiler::new(
+                verifier.engine.clone(),
+                Arc::clone(&store),
+                config.compilers,
+                config.packaged_code.clone(),
+            ),
             kept: Mutex::new(components.into_iter().filter_map(manifest).collect()),
             rolled_back: Mutex::new(rolled_back),
             config: ArcSwap::from_pointee(config),

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{UnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_model::Digest;
@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::exec::engine;
 use crate::fault::panic_text;
 use crate::stages::error::{StageError, causes};
+use crate::store::packaged::PackagedCode;
 use crate::store::plugin_store::PluginStore;
 
 /// Compiles components and finds the code of those compiled before.
@@ -27,6 +28,8 @@ pub(crate) struct Compiler {
     store: Arc<PluginStore>,
     /// Names the engine that the code fits.
     engine_hash: String,
+    /// Code that came with the program, and the name of the engine that it was compiled by.
+    packaged: Option<(PackagedCode, String)>,
     compilations: Compilations,
 }
 
@@ -69,16 +72,20 @@ impl Drop for Compilation<'_> {
 }
 
 impl Compiler {
-    pub(crate) fn new(serving: Engine, store: Arc<PluginStore>, most: usize) -> Self {
-        let mut hasher = DefaultHasher::new();
-        serving.precompile_compatibility_hash().hash(&mut hasher);
-        let engine_hash = format!("{:016x}", hasher.finish());
-        Self { serving, store, engine_hash, compilations: Compilations::new(most) }
+    pub(crate) fn new(
+        serving: Engine,
+        store: Arc<PluginStore>,
+        most: usize,
+        packaged: Option<PackagedCode>,
+    ) -> Self {
+        let engine_hash = name_of(&serving);
+        let packaged = packaged.and_then(|code| Some((code, name_of(&engine::packaging().ok()?))));
+        Self { serving, store, engine_hash, packaged, compilations: Compilations::new(most) }
     }
 
-    /// The code of an earlier compilation, if it exists, is whole and fits this engine.
+    /// The code of an earlier compilation, here or for the program's package, if it exists, is whole and fits this engine.
     pub(crate) fn find(&self, digest: &Digest) -> Option<Component> {
-        let path = self.store.code(digest, &self.engine_hash)?;
+        let path = self.code(digest)?;
         map(&self.serving, &path)
             .inspect_err(
                 |error| tracing::warn!(%digest, error = causes(error), "kept plugin code is unusable"),
@@ -88,7 +95,12 @@ impl Compiler {
 
     /// Whether [`Compiler::find`] would find it.
     pub(crate) fn is_compiled(&self, digest: &Digest) -> bool {
-        self.store.code(digest, &self.engine_hash).is_some()
+        self.code(digest).is_some()
+    }
+
+    fn code(&self, digest: &Digest) -> Option<PathBuf> {
+        let kept = self.store.code(digest, &self.engine_hash);
+        kept.or_else(|| self.packaged.as_ref().and_then(|(packaged, engine)| packaged.code(digest, engine)))
     }
 
     /// The component's code, kept or compiled now; `true` when it was compiled now.
@@ -115,6 +127,25 @@ impl Compiler {
     }
 }
 
+/// What tells engines apart whose code does not fit the other.
+fn name_of(engine: &Engine) -> String {
+    let mut hasher = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// Compiles a component for the folder `dir` of a package.
+///
+/// # Errors
+/// Why it cannot be compiled or kept.
+pub fn package_code(dir: &Path, wasm: &[u8]) -> Result<(), String> {
+    let engine = engine::packaging().map_err(|error| causes(&error))?;
+    let compile = || engine.precompile_component(wasm);
+    let code =
+        catch_compiler_panic(std::panic::AssertUnwindSafe(compile)).map_err(|error| error.to_string())?;
+    PackagedCode::write(dir, &Digest::of(wasm), &name_of(&engine), &code).map_err(|error| error.to_string())
+}
+
 pub(super) fn precompile(wasm: &[u8]) -> Result<Vec<u8>, StageError> {
     catch_compiler_panic(|| engine::compiling().and_then(|engine| engine.precompile_component(wasm)))
 }
@@ -137,7 +168,8 @@ fn catch_compiler_panic(
 fn map(serving: &Engine, path: &Path) -> wasmtime::Result<Component> {
     // SAFETY: the plugin store only names files that hold what `precompile_component` returned (their digest,
     // taken from memory when they were written, has just been compared), in a folder closed to other
-    // users, and it never rewrites a file in place.
+    // users, and it never rewrites a file in place. Packaged code is the same of a folder that those alone can write to who
+    // can replace this program (`store/packaged.rs`), and packages replace files by new ones.
     unsafe { Component::deserialize_file(serving, path) }
 }
 

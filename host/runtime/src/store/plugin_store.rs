@@ -172,14 +172,7 @@ impl PluginStore {
 
     /// The code for that component and engine, if it is whole.
     pub(crate) fn code(&self, digest: &Digest, engine_hash: &str) -> Option<PathBuf> {
-        let path = self.code_path(digest, engine_hash);
-        let expected: Digest = fs::read_to_string(sum_path(&path)).ok()?.parse().ok()?;
-        let code = fs::read(&path).ok()?;
-        if Digest::of(&code) == expected {
-            return Some(path);
-        }
-        tracing::warn!(path = %path.display(), "kept plugin code is damaged and will be compiled again");
-        None
+        whole(self.code_path(digest, engine_hash))
     }
 
     /// Keeps `code` and drops the code of other engines for the same component.
@@ -245,8 +238,24 @@ impl PluginStore {
     }
 
     fn code_path(&self, digest: &Digest, engine_hash: &str) -> PathBuf {
-        self.dir.join(format!("{digest}-{engine_hash}{CODE}"))
+        self.dir.join(code_name(digest, engine_hash))
     }
+}
+
+/// The name of the file of that component's code for that engine.
+pub(super) fn code_name(digest: &Digest, engine_hash: &str) -> String {
+    format!("{digest}-{engine_hash}{CODE}")
+}
+
+/// That file of code, if it is there and as its digest says.
+pub(super) fn whole(path: PathBuf) -> Option<PathBuf> {
+    let expected: Digest = fs::read_to_string(sum_path(&path)).ok()?.parse().ok()?;
+    let code = fs::read(&path).ok()?;
+    if Digest::of(&code) == expected {
+        return Some(path);
+    }
+    tracing::warn!(path = %path.display(), "kept plugin code is damaged and will be compiled again");
+    None
 }
 
 /// The active version of each family in `data_dir`, as last listed. Opens nothing, so any process may ask.

@@ -29,6 +29,11 @@ pub(super) struct TextSetup {
 
 impl TextSetup {
     pub(super) async fn start(arguments: &Arguments, closed: bool) -> Self {
+        Self::with(arguments, closed, "").await
+    }
+
+    /// With more configuration.
+    pub(super) async fn with(arguments: &Arguments, closed: bool, more: &str) -> Self {
         let provider = TextProvider::start(closed);
         let (protocol, origin) = (arguments.provider.word(), provider.address);
         let more = format!(
@@ -37,7 +42,7 @@ impl TextSetup {
              [providers.writer]\nbase_url = \"http://{origin}\"\nauth = \"bearer\"\nconcurrency = 20000\n\n\
              [providers.writer.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n\
              [models.bench]\nprovider = \"writer\"\nprotocol = \"{protocol}\"\nupstream = \"bench\"\n\
-             prices = {{ input = \"2\", output = \"5\" }}\n"
+             prices = {{ input = \"2\", output = \"5\" }}\n\n{more}"
         );
         let gateway = BenchGateway::with(arguments, 1, Jobs::Endless, Duration::from_secs(3600), &more).await;
         Self { gateway, provider, client: arguments.client }
