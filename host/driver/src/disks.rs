@@ -1,13 +1,21 @@
-//! Low-water marks of the disks that the gateway writes to.
+//! Low-water marks of the disks that the gateway writes to: a look each second, and the refusal of new work while one is low.
 //!
 //! Below its mark a disk takes no new task: what is free then is for the tasks that were accepted before, for text and
 //! for the operator. A disk is watched, never reserved, so another process may still fill it; the store then waits for
 //! room by itself. Never deletes anything.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
-use gatehouse_model::metric;
+use gatehouse_model::{Clock, metric};
+use gatehouse_store::Store;
+
+use crate::errors::SubmitError;
+
+/// Between two looks at the disks.
+const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The mark of a disk without a configured one: this many bytes, or the share of a small disk.
 const USUAL_MARK: u64 = 256 * MIB;
@@ -93,6 +101,55 @@ impl Disk {
                 tracing::info!(disk, free_mib, mark_mib, "a disk has room again: new tasks are accepted");
             }
             _ => {}
+        }
+    }
+}
+
+/// All disks that may become full, with the store, which waits for room by itself.
+pub(crate) struct Disks {
+    disks: Vec<Disk>,
+    store: Store,
+    clock: Arc<dyn Clock>,
+}
+
+impl Disks {
+    /// Without any disk, none is ever low.
+    pub(crate) fn new(disks: Vec<Disk>, store: Store, clock: Arc<dyn Clock>) -> Self {
+        Self { disks, store, clock }
+    }
+
+    /// Refuses what would write while a disk is low or full.
+    pub(crate) fn check(&self) -> Result<(), SubmitError> {
+        self.full().map_or(Ok(()), |disk| Err(SubmitError::DiskFull(disk)))
+    }
+
+    /// What is kept on the disk for whose sake new tasks are refused.
+    pub(crate) fn full(&self) -> Option<&'static str> {
+        if self.store.waits_for_room() {
+            return Some("store");
+        }
+        self.disks.iter().find(|disk| disk.is_low()).map(Disk::name)
+    }
+
+    /// What files may still take of the media store's disk; `None` where that is not known.
+    pub(crate) fn media_room(&self) -> Option<u64> {
+        self.disks.iter().find(|disk| disk.name() == "media")?.room()
+    }
+
+    /// Reads the free space of every disk, on a blocking thread.
+    pub(crate) async fn look(self: &Arc<Self>) {
+        if self.disks.is_empty() {
+            return;
+        }
+        let all = Arc::clone(self);
+        // A failed join means that the runtime is going down.
+        let _ = tokio::task::spawn_blocking(move || all.disks.iter().for_each(Disk::look)).await;
+    }
+
+    pub(crate) async fn watch(self: Arc<Self>) {
+        while !self.disks.is_empty() {
+            self.clock.pause(INTERVAL).await;
+            self.look().await;
         }
     }
 }

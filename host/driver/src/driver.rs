@@ -1,4 +1,4 @@
-//! The driver's handle, its parts and its start.
+//! The driver's services, joined, and their start.
 //!
 //! The order of the start matters: recovery fills the schedule before the scheduler loop runs, and the loop runs
 //! before the listeners open.
@@ -8,25 +8,48 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Boxed, Clock, DeliveryId, Key, Pepper, Seed, Task, Tracer, WebhookId, metric};
+use gatehouse_model::{Boxed, Clock, Pepper, Seed, Tracer, metric};
 use gatehouse_runtime::PluginService;
-use gatehouse_store::{Store, StoreError};
-use gatehouse_tasks::{AfterCrash, WebhookDelivery, WebhookEndpoint};
+use gatehouse_store::Store;
+use gatehouse_tasks::AfterCrash;
 use gatehouse_upstream::{PreparedProviders, Upstream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::config::{Config, PreparedTables};
-use crate::disks::Disk;
-use crate::errors::{StartError, WebhookError};
+use crate::direct::Answers;
+use crate::disks::{Disk, Disks};
+use crate::errors::StartError;
 use crate::in_progress::InProgress;
 use crate::kept_answers::KeptAnswers;
-use crate::own_webhooks::{ChangedWebhook, OwnWebhooks, TaskCallback, WebhookRequest};
+use crate::live::live_tasks::LiveTasks;
+use crate::models::counters::UnpricedCounters;
+use crate::own_webhooks::OwnWebhooks;
+use crate::process::Process;
 use crate::rates::RateLimiter;
-use crate::scheduler::live_tasks::LiveTasks;
-use crate::scheduler::store_pause::StorePause;
-use crate::state::{DriverState, ShutdownState};
+use crate::read::{Balances, Files, Keys, Models, Tasks};
+use crate::scheduler::housekeeping::Housekeeping;
+use crate::scheduler::run_loop::Scheduler;
+use crate::served::Served;
+use crate::shared::{Shared, ShutdownState};
 use crate::step::bulk::groups::CallGroups;
-use crate::text::counters::UnpricedCounters;
+use crate::step::bulk::shared::BulkCalls;
+use crate::step::call::phase::Calls;
+use crate::step::cancel::Cancels;
+use crate::step::commit::Commits;
+use crate::step::media::Copies;
+use crate::step::plugin::PluginSteps;
+use crate::step::reconcile::Rulings;
+use crate::step::run::Steps;
+use crate::step::time_out::TimeOuts;
+use crate::store_pause::StorePause;
+use crate::submit::judge::Judge;
+use crate::submit::references::ReferenceReader;
+use crate::submit::submission::Intake;
+use crate::text::attempt::TextCalls;
+use crate::text::hold::Holds;
+use crate::text::translation::Translator;
+use crate::text::{Conversations, Texts};
+use crate::webhooks::worker::WebhookSender;
 
 /// What a driver joins.
 pub struct Parts {
@@ -52,10 +75,38 @@ pub struct Parts {
     pub disks: Vec<Disk>,
 }
 
-/// The whole gateway behind its listeners. Cheap to clone.
+/// The whole gateway behind its listeners: its services. Cheap to clone.
 #[derive(Clone)]
 pub struct Driver {
-    pub(crate) state: Arc<DriverState>,
+    /// Takes tasks.
+    pub intake: Arc<Intake>,
+    /// Reads tasks.
+    pub tasks: Arc<Tasks>,
+    /// Ends tasks before their time.
+    pub cancels: Arc<Cancels>,
+    /// Prepares and follows operators' rulings.
+    pub rulings: Arc<Rulings>,
+    /// Answers text requests.
+    pub texts: Arc<Texts>,
+    /// Keeps responses, and reads them.
+    pub conversations: Arc<Conversations>,
+    /// Answers requests with what one call returned.
+    pub answers: Arc<Answers>,
+    /// Reads what this gateway offers.
+    pub models: Arc<Models>,
+    /// Looks up keys.
+    pub keys: Arc<Keys>,
+    /// Reads what customers have and have spent.
+    pub balances: Arc<Balances>,
+    /// Reads and keeps files.
+    pub files: Arc<Files>,
+    /// Customers' own webhooks.
+    pub webhooks: Arc<OwnWebhooks>,
+    /// Readiness, and the end of the process.
+    pub process: Arc<Process>,
+    disks: Arc<Disks>,
+    pub(crate) live: Arc<LiveTasks>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// Counts what has not happened yet: an alert on a counter's growth does not see the value it is born with.
@@ -71,6 +122,86 @@ fn begin_counting() {
     }
 }
 
+/// The services that take tasks through their steps.
+struct OfTasks {
+    steps: Arc<Steps>,
+    cancels: Arc<Cancels>,
+    rulings: Arc<Rulings>,
+}
+
+impl OfTasks {
+    fn new(shared: &Arc<Shared>, live: &Arc<LiveTasks>) -> Self {
+        let (shared, live) = (|| Arc::clone(shared), || Arc::clone(live));
+        let commits = Arc::new(Commits { shared: shared() });
+        let bulk = Arc::new(BulkCalls { shared: shared(), groups: CallGroups::default() });
+        let calls = Calls { shared: shared(), live: live(), commits: Arc::clone(&commits), bulk };
+        let calls = Arc::new(calls);
+        let time_outs = Arc::new(TimeOuts { shared: shared(), commits: Arc::clone(&commits) });
+        let plugin_steps = Arc::new(PluginSteps {
+            shared: shared(),
+            live: live(),
+            commits: Arc::clone(&commits),
+            calls: Arc::clone(&calls),
+        });
+        let copies = Copies {
+            shared: shared(),
+            commits: Arc::clone(&commits),
+            plugin_steps: Arc::clone(&plugin_steps),
+            time_outs: Arc::clone(&time_outs),
+        };
+        let cancels = Cancels { shared: shared(), live: live(), commits: Arc::clone(&commits) };
+        let rulings = Rulings { shared: shared(), live: live(), calls: Arc::clone(&calls) };
+        let steps = Steps {
+            permits: Arc::new(Semaphore::new(shared().config.concurrency.max(1))),
+            shared: shared(),
+            live: live(),
+            store_pause: StorePause::default(),
+            commits,
+            calls,
+            plugin_steps,
+            time_outs,
+            copies,
+        };
+        Self { steps: Arc::new(steps), cancels: Arc::new(cancels), rulings: Arc::new(rulings) }
+    }
+}
+
+/// The services that answer while a client waits.
+struct OfTexts {
+    texts: Arc<Texts>,
+    conversations: Arc<Conversations>,
+    answers: Arc<Answers>,
+}
+
+impl OfTexts {
+    fn new(shared: &Arc<Shared>, judge: &Arc<Judge>, served: &Arc<Served>, rates: &Arc<RateLimiter>) -> Self {
+        let (shared, served, rates) = (|| Arc::clone(shared), || Arc::clone(served), || Arc::clone(rates));
+        let unpriced_counters = UnpricedCounters::default();
+        let holds = Arc::new(Holds { shared: shared(), rates: rates(), unpriced_counters });
+        let translator = Arc::new(Translator { shared: shared(), served: served() });
+        let conversations = Arc::new(Conversations { shared: shared() });
+        let calls = Arc::new(TextCalls {
+            shared: shared(),
+            served: served(),
+            holds: Arc::clone(&holds),
+            translator: Arc::clone(&translator),
+        });
+        let texts = Texts {
+            shared: shared(),
+            judge: Arc::clone(judge),
+            served: served(),
+            rates: rates(),
+            holds,
+            translator,
+            conversations: Arc::clone(&conversations),
+            calls,
+        };
+        let kept = KeptAnswers::default();
+        let answers = Answers { shared: shared(), judge: Arc::clone(judge), rates: rates(), kept };
+        Self { texts: Arc::new(texts), conversations, answers: Arc::new(answers) }
+    }
+}
+
 impl Driver {
     /// Joins the parts, recovers every live task, and starts the scheduler loop.
     ///
@@ -78,65 +209,98 @@ impl Driver {
     /// A price or model table that cannot be used, or a store that cannot be read.
     pub fn start(parts: Parts) -> Boxed<'static, Result<Self, StartError>> {
         Box::pin(async move {
-            let Parts { store, plugins, upstream, media, config, clock, seed, pepper, tracer, disks } = parts;
-            let own_webhooks = Arc::new(OwnWebhooks {
-                store: store.clone(),
-                upstream: upstream.clone(),
-                clock: Arc::clone(&clock),
-                seed: Arc::clone(&seed),
-                pepper: pepper.clone(),
-                over_http: config.webhooks_over_http,
-                remembered: config.idempotency_lifetime(),
-                changes: RateLimiter::default(),
-            });
-            let tables = PreparedTables::of(&config)?.over(&upstream);
-            let state = Arc::new(DriverState {
-                step_permits: Arc::new(Semaphore::new(config.concurrency.max(1))),
-                store,
-                plugins,
-                upstream,
-                media,
-                config,
-                tables: ArcSwap::from_pointee(tables),
-                clock,
-                seed,
-                pepper,
-                tracer,
-                unpriced_counters: UnpricedCounters::default(),
-                disks,
-                live: LiveTasks::default(),
-                store_pause: StorePause::default(),
-                shutdown: watch::Sender::new(ShutdownState::Serving),
-                keys_generation: AtomicU64::new(0),
-                rates: Arc::default(),
-                own_webhooks,
-                in_progress: Arc::new(InProgress::default()),
-                call_groups: CallGroups::default(),
-                kept_answers: KeptAnswers::default(),
-                background: Mutex::default(),
-            });
+            let (driver, steps) = Self::join(parts)?;
+            let Self { shared, live, disks, .. } = &driver;
             begin_counting();
-            state.recover().await?;
-            state.count_customers().await;
-            state.look_at_disks().await;
-            let background = vec![
-                tokio::spawn(Arc::clone(&state).run_loop()),
-                tokio::spawn(Arc::clone(&state).run_housekeeping()),
-                tokio::spawn(Arc::clone(&state).watch_disks()),
-                tokio::spawn(Arc::clone(&state).run_webhooks()),
-            ];
-            *state.background.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = background;
-            Ok(Self { state })
+            let scheduler = Scheduler { shared: Arc::clone(shared), live: Arc::clone(live), steps };
+            scheduler.recover().await?;
+            driver.keys.count_customers().await;
+            disks.look().await;
+            let housekeeping = Housekeeping { shared: Arc::clone(shared) };
+            let sender = Arc::new(WebhookSender { shared: Arc::clone(shared) });
+            driver.process.keep_running(vec![
+                tokio::spawn(Arc::new(scheduler).run_loop()),
+                tokio::spawn(housekeeping.run()),
+                tokio::spawn(Arc::clone(disks).watch()),
+                tokio::spawn(sender.run()),
+            ]);
+            Ok(driver)
         })
+    }
+
+    /// The services, and what starts the steps of tasks.
+    fn join(parts: Parts) -> Result<(Self, Arc<Steps>), StartError> {
+        let Parts { store, plugins, upstream, media, config, clock, seed, pepper, tracer, disks } = parts;
+        let webhooks = OwnWebhooks {
+            store: store.clone(),
+            upstream: upstream.clone(),
+            clock: Arc::clone(&clock),
+            seed: Arc::clone(&seed),
+            pepper: pepper.clone(),
+            over_http: config.webhooks_over_http,
+            remembered: config.idempotency_lifetime(),
+            changes: RateLimiter::default(),
+        };
+        let disks = Arc::new(Disks::new(disks, store.clone(), Arc::clone(&clock)));
+        let served = Arc::new(Served { plugins: plugins.clone(), upstream: upstream.clone() });
+        let tables = PreparedTables::of(&config)?.over(&upstream);
+        let shared = Arc::new(Shared {
+            store,
+            plugins,
+            upstream,
+            media,
+            config,
+            tables: ArcSwap::from_pointee(tables),
+            clock,
+            seed,
+            pepper,
+            tracer,
+            shutdown: watch::Sender::new(ShutdownState::Serving),
+            in_progress: Arc::new(InProgress::default()),
+        });
+        let (live, rates) = (Arc::new(LiveTasks::default()), Arc::new(RateLimiter::default()));
+        let judge = Arc::new(Judge { shared: Arc::clone(&shared), served: Arc::clone(&served) });
+        let OfTasks { steps, cancels, rulings } = OfTasks::new(&shared, &live);
+        let OfTexts { texts, conversations, answers } = OfTexts::new(&shared, &judge, &served, &rates);
+        let intake = Intake {
+            shared: Arc::clone(&shared),
+            live: Arc::clone(&live),
+            disks: Arc::clone(&disks),
+            rates,
+            judge: Arc::clone(&judge),
+            references: ReferenceReader { shared: Arc::clone(&shared) },
+            steps: Arc::clone(&steps),
+        };
+        let process =
+            Process { shared: Arc::clone(&shared), live: Arc::clone(&live), background: Mutex::default() };
+        let driver = Self {
+            intake: Arc::new(intake),
+            tasks: Arc::new(Tasks { shared: Arc::clone(&shared), live: Arc::clone(&live) }),
+            cancels,
+            rulings,
+            texts,
+            conversations,
+            answers,
+            models: Arc::new(Models { shared: Arc::clone(&shared), judge, served }),
+            keys: Arc::new(Keys { shared: Arc::clone(&shared), generation: AtomicU64::new(0) }),
+            balances: Arc::new(Balances { shared: Arc::clone(&shared) }),
+            files: Arc::new(Files { shared: Arc::clone(&shared), disks: Arc::clone(&disks) }),
+            webhooks: Arc::new(webhooks),
+            process: Arc::new(process),
+            disks,
+            live,
+            shared,
+        };
+        Ok((driver, steps))
     }
 
     /// Switches to other prices, text models and providers, for everything that begins from now on.
     pub fn switch_tables(&self, tables: PreparedTables, providers: PreparedProviders) {
-        let state = &self.state;
-        state.upstream.switch(providers);
-        state.tables.store(Arc::new(tables.over(&state.upstream)));
+        let shared = &self.shared;
+        shared.upstream.switch(providers);
+        shared.tables.store(Arc::new(tables.over(&shared.upstream)));
         // An account may have more permits than before.
-        state.live.ask_again(state.now());
+        self.live.ask_again(shared.now());
     }
 
     /// Checks an address for a webhook, as far as it can be without a name server.
@@ -144,88 +308,31 @@ impl Driver {
     /// # Errors
     /// Why nothing would be sent there, for its owner.
     pub fn check_webhook_url(&self, url: &str) -> Result<(), String> {
-        let over_http = self.state.config.webhooks_over_http;
-        self.state.upstream.fetcher().check_post_url(url, over_http).map_err(|error| error.to_string())
-    }
-
-    /// The webhooks that the customer's keys made, oldest first.
-    ///
-    /// # Errors
-    /// A failed store.
-    pub async fn own_webhooks(&self, key: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
-        self.state.own_webhooks.list(key).await
-    }
-
-    /// One of them.
-    ///
-    /// # Errors
-    /// A failed store.
-    pub async fn own_webhook(&self, key: &Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
-        self.state.own_webhooks.find(key, id).await
-    }
-
-    /// A page of its deliveries, newest first, and whether more follow; `None` where there is no such webhook.
-    ///
-    /// # Errors
-    /// A failed store.
-    pub async fn own_deliveries(
-        &self,
-        key: &Key,
-        id: WebhookId,
-        page: (Option<DeliveryId>, usize),
-    ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError> {
-        self.state.own_webhooks.deliveries(key, id, page).await
-    }
-
-    /// What became of the callback of one of the customer's tasks; `None` where the task was submitted without one.
-    ///
-    /// # Errors
-    /// A failed store.
-    pub async fn own_callback(&self, task: &Task) -> Result<Option<TaskCallback>, StoreError> {
-        self.state.own_webhooks.callback(task).await
-    }
-
-    /// Changes one of them, also where the client leaves meanwhile.
-    ///
-    /// # Errors
-    /// [`WebhookError`]; nothing was changed.
-    pub async fn change_own_webhook(&self, request: WebhookRequest) -> Result<ChangedWebhook, WebhookError> {
-        self.state.own_webhooks.change(request).await
-    }
-
-    /// The secret that signs the callbacks of tasks which are submitted with this key.
-    #[must_use]
-    pub fn callback_secret(&self, key: &Key) -> String {
-        self.state.own_webhooks.callback_secret(key)
+        let over_http = self.shared.config.webhooks_over_http;
+        self.shared.upstream.fetcher().check_post_url(url, over_http).map_err(|error| error.to_string())
     }
 
     /// The disk, "store" or "media", for whose sake new tasks are refused.
     #[must_use]
     pub fn full_disk(&self) -> Option<&'static str> {
-        self.state.full_disk()
+        self.disks.full()
     }
 
     /// The providers, for a change of the configuration.
     #[must_use]
     pub fn upstream(&self) -> &Upstream {
-        &self.state.upstream
-    }
-
-    /// What makes traces, if anything does.
-    #[must_use]
-    pub fn tracer(&self) -> Option<&Arc<Tracer>> {
-        self.state.tracer.as_ref()
+        &self.shared.upstream
     }
 
     /// The store, for the admin API.
     #[must_use]
     pub fn store(&self) -> &Store {
-        &self.state.store
+        &self.shared.store
     }
 
     /// The plugin runtime, for the admin API.
     #[must_use]
     pub fn plugins(&self) -> &PluginService {
-        &self.state.plugins
+        &self.shared.plugins
     }
 }

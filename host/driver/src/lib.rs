@@ -16,16 +16,19 @@ mod driver;
 mod errors;
 mod in_progress;
 mod kept_answers;
+mod live;
+mod models;
 mod money;
 mod own_webhooks;
+mod process;
 mod rates;
 mod read;
 mod request_report;
 mod scheduler;
 mod served;
-mod shutdown;
-mod state;
+mod shared;
 mod step;
+mod store_pause;
 mod submit;
 mod text;
 mod webhook_secret;
@@ -37,7 +40,7 @@ pub use api::{
 };
 pub use body::CheckedBody;
 pub use config::{Config, PreparedTables, TextConfig};
-pub use direct::{AnswerPieces, AnswerRequest, AnswerResponse, WholeAnswer};
+pub use direct::{AnswerPieces, AnswerRequest, AnswerResponse, Answers, WholeAnswer};
 pub use disks::{Disk, DiskSpace};
 pub use driver::{Driver, Parts};
 pub use errors::{CancelError, RulingError, StartError, SubmitError, ViewError, WebhookError};
@@ -51,18 +54,21 @@ pub use gatehouse_tasks::{
 pub use gatehouse_upstream::{
     AccountError, AccountOverview, BreakerState, ProviderOverview, QueueEstimate, check_post_url,
 };
-pub use own_webhooks::{ChangedWebhook, TaskCallback, WebhookAction, WebhookPatch, WebhookRequest};
+pub use models::{ModelConfig, ModelKind, PassPrice, TargetConfig, TokenPrices, check_models};
+pub use own_webhooks::{
+    ChangedWebhook, OwnWebhooks, TaskCallback, WebhookAction, WebhookPatch, WebhookRequest,
+};
+pub use process::Process;
 pub use rates::{LimitKind, LimitStatus, RateLimited, RateStatus};
-pub use read::FollowedTask;
-pub use read::funds::{Funds, UsageFilter};
-pub use read::prices::{ModelPrices, PriceList};
-pub use read::result::Waiting;
+pub use read::{
+    Balances, Files, FollowedTask, Funds, Keys, ModelPrices, Models, PriceList, Tasks, UsageFilter, Waiting,
+};
 pub use request_report::RequestReport;
-pub use step::cancel::Cancelled;
-pub use step::reconcile::{CallRuling, PreparedRuling, ambiguous_exchange};
+pub use step::cancel::{Cancelled, Cancels};
+pub use step::reconcile::{CallRuling, PreparedRuling, Rulings, ambiguous_exchange};
+pub use submit::submission::Intake;
 pub use text::{
-    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, PassPrice, TargetConfig,
-    TextError, TextStream, TokenPrices, check_models,
+    CompletionRequest, CompletionResponse, Conversations, KeptResponse, TextError, TextStream, Texts,
 };
 pub use webhook_secret::{UnreadableSecret, WebhookSecret};
 

@@ -140,7 +140,7 @@ impl Prepared {
 }
 
 /// Customers' own webhooks.
-pub(crate) struct OwnWebhooks {
+pub struct OwnWebhooks {
     pub(crate) store: Store,
     pub(crate) upstream: Upstream,
     pub(crate) clock: Arc<dyn Clock>,
@@ -158,7 +158,7 @@ impl OwnWebhooks {
     ///
     /// # Errors
     /// A failed store.
-    pub(crate) async fn list(&self, key: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
+    pub async fn own_webhooks(&self, key: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
         let most = MAX_WEBHOOKS + MAX_OWN_WEBHOOKS;
         let page = self.store.list_webhooks(Some(key.customer.clone()), None, most).await?;
         Ok(page.rows.into_iter().filter(|webhook| webhook.made_by.is_some()).collect())
@@ -168,21 +168,21 @@ impl OwnWebhooks {
     ///
     /// # Errors
     /// A failed store.
-    pub(crate) async fn find(&self, key: &Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
-        Ok(self.list(key).await?.into_iter().find(|webhook| webhook.id == id))
+    pub async fn own_webhook(&self, key: &Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
+        Ok(self.own_webhooks(key).await?.into_iter().find(|webhook| webhook.id == id))
     }
 
     /// A page of its deliveries, newest first, and whether more follow; `None` where there is no such webhook.
     ///
     /// # Errors
     /// A failed store.
-    pub(crate) async fn deliveries(
+    pub async fn own_deliveries(
         &self,
         key: &Key,
         id: WebhookId,
         (after, limit): (Option<DeliveryId>, usize),
     ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError> {
-        if self.find(key, id).await?.is_none() {
+        if self.own_webhook(key, id).await?.is_none() {
             return Ok(None);
         }
         let page =
@@ -194,7 +194,7 @@ impl OwnWebhooks {
     ///
     /// # Errors
     /// A failed store.
-    pub(crate) async fn callback(&self, task: &Task) -> Result<Option<TaskCallback>, StoreError> {
+    pub async fn own_callback(&self, task: &Task) -> Result<Option<TaskCallback>, StoreError> {
         let Some(url) = &task.callback else { return Ok(None) };
         let delivery = match callback_of(task) {
             Some(id) => self.store.delivery(id).await?,
@@ -203,11 +203,11 @@ impl OwnWebhooks {
         Ok(Some(TaskCallback { url: shown_url(url), delivery, is_over: task.finished.is_some() }))
     }
 
-    /// Changes a webhook. Runs to its end even if the client leaves meanwhile.
+    /// Changes one of them, also where the client leaves meanwhile.
     ///
     /// # Errors
     /// [`WebhookError`]; nothing was changed.
-    pub(crate) async fn change(
+    pub async fn change_own_webhook(
         self: &Arc<Self>,
         request: WebhookRequest,
     ) -> Result<ChangedWebhook, WebhookError> {
@@ -216,7 +216,8 @@ impl OwnWebhooks {
     }
 
     /// The secret that signs the callbacks of tasks which are submitted with this key.
-    pub(crate) fn callback_secret(&self, key: &Key) -> String {
+    #[must_use]
+    pub fn callback_secret(&self, key: &Key) -> String {
         WebhookSecret::of_key(&self.pepper, &key.id).reveal()
     }
 
@@ -271,7 +272,7 @@ impl OwnWebhooks {
             Err(_) => None,
         };
         let id = action.webhook().or_else(|| made.parse().ok()).unwrap_or(webhook);
-        let webhook = self.find(key, id).await.map_err(SubmitError::from)?;
+        let webhook = self.own_webhook(key, id).await.map_err(SubmitError::from)?;
         let is_removal = matches!(action, WebhookAction::Remove(_));
         if webhook.is_none() && delivery.is_none() && !is_removal {
             return Err(WebhookError::Unknown(id));
@@ -340,7 +341,7 @@ impl OwnWebhooks {
     }
 
     async fn owned(&self, key: &Key, id: WebhookId) -> Result<WebhookEndpoint, WebhookError> {
-        let found = self.find(key, id).await.map_err(SubmitError::from)?;
+        let found = self.own_webhook(key, id).await.map_err(SubmitError::from)?;
         found.ok_or(WebhookError::Unknown(id))
     }
 

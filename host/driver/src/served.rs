@@ -1,28 +1,32 @@
 //! Which models this gateway can serve: those of active families, whose providers have an account here. Any
 //! other is neither listed nor accepted: its task would fail later, and its client could not tell why.
 
-use std::sync::Arc;
-
 use gatehouse_model::{About, TextRoute};
-use gatehouse_runtime::{Registry, ServedRoute, Unserved};
+use gatehouse_runtime::{PluginService, Registry, Unserved};
+use gatehouse_upstream::Upstream;
 
 use crate::config::tables::Tables;
-use crate::driver::Driver;
 use crate::errors::SubmitError;
-use crate::state::DriverState;
-use crate::text::models::TextModel;
+use crate::models::table::TextModel;
 
 const NO_ACCOUNT: &str = "this gateway has no account at its provider";
 const SWITCHED_OFF: &str = "the operator has switched it off";
 const NO_PLUGIN: &str = "no plugin serves it";
 
-impl DriverState {
+/// Who serves what now.
+pub(crate) struct Served {
+    pub(crate) plugins: PluginService,
+    pub(crate) upstream: Upstream,
+}
+
+impl Served {
     /// The refusal of a model that nobody has. While families start, it may be one of theirs.
     pub(crate) fn unknown_model(&self, requested: String) -> SubmitError {
         self.starting().unwrap_or(SubmitError::UnknownModel(requested))
     }
 
-    fn starting(&self) -> Option<SubmitError> {
+    /// The refusal of what a family that has not started yet may serve; `None` once all have.
+    pub(crate) fn starting(&self) -> Option<SubmitError> {
         let families = self.plugins.families_not_ready();
         (!families.is_empty()).then(|| SubmitError::Starting(families.join(", ")))
     }
@@ -156,7 +160,7 @@ impl DriverState {
     }
 
     /// The refusal of a path of a family that is off; `None` where it is told as one that never was.
-    fn path_switched_off(&self, path: &str, family: &str) -> Option<SubmitError> {
+    pub(crate) fn path_switched_off(&self, path: &str, family: &str) -> Option<SubmitError> {
         tracing::warn!(
             path,
             family,
@@ -176,26 +180,6 @@ impl DriverState {
             Unserved::Unavailable => SubmitError::NotServed { model, reason },
             Unserved::NotFound => SubmitError::UnknownModel(model),
         }
-    }
-}
-
-impl Driver {
-    /// Every route of the families. The same value as long as no family is switched.
-    #[must_use]
-    pub fn routes(&self) -> Arc<[ServedRoute]> {
-        Arc::clone(self.state.plugins.registry().routes())
-    }
-
-    /// The refusal of a path of a family that is switched off; `None` where it is to be told as one that never was.
-    #[must_use]
-    pub fn switched_off_path(&self, path: &str, family: &str) -> Option<SubmitError> {
-        self.state.path_switched_off(path, family)
-    }
-
-    /// The refusal of what a family that has not started yet may serve; `None` once all have.
-    #[must_use]
-    pub fn starting(&self) -> Option<SubmitError> {
-        self.state.starting()
     }
 }
 

@@ -15,98 +15,146 @@ use gatehouse_model::{Boxed, DeliveryId, Key, KeyDigest, Media, Sse, Task, TaskI
 
 use crate::errors::{Kind, Refusal};
 
-/// Declares the trait and has these types answer by their own methods of the same names: those of `now` at once, those of
-/// `later` in a future.
+/// Declares the trait, and has the driver's services answer by their own methods of the same names: those of `now` at once,
+/// those of `later` in a future. Another type answers by its own methods.
 macro_rules! backend {
-    ($methods:tt for $($(#[$only:meta])? $who:ty),*) => {
+    ($methods:tt for $($(#[$only:meta])? $other:ty),*) => {
         declare! $methods
-        $($(#[$only])? delegate! { $who, $methods })*
+        delegate! $methods
+        $($(#[$only])? answer! { $other, $methods })*
     };
 }
 
 macro_rules! declare {
     (
-        now { $(fn $now:ident($($a:ident: $b:ty),*) -> $c:ty;)* }
-        later { $(fn $later:ident($($d:ident: $e:ty),*) -> $f:ty;)* }
+        now { $($of:ident { $(fn $now:ident($($a:ident: $b:ty),*) -> $c:ty;)* })* }
+        later { $($by:ident { $(fn $later:ident($($d:ident: $e:ty),*) -> $f:ty;)* })* }
     ) => {
-        /// See the driver's methods of the same names.
+        /// See the methods of the same names of the driver's services.
         pub(crate) trait Backend: Send + Sync + 'static {
-            $(fn $now(&self, $($a: $b),*) -> $c;)*
-            $(fn $later<'a>(&'a self, $($d: $e),*) -> Boxed<'a, $f>;)*
+            $($(fn $now(&self, $($a: $b),*) -> $c;)*)*
+            $($(fn $later<'a>(&'a self, $($d: $e),*) -> Boxed<'a, $f>;)*)*
         }
     };
 }
 
 macro_rules! delegate {
+    (
+        now { $($of:ident { $(fn $now:ident($($a:ident: $b:ty),*) -> $c:ty;)* })* }
+        later { $($by:ident { $(fn $later:ident($($d:ident: $e:ty),*) -> $f:ty;)* })* }
+    ) => {
+        impl Backend for Driver {
+            $($(fn $now(&self, $($a: $b),*) -> $c {
+                self.$of.$now($($a),*)
+            })*)*
+            $($(fn $later<'a>(&'a self, $($d: $e),*) -> Boxed<'a, $f> {
+                Box::pin(self.$by.$later($($d),*))
+            })*)*
+        }
+    };
+}
+
+#[cfg(test)]
+macro_rules! answer {
     ($who:ty, {
-        now { $(fn $now:ident($($a:ident: $b:ty),*) -> $c:ty;)* }
-        later { $(fn $later:ident($($d:ident: $e:ty),*) -> $f:ty;)* }
+        now { $($of:ident { $(fn $now:ident($($a:ident: $b:ty),*) -> $c:ty;)* })* }
+        later { $($by:ident { $(fn $later:ident($($d:ident: $e:ty),*) -> $f:ty;)* })* }
     }) => {
         impl Backend for $who {
-            $(fn $now(&self, $($a: $b),*) -> $c {
+            $($(fn $now(&self, $($a: $b),*) -> $c {
                 <$who>::$now(self, $($a),*)
-            })*
-            $(fn $later<'a>(&'a self, $($d: $e),*) -> Boxed<'a, $f> {
+            })*)*
+            $($(fn $later<'a>(&'a self, $($d: $e),*) -> Boxed<'a, $f> {
                 Box::pin(<$who>::$later(self, $($d),*))
-            })*
+            })*)*
         }
     };
 }
 
 backend! {{
     now {
-        fn callback_secret(key: &Key) -> String;
-        fn families(key: Option<&Key>) -> Vec<FamilyListing>;
-        fn families_not_ready() -> Vec<String>;
-        fn is_ready() -> bool;
-        fn keys_generation() -> u64;
-        fn model_id(name: &str) -> Option<String>;
-        fn models(key: &Key) -> Vec<ModelListing>;
-        fn queue_estimate(task: &Task) -> Option<QueueEstimate>;
-        fn result(task: &Task, base: &str) -> Option<Vec<u8>>;
-        fn routes() -> Arc<[ServedRoute]>;
-        fn starting() -> Option<SubmitError>;
-        fn switched_off_path(path: &str, family: &str) -> Option<SubmitError>;
-        fn tracer() -> Option<&Arc<Tracer>>;
-        fn waiting(task: &Task) -> Option<Waiting>;
+        keys {
+            fn keys_generation() -> u64;
+        }
+        models {
+            fn families(key: Option<&Key>) -> Vec<FamilyListing>;
+            fn model_id(name: &str) -> Option<String>;
+            fn models(key: &Key) -> Vec<ModelListing>;
+            fn routes() -> Arc<[ServedRoute]>;
+            fn starting() -> Option<SubmitError>;
+            fn switched_off_path(path: &str, family: &str) -> Option<SubmitError>;
+        }
+        process {
+            fn families_not_ready() -> Vec<String>;
+            fn is_ready() -> bool;
+            fn tracer() -> Option<&Arc<Tracer>>;
+        }
+        tasks {
+            fn queue_estimate(task: &Task) -> Option<QueueEstimate>;
+            fn result(task: &Task, base: &str) -> Option<Vec<u8>>;
+            fn waiting(task: &Task) -> Option<Waiting>;
+        }
+        webhooks {
+            fn callback_secret(key: &Key) -> String;
+        }
     }
     later {
-        fn answer(request: AnswerRequest) -> Result<AnswerResponse, TextError>;
-        fn cancel(key: &'a Key, id: TaskId) -> Result<Cancelled, CancelError>;
-        fn change_own_webhook(request: WebhookRequest) -> Result<ChangedWebhook, WebhookError>;
-        fn complete(request: CompletionRequest) -> Result<CompletionResponse, TextError>;
-        fn delete_result(task: &'a Task) -> Result<(), MediaRefusal>;
-        fn dry_run(request: SubmitRequest) -> Result<DryRun, SubmitError>;
-        fn follow(key: &'a Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError>;
-        fn forget_response(key: &'a Key, id: &'a str) -> Result<bool, SubmitError>;
-        fn funds(key: &'a Key) -> Result<Option<Funds>, StoreError>;
-        fn is_result_deleted(task: &'a Task) -> Result<bool, MediaRefusal>;
-        fn key(digest: &'a KeyDigest) -> Result<Option<Key>, StoreError>;
-        fn media(
-            name: &'a str, expires: &'a str, signature: &'a str, range: Option<&'a str>
-        ) -> Result<MediaFile, MediaRefusal>;
-        fn own_callback(task: &'a Task) -> Result<Option<TaskCallback>, StoreError>;
-        fn own_deliveries(
-            key: &'a Key, id: WebhookId, page: (Option<DeliveryId>, usize)
-        ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError>;
-        fn own_webhook(key: &'a Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError>;
-        fn own_webhooks(key: &'a Key) -> Result<Vec<WebhookEndpoint>, StoreError>;
-        fn response(key: &'a Key, id: &'a str) -> Result<Option<KeptResponse>, SubmitError>;
-        fn response_events(
-            key: &'a Key, id: &'a str, after: Option<u64>
-        ) -> Result<Option<Vec<Sse>>, SubmitError>;
-        fn result_file(media: &'a Media, range: Option<&'a str>) -> Result<MediaFile, MediaRefusal>;
-        fn submit(request: SubmitRequest) -> Result<Receipt, SubmitError>;
-        fn task(key: &'a Key, id: TaskId) -> Result<Option<Task>, StoreError>;
-        fn task_when_over(
-            key: &'a Key, id: TaskId, max_wait: Duration
-        ) -> Result<Option<Task>, StoreError>;
-        fn tasks(key: &'a Key, filter: &'a TaskFilter) -> Result<TaskPage, StoreError>;
-        fn usage(key: &'a Key, filter: UsageFilter) -> Result<UsageRows, StoreError>;
-        fn usage_in_all(key: &'a Key, filter: UsageFilter) -> Result<UsageRows, StoreError>;
-        fn view(request: &'a ViewRequest<'a>) -> Result<Vec<u8>, ViewError>;
+        answers {
+            fn answer(request: AnswerRequest) -> Result<AnswerResponse, TextError>;
+        }
+        balances {
+            fn funds(key: &'a Key) -> Result<Option<Funds>, StoreError>;
+            fn usage(key: &'a Key, filter: UsageFilter) -> Result<UsageRows, StoreError>;
+            fn usage_in_all(key: &'a Key, filter: UsageFilter) -> Result<UsageRows, StoreError>;
+        }
+        cancels {
+            fn cancel(key: &'a Key, id: TaskId) -> Result<Cancelled, CancelError>;
+        }
+        conversations {
+            fn forget_response(key: &'a Key, id: &'a str) -> Result<bool, SubmitError>;
+            fn response(key: &'a Key, id: &'a str) -> Result<Option<KeptResponse>, SubmitError>;
+            fn response_events(
+                key: &'a Key, id: &'a str, after: Option<u64>
+            ) -> Result<Option<Vec<Sse>>, SubmitError>;
+        }
+        files {
+            fn delete_result(task: &'a Task) -> Result<(), MediaRefusal>;
+            fn is_result_deleted(task: &'a Task) -> Result<bool, MediaRefusal>;
+            fn media(
+                name: &'a str, expires: &'a str, signature: &'a str, range: Option<&'a str>
+            ) -> Result<MediaFile, MediaRefusal>;
+            fn result_file(media: &'a Media, range: Option<&'a str>) -> Result<MediaFile, MediaRefusal>;
+        }
+        intake {
+            fn dry_run(request: SubmitRequest) -> Result<DryRun, SubmitError>;
+            fn submit(request: SubmitRequest) -> Result<Receipt, SubmitError>;
+        }
+        keys {
+            fn key(digest: &'a KeyDigest) -> Result<Option<Key>, StoreError>;
+        }
+        tasks {
+            fn follow(key: &'a Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError>;
+            fn task(key: &'a Key, id: TaskId) -> Result<Option<Task>, StoreError>;
+            fn task_when_over(
+                key: &'a Key, id: TaskId, max_wait: Duration
+            ) -> Result<Option<Task>, StoreError>;
+            fn tasks(key: &'a Key, filter: &'a TaskFilter) -> Result<TaskPage, StoreError>;
+            fn view(request: &'a ViewRequest<'a>) -> Result<Vec<u8>, ViewError>;
+        }
+        texts {
+            fn complete(request: CompletionRequest) -> Result<CompletionResponse, TextError>;
+        }
+        webhooks {
+            fn change_own_webhook(request: WebhookRequest) -> Result<ChangedWebhook, WebhookError>;
+            fn own_callback(task: &'a Task) -> Result<Option<TaskCallback>, StoreError>;
+            fn own_deliveries(
+                key: &'a Key, id: WebhookId, page: (Option<DeliveryId>, usize)
+            ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError>;
+            fn own_webhook(key: &'a Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError>;
+            fn own_webhooks(key: &'a Key) -> Result<Vec<WebhookEndpoint>, StoreError>;
+        }
     }
-} for Driver, #[cfg(test)] crate::tests::support::backend::ScriptedBackend}
+} for #[cfg(test)] crate::tests::support::backend::ScriptedBackend}
 
 /// The refusal for a store error. `Closed` passes too: another process follows.
 pub(crate) fn store_refusal(error: StoreError) -> Refusal {

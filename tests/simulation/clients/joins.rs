@@ -37,7 +37,7 @@ pub(crate) async fn join(system: &System, patch: PatchCall) -> Result<(), String
         oracle.patches.insert(patch.prompt.clone(), parent.task);
         (oracle.quilt_with(&patch.prompt).is_some(), oracle.revoked.contains(&patch.key))
     };
-    let asked = || system.driver.submit(request(&patch, patch.key, parent.task));
+    let asked = || system.driver.intake.submit(request(&patch, patch.key, parent.task));
     let outcome = until_reached(asked, is_away).await;
     if !system.is_open() {
         simulation.count("the answer to a joining request was lost in a crash");
@@ -90,7 +90,7 @@ pub(crate) async fn join(system: &System, patch: PatchCall) -> Result<(), String
 
 /// A task of another customer is as unknown as one that never existed.
 async fn stranger(system: &System, patch: &PatchCall, task: TaskId) -> Result<(), String> {
-    let outcome = system.driver.submit(request(patch, patch.key, task)).await;
+    let outcome = system.driver.intake.submit(request(patch, patch.key, task)).await;
     match outcome {
         _ if !system.is_open() => Ok(()),
         Err(SubmitError::NotFound(_) | SubmitError::KeyGone | SubmitError::Draining) => {

@@ -58,7 +58,7 @@ async fn settle(system: &System, task: &Task, ruling: CallRuling) -> Result<(), 
     let seen = (task.id, Some(task.revision));
     let store = system.driver.store();
     let again = ruling.clone();
-    let prepared = match system.driver.prepare_ruling(seen, ruling, "looked it up".to_owned()).await {
+    let prepared = match system.driver.rulings.prepare_ruling(seen, ruling, "looked it up".to_owned()).await {
         Ok(prepared) => prepared,
         Err(RulingError::Store(_)) => return Ok(()),
         Err(error) => return Err(format!("{}: a ruling cannot be made: {error}", task.id)),
@@ -70,7 +70,7 @@ async fn settle(system: &System, task: &Task, ruling: CallRuling) -> Result<(), 
         simulation.count(what);
     }
     // The store may be closed meanwhile; the next start goes on from what is on disk.
-    system.driver.ruled(prepared, is_committed).await;
+    system.driver.rulings.ruled(prepared, is_committed).await;
     if !system.is_open() {
         return Ok(());
     }
@@ -83,11 +83,11 @@ async fn settle(system: &System, task: &Task, ruling: CallRuling) -> Result<(), 
         Ok(Err(other)) => return Err(format!("{}: a ruling was refused: {other}", task.id)),
     }
     // The same once more: what the operator saw is settled.
-    let Ok(prepared) = system.driver.prepare_ruling(seen, again, "once more".to_owned()).await else {
+    let Ok(prepared) = system.driver.rulings.prepare_ruling(seen, again, "once more".to_owned()).await else {
         return Ok(());
     };
     let answer = store.execute(prepared.command.clone()).await;
-    system.driver.ruled(prepared, false).await;
+    system.driver.rulings.ruled(prepared, false).await;
     match answer {
         Ok(Ok(_)) => Err(format!("I13: {} was ruled on twice", task.id)),
         _ => Ok(()),

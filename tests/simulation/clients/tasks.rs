@@ -51,7 +51,7 @@ pub(crate) async fn submit(system: &System, submission: Submission) -> Result<Op
     let simulation = &system.simulation;
     let was_revoked = simulation.oracle().revoked.contains(&submission.key);
     let Some(before) = references::before(system, &submission) else { return Ok(None) };
-    let asked = || system.driver.submit(request(&submission, before.follows));
+    let asked = || system.driver.intake.submit(request(&submission, before.follows));
     let outcome = until_reached(asked, is_away).await;
     if !system.is_open() {
         simulation.count("the answer to a submission was lost in a crash");
@@ -146,7 +146,8 @@ pub(crate) fn read_task(system: &System, promise: &Promise) -> Result<Task, Stri
     let owner = payer(*key);
     let mut found = None;
     for other in 0..KEY_COUNT {
-        let read = system.simulation.outage.observe(|| at_once(system.driver.task(&keys()[other], *id)));
+        let read =
+            system.simulation.outage.observe(|| at_once(system.driver.tasks.task(&keys()[other], *id)));
         let read = read.map_err(|error| error.to_string())?;
         match (read, payer(other) == owner) {
             (Some(task), true) => found = Some(task),
@@ -178,7 +179,7 @@ pub(crate) async fn wait(system: &System, prompt: &str, patience: Duration) -> R
     let Some(promise) = promise(system, prompt) else { return Ok(()) };
     let simulation = &system.simulation;
     let before = simulation.clock.elapsed();
-    let asked = || system.driver.task_when_over(&keys()[promise.key], promise.task, patience);
+    let asked = || system.driver.tasks.task_when_over(&keys()[promise.key], promise.task, patience);
     let found = until_reached(asked, |error| *error == StoreError::Unavailable).await;
     if !system.is_open() {
         return Ok(());
@@ -186,7 +187,7 @@ pub(crate) async fn wait(system: &System, prompt: &str, patience: Duration) -> R
     let task =
         found.map_err(|error| error.to_string())?.ok_or_else(|| format!("I9: {} is gone", promise.task))?;
     let waited = u128::from(simulation.clock.elapsed() - before);
-    if !task.status.is_final() && waited < patience.as_millis() && system.driver.is_ready() {
+    if !task.status.is_final() && waited < patience.as_millis() && system.driver.process.is_ready() {
         return Err(format!("a wait for {} ended after {waited} ms with {:?}", task.id, task.status));
     }
     read_task(system, &promise).map(|_| ())
@@ -194,7 +195,7 @@ pub(crate) async fn wait(system: &System, prompt: &str, patience: Duration) -> R
 
 pub(crate) async fn list(system: &System, key: usize) -> Result<(), String> {
     let filter = TaskFilter { limit: 100, ..TaskFilter::default() };
-    let page = system.driver.tasks(&keys()[key], &filter).await.map_err(|error| error.to_string())?;
+    let page = system.driver.tasks.tasks(&keys()[key], &filter).await.map_err(|error| error.to_string())?;
     let (tasks, more) = (page.tasks, page.more);
     let mine = |seen: &&Seen| seen.task.customer == keys()[key].customer;
     let expected = system.simulation.oracle().seen.values().filter(mine).count();
@@ -203,7 +204,8 @@ pub(crate) async fn list(system: &System, key: usize) -> Result<(), String> {
     }
     for status in Status::ALL {
         let filter = TaskFilter { status: Some(status), ..filter.clone() };
-        let page = system.driver.tasks(&keys()[key], &filter).await.map_err(|error| error.to_string())?;
+        let page =
+            system.driver.tasks.tasks(&keys()[key], &filter).await.map_err(|error| error.to_string())?;
         if !page.tasks.iter().eq(tasks.iter().filter(|task| task.status == status)) {
             return Err(format!("I9: key {key} lists other tasks when asked for those {}", status.as_str()));
         }
@@ -215,13 +217,13 @@ pub(crate) async fn cancel(system: &System, prompt: &str) -> Result<(), String> 
     let Some(promise) = promise(system, prompt) else { return Ok(()) };
     let simulation = &system.simulation;
     let stranger = keys().iter().find(|key| key.customer != keys()[promise.key].customer);
-    let theirs = system.driver.cancel(stranger.ok_or("one account only")?, promise.task).await;
+    let theirs = system.driver.cancels.cancel(stranger.ok_or("one account only")?, promise.task).await;
     let is_hidden =
         matches!(theirs, Err(CancelError::NotFound | CancelError::Store(StoreError::Unavailable)));
     if system.is_open() && !is_hidden {
         return Err(format!("I9: a stranger's cancel was answered {theirs:?}"));
     }
-    let asked = || system.driver.cancel(&keys()[promise.key], promise.task);
+    let asked = || system.driver.cancels.cancel(&keys()[promise.key], promise.task);
     let is_away = |error: &CancelError| matches!(error, CancelError::Store(StoreError::Unavailable));
     let outcome = until_reached(asked, is_away).await;
     if !system.is_open() {

@@ -89,7 +89,7 @@ pub(crate) async fn run(system: &System, text: TextCall) -> Result<bool, String>
 }
 
 async fn receive(system: &System, text: &TextCall, request: CompletionRequest) -> Result<(), TextError> {
-    match system.driver.complete(request).await? {
+    match system.driver.texts.complete(request).await? {
         CompletionResponse::Whole(_) => Ok(()),
         CompletionResponse::Stream(stream) => read(text, stream).await,
         CompletionResponse::DryRun(found) => panic!("a real request was answered with {found:?}"),

@@ -152,12 +152,12 @@ fn check_quilt(simulation: &Simulation, task: &Task, quilt: &SeenQuilt) -> Resul
 
 /// I15: the links of a completed task open, now.
 pub(crate) fn opens(driver: &Driver, task: &Task) -> Result<(), String> {
-    let result = driver.result(task, "http://gateway").ok_or("no result")?;
+    let result = driver.tasks.result(task, "http://gateway").ok_or("no result")?;
     let result: serde_json::Value = serde_json::from_slice(&result).map_err(|error| error.to_string())?;
     let link = result["images"][0]["url"][0].as_str().ok_or_else(|| format!("no link in {result}"))?;
     let (name, query) = link.rsplit_once('/').and_then(|(_, file)| file.split_once('?')).ok_or("no query")?;
     let value = |key: &str| query.split('&').find_map(|pair| pair.strip_prefix(key)).unwrap_or_default();
-    let file = driver.media(name, value("expires="), value("signature="), None).now_or_never();
+    let file = driver.files.media(name, value("expires="), value("signature="), None).now_or_never();
     match file {
         Some(Ok(file)) if file.length == task.media[0].bytes && file.length > 0 => Ok(()),
         Some(Ok(file)) => Err(format!("{link} has {} bytes", file.length)),

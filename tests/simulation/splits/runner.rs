@@ -144,7 +144,7 @@ impl StreamRunner {
             report: RequestReport::default(),
         };
         let (mut events, mut error) = (vec![], None);
-        match driver.complete(request).await {
+        match driver.texts.complete(request).await {
             Ok(CompletionResponse::Stream(mut stream)) => {
                 while let Some(batch) = poll_fn(|cx| stream.poll_next(cx)).await {
                     match batch {
@@ -157,7 +157,7 @@ impl StreamRunner {
             Ok(CompletionResponse::DryRun(found)) => error = Some(format!("a dry run: {found:?}")),
             Err(refused) => error = Some(format!("no stream: {refused}")),
         }
-        driver.stop(Duration::from_secs(20), Duration::ZERO).await;
+        driver.process.stop(Duration::from_secs(20), Duration::ZERO).await;
         store.flush().await.expect("a whole disk");
         let balances = store.customer(&account).await.expect("readable").expect("the customer");
         assert_eq!(balances.reserved, Credits::ZERO, "a hold is left");

@@ -135,7 +135,7 @@ impl System {
 
     /// Stops in order, as a gateway does on SIGTERM.
     pub(crate) async fn close(&self) {
-        self.driver.stop(Duration::from_secs(20), Duration::ZERO).await;
+        self.driver.process.stop(Duration::from_secs(20), Duration::ZERO).await;
         self.closed.store(true, Ordering::SeqCst);
         self.store.close();
         let writing = self.writing.lock().ok().and_then(|mut writing| writing.take());

@@ -104,7 +104,7 @@ impl AdminService {
         let changes_keys = changes_keys(&command);
         let applied = self.store.execute(command).await?;
         if let (true, Backend::Running { driver, .. }) = (changes_keys, &self.backend) {
-            driver.keys_changed();
+            driver.keys.keys_changed();
         }
         Ok(applied)
     }

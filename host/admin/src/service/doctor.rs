@@ -89,7 +89,7 @@ impl AdminService {
     #[must_use]
     pub fn ambiguous_tasks(&self) -> usize {
         match &self.backend {
-            Backend::Running { driver, .. } => driver.ambiguous_tasks(),
+            Backend::Running { driver, .. } => driver.rulings.waiting(),
             Backend::Offline(_) => 0,
         }
     }

@@ -95,7 +95,7 @@ impl AdminService {
         if force || models.iter().all(|model| present.contains(model)) {
             return Ok(());
         }
-        let known = driver.model_names();
+        let known = driver.models.model_names();
         let is_known = |model: &&String| known.is_empty() || known.contains(model) || present.contains(model);
         match models.iter().find(|model| !is_known(model)) {
             Some(unknown) => Err(OperationError::Invalid(unknown_model(unknown, &known))),
@@ -115,7 +115,7 @@ impl AdminService {
         for (name, value) in limits {
             let known = || present.contains_key(&name).then(|| name.clone());
             let model = match &self.backend {
-                Backend::Running { driver, .. } => driver.model_id(&name).or_else(known),
+                Backend::Running { driver, .. } => driver.models.model_id(&name).or_else(known),
                 Backend::Offline(_) => known(),
             };
             let Some(model) = model else {

@@ -54,7 +54,7 @@ impl AdminService {
         base: &str,
     ) -> Result<String, OperationError> {
         let driver = self.driver(MEDIA)?;
-        let kept = driver.keep_input(bytes).await.map_err(|error| match error {
+        let kept = driver.files.keep_input(bytes).await.map_err(|error| match error {
             SubmitError::Invalid { message, .. } => OperationError::Invalid(message),
             full @ (SubmitError::DiskFull(_) | SubmitError::MediaUnavailable) => {
                 OperationError::Busy(full.to_string())
@@ -72,7 +72,7 @@ impl AdminService {
         if let Err(error) = self.note(caller, ("keepInput", object), kept.as_ref().err(), changes).await {
             tracing::error!(%error, "an operation could not be recorded");
         }
-        Ok(driver.media_link(base, &kept?))
+        Ok(driver.files.media_link(base, &kept?))
     }
 
     /// A task's result, the first one being 0, as an input of another request.
@@ -93,7 +93,11 @@ impl AdminService {
         if media.expires <= self.clock.now() {
             return Err(OperationError::NotFound(format!("result {at} of task {id} is not kept any more")));
         }
-        Ok(ResultInput { link: driver.media_link(base, media), mime: media.mime.clone(), key: task.key })
+        Ok(ResultInput {
+            link: driver.files.media_link(base, media),
+            mime: media.mime.clone(),
+            key: task.key,
+        })
     }
 
     /// Puts pictures in place of links of this gateway that are plain HTTP: no provider outside reads such an address, and
@@ -104,7 +108,7 @@ impl AdminService {
         plain_links(body, &mut links);
         let mut left = MAX_EMBEDDED;
         for text in links {
-            let Some((mime, bytes)) = driver.linked_file(text).await else { continue };
+            let Some((mime, bytes)) = driver.files.linked_file(text).await else { continue };
             if mime.starts_with(PICTURE) && bytes.len() <= left {
                 left -= bytes.len();
                 *text = format!("data:{mime};base64,{}", STANDARD.encode(&bytes));
@@ -129,7 +133,7 @@ impl AdminService {
     /// # Errors
     /// [`OperationError::Refused`] without a running gateway.
     pub fn offers(&self, key: Option<&Key>) -> Result<Vec<FamilyListing>, OperationError> {
-        Ok(self.driver("only a running gateway has families")?.families(key))
+        Ok(self.driver("only a running gateway has families")?.models.families(key))
     }
 
     /// The POST endpoints of families.

@@ -7,7 +7,7 @@ use gatehouse_model::Price;
 use gatehouse_tasks::ResponseLimits;
 use serde::Deserialize;
 
-use crate::text::models::ModelConfig;
+use crate::models::table::ModelConfig;
 
 /// The `[tasks]` and `[prices]` tables.
 #[derive(Clone, Debug, Deserialize)]

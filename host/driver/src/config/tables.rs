@@ -11,8 +11,8 @@ use gatehouse_upstream::Upstream;
 
 use crate::config::settings::Config;
 use crate::errors::StartError;
+use crate::models::table::{ModelConfig, TextModels};
 use crate::money;
-use crate::text::models::{ModelConfig, TextModels};
 
 /// The tables of one moment.
 pub(crate) struct Tables {

@@ -13,11 +13,11 @@ use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, Passing, Pieces, r
 
 use crate::config::tables::Tables;
 use crate::direct::api::Client;
+use crate::direct::request::Answers;
 use crate::errors::SubmitError;
 use crate::request_report::RequestReport;
-use crate::state::DriverState;
 use crate::text::TextError;
-use crate::text::attempt::{asked_pause, fault_of_answer};
+use crate::text::attempt::{asked_pause, fault_of_answer, unavailable};
 use crate::text::blobs::RequestBlobs;
 
 const TOO_MANY_REQUESTS: u16 = 429;
@@ -84,14 +84,14 @@ enum Attempt {
     Over(Unanswered),
 }
 
-impl DriverState {
+impl Answers {
     pub(super) async fn serve_answer(&self, run: &DirectRun) -> Result<ProviderAnswer, Unanswered> {
         let provider = run.exchange.call.provider.as_str();
         let mut tried: Vec<String> = vec![];
         let mut last = None;
-        let mut max_wait = self.config.text.permit_wait();
+        let mut max_wait = self.shared.config.text.permit_wait();
         loop {
-            let began = self.now();
+            let began = self.shared.now();
             let acquired = tokio::select! {
                 biased;
                 () = run.left() => return Err(Unanswered::Left { was_asked: false }),
@@ -100,11 +100,11 @@ impl DriverState {
             let (permit, slot) = match acquired {
                 Ok(entered) => entered,
                 Err(none) => {
-                    let error = last.unwrap_or_else(|| self.unavailable(provider, none));
+                    let error = last.unwrap_or_else(|| unavailable(provider, none, self.shared.now()));
                     return Err(Unanswered::Failed(error));
                 }
             };
-            max_wait = max_wait.saturating_sub(self.now().since(began));
+            max_wait = max_wait.saturating_sub(self.shared.now().since(began));
             tried.push(permit.account().to_owned());
             match self.try_answer(run, permit, slot).await {
                 Attempt::Answered(answer) => return Ok(answer),
@@ -120,8 +120,8 @@ impl DriverState {
         run.report.attempt(permit.provider(), permit.account());
         let model = run.report.facts().model;
         let mut span = run.report.begin_call("generate_content", model.as_deref().unwrap_or_default(), &slot);
-        let idle = self.config.text.idle();
-        let deadline = run.cx.deadline.plus(self.clock.skipped(run.cx.now));
+        let idle = self.shared.config.text.idle();
+        let deadline = run.cx.deadline.plus(self.shared.clock.skipped(run.cx.now));
         let (call, patterns) = (&run.exchange.call, run.exchange.passes.as_slice());
         let passing = async {
             match slot.pass(call, patterns, &run.blobs, deadline, idle).await? {
@@ -131,7 +131,7 @@ impl DriverState {
                     // Silence alone does not bound it: the hold must not expire before it is settled.
                     let first = tokio::select! {
                         first = pieces.next() => first?,
-                        () = self.clock.pause_until(deadline) => return Err(Outage::Timeout),
+                        () = self.shared.clock.pause_until(deadline) => return Err(Outage::Timeout),
                     };
                     Ok((Passing::Pieces(pieces), first))
                 }
@@ -167,9 +167,9 @@ impl DriverState {
 
     async fn read_answer(&self, run: &DirectRun, permit: &AccountPermit, reply: Reply) -> Attempt {
         let status = reply.status;
-        let pause = asked_pause(retry_after(&reply, self.now()));
+        let pause = asked_pause(retry_after(&reply, self.shared.now()));
         let (cx, state) = (run.cx.clone(), run.exchange.state.clone());
-        let failure = match self.plugins.answer_direct(&run.version, cx, state, reply).await {
+        let failure = match self.shared.plugins.answer_direct(&run.version, cx, state, reply).await {
             Ok(Ok(response)) if (200..300).contains(&status) => {
                 return Attempt::Answered(ProviderAnswer::Whole(response));
             }

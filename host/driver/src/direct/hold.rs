@@ -7,17 +7,18 @@ use gatehouse_model::{Credits, Purpose, RequestId, Usage};
 use gatehouse_tasks::Command;
 
 use crate::direct::api::AnswerRequest;
+use crate::direct::request::Answers;
 use crate::errors::SubmitError;
 use crate::money;
 use crate::rates::RateUse;
 use crate::request_report::WorkGuard;
-use crate::state::DriverState;
-use crate::submit::quoted_terms::QuotedTerms;
+use crate::shared::Shared;
+use crate::submit::judge::QuotedTerms;
 use crate::submit::refusal::{rejection_error, store_error};
 
 /// A request's reserved money, if it has a price, and what it took of its key's rates.
 pub(super) struct DirectHold {
-    state: Arc<DriverState>,
+    shared: Arc<Shared>,
     id: RequestId,
     model: String,
     /// `None` once it is settled or given back, and where the answer is free.
@@ -28,22 +29,22 @@ pub(super) struct DirectHold {
     work: WorkGuard,
 }
 
-impl DriverState {
+impl Answers {
     /// Takes from the key's rates and reserves what the answer costs. Of a request that reads, the key's rates alone count.
     pub(super) async fn hold_answer(
-        self: &Arc<Self>,
+        &self,
         request: &AnswerRequest,
         model: &str,
         quoted: Option<&QuotedTerms>,
         streaming: bool,
         work: WorkGuard,
     ) -> Result<DirectHold, SubmitError> {
-        let now = self.now();
+        let now = self.shared.now();
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, model, None, now);
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
         let hold = |held| DirectHold {
-            state: Arc::clone(self),
+            shared: Arc::clone(&self.shared),
             id: request.id,
             model: model.to_owned(),
             held,
@@ -57,11 +58,11 @@ impl DriverState {
             key: request.key.id.clone(),
             model: model.to_owned(),
             amount: quoted.hold,
-            expires: now.plus(self.max_duration(streaming)),
+            expires: now.plus(self.shared.max_duration(streaming)),
             at: now,
         };
         let span = request.report.begin("hold");
-        let held = self.store.execute_deferred(command).await.map_err(store_error);
+        let held = self.shared.store.execute_deferred(command).await.map_err(store_error);
         drop(span);
         match held {
             Ok(Ok(_)) => {
@@ -71,7 +72,7 @@ impl DriverState {
                 Ok(hold)
             }
             refused => {
-                rates.undo(self.now());
+                rates.undo(self.shared.now());
                 Err(refused.map_or_else(|error| error, |rejected| rejection_error(&rejected)))
             }
         }
@@ -98,8 +99,8 @@ impl DirectHold {
         let amount = amount.min(held);
         self.work.charge(amount);
         money::settled(&self.model, Purpose::Answer, held, amount);
-        let (memo, tokens, at) = (self.model.clone(), Usage::default(), self.state.now());
-        Ok(self.state.store.post(Command::Settle { id: self.id, amount, memo, tokens, at })?)
+        let (memo, tokens, at) = (self.model.clone(), Usage::default(), self.shared.now());
+        Ok(self.shared.store.post(Command::Settle { id: self.id, amount, memo, tokens, at })?)
     }
 }
 
@@ -108,8 +109,8 @@ impl Drop for DirectHold {
         let Some(held) = self.held.take() else { return };
         self.work.charge(Credits::ZERO);
         money::released(&self.model, held);
-        let command = Command::Release { id: self.id, at: self.state.now() };
-        if let Err(error) = self.state.store.post(command) {
+        let command = Command::Release { id: self.id, at: self.shared.now() };
+        if let Err(error) = self.shared.store.post(command) {
             tracing::error!(request = %self.id, %error, "a hold could not be released; it expires");
         }
     }

@@ -18,3 +18,4 @@ mod pump;
 mod request;
 
 pub use api::{AnswerPieces, AnswerRequest, AnswerResponse, WholeAnswer};
+pub use request::Answers;

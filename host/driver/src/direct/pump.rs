@@ -14,9 +14,9 @@ use gatehouse_model::{Clock, Outage, Pause};
 use crate::direct::api::Client;
 use crate::direct::attempt::PassingAnswer;
 use crate::direct::hold::DirectHold;
+use crate::direct::request::Answers;
 use crate::errors::SubmitError;
 use crate::kept_answers::{Backlog, Keeping, PIECE};
-use crate::state::DriverState;
 use crate::text::TextError;
 
 /// Pieces that may wait for the client; each is at most one network read.
@@ -66,7 +66,7 @@ enum End {
     Cut(TextError),
 }
 
-impl DriverState {
+impl Answers {
     /// Passes an answer on to its end, and pays for it before the client gets that end. What is kept for a repetition is written
     /// down on the way.
     pub(super) async fn pass_on(
@@ -77,7 +77,7 @@ impl DriverState {
         mut keeping: Option<Keeping>,
     ) {
         let mime = answer.pieces.mime().to_owned();
-        let mut time_limit = self.clock.pause(self.config.text.stream());
+        let mut time_limit = self.shared.clock.pause(self.shared.config.text.stream());
         let mut unsent = Unsent::default();
         let end = pass_pieces(answer, (client, &mut unsent), keeping.as_mut(), &mut time_limit).await;
         let amount = held.cost();
@@ -87,7 +87,7 @@ impl DriverState {
                     if let Some(backlog) = keeping.and_then(|kept| kept.keep(mime, None, unsent.bytes)) {
                         unsent.count_by(backlog);
                     }
-                    send_rest(std::mem::take(&mut unsent), client, (&*self.clock, time_limit)).await
+                    send_rest(std::mem::take(&mut unsent), client, (&*self.shared.clock, time_limit)).await
                 }
                 Err(unpaid) => Some(unpaid.into()),
             },

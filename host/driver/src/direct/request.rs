@@ -18,14 +18,14 @@ use crate::direct::api::{AnswerPieces, AnswerRequest, AnswerResponse, Client, Wh
 use crate::direct::attempt::{DirectRun, ProviderAnswer, Unanswered};
 use crate::direct::hold::DirectHold;
 use crate::direct::pump::MAX_QUEUED;
-use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
-use crate::kept_answers::{Keeping, KeptAnswer, Known, Repetition};
-use crate::rates::RateUse;
+use crate::kept_answers::{Keeping, KeptAnswer, KeptAnswers, Known, Repetition};
+use crate::rates::{RateLimiter, RateUse};
 use crate::request_report::{WorkGuard, plugin_span};
-use crate::state::{DriverState, ShutdownState};
-use crate::submit::quoted_terms::QuotedTerms;
+use crate::shared::{Shared, ShutdownState};
+use crate::submit::dry_run::check_funds;
+use crate::submit::judge::{Judge, QuotedTerms};
 use crate::submit::refusal::{fault_error, refusal_error};
 use crate::text::TextError;
 use crate::text::attempt::plugin_fault;
@@ -39,22 +39,31 @@ enum Answered {
     DryRun(DryRun),
 }
 
-impl Driver {
+/// Answers requests with what one call returned.
+pub struct Answers {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) judge: Arc<Judge>,
+    pub(crate) rates: Arc<RateLimiter>,
+    /// What requests with an idempotency key were answered with.
+    pub(crate) kept: KeptAnswers,
+}
+
+impl Answers {
     /// Answers a request with what one call returned. Dropped before its answer, it means that the client has left.
     ///
     /// # Errors
     /// [`TextError`]; nothing was charged.
-    pub fn answer(&self, request: AnswerRequest) -> Boxed<'_, Result<AnswerResponse, TextError>> {
+    pub fn answer(self: &Arc<Self>, request: AnswerRequest) -> Boxed<'_, Result<AnswerResponse, TextError>> {
         Box::pin(async move {
-            if self.state.has_reached(ShutdownState::Stopped) {
+            if self.shared.has_reached(ShutdownState::Stopped) {
                 return Err(SubmitError::Draining.into());
             }
-            let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
-            let in_progress = state.in_progress.begin_text();
+            let (answers, body) = (Arc::clone(self), request.body.bytes().clone());
+            let in_progress = self.shared.in_progress.begin_text();
             let work = request.report.begin_work();
             // The client is there for as long as this end is.
             let (client, pieces) = mpsc::channel(MAX_QUEUED);
-            let answered = detached(body, Box::pin(state.answer(request, client, (in_progress, work))));
+            let answered = detached(body, Box::pin(answers.answered(request, client, (in_progress, work))));
             Ok(match answered.await? {
                 Answered::Whole(answer) => AnswerResponse::Whole(answer),
                 Answered::Passing(mime) => AnswerResponse::Pieces(AnswerPieces::new(mime, pieces)),
@@ -62,10 +71,8 @@ impl Driver {
             })
         })
     }
-}
 
-impl DriverState {
-    async fn answer(
+    async fn answered(
         self: Arc<Self>,
         request: AnswerRequest,
         client: Client,
@@ -83,8 +90,8 @@ impl DriverState {
         if request.reader.is_none() {
             request.report.of_model(&model);
         }
-        let cut = self.cut(request.body.json().clone()).await?;
-        let cx = self.waiting_context(&version, &request.key.customer);
+        let cut = self.judge.cut(request.body.json().clone()).await?;
+        let cx = self.shared.waiting_context(&version, &request.key.customer);
         let direct = DirectRequest {
             surface: request.surface.to_owned(),
             model: model.clone(),
@@ -103,7 +110,7 @@ impl DriverState {
             }
             DirectPlan::Call(exchange) => *exchange,
         };
-        let priced = |charge| self.quote_terms(&model, charge, &exchange.at_most);
+        let priced = |charge| self.judge.quote_terms(&model, charge, &exchange.at_most);
         let quoted = exchange.charge.as_ref().map(priced).transpose()?;
         if request.body.is_dry_run() {
             self.check_answer_funds(&request, &model, quoted.as_ref()).await?;
@@ -112,7 +119,7 @@ impl DriverState {
         let streaming = !exchange.passes.is_empty();
         let held = self.hold_answer(&request, &model, quoted.as_ref(), streaming, work).await?;
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
-        let (blobs, tables) = (RequestBlobs(cut.blobs), self.tables.load_full());
+        let (blobs, tables) = (RequestBlobs(cut.blobs), self.shared.tables.load_full());
         let is_kept = keeping.is_some();
         let prices = quoted.map(|quoted| quoted.prices).unwrap_or_default();
         let report = request.report;
@@ -126,16 +133,16 @@ impl DriverState {
         let Some(token) = request.idempotency.as_ref().filter(|_| !request.body.is_dry_run()) else {
             return Ok(None);
         };
-        let (now, surface, body) = (self.now(), request.surface, request.body.bytes().clone());
+        let (now, surface, body) = (self.shared.now(), request.surface, request.body.bytes().clone());
         let fingerprint = move || Digest::of_fields(&[surface.as_bytes(), &body]);
         let of = Repetition {
             key: request.key.id.clone(),
             customer: request.key.customer.clone(),
             token: Digest::of(token.as_bytes()),
             fingerprint: off_worker(request.body.bytes().len(), fingerprint).await?,
-            expires: now.plus(self.config.idempotency_lifetime()),
+            expires: now.plus(self.shared.config.idempotency_lifetime()),
         };
-        self.kept_answers.begin(of, now).map(Some)
+        self.kept.begin(of, now).map(Some)
     }
 
     /// The call, and what becomes of its answer. A hold that is dropped is given back.
@@ -190,7 +197,7 @@ impl DriverState {
                 tracing::error!(model, settle = ?asked, held = %held.amount(), "a plugin settles above what was held, or by another price");
                 let why =
                     format!("expected at most what was held, {}, by the prices of its charge", held.amount());
-                self.plugins.record_fault(&run.version, &Fault::BadOutput { what: "settle", why });
+                self.shared.plugins.record_fault(&run.version, &Fault::BadOutput { what: "settle", why });
                 held.amount()
             }
         }
@@ -199,12 +206,12 @@ impl DriverState {
     /// The family of a surface that reads, or the model that the request names and the version that serves it.
     fn answering(&self, request: &AnswerRequest) -> Result<Resolved, SubmitError> {
         let Some(family) = request.reader else {
-            return self.resolve(request.surface, &request.key, &request.body);
+            return self.judge.resolve(request.surface, &request.key, &request.body);
         };
         // It was there a moment ago.
         let gone = || SubmitError::PathSwitchedOff(format!("surface {:?}", request.surface));
-        let version = self.plugins.registry().family(family).ok_or_else(gone)?;
-        self.check_job_providers(family, version.about())?;
+        let version = self.shared.plugins.registry().family(family).ok_or_else(gone)?;
+        self.judge.served.check_job_providers(family, version.about())?;
         Ok(Resolved { version, model: String::new() })
     }
 
@@ -215,7 +222,7 @@ impl DriverState {
         cx: &Context,
         direct: DirectRequest,
     ) -> Result<(Arc<Version>, DirectPlan), SubmitError> {
-        let plugins = self.plugins.for_key(&request.key.id);
+        let plugins = self.shared.plugins.for_key(&request.key.id);
         let _span = plugin_span(&request.report, "plugin prepare", version);
         match plugins.prepare_direct(version, cx.clone(), direct).await {
             Ok(ServedBy { by, answer: Ok(plan) }) => Ok((by, plan)),
@@ -234,12 +241,12 @@ impl DriverState {
         if request.body.is_price_only() {
             return Ok(());
         }
-        let now = self.now();
+        let now = self.shared.now();
         let (rates, outcome) = RateUse::ask(&self.rates, &request.key, model, None, now);
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
         let amount = quoted.map_or(Credits::ZERO, |quoted| quoted.hold);
-        self.check_funds(&request.key, amount, Some(model), now).await
+        check_funds(&self.shared.store, &request.key, amount, Some(model), now).await
     }
 }
 

@@ -7,9 +7,9 @@ use futures_util::stream::{self, BoxStream};
 use gatehouse_model::{Key, Task, TaskId};
 use gatehouse_store::{StoreError, TaskListener};
 
-use crate::driver::Driver;
-use crate::scheduler::store_pause::StorePause;
-use crate::state::DriverState;
+use crate::read::tasks::Tasks;
+use crate::shared::Shared;
+use crate::store_pause::StorePause;
 
 /// A task that somebody follows.
 pub struct FollowedTask {
@@ -19,19 +19,19 @@ pub struct FollowedTask {
     pub later: BoxStream<'static, Result<Task, StoreError>>,
 }
 
-impl Driver {
+impl Tasks {
     /// One of the caller's tasks as it changes. `None` for a task of another customer as for one that never existed.
     ///
     /// # Errors
     /// A failed store.
     pub async fn follow(&self, key: &Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError> {
         // Registered before the read, so that no change in between is missed.
-        let listener = self.state.store.listen(id);
+        let listener = self.shared.store.listen(id);
         let Some(now) = self.task(key, id).await? else { return Ok(None) };
         if now.status.is_final() {
             return Ok(Some(FollowedTask { now, later: stream::empty().boxed() }));
         }
-        let follower = Follower { state: Arc::clone(&self.state), listener, id, seen: now.revision };
+        let follower = Follower { shared: Arc::clone(&self.shared), listener, id, seen: now.revision };
         let later = stream::unfold(Some(follower), |follower| async move { follower?.next().await }).boxed();
         Ok(Some(FollowedTask { now, later }))
     }
@@ -39,7 +39,7 @@ impl Driver {
 
 /// One reader of one task.
 struct Follower {
-    state: Arc<DriverState>,
+    shared: Arc<Shared>,
     listener: TaskListener,
     id: TaskId,
     /// The revision it has.
@@ -52,7 +52,7 @@ impl Follower {
         let pause = StorePause::default();
         self.listener.changed().await;
         loop {
-            match self.state.store.task(self.id).await {
+            match self.shared.store.task(self.id).await {
                 // A request that joins changes the row, and nothing that a client reads.
                 Ok(Some(task)) if task.revision == self.seen => self.listener.changed().await,
                 Ok(Some(task)) => {
@@ -62,7 +62,7 @@ impl Follower {
                 }
                 Ok(None) => return None,
                 Err(error) if error.passes() => {
-                    self.state.clock.pause(pause.failed(self.state.now(), self.state.seed.unit())).await;
+                    self.shared.clock.pause(pause.failed(self.shared.now(), self.shared.seed.unit())).await;
                 }
                 Err(error) => return Some((Err(error), None)),
             }

@@ -1,11 +1,12 @@
 //! What callers may read of their money: the balance of their customer, the state of their key, and sums of usage.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use gatehouse_model::{Credits, Key, KeyId, QuotaUse};
 use gatehouse_store::{StoreError, UsagePeriod, UsagePosition, UsageQuery, UsageRows, UsageScope};
 
-use crate::driver::Driver;
+use crate::shared::Shared;
 
 /// A customer's balance and what a key of it may still spend.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,13 +38,18 @@ pub struct UsageFilter {
     pub max_rows: usize,
 }
 
-impl Driver {
+/// Reads what customers have and have spent.
+pub struct Balances {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Balances {
     /// The balance of the caller's customer and the caller's key. `None` once one of them is gone.
     ///
     /// # Errors
     /// A failed store.
     pub async fn funds(&self, key: &Key) -> Result<Option<Funds>, StoreError> {
-        let (store, now) = (&self.state.store, self.state.now());
+        let (store, now) = (&self.shared.store, self.shared.now());
         let (customer, key) = (store.customer(&key.customer).await?, store.key_lineage(&key.id).await?);
         let Some((customer, key)) = customer.zip(key) else { return Ok(None) };
         let quota = customer.quota_use(now);
@@ -89,6 +95,6 @@ impl Driver {
         max_rows: usize,
     ) -> Result<UsageRows, StoreError> {
         let period = UsagePeriod::Day;
-        self.state.store.usage(UsageQuery { scope, period, range, after, max_rows }).await
+        self.shared.store.usage(UsageQuery { scope, period, range, after, max_rows }).await
     }
 }

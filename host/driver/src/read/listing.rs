@@ -7,22 +7,23 @@ use gatehouse_runtime::Version;
 
 use crate::api::{FamilyListing, SurfaceListing};
 use crate::config::tables::Tables;
-use crate::driver::Driver;
-use crate::text::models::ModelKind;
+use crate::models::table::ModelKind;
+use crate::read::models::Models;
 
-impl Driver {
+impl Models {
     /// Every loaded family with the models that the key may use; without a key with all of them. A model whose provider has
     /// no account is left out, and so is a family without any model.
     #[must_use]
     pub fn families(&self, key: Option<&Key>) -> Vec<FamilyListing> {
-        let (registry, tables) = (self.state.plugins.registry(), self.state.tables.load());
-        let allowed = |name: &str, id: &str| key.is_none_or(|key| self.state.may_use(key, name, id));
+        let (registry, tables) = (self.shared.plugins.registry(), self.shared.tables.load());
+        let allowed = |name: &str, id: &str| key.is_none_or(|key| self.judge.may_use(key, name, id));
         let offered = |name: &str, id: &str| {
-            (tables.models.find(id).is_none() || self.state.serves_text(&registry, &tables, id))
+            (tables.models.find(id).is_none() || self.served.serves_text(&registry, &tables, id))
                 && allowed(name, id)
         };
-        let served =
-            |version: &Arc<Version>| version.about().offers.text || self.state.serves_family(version.about());
+        let served = |version: &Arc<Version>| {
+            version.about().offers.text || self.served.serves_family(version.about())
+        };
         let versions = registry.versions().into_iter().filter(served);
         with_surfaces(versions.map(|version| listing(&version, &tables, &offered)))
     }
@@ -30,7 +31,7 @@ impl Driver {
     /// Every loaded family with all its models, also those whose provider has no account yet.
     #[must_use]
     pub fn loaded_families(&self) -> Vec<FamilyListing> {
-        let (registry, tables) = (self.state.plugins.registry(), self.state.tables.load());
+        let (registry, tables) = (self.shared.plugins.registry(), self.shared.tables.load());
         with_surfaces(registry.versions().into_iter().map(|version| listing(&version, &tables, &|_, _| true)))
     }
 }

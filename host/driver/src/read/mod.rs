@@ -1,12 +1,21 @@
 //! What callers may read: tasks, money, models, results, links, and a family's own view of a task.
 
+pub(crate) mod files;
 mod follow;
 pub(crate) mod funds;
-mod inputs;
+pub(crate) mod keys;
 mod listing;
+pub(crate) mod models;
 pub(crate) mod prices;
-mod queries;
 pub(crate) mod result;
+pub(crate) mod tasks;
 mod view;
 
+pub use files::Files;
 pub use follow::FollowedTask;
+pub use funds::{Balances, Funds, UsageFilter};
+pub use keys::Keys;
+pub use models::Models;
+pub use prices::{ModelPrices, PriceList};
+pub use result::Waiting;
+pub use tasks::Tasks;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::{Digest, Price};
 
-use crate::driver::Driver;
-use crate::text::TokenPrices;
+use crate::models::TokenPrices;
+use crate::read::models::Models;
 
 /// All prices of one moment.
 #[derive(Clone, Debug)]
@@ -31,11 +31,11 @@ pub struct ModelPrices {
     pub targets: Vec<(String, TokenPrices)>,
 }
 
-impl Driver {
+impl Models {
     /// The prices of everything that begins now.
     #[must_use]
     pub fn prices(&self) -> PriceList {
-        let tables = self.state.tables.load();
+        let tables = self.shared.tables.load();
         let units: BTreeMap<String, Price> =
             tables.prices.iter().map(|(key, price)| (key.to_owned(), price)).collect();
         let mut tokens: BTreeMap<String, ModelPrices> = BTreeMap::new();

@@ -9,12 +9,12 @@ use gatehouse_model::{
 use gatehouse_runtime::StepRoute;
 
 use crate::api::ViewRequest;
-use crate::driver::Driver;
 use crate::errors::ViewError;
 use crate::read::result;
-use crate::state::DriverState;
+use crate::read::tasks::Tasks;
+use crate::submit::references::parent_of;
 
-impl Driver {
+impl Tasks {
     /// The body a family makes of one of the caller's tasks; links begin with the request's `base`.
     ///
     /// # Errors
@@ -22,15 +22,13 @@ impl Driver {
     pub async fn view(&self, request: &ViewRequest<'_>) -> Result<Vec<u8>, ViewError> {
         let ViewRequest { key, task, surface, base } = request;
         let task = self.task(key, *task).await?.ok_or(ViewError::NotFound)?;
-        let json = self.state.view(&key.id, &task, surface).await?;
+        let json = self.rendered(&key.id, &task, surface).await?;
         let rendered =
-            result::fill_in(json.as_bytes(), &task.media, |media| self.state.media.link(base, media));
+            result::fill_in(json.as_bytes(), &task.media, |media| self.shared.media.link(base, media));
         rendered.ok_or(ViewError::Plugin(task.model))
     }
-}
 
-impl DriverState {
-    fn view<'a>(
+    fn rendered<'a>(
         &'a self,
         key: &'a KeyId,
         task: &'a Task,
@@ -38,7 +36,7 @@ impl DriverState {
     ) -> Boxed<'a, Result<Json, ViewError>> {
         Box::pin(async move {
             let Ok(StepRoute::Run(version) | StepRoute::Migrate(version)) =
-                self.plugins.route(&task.family, &task.digest, task.state_version).await
+                self.shared.plugins.route(&task.family, &task.digest, task.state_version).await
             else {
                 return Err(ViewError::Plugin(task.model.clone()));
             };
@@ -46,9 +44,9 @@ impl DriverState {
             if !version.about().all_routes().into_iter().any(renders) {
                 return Err(ViewError::NotFound);
             }
-            let context = self.context(task, &version);
+            let context = self.shared.context(task, &version);
             let view = self.task_view(task);
-            let plugins = self.plugins.for_key(key);
+            let plugins = self.shared.plugins.for_key(key);
             plugins.view(&version, context, surface.to_owned(), view).await.map_err(|fault| {
                 tracing::error!(task = %task.id, family = task.family, %fault, "plugin fault in a view");
                 ViewError::Plugin(task.model.clone())
@@ -59,7 +57,7 @@ impl DriverState {
     fn task_view(&self, task: &Task) -> TaskView {
         let failure = task.failure.as_ref().filter(|_| task.status.is_final());
         TaskView {
-            task: self.parent_of(task, Vec::new()),
+            task: parent_of(&self.shared.upstream, task, Vec::new()),
             progress: task.progress,
             created: task.created,
             ended: task.finished,

@@ -13,7 +13,7 @@ use gatehouse_model::UnixMs;
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Applied, Command, ExpiredRow, ExpiredRows, LedgerMark, Rejection};
 
-use crate::state::DriverState;
+use crate::shared::Shared;
 
 /// Between two sweeps.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -29,20 +29,25 @@ const SWEEPS_PER_MARK: u64 = 60;
 /// Media are swept once in this many sweeps.
 const SWEEPS_PER_MEDIA_SWEEP: u64 = 15;
 
-impl DriverState {
+/// Sweeps what has expired.
+pub(crate) struct Housekeeping {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Housekeeping {
     /// Whether a hold that the wall clock calls expired is one of a text that has ended. Right after the clock was set forward
     /// it may be one of a text that has just begun: what that costs could not be taken any more.
     pub(crate) fn holds_have_expired(&self, now: UnixMs) -> bool {
-        let longest = u64::try_from(self.max_duration(true).as_millis()).unwrap_or(u64::MAX);
-        self.clock.skipped(UnixMs(now.0.saturating_sub(longest))).is_zero()
+        let longest = u64::try_from(self.shared.max_duration(true).as_millis()).unwrap_or(u64::MAX);
+        self.shared.clock.skipped(UnixMs(now.0.saturating_sub(longest))).is_zero()
     }
 
-    pub(crate) async fn run_housekeeping(self: Arc<Self>) {
+    pub(crate) async fn run(self) {
         let (mut sweeps, mut marked) = (0_u64, LedgerMark::default());
         loop {
-            self.clock.pause(INTERVAL).await;
+            self.shared.clock.pause(INTERVAL).await;
             sweeps += 1;
-            let now = self.now();
+            let now = self.shared.now();
             match self.sweep(now).await {
                 Ok(()) => {}
                 // What was not forgotten now is forgotten later; on a full disk the media sweep below is what helps.
@@ -56,7 +61,7 @@ impl DriverState {
                 self.mark_ledger(&mut marked).await;
             }
             if sweeps.is_multiple_of(SWEEPS_PER_MEDIA_SWEEP)
-                && let Err(error) = self.media.sweep().await
+                && let Err(error) = self.shared.media.sweep().await
             {
                 tracing::warn!(%error, "media sweep failed, will be tried again");
             }
@@ -66,20 +71,20 @@ impl DriverState {
     /// Forgets rows whose time is over, and drops old history, also where a busy store did not forget all.
     async fn sweep(&self, now: UnixMs) -> Result<(), StoreError> {
         let forgotten = self.forget(now).await;
-        let before = now.day().saturating_sub(self.config.history_days);
-        let dropped = self.store.drop_history(before).await.map(drop);
+        let before = now.day().saturating_sub(self.shared.config.history_days);
+        let dropped = self.shared.store.drop_history(before).await.map(drop);
         forgotten.and(dropped)
     }
 
     /// Reads rows whose time is over and forgets them customer by customer, again as long as there are more and some go.
     async fn forget(&self, now: UnixMs) -> Result<(), StoreError> {
         for _ in 0..ROUNDS {
-            let mut rows = self.store.expired(now, BATCH).await?;
+            let mut rows = self.shared.store.expired(now, BATCH).await?;
             if !self.holds_have_expired(now) {
                 rows.retain(|(_, row)| !matches!(row, ExpiredRow::Hold(_)));
             }
             let has_more = has_full_kind(&rows);
-            let forgotten = Command::forget_each(rows, now).map(|command| self.store.execute(command));
+            let forgotten = Command::forget_each(rows, now).map(|command| self.shared.store.execute(command));
             if count_forgotten(stream::iter(forgotten).buffered(AT_ONCE)).await? == 0 || !has_more {
                 break;
             }
@@ -89,9 +94,11 @@ impl DriverState {
 
     /// Writes the heads of all chains into the audit record and the log, unless nothing has come to the ledger since.
     async fn mark_ledger(&self, last: &mut LedgerMark) {
-        let marked = match self.store.ledger_mark().await {
+        let marked = match self.shared.store.ledger_mark().await {
             Ok(mark) if mark == *last => return,
-            Ok(mark) => self.store.post(Command::MarkLedger { mark, at: self.now() }).map(|()| mark),
+            Ok(mark) => {
+                self.shared.store.post(Command::MarkLedger { mark, at: self.shared.now() }).map(|()| mark)
+            }
             Err(error) => Err(error),
         };
         match marked {

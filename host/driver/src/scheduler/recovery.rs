@@ -9,24 +9,24 @@ use std::time::Duration;
 use gatehouse_model::{Phase, Task, UnixMs};
 use gatehouse_store::StoreError;
 
-use crate::scheduler::store_pause::StorePause;
-use crate::state::DriverState;
+use crate::scheduler::run_loop::Scheduler;
+use crate::store_pause::StorePause;
 
 /// First steps of tasks that wait for their provider are spread over at least this and at most [`SPREAD_MAX`],
 /// by the pace at which such tasks are polled anyway.
 const SPREAD_MIN: Duration = Duration::from_secs(2);
 const SPREAD_MAX: Duration = Duration::from_secs(30);
 
-impl DriverState {
+impl Scheduler {
     pub(crate) async fn recover(&self) -> Result<(), StoreError> {
-        let now = self.now();
+        let now = self.shared.now();
         let (mut live, mut without_version) = (0_u64, 0_u64);
         let (mut last, pause) = (None, StorePause::default());
         loop {
-            let tasks = match self.store.live_tasks(last).await {
+            let tasks = match self.shared.store.live_tasks(last).await {
                 Ok(tasks) => tasks,
                 Err(error) if error.passes() => {
-                    self.clock.pause(pause.failed(self.now(), self.seed.unit())).await;
+                    self.shared.clock.pause(pause.failed(self.shared.now(), self.shared.seed.unit())).await;
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -46,16 +46,15 @@ impl DriverState {
 
     /// Schedules a task; whether its version is there.
     async fn resume(&self, task: &Task, now: UnixMs) -> bool {
-        let version = self.plugins.version(&task.digest).await.inspect_err(|missing| {
+        let version = self.shared.plugins.version(&task.digest).await.inspect_err(|missing| {
             tracing::error!(task = %task.id, family = task.family, %missing, "task waits for its plugin version");
         });
         let version = version.ok();
         let has_version = version.is_some();
         // The provider already works on the task, so it counts there even above the limit.
-        let permit = task
-            .assignment
-            .as_ref()
-            .and_then(|assigned| self.upstream.resume(&assigned.provider, &assigned.account, &task.customer));
+        let permit = task.assignment.as_ref().and_then(|assigned| {
+            self.shared.upstream.resume(&assigned.provider, &assigned.account, &task.customer)
+        });
         self.live.add(task.id, version, permit.map(Arc::new), self.first_run(task, now));
         has_version
     }
@@ -67,9 +66,9 @@ impl DriverState {
             return now;
         }
         if until > now {
-            return until.min(self.deadline(task));
+            return until.min(self.shared.deadline(task));
         }
         let pace = (now.since(task.created) / 8).clamp(SPREAD_MIN, SPREAD_MAX);
-        now.plus(pace.mul_f64(self.seed.unit())).min(self.deadline(task))
+        now.plus(pace.mul_f64(self.shared.seed.unit())).min(self.shared.deadline(task))
     }
 }

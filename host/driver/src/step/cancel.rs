@@ -5,6 +5,8 @@
 //! that call is made first, and its answer decides. An operator may give it up all the same: what the
 //! provider still makes of it, and bills, is the operator's.
 
+use std::sync::Arc;
+
 use gatehouse_model::{
     AccountAssignment, Action, Boxed, Cause, Event, FailureKind, Key, Phase, Replay, Task, TaskFailure,
     TaskId,
@@ -12,10 +14,10 @@ use gatehouse_model::{
 use gatehouse_runtime::StepRoute;
 use gatehouse_tasks::{Applied, Command, Ending, Rejection};
 
-use crate::driver::Driver;
 use crate::errors::CancelError;
-use crate::state::DriverState;
-use crate::step::commit::note_end;
+use crate::live::live_tasks::LiveTasks;
+use crate::shared::Shared;
+use crate::step::commit::{Commits, note_end};
 use crate::step::log::step_log::StepLog;
 use crate::step::run_context::RunContext;
 
@@ -41,7 +43,14 @@ impl Cancelled {
     }
 }
 
-impl Driver {
+/// Ends tasks before their time.
+pub struct Cancels {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) live: Arc<LiveTasks>,
+    pub(crate) commits: Arc<Commits>,
+}
+
+impl Cancels {
     /// Stops a task if it can be stopped, or has its provider stop it.
     ///
     /// # Errors
@@ -83,21 +92,17 @@ impl Driver {
         end: EarlyEnd,
     ) -> Result<Cancelled, CancelError> {
         let EarlyEnd { failure, audit, gives_up } = end;
-        let state = &self.state;
         let find = async || {
-            let found = match key {
-                Some(key) => self.task(key, id).await?,
-                None => state.store.task(id).await?,
-            };
-            found.ok_or(CancelError::NotFound)
+            let is_own = |task: &Task| key.is_none_or(|key| task.customer == key.customer);
+            self.shared.store.task(id).await?.filter(is_own).ok_or(CancelError::NotFound)
         };
-        let quiet = state.live.take_quiet(id);
+        let quiet = self.live.take_quiet(id);
         for _ in 0..TRIES {
             let task = find().await?;
             if task.status.is_final() {
                 return Err(CancelError::Over(task.status));
             }
-            match if gives_up { Stop::Here } else { state.stop(&task, audit.clone()).await? } {
+            match if gives_up { Stop::Here } else { self.stop(&task, audit.clone()).await? } {
                 Stop::Here => {}
                 Stop::Asked => return asked(find().await?),
                 Stop::Changed => continue,
@@ -105,16 +110,17 @@ impl Driver {
             }
             let audit = audit.clone().map(|text| text + &left_behind(&task));
             let mut log = StepLog::after(quiet);
-            log.decision(state.now(), audit.as_deref().unwrap_or(&failure.message));
+            log.decision(self.shared.now(), audit.as_deref().unwrap_or(&failure.message));
             let ending = Ending::failed(failure.clone());
-            let command = Command::Finish { id, revision: task.revision, ending, audit, at: state.now() };
-            let command = log.logged(command, state.now());
-            match state.store.execute(command).await? {
+            let command =
+                Command::Finish { id, revision: task.revision, ending, audit, at: self.shared.now() };
+            let command = log.logged(command, self.shared.now());
+            match self.shared.store.execute(command).await? {
                 Ok(applied) => {
                     let ended = if let Applied::Task(ended) = applied { *ended } else { task };
                     note_end(&ended);
-                    state.media.drop_blobs(&ended.blobs).await;
-                    state.live.end(id);
+                    self.shared.media.drop_blobs(&ended.blobs).await;
+                    self.live.end(id);
                     return Ok(Cancelled::Ended(ended));
                 }
                 Err(Rejection::Stale { .. }) => {}
@@ -159,7 +165,7 @@ enum Stop {
     Impossible,
 }
 
-impl DriverState {
+impl Cancels {
     /// How a task can be stopped. Makes the call that stops its provider the task's next one, with a line for the audit
     /// record, where its family has one.
     async fn stop(&self, task: &Task, audit: Option<String>) -> Result<Stop, CancelError> {
@@ -169,9 +175,9 @@ impl DriverState {
         if task.stop_asked {
             // Another cancel came first. A line of its own: a change of the task would lose a reply in hand.
             if let Some(text) = audit {
-                let line = Command::Audit { task: Some(task.id), text, at: self.now() };
+                let line = Command::Audit { task: Some(task.id), text, at: self.shared.now() };
                 // Nothing refuses a line.
-                let _ = self.store.execute(line).await?;
+                let _ = self.shared.store.execute(line).await?;
             }
             return Ok(Stop::Asked);
         }
@@ -181,17 +187,18 @@ impl DriverState {
             return Ok(Stop::Impossible);
         }
         let Ok(StepRoute::Run(version)) =
-            self.plugins.route(&task.family, &task.digest, task.state_version).await
+            self.shared.plugins.route(&task.family, &task.digest, task.state_version).await
         else {
             return Ok(Stop::Impossible);
         };
-        let (began, event) = (self.now(), Event::Cancel(Cause::Client));
+        let (began, event) = (self.shared.now(), Event::Cancel(Cause::Client));
         let mut log = StepLog::default();
         let step = self
+            .shared
             .plugins
-            .advance(&version, self.context(task, &version), task.state.clone(), event)
+            .advance(&version, self.shared.context(task, &version), task.state.clone(), event)
             .await
-            .inspect(|step| log.plugin((began, self.now()), version.digest(), "cancel", step));
+            .inspect(|step| log.plugin((began, self.shared.now()), version.digest(), "cancel", step));
         match step.map(|step| (step.next, step.state)) {
             // The plugin does not know of a crash.
             Ok((Action::Fail(_), _)) if task.sent_again || is_perhaps_sent(&task.phase) => {
@@ -204,10 +211,10 @@ impl DriverState {
                 run.task.state = state;
                 run.task.phase = Phase::Call(call);
                 run.task.stop_asked = true;
-                if self.commit(&mut run, audit).await?.is_some() {
+                if self.commits.commit(&mut run, audit).await?.is_some() {
                     return Ok(Stop::Changed);
                 }
-                self.live.wake(task.id, self.now());
+                self.live.wake(task.id, self.shared.now());
                 Ok(Stop::Asked)
             }
             _ => Ok(Stop::Impossible),

@@ -4,14 +4,15 @@
 //! reply already in hand. A command that comes back stale lost a race for the task; the run then starts over from
 //! the store.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{FailureKind, Phase, Task, TaskFailure, UnixMs, metric};
+use gatehouse_model::{FailedOutcome, FailureKind, Media, Phase, Task, TaskFailure, UnixMs, metric};
 use gatehouse_store::{Durability, StoreError};
 use gatehouse_tasks::{Applied, Change, Command, Ending, Rejection, ResultRecord};
 
 use crate::money;
-use crate::state::DriverState;
+use crate::shared::Shared;
 use crate::step::run_context::{RunContext, StepOutcome};
 
 /// A wait shorter than this is durable before it begins.
@@ -19,7 +20,12 @@ const SHORT_WAIT: Duration = Duration::from_millis(500);
 /// How long a task rests after the store rejected a change that should be valid.
 const REJECTED_PAUSE: Duration = Duration::from_secs(5);
 
-impl DriverState {
+/// Makes what runs decided durable.
+pub(crate) struct Commits {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Commits {
     /// Makes the run's task durable. `None` when it is; otherwise what follows instead.
     pub(super) async fn commit(
         &self,
@@ -29,15 +35,15 @@ impl DriverState {
         if audit.is_none() && is_same(run) {
             return Ok(None);
         }
-        let durability = durability(run, audit.is_some(), self.now());
+        let durability = durability(run, audit.is_some(), self.shared.now());
         let command = Command::Advance {
             id: run.task.id,
             revision: run.durable.revision,
             change: Box::new(change(run, audit)),
-            at: self.now(),
+            at: self.shared.now(),
         };
-        let command = run.log.logged(command, self.now());
-        match self.store.execute_when_free(command, durability).await? {
+        let command = run.log.logged(command, self.shared.now());
+        match self.shared.store.execute_when_free(command, durability).await? {
             Ok(Applied::Task(durable)) => {
                 // What has joined meanwhile is the record's to say.
                 let task = &mut run.task;
@@ -66,10 +72,10 @@ impl DriverState {
             id: run.task.id,
             revision: run.durable.revision,
             change: Box::new(Change { deliver: true, ..change(run, None) }),
-            at: self.now(),
+            at: self.shared.now(),
         };
-        let command = run.log.logged(command, self.now());
-        match self.store.execute_when_free(command, Durability::Immediate).await? {
+        let command = run.log.logged(command, self.shared.now());
+        match self.shared.store.execute_when_free(command, Durability::Immediate).await? {
             Ok(Applied::Task(durable)) => {
                 run.task.clone_from(&durable);
                 run.durable = *durable;
@@ -87,15 +93,20 @@ impl DriverState {
         audit: Option<String>,
     ) -> Result<StepOutcome, StoreError> {
         let task = &run.task;
-        let command =
-            Command::Finish { id: task.id, revision: run.durable.revision, ending, audit, at: self.now() };
-        let command = run.log.logged(command, self.now());
-        match self.store.execute_when_free(command, Durability::Immediate).await? {
+        let command = Command::Finish {
+            id: task.id,
+            revision: run.durable.revision,
+            ending,
+            audit,
+            at: self.shared.now(),
+        };
+        let command = run.log.logged(command, self.shared.now());
+        match self.shared.store.execute_when_free(command, Durability::Immediate).await? {
             Ok(applied) => {
                 // What has joined since is in the record alone, and so are the blobs of what was not delivered.
                 let ended = if let Applied::Task(ended) = &applied { ended } else { task };
                 note_end(ended);
-                self.media.drop_blobs(&ended.blobs).await;
+                self.shared.media.drop_blobs(&ended.blobs).await;
                 Ok(StepOutcome::Ended)
             }
             Err(Rejection::NameTaken(name)) => {
@@ -108,15 +119,48 @@ impl DriverState {
         }
     }
 
+    /// Ends the task badly, with the copies of its products. The progress of the last step goes with the end.
+    pub(super) async fn fail(
+        &self,
+        run: &mut RunContext,
+        ending: FailedOutcome,
+        media: Vec<Media>,
+    ) -> Result<StepOutcome, StoreError> {
+        let FailedOutcome { failure, public, private, claims, products: _ } = ending;
+        let task = &run.task;
+        let result = (public.is_some() || private.is_some()).then(|| ResultRecord {
+            media: if public.is_some() { media } else { task.media.clone() },
+            public: public.map_or_else(|| task.public.clone(), |json| json.as_bytes().to_vec()),
+            private: private.map_or_else(|| task.private.clone(), |json| json.as_bytes().to_vec()),
+        });
+        let (mut failure, progress) = (TaskFailure::from(failure), task.progress);
+        if task.stop_asked {
+            failure.kind = FailureKind::Cancelled;
+        }
+        self.finish(run, Ending::Failed { failure, progress, result, claims }, None).await
+    }
+
+    /// Fails the task for a fault of the gateway or of its plugin.
+    pub(super) async fn fail_internally(
+        &self,
+        run: &mut RunContext,
+        message: &str,
+    ) -> Result<StepOutcome, StoreError> {
+        let failure = TaskFailure { kind: FailureKind::Internal, message: message.to_owned() };
+        self.finish(run, Ending::failed(failure), None).await
+    }
+
     fn lost_race(&self, run: &RunContext, answer: &Result<Applied, Rejection>) -> StepOutcome {
         match answer {
             Err(Rejection::Final(_) | Rejection::NoTask(_)) => StepOutcome::Ended,
             // A request joined before the end: the next run delivers it.
-            Err(Rejection::Stale { .. } | Rejection::JoinsPending(_)) => StepOutcome::Until(self.now()),
+            Err(Rejection::Stale { .. } | Rejection::JoinsPending(_)) => {
+                StepOutcome::Until(self.shared.now())
+            }
             other => {
                 // The driver broke a rule of `tasks`: loud, and not in a tight loop.
                 tracing::error!(task = %run.task.id, ?other, "the store rejected a change");
-                StepOutcome::Until(self.now().plus(REJECTED_PAUSE))
+                StepOutcome::Until(self.shared.now().plus(REJECTED_PAUSE))
             }
         }
     }

@@ -12,10 +12,11 @@ use gatehouse_model::{Accepted, Action, Context, Event, Replay, Step, Task, Task
 use gatehouse_runtime::{StartContext, Version};
 
 use crate::in_progress::InProgressGuard;
-use crate::scheduler::step_guard::StepGuard;
-use crate::state::{DriverState, ShutdownState};
+use crate::live::step_guard::StepGuard;
+use crate::shared::ShutdownState;
 use crate::step::call::attempt::{Attempt, as_called};
 use crate::step::log::step_log::event_word;
+use crate::step::run::Steps;
 use crate::step::run_context::RunContext;
 
 /// A first step whose task is not durable yet.
@@ -48,14 +49,14 @@ impl FirstStep {
     }
 }
 
-impl DriverState {
+impl Steps {
     /// What the plugin is told in the first step of a task with that id, if one may begin now; `judged` is what it is told with
     /// the request.
-    pub(crate) fn start_context(self: &Arc<Self>, task: TaskId, judged: &Context) -> StartContext {
-        let (state, context) = (Arc::clone(self), Context { task: Some(task), ..judged.clone() });
+    pub(crate) fn start_context(&self, task: TaskId, judged: &Context) -> StartContext {
+        let (shared, context) = (Arc::clone(&self.shared), Context { task: Some(task), ..judged.clone() });
         Arc::new(move |accepted: &Accepted| {
-            let may_begin = accepted.doomed.is_none() && !state.has_reached(ShutdownState::Draining);
-            let deadline = context.now.plus(state.time_limit(&accepted.model));
+            let may_begin = accepted.doomed.is_none() && !shared.has_reached(ShutdownState::Draining);
+            let deadline = context.now.plus(shared.time_limit(&accepted.model));
             may_begin.then(|| Context { deadline, ..context.clone() })
         })
     }
@@ -67,17 +68,17 @@ impl DriverState {
         version: &Arc<Version>,
         step: Step,
     ) -> Option<Box<FirstStep>> {
-        if self.has_reached(ShutdownState::Draining) || self.is_crowded(task) {
+        if self.shared.has_reached(ShutdownState::Draining) || self.is_crowded(task) {
             return None;
         }
-        let step_permit = Arc::clone(&self.step_permits).try_acquire_owned().ok()?;
-        let in_progress = self.in_progress.begin_step();
+        let step_permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
+        let in_progress = self.shared.in_progress.begin_step();
         let mut run = RunContext::new(task.clone(), None);
         run.step_permit = Some(step_permit);
         run.steps = 1;
         run.log.trace_with(self.step_span(task));
         let word = event_word(&Event::Start(Bytes::new()));
-        run.log.plugin((task.created, self.now()), version.digest(), word, &step);
+        run.log.plugin((task.created, self.shared.now()), version.digest(), word, &step);
         let next = self.next_of(&mut run, version, step);
         Some(Box::new(FirstStep { run, version: Arc::clone(version), next, in_progress }))
     }
@@ -92,12 +93,12 @@ impl DriverState {
         if !may_leave {
             return Next::Step(step);
         }
-        let permits = self.upstream.acquire_account(&call.provider, &run.task.customer, None);
+        let permits = self.shared.upstream.acquire_account(&call.provider, &run.task.customer, None);
         let Ok((account, permit)) = permits else { return Next::Step(step) };
         let (permit, call) = (as_called(permit, call), call.clone());
         run.account_permit = Some(Arc::new(account));
         run.take(step);
-        let attempt = self.begin_attempt(run, call, (permit, None));
+        let attempt = self.calls.begin_attempt(run, call, (permit, None));
         // It was handed over.
         run.task.brief = Bytes::new();
         run.durable.clone_from(&run.task);
@@ -108,19 +109,19 @@ impl DriverState {
     pub(crate) fn go_on(self: &Arc<Self>, first: Box<FirstStep>) {
         let task = first.run.task.id;
         self.live.add_running(task, Arc::clone(&first.version), first.run.account_permit.clone());
-        let state = Arc::clone(self);
+        let steps = Arc::clone(self);
         // Boxed: tokio moves a task's future several times.
         tokio::spawn(Box::pin(async move {
             let FirstStep { mut run, version: _, next, in_progress } = *first;
             // Dropped last, so that a shutdown finds the task scheduled again.
             let _in_progress = in_progress;
-            let guard = StepGuard::new(&state, task);
-            state.live.count_step(task);
+            let guard = StepGuard::new(&steps.live, &*steps.shared.clock, task);
+            steps.live.count_step(task);
             let outcome = match next {
-                Next::Call(attempt) => state.make(&mut run, attempt).await,
-                Next::Step(step) => state.take_step(&mut run, step).await,
+                Next::Call(attempt) => steps.calls.make(&mut run, attempt).await,
+                Next::Step(step) => steps.plugin_steps.take_step(&mut run, step).await,
             };
-            state.drive_on(run, outcome).await;
+            steps.drive_on(run, outcome).await;
             guard.end();
         }));
     }

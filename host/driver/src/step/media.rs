@@ -3,48 +3,58 @@
 //! Both are harmless to repeat, so neither is journalled. `Save` itself is durable, so a restart does not lose
 //! results that a provider has handed over. A task completes only after every copy is on disk (invariant I15).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use gatehouse_media::{NewBlob, Probed, ResultSources};
+use gatehouse_media::{Probed, ResultSources};
 use gatehouse_model::{
-    Action, Credits, Event, FailedOutcome, InterimView, Line, Media, Outcome, Phase, Probe, Product, Task,
+    Action, Event, FailedOutcome, InterimView, Line, Media, Outcome, Phase, Probe, Product, Task,
 };
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, ResultRecord};
 
-use crate::state::DriverState;
-use crate::step::plugin::show;
+use crate::shared::Shared;
+use crate::step::call::phase::STORE_PAUSE;
+use crate::step::commit::Commits;
+use crate::step::plugin::{PluginSteps, cost, show};
 use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::time_out::TimeOuts;
 
 /// Tries to copy one product; then the plugin gets the event `Lost`.
 const COPY_TRIES: u32 = 3;
-/// How long a step waits after the media store failed; the disk may be full for a while.
-const STORE_PAUSE: Duration = Duration::from_secs(5);
 
-impl DriverState {
+/// Looks at media for plugins, and copies results.
+pub(crate) struct Copies {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) commits: Arc<Commits>,
+    pub(crate) plugin_steps: Arc<PluginSteps>,
+    pub(crate) time_outs: Arc<TimeOuts>,
+}
+
+impl Copies {
     pub(super) async fn probe(
         &self,
         run: &mut RunContext,
         probes: Vec<Probe>,
     ) -> Result<StepOutcome, StoreError> {
         run.step_permit = None;
-        let began = self.now();
-        let owner = self.media.blobs_of(run.task.blobs.iter().copied()).of(&run.task.customer);
-        let found = try_join_all(probes.iter().map(|probe| self.media.probe(probe, &owner)));
+        let began = self.shared.now();
+        let owner = self.shared.media.blobs_of(run.task.blobs.iter().copied()).of(&run.task.customer);
+        let found = try_join_all(probes.iter().map(|probe| self.shared.media.probe(probe, &owner)));
         let found = tokio::select! {
             biased;
             found = found => found,
-            () = self.clock.pause_until(self.deadline(&run.task)) => return self.time_out(run).await,
+            () = self.shared.clock.pause_until(self.shared.deadline(&run.task)) => return self.time_outs.time_out(run).await,
         };
         let found = match found {
             Ok(found) => found,
             Err(error) => {
                 tracing::error!(task = %run.task.id, %error, "the media store failed during a probe, will be tried again");
-                return Ok(StepOutcome::Until(self.now().plus(STORE_PAUSE)));
+                return Ok(StepOutcome::Until(self.shared.now().plus(STORE_PAUSE)));
             }
         };
-        run.log.probe((began, self.now()), found.len());
+        run.log.probe((began, self.shared.now()), found.len());
         let mut findings = Vec::with_capacity(found.len());
         for Probed { finding, kept } in found {
             findings.push(finding);
@@ -73,7 +83,7 @@ impl DriverState {
             private: outcome.private.as_bytes().to_vec(),
             media,
         };
-        self.finish(run, Ending::Completed { result, claims: outcome.claims, cost }, audit).await
+        self.commits.finish(run, Ending::Completed { result, claims: outcome.claims, cost }, audit).await
     }
 
     /// Shows a view whose products are copied; then the step goes on.
@@ -88,7 +98,7 @@ impl DriverState {
             Err(instead) => return Ok(instead),
         };
         show(&mut run.task, view, media);
-        self.act_after_view(run, next).await
+        self.plugin_steps.act_after_view(run, next).await
     }
 
     /// Fails the task once the products of its result are copied.
@@ -98,7 +108,7 @@ impl DriverState {
         ending: FailedOutcome,
     ) -> Result<StepOutcome, StoreError> {
         match self.copy_all(run, &ending.products).await? {
-            Ok(media) => self.fail(run, ending, media).await,
+            Ok(media) => self.commits.fail(run, ending, media).await,
             Err(instead) => Ok(instead),
         }
     }
@@ -110,10 +120,10 @@ impl DriverState {
         products: &[Product],
     ) -> Result<Result<Vec<Media>, StepOutcome>, StoreError> {
         run.step_permit = None;
-        let blobs = self.media.blobs_of(run.task.blobs.iter().copied());
+        let blobs = self.shared.media.blobs_of(run.task.blobs.iter().copied());
         let mut sources = ResultSources::new(products, blobs);
         let copied = self.copy_each(run, products, &mut sources).await;
-        self.media.drop_sources(sources).await;
+        self.shared.media.drop_sources(sources).await;
         copied
     }
 
@@ -123,24 +133,24 @@ impl DriverState {
         products: &[Product],
         sources: &mut ResultSources,
     ) -> Result<Result<Vec<Media>, StepOutcome>, StoreError> {
-        let (mut media, began) = (Vec::with_capacity(products.len()), self.now());
+        let (mut media, began) = (Vec::with_capacity(products.len()), self.shared.now());
         for product in products {
             let copy = tokio::select! {
                 biased;
                 copy = self.copy(run, product, sources) => copy,
-                () = self.clock.pause_until(self.deadline(&run.task)) => return self.time_out(run).await.map(Err),
+                () = self.shared.clock.pause_until(self.shared.deadline(&run.task)) => return self.time_outs.time_out(run).await.map(Err),
             };
             match copy {
                 Ok(copied) => media.push(copied),
                 Err(reason) => {
                     tracing::warn!(task = %run.task.id, reason, "a result could not be copied");
                     run.task.phase = Phase::Run(Event::Lost { source: product.source.clone(), reason });
-                    return self.commit_then(run, StepOutcome::Continue).await.map(Err);
+                    return self.commits.commit_then(run, StepOutcome::Continue).await.map(Err);
                 }
             }
         }
         if !media.is_empty() {
-            run.log.copy((began, self.now()), &media);
+            run.log.copy((began, self.shared.now()), &media);
         }
         Ok(Ok(media))
     }
@@ -154,47 +164,21 @@ impl DriverState {
         let provider = run.task.assignment.as_ref().map_or("", |assigned| assigned.provider.as_str());
         let (mut tries, mut waits) = (1, false);
         loop {
-            match self.media.save_one_of(sources, product, provider).await {
+            match self.shared.media.save_one_of(sources, product, provider).await {
                 Ok(media) => return Ok(media),
                 // The result is safe at its provider as long as its link works; the deadline ends the wait.
                 Err(error) if error.is_store_outage() => {
                     if !std::mem::replace(&mut waits, true) {
                         tracing::warn!(task = %run.task.id, %error, "the copy of a result waits for the media store");
                     }
-                    self.clock.pause(STORE_PAUSE).await;
+                    self.shared.clock.pause(STORE_PAUSE).await;
                 }
                 Err(error) if error.is_passing() && tries < COPY_TRIES => {
-                    self.clock.pause(Duration::from_millis(500 << tries)).await;
+                    self.shared.clock.pause(Duration::from_millis(500 << tries)).await;
                     tries += 1;
                 }
                 Err(error) => return Err(error.to_string()),
             }
-        }
-    }
-}
-
-impl DriverState {
-    /// Keeps files of a reply. The call is made and perhaps paid, so an outage of the store is waited for until the task's
-    /// deadline. The call's permit is held meanwhile: it bounds the bytes that wait in memory, and the calls that are paid
-    /// although their files cannot be kept.
-    pub(super) async fn keep_for(
-        &self,
-        task: &Task,
-        blobs: &[NewBlob],
-    ) -> Result<(), gatehouse_media::Error> {
-        let mut waits = false;
-        loop {
-            let error = match self.media.keep_for(&task.customer, blobs).await {
-                Ok(()) => return Ok(()),
-                Err(error) => error,
-            };
-            if error.outage().is_none() || self.now() >= self.deadline(task) {
-                return Err(error);
-            }
-            if !std::mem::replace(&mut waits, true) {
-                tracing::warn!(task = %task.id, %error, "the files of a reply wait for the media store");
-            }
-            self.clock.pause(STORE_PAUSE).await;
         }
     }
 }
@@ -211,12 +195,4 @@ fn excess(task: &Task, outcome: &Outcome) -> String {
 
 fn asked_line(line: &Line) -> String {
     format!("{} units of {}", line.quantity, line.keys.first().map_or("nothing", String::as_str))
-}
-
-/// The charge or what the outcome settles for, at the prices frozen at submit, and what requests that joined have added; `None`
-/// when that is more than was held.
-pub(super) fn cost(task: &Task, outcome: &Outcome) -> Option<Credits> {
-    let terms = task.terms();
-    let own = outcome.settle.as_ref().map_or_else(|| terms.cost(), |settle| terms.settled(settle))?;
-    own.checked_add(task.joined_held).filter(|cost| *cost <= task.held)
 }

@@ -18,15 +18,15 @@
 //! (a cancel, a deadline) changes nothing and starts over.
 
 pub(crate) mod bulk;
-mod call;
+pub(crate) mod call;
 pub(crate) mod cancel;
-mod commit;
+pub(crate) mod commit;
 pub(crate) mod first;
 pub(crate) mod log;
-mod media;
-mod plugin;
+pub(crate) mod media;
+pub(crate) mod plugin;
 pub(crate) mod reconcile;
-mod run;
-pub(crate) mod run_context;
-mod time_out;
+pub(crate) mod run;
+mod run_context;
+pub(crate) mod time_out;
 mod version;

@@ -4,24 +4,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{
-    Action, Context, Event, FailedOutcome, FailureKind, InterimView, Media, Outcome, Phase, Replay, Step,
-    Task, TaskFailure, UnixMs,
+    Action, Credits, Event, InterimView, Media, Outcome, Phase, Replay, Step, Task, UnixMs,
 };
 use gatehouse_runtime::{Fault as PluginFault, ServedBy, Version};
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Ending, ResultRecord};
 
-use crate::state::DriverState;
+use crate::live::PendingReply;
+use crate::live::live_tasks::LiveTasks;
+use crate::shared::Shared;
+use crate::step::call::phase::Calls;
+use crate::step::commit::Commits;
 use crate::step::log::step_log::event_word;
-use crate::step::media::cost;
-use crate::step::run::BUSY_PAUSE;
-use crate::step::run_context::{PendingReply, RunContext, StepOutcome};
+use crate::step::run_context::{RunContext, StepOutcome};
 
 /// Steps between two waits. More is a plugin that calls, probes or ends for ever.
 const MAX_STEPS_PER_RUN: u32 = 256;
 /// The least and the most that a task waits for another version, where a canary faults on its step and the standby cannot read
 /// its state.
 const OTHER_VERSION: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// How long a step waits when the plugin threads are all busy.
+pub(super) const BUSY_PAUSE: Duration = Duration::from_millis(100);
 /// The shortest wait there is: a plugin that always wants to be called now would keep a processor busy.
 const MIN_WAIT: Duration = Duration::from_millis(10);
 /// Waits of this length and more end at the same moments for all tasks, [`MOMENT`] apart: a thread that is woken for one poll
@@ -29,7 +31,15 @@ const MIN_WAIT: Duration = Duration::from_millis(10);
 const LONG_WAIT: Duration = Duration::from_millis(500);
 const MOMENT: Duration = Duration::from_millis(30);
 
-impl DriverState {
+/// Has plugins take the steps of tasks.
+pub(crate) struct PluginSteps {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) live: Arc<LiveTasks>,
+    pub(crate) commits: Arc<Commits>,
+    pub(crate) calls: Arc<Calls>,
+}
+
+impl PluginSteps {
     pub(super) async fn run_plugin(
         &self,
         run: &mut RunContext,
@@ -38,34 +48,39 @@ impl DriverState {
         self.recall_reply(run, &event);
         let (version, before) = match self.version_for(run).await {
             Ok(found) => found,
-            Err(due) => return Ok(self.step_later(run, due.min(self.deadline(&run.task)))),
+            Err(due) => return Ok(self.step_later(run, due.min(self.shared.deadline(&run.task)))),
         };
         // Few versions are on trial: nothing else is asked of the others.
-        let may_wait =
-            self.plugins.is_on_trial(&version) && before.is_none() && !self.plugins.has_fallback(&version);
+        let may_wait = self.shared.plugins.is_on_trial(&version)
+            && before.is_none()
+            && !self.shared.plugins.has_fallback(&version);
         if may_wait && self.live.is_faulted_by(run.task.id, version.digest()) {
             // A plugin is pure: it would fault again, and one task must not have a canary rolled back.
             return Ok(self.step_later(run, self.next_try(&run.task)));
         }
         if self.exceeds_step_limit(run) {
-            return self.fail_internally(run, "the model's plugin made no progress on this task").await;
+            return self
+                .commits
+                .fail_internally(run, "the model's plugin made no progress on this task")
+                .await;
         }
-        let (context, word) = (self.context(&run.task, &version), event_word(&event));
+        let (context, word) = (self.shared.context(&run.task, &version), event_word(&event));
         let event = with_brief(event, &run.task);
-        let began = self.now();
+        let began = self.shared.now();
         match self
+            .shared
             .plugins
             .advance_with_fallback(&version, before, context, run.task.state.clone(), event)
             .await
         {
             Ok(ServedBy { by, answer: step }) => {
-                run.log.plugin((began, self.now()), by.digest(), word, &step);
+                run.log.plugin((began, self.shared.now()), by.digest(), word, &step);
                 self.adopt_version(run, by);
                 self.take_step(run, step).await
             }
-            Err(PluginFault::Busy) => Ok(self.step_later(run, self.now().plus(BUSY_PAUSE))),
+            Err(PluginFault::Busy) => Ok(self.step_later(run, self.shared.now().plus(BUSY_PAUSE))),
             Err(fault) => {
-                run.log.fault((began, self.now()), version.digest(), word, &fault.to_string());
+                run.log.fault((began, self.shared.now()), version.digest(), word, &fault.to_string());
                 let (task, family, digest) = (run.task.id, &run.task.family, version.digest());
                 // Another version may take this step: the one that an operator installs or goes back to.
                 if may_wait && fault.is_plugin_caused() {
@@ -74,7 +89,7 @@ impl DriverState {
                     return Ok(self.step_later(run, self.next_try(&run.task)));
                 }
                 tracing::error!(%task, family, %digest, %fault, "plugin fault");
-                self.fail_internally(run, "the model's plugin failed on this task").await
+                self.commits.fail_internally(run, "the model's plugin failed on this task").await
             }
         }
     }
@@ -101,16 +116,16 @@ impl DriverState {
 
     /// When a task looks for another version again: soon while it is young, and seldom once it has waited for long.
     fn next_try(&self, task: &Task) -> UnixMs {
-        let now = self.now();
+        let now = self.shared.now();
         let pause = (now.since(task.created) / 8).clamp(OTHER_VERSION.0, OTHER_VERSION.1);
-        now.plus(pause).min(self.deadline(task))
+        now.plus(pause).min(self.shared.deadline(task))
     }
 
     /// Whether the plugin has already taken all the steps it may take.
     fn exceeds_step_limit(&self, run: &mut RunContext) -> bool {
         let total = self.live.count_step(run.task.id);
         run.steps += 1;
-        let exceeded = run.steps > MAX_STEPS_PER_RUN || total > self.config.steps;
+        let exceeded = run.steps > MAX_STEPS_PER_RUN || total > self.shared.config.steps;
         if exceeded {
             let (task, family, in_this_run) = (run.task.id, &run.task.family, run.steps);
             tracing::error!(%task, family, in_this_run, total, "the plugin exceeds its step limit without an end");
@@ -129,18 +144,6 @@ impl DriverState {
         }
     }
 
-    pub(crate) fn context(&self, task: &Task, version: &Version) -> Context {
-        Context {
-            now: self.now(),
-            seed: task.seed,
-            task: Some(task.id),
-            accepted_at: task.created,
-            deadline: self.deadline(task),
-            customer: self.pseudonym(&task.customer),
-            settings: self.plugins.settings(version.family()),
-        }
-    }
-
     /// What the plugin said becomes part of the task, and what it wants next the task's phase.
     pub(super) async fn take_step(
         &self,
@@ -148,7 +151,7 @@ impl DriverState {
         mut step: Step,
     ) -> Result<StepOutcome, StoreError> {
         if let Some(answered) = run.answered.take()
-            && let Some(call) = self.heed_account(run, &step, answered)
+            && let Some(call) = self.calls.heed_account(run, &step, answered)
         {
             // As if the answer had not come: the task keeps the state that its call belongs to.
             run.task.phase = Phase::Call(call);
@@ -159,7 +162,7 @@ impl DriverState {
         let task = &mut run.task;
         if !view.products.is_empty() {
             task.phase = Phase::Publish { view, next: Box::new(next) };
-            return self.commit_then(run, StepOutcome::Continue).await;
+            return self.commits.commit_then(run, StepOutcome::Continue).await;
         }
         show(task, view, Vec::new());
         self.act_after_view(run, next).await
@@ -179,23 +182,25 @@ impl DriverState {
                 Ok(StepOutcome::Continue)
             }
             Action::Wait(until) => {
-                let due = until.max(run.not_before.unwrap_or(until)).max(self.now().plus(MIN_WAIT));
-                let due = self.with_jitter(due).min(self.deadline(&run.task));
-                run.log.wait(self.now(), due, "plugin");
+                let due = until.max(run.not_before.unwrap_or(until)).max(self.shared.now().plus(MIN_WAIT));
+                let due = self.with_jitter(due).min(self.shared.deadline(&run.task));
+                run.log.wait(self.shared.now(), due, "plugin");
                 run.task.phase = Phase::Wait(due);
-                self.commit_then(run, StepOutcome::Until(due)).await
+                self.commits.commit_then(run, StepOutcome::Until(due)).await
             }
             Action::Done(outcome) => {
                 if cost(&run.task, &outcome).is_none() {
                     self.report_excess(run, &outcome).await;
                 }
                 run.task.phase = Phase::Save(outcome);
-                self.commit_then(run, StepOutcome::Continue).await
+                self.commits.commit_then(run, StepOutcome::Continue).await
             }
-            Action::Fail(ending) if ending.products.is_empty() => self.fail(run, ending, Vec::new()).await,
+            Action::Fail(ending) if ending.products.is_empty() => {
+                self.commits.fail(run, ending, Vec::new()).await
+            }
             Action::Fail(ending) => {
                 run.task.phase = Phase::SaveFailed(ending);
-                self.commit_then(run, StepOutcome::Continue).await
+                self.commits.commit_then(run, StepOutcome::Continue).await
             }
         }
     }
@@ -204,9 +209,9 @@ impl DriverState {
     async fn report_excess(&self, run: &RunContext, outcome: &Outcome) {
         let task = &run.task;
         tracing::error!(task = %task.id, family = task.family, settle = ?outcome.settle, held = %task.held, "a plugin asked to bill more than was held");
-        if let Ok(version) = self.plugins.version(&task.digest).await {
+        if let Ok(version) = self.shared.plugins.version(&task.digest).await {
             let why = format!("expected at most what was held, {}", task.held);
-            self.plugins.record_fault(&version, &PluginFault::BadOutput { what: "settle", why });
+            self.shared.plugins.record_fault(&version, &PluginFault::BadOutput { what: "settle", why });
         }
     }
 
@@ -218,30 +223,9 @@ impl DriverState {
     ) -> Result<StepOutcome, StoreError> {
         let outcome = self.act(run, next).await?;
         match outcome {
-            StepOutcome::Continue => self.commit_then(run, StepOutcome::Continue).await,
+            StepOutcome::Continue => self.commits.commit_then(run, StepOutcome::Continue).await,
             other => Ok(other),
         }
-    }
-
-    /// Ends the task badly, with the copies of its products. The progress of the last step goes with the end.
-    pub(super) async fn fail(
-        &self,
-        run: &mut RunContext,
-        ending: FailedOutcome,
-        media: Vec<Media>,
-    ) -> Result<StepOutcome, StoreError> {
-        let FailedOutcome { failure, public, private, claims, products: _ } = ending;
-        let task = &run.task;
-        let result = (public.is_some() || private.is_some()).then(|| ResultRecord {
-            media: if public.is_some() { media } else { task.media.clone() },
-            public: public.map_or_else(|| task.public.clone(), |json| json.as_bytes().to_vec()),
-            private: private.map_or_else(|| task.private.clone(), |json| json.as_bytes().to_vec()),
-        });
-        let (mut failure, progress) = (TaskFailure::from(failure), task.progress);
-        if task.stop_asked {
-            failure.kind = FailureKind::Cancelled;
-        }
-        self.finish(run, Ending::Failed { failure, progress, result, claims }, None).await
     }
 
     /// Up to a quarter of the wait more, so that tasks accepted together do not all poll together; and a long wait up to the
@@ -253,8 +237,9 @@ impl DriverState {
         reason = "a duration in milliseconds"
     )]
     fn with_jitter(&self, due: UnixMs) -> UnixMs {
-        let wait = due.since(self.now());
-        let due = due.plus(Duration::from_millis((wait.as_millis() as f64 * 0.25 * self.seed.unit()) as u64));
+        let wait = due.since(self.shared.now());
+        let due = due
+            .plus(Duration::from_millis((wait.as_millis() as f64 * 0.25 * self.shared.seed.unit()) as u64));
         if wait < LONG_WAIT { due } else { UnixMs(due.0.next_multiple_of(MOMENT.as_millis() as u64)) }
     }
 }
@@ -273,4 +258,12 @@ pub(super) fn show(task: &mut Task, view: InterimView, media: Vec<Media>) {
     task.public = view.public.as_bytes().to_vec();
     task.private = view.private.as_bytes().to_vec();
     task.media = media;
+}
+
+/// The charge or what the outcome settles for, at the prices frozen at submit, and what requests that joined have added; `None`
+/// when that is more than was held.
+pub(super) fn cost(task: &Task, outcome: &Outcome) -> Option<Credits> {
+    let terms = task.terms();
+    let own = outcome.settle.as_ref().map_or_else(|| terms.cost(), |settle| terms.settled(settle))?;
+    own.checked_add(task.joined_held).filter(|cost| *cost <= task.held)
 }

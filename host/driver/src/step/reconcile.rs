@@ -4,6 +4,8 @@
 //! here what a reply of the network gets: its bound, and its files cut out. After a crash right behind the commit the next
 //! start goes on from the task's new phase.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use gatehouse_model::{
     BlobId, Body, Boxed, Event, Header, Phase, Reply, Status, Task, TaskId, UnixMs, metric,
@@ -11,8 +13,10 @@ use gatehouse_model::{
 use gatehouse_tasks::{Command, ExchangeRecord, Reconciliation};
 use serde::de::IgnoredAny;
 
-use crate::driver::Driver;
 use crate::errors::RulingError;
+use crate::live::live_tasks::LiveTasks;
+use crate::shared::Shared;
+use crate::step::call::phase::Calls;
 use crate::step::commit::note_end;
 use crate::step::log::exchange::NotedExchange;
 use crate::step::log::step_log::StepLog;
@@ -38,7 +42,7 @@ pub enum CallRuling {
     Resend,
 }
 
-/// A ruling that can be committed. After the commit [`Driver::ruled`] has the task go on.
+/// A ruling that can be committed. After the commit [`Rulings::ruled`] has the task go on.
 #[derive(Debug)]
 pub struct PreparedRuling {
     task: TaskId,
@@ -49,11 +53,18 @@ pub struct PreparedRuling {
     pub command: Command,
 }
 
-impl Driver {
+/// Prepares and follows operators' rulings.
+pub struct Rulings {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) live: Arc<LiveTasks>,
+    pub(crate) calls: Arc<Calls>,
+}
+
+impl Rulings {
     /// How many tasks wait for a ruling.
     #[must_use]
-    pub fn ambiguous_tasks(&self) -> usize {
-        self.state.live.ambiguous()
+    pub fn waiting(&self) -> usize {
+        self.live.ambiguous()
     }
 
     /// Prepares a ruling about a task's ambiguous call. `revision` is the one that the operator saw, `reason` for the audit
@@ -68,9 +79,8 @@ impl Driver {
         reason: String,
     ) -> Boxed<'_, Result<PreparedRuling, RulingError>> {
         Box::pin(async move {
-            let state = &self.state;
-            let task = state.store.task(id).await?.ok_or(RulingError::NotFound)?;
-            let at = state.now();
+            let task = self.shared.store.task(id).await?.ok_or(RulingError::NotFound)?;
+            let at = self.shared.now();
             let mut log = StepLog::default();
             let ruling = match ruling {
                 CallRuling::Fail => Reconciliation::Fail,
@@ -85,7 +95,7 @@ impl Driver {
                 Reconciliation::Adopt { blobs, .. } => blobs.clone(),
                 Reconciliation::Fail | Reconciliation::Resend => Vec::new(),
             };
-            let deadline = state.deadline(&task);
+            let deadline = self.shared.deadline(&task);
             let command = Command::Reconcile { id, revision, ruling, reason, deadline, at };
             Ok(PreparedRuling { task: id, word, blobs, command: log.logged(command, at) })
         })
@@ -94,20 +104,19 @@ impl Driver {
     /// Has the task go on after its ruling was committed, or forgets the ruling that was not.
     pub async fn ruled(&self, ruling: PreparedRuling, is_committed: bool) {
         let PreparedRuling { task: id, word, blobs, .. } = ruling;
-        let state = &self.state;
         if !is_committed {
-            state.media.drop_blobs(&blobs).await;
+            self.shared.media.drop_blobs(&blobs).await;
             return;
         }
         metrics::counter!(metric::RULINGS, "ruling" => word).increment(1);
-        match state.store.task(id).await {
+        match self.shared.store.task(id).await {
             Ok(Some(ended)) if ended.status == Status::Failed => {
                 note_end(&ended);
-                state.media.drop_blobs(&ended.blobs).await;
-                state.live.end(id);
+                self.shared.media.drop_blobs(&ended.blobs).await;
+                self.live.end(id);
             }
             // Where it cannot be read now, its next step finds what the ruling came to.
-            _ => state.live.wake(id, state.now()),
+            _ => self.live.wake(id, self.shared.now()),
         }
     }
 
@@ -118,7 +127,6 @@ impl Driver {
         (status, content_type, body): (u16, String, Bytes),
         log: &mut StepLog,
     ) -> Result<Reconciliation, RulingError> {
-        let state = &self.state;
         let wrong = |field, problem| RulingError::Reply { field, problem };
         if !(200..600).contains(&status) {
             return Err(wrong("status", format!("expected 200 to 599, got {status}")));
@@ -140,21 +148,21 @@ impl Driver {
             // The rule refuses it, with the reason.
             return Ok(Reconciliation::Adopt { reply, blobs: Vec::new() });
         };
-        let max = state.upstream.max_reply(&call.provider).unwrap_or(0);
+        let max = self.shared.upstream.max_reply(&call.provider).unwrap_or(0);
         if size > max {
             return Err(wrong("body", format!("expected at most {max} bytes, got {size}")));
         }
         let assigned = task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
         reply.affinity = match (&call.affinity, assigned) {
             (Some(affinity), _) => affinity.clone(),
-            (None, Some(assigned)) => state.upstream.affinity(&call.provider, &assigned.account),
+            (None, Some(assigned)) => self.shared.upstream.affinity(&call.provider, &assigned.account),
             (None, None) => String::new(),
         };
-        let (mut owner, began) = (task.clone(), state.now());
+        let (mut owner, began) = (task.clone(), self.shared.now());
         let known = owner.blobs.len();
-        let event = state.as_read(reply, call, &mut owner).await;
+        let event = self.calls.as_read(reply, call, &mut owner).await;
         let account = assigned.map_or("", |assigned| assigned.account.as_str());
-        log.exchange((began, state.now()), account, call, &event);
+        log.exchange((began, self.shared.now()), account, call, &event);
         match event {
             Event::Reply(reply) => Ok(Reconciliation::Adopt { reply, blobs: owner.blobs.split_off(known) }),
             _ => Err(wrong("body", "its files could not be taken out and kept".to_owned())),

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Action, Call, Status, Step, Task, UnixMs};
+use gatehouse_model::{Action, Status, Step, Task, UnixMs};
 use gatehouse_upstream::AccountPermit;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::live::AnsweredCall;
 use crate::step::log::step_log::StepLog;
 
 /// A task in progress: as the store has it, and as it is becoming.
@@ -48,20 +49,6 @@ impl RunContext {
         task.progress = task.progress.max(step.progress);
         step.next
     }
-}
-
-/// A call that was answered, and through which account.
-pub(crate) struct AnsweredCall {
-    pub(super) call: Call,
-    pub(super) account: String,
-    /// Of the answer.
-    pub(super) status: u16,
-}
-
-/// What is known of a durable reply that its plugin has still to be told, beside the task's record.
-pub(crate) struct PendingReply {
-    pub(super) answered: AnsweredCall,
-    pub(super) not_before: Option<UnixMs>,
 }
 
 /// What follows a phase.

@@ -12,38 +12,21 @@ use gatehouse_model::{
     Status, Task, TaskFailure, TaskId, UnixMs,
 };
 use gatehouse_runtime::{Resolved, Submitted};
-use gatehouse_tasks::{MAX_UNDELIVERED_JOINS, Rejection, check_funds};
+use gatehouse_store::Store;
+use gatehouse_tasks::{self as rules, MAX_UNDELIVERED_JOINS, Rejection};
 
 use crate::api::{DryRun, SubmitRequest};
 use crate::detached::detached;
-use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::rates::RateUse;
-use crate::state::{DriverState, ShutdownState};
+use crate::shared::ShutdownState;
 use crate::submit::refusal::rejection_error;
-use crate::submit::submission::check_joined_callback;
+use crate::submit::submission::{Intake, check_joined_callback};
 
 /// Steps of the plugin that look at sources, before it would call its provider.
 const MAX_STEPS: u32 = 8;
 /// How long sources are looked at: the client waits.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-impl Driver {
-    /// What a submission would come to. Where only its price is asked ([`crate::CheckedBody::for_price`]), its key names the
-    /// customer whose tasks and names it refers to, and need not exist.
-    ///
-    /// # Errors
-    /// [`SubmitError`], as for the submission itself.
-    pub fn dry_run(&self, request: SubmitRequest) -> Boxed<'_, Result<DryRun, SubmitError>> {
-        Box::pin(async move {
-            if self.state.has_reached(ShutdownState::Stopped) {
-                return Err(SubmitError::Draining);
-            }
-            let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
-            detached(body, Box::pin(async move { state.dry_run(request).await })).await
-        })
-    }
-}
 
 /// What a plugin has judged.
 struct Judged {
@@ -54,20 +37,35 @@ struct Judged {
     seed: u64,
 }
 
-impl DriverState {
-    async fn dry_run(&self, request: SubmitRequest) -> Result<DryRun, SubmitError> {
-        let now = self.now();
+impl Intake {
+    /// What a submission would come to. Where only its price is asked ([`crate::CheckedBody::for_price`]), its key names the
+    /// customer whose tasks and names it refers to, and need not exist.
+    ///
+    /// # Errors
+    /// [`SubmitError`], as for the submission itself.
+    pub fn dry_run(self: &Arc<Self>, request: SubmitRequest) -> Boxed<'_, Result<DryRun, SubmitError>> {
+        Box::pin(async move {
+            if self.shared.has_reached(ShutdownState::Stopped) {
+                return Err(SubmitError::Draining);
+            }
+            let (intake, body) = (Arc::clone(self), request.body.bytes().clone());
+            detached(body, Box::pin(async move { intake.priced(request).await })).await
+        })
+    }
+
+    async fn priced(&self, request: SubmitRequest) -> Result<DryRun, SubmitError> {
+        let now = self.shared.now();
         let has_payer = !request.body.is_price_only();
         if has_payer {
             let idempotency = self.idempotency(&request, now).await?;
             // A receipt that is there already changes nothing; a conflict is an error here too.
             self.first_receipt(idempotency.as_ref(), now).await?;
-            self.check_disks()?;
+            self.disks.check()?;
         }
         self.check_callback(&request)?;
-        let found = self.resolve(request.surface, &request.key, &request.body)?;
-        let cut = self.cut(request.body.json().clone()).await?;
-        let refers = self.references(&request, &found, &cut.json).await?;
+        let found = self.judge.resolve(request.surface, &request.key, &request.body)?;
+        let cut = self.judge.cut(request.body.json().clone()).await?;
+        let refers = self.references.references(&request, &found, &cut.json).await?;
         let adopted = refers.adopted.clone();
         let outcome = async {
             let joins = found.version.surface(request.surface).is_some_and(|surface| surface.joins);
@@ -78,10 +76,10 @@ impl DriverState {
             } else if has_payer {
                 self.check_pace(&found.model, &request.key.customer)?;
             }
-            let seed = self.seed.next_u64();
-            let context = self.context_of(&request, &found, seed, now);
+            let seed = self.shared.seed.next_u64();
+            let context = self.judge.context_of(&request, &found, seed, now);
             let (resolved, Submitted { accepted, .. }, blobs) =
-                self.ask_plugin(&request, found, refers, cut, context, Arc::new(|_| None)).await?;
+                self.judge.ask_plugin(&request, found, refers, cut, context, Arc::new(|_| None)).await?;
             if joins && has_payer {
                 check_join(&accepted, parent.as_ref())?;
             }
@@ -89,7 +87,7 @@ impl DriverState {
             self.price(&request, judged, &adopted, now).await
         };
         let outcome = outcome.await;
-        self.media.drop_blobs(&adopted).await;
+        self.shared.media.drop_blobs(&adopted).await;
         outcome
     }
 
@@ -106,13 +104,13 @@ impl DriverState {
             self.check_use(request, &judged)?;
         }
         let quoted = if judged.joins {
-            self.quote_terms(&accepted.model, &accepted.charge, &Charge::default())?
+            self.judge.quote_terms(&accepted.model, &accepted.charge, &Charge::default())?
         } else {
-            self.quote_terms(&accepted.model, &accepted.charge, &accepted.at_most)?
+            self.judge.quote_terms(&accepted.model, &accepted.charge, &accepted.at_most)?
         };
         if has_payer {
             let model = (!judged.joins).then_some(accepted.model.as_str());
-            self.check_funds(&request.key, quoted.hold, model, now).await?;
+            check_funds(&self.shared.store, &request.key, quoted.hold, model, now).await?;
         }
         let charges = quoted.dry_run(&accepted.charge);
         let (model, expected_ms) = (accepted.model.clone(), accepted.expected_ms);
@@ -127,27 +125,12 @@ impl DriverState {
     /// Whether the key may use the model that the plugin has chosen, as often as it does.
     fn check_use(&self, request: &SubmitRequest, judged: &Judged) -> Result<(), SubmitError> {
         let model = judged.accepted.model.as_str();
-        if model != judged.resolved.model && !self.may_use(&request.key, model, model) {
+        if model != judged.resolved.model && !self.judge.may_use(&request.key, model, model) {
             return Err(SubmitError::ModelForbidden(model.to_owned()));
         }
-        let (rates, outcome) = RateUse::ask(&self.rates, &request.key, model, None, self.now());
+        let (rates, outcome) = RateUse::ask(&self.rates, &request.key, model, None, self.shared.now());
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)
-    }
-
-    /// Whether the key may have one more request of `model` open (none: it opens nothing), and customer and key could
-    /// pay, by the store's own rules.
-    pub(crate) async fn check_funds(
-        &self,
-        key: &Key,
-        amount: Credits,
-        model: Option<&str>,
-        now: UnixMs,
-    ) -> Result<(), SubmitError> {
-        let key = self.store.key_lineage(&key.id).await?.ok_or(SubmitError::KeyGone)?;
-        let customer = self.store.customer(&key.key.customer).await?.ok_or(SubmitError::KeyGone)?;
-        check_funds(&customer, &key, (amount, model), now)
-            .map_err(|rejection| rejection_error(&Err(rejection)))
     }
 
     /// The failure of a task whose sources are not usable: what its plugin says after it has looked at them. `None` too
@@ -163,9 +146,9 @@ impl DriverState {
         let failure = tokio::select! {
             biased;
             failure = self.first_steps(request, judged, adopted, &mut kept, now) => failure,
-            () = self.clock.pause(PATIENCE) => None,
+            () = self.shared.clock.pause(PATIENCE) => None,
         };
-        self.media.drop_blobs(&kept).await;
+        self.shared.media.drop_blobs(&kept).await;
         failure
     }
 
@@ -181,21 +164,25 @@ impl DriverState {
         let context = Context {
             now,
             seed,
-            task: Some(TaskId::new(now, &*self.seed)),
+            task: Some(TaskId::new(now, &*self.shared.seed)),
             accepted_at: now,
-            deadline: now.plus(self.time_limit(&accepted.model)),
-            customer: self.pseudonym(&request.key.customer),
-            settings: self.plugins.settings(resolved.version.family()),
+            deadline: now.plus(self.shared.time_limit(&accepted.model)),
+            customer: self.shared.pseudonym(&request.key.customer),
+            settings: self.shared.plugins.settings(resolved.version.family()),
         };
         let (mut state, mut event) = (accepted.state, Event::Start(accepted.brief));
         for _ in 0..MAX_STEPS {
-            let step = self.plugins.advance(&resolved.version, context.clone(), state, event).await.ok()?;
+            let step =
+                self.shared.plugins.advance(&resolved.version, context.clone(), state, event).await.ok()?;
             match step.next {
                 Action::Probe(probes) => {
                     if kept.is_empty() {
                         kept.extend(blobs.iter().map(|blob| blob.id));
-                        self.media.reserve(&request.key.customer, &blobs, self.media_room()).ok()?;
-                        self.media.keep(&blobs).await.ok()?;
+                        self.shared
+                            .media
+                            .reserve(&request.key.customer, &blobs, self.disks.media_room())
+                            .ok()?;
+                        self.shared.media.keep(&blobs).await.ok()?;
                     }
                     event = Event::Probed(self.look(&probes, &request.key.customer, adopted, kept).await?);
                 }
@@ -215,8 +202,9 @@ impl DriverState {
         adopted: &[BlobId],
         kept: &mut Vec<BlobId>,
     ) -> Option<Vec<Finding>> {
-        let owner = self.media.blobs_of(kept.iter().chain(adopted).copied()).of(customer);
-        let found = try_join_all(probes.iter().map(|probe| self.media.probe(probe, &owner))).await.ok()?;
+        let owner = self.shared.media.blobs_of(kept.iter().chain(adopted).copied()).of(customer);
+        let found =
+            try_join_all(probes.iter().map(|probe| self.shared.media.probe(probe, &owner))).await.ok()?;
         Some(
             found
                 .into_iter()
@@ -227,6 +215,21 @@ impl DriverState {
                 .collect(),
         )
     }
+}
+
+/// Whether the key may have one more request of `model` open (none: it opens nothing), and customer and key could
+/// pay, by the store's own rules.
+pub(crate) async fn check_funds(
+    store: &Store,
+    key: &Key,
+    amount: Credits,
+    model: Option<&str>,
+    now: UnixMs,
+) -> Result<(), SubmitError> {
+    let key = store.key_lineage(&key.id).await?.ok_or(SubmitError::KeyGone)?;
+    let customer = store.customer(&key.key.customer).await?.ok_or(SubmitError::KeyGone)?;
+    rules::check_funds(&customer, &key, (amount, model), now)
+        .map_err(|rejection| rejection_error(&Err(rejection)))
 }
 
 /// What the store would say of a request that joins.

@@ -12,9 +12,9 @@ use gatehouse_tasks::{Applied, Command, Idempotency, JoinRequest, JudgedTask, Re
 use crate::api::{Receipt, SubmitRequest};
 use crate::errors::SubmitError;
 use crate::money;
-use crate::state::DriverState;
 use crate::submit::references::References;
 use crate::submit::refusal::rejection_error;
+use crate::submit::submission::Intake;
 
 /// The task that a request joins, as the request was judged by it.
 pub(crate) struct JoinedTask {
@@ -31,7 +31,7 @@ impl JoinedTask {
     }
 }
 
-impl DriverState {
+impl Intake {
     /// The same model on the version that takes the parent's next step; the version found, when there is no such step.
     pub(crate) async fn version_of_parent(
         &self,
@@ -47,7 +47,7 @@ impl DriverState {
         if task.status.is_final() {
             return Ok(found);
         }
-        let route = self.plugins.route(&task.family, &task.digest, task.state_version).await;
+        let route = self.shared.plugins.route(&task.family, &task.digest, task.state_version).await;
         match route {
             Ok(StepRoute::Run(version) | StepRoute::Migrate(version)) => {
                 if version.surface(request.surface).is_some_and(|surface| surface.joins) {
@@ -77,7 +77,7 @@ impl DriverState {
             // There is no task of its own that could fail.
             return Err(SubmitError::Invalid { field: None, message: failure.message });
         }
-        let quote = self.quote_of(&accepted.model, &accepted.charge)?;
+        let quote = self.judge.quote_of(&accepted.model, &accepted.charge)?;
         let held = quote.total;
         let join = JoinRequest {
             key: request.key.id.clone(),
@@ -88,7 +88,7 @@ impl DriverState {
             charge: accepted.charge,
             prices: quote.prices(),
             held,
-            deadline: self.row_deadline(created, now.plus(self.time_limit(&accepted.model))),
+            deadline: self.shared.row_deadline(created, now.plus(self.shared.time_limit(&accepted.model))),
         };
         let command = Command::Join { parent, request: Box::new(join), idempotency, at: now };
         match self.execute(command).await? {

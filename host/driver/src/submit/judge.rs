@@ -1,21 +1,42 @@
-//! What a request is before anything is written: its model and version, its media cut out, and what its plugin says of it.
+//! What a request is before anything is written: its model and version, its media cut out, what its plugin says of it, and what
+//! that comes to at the prices of now.
+
+use std::sync::Arc;
 
 use gatehouse_media::{ExtractError, Extracted, NewBlob};
-use gatehouse_model::{Context, Json, Key, ModelInfo, ModelName, Submission, UnixMs};
+use gatehouse_model::{Charge, Context, Credits, Json, Key, ModelInfo, ModelName, Price, Submission, UnixMs};
 use gatehouse_runtime::{Resolved, ServedBy, StartContext, Submitted};
+use gatehouse_tasks::Quote;
 
-use crate::api::SubmitRequest;
+use crate::api::{ChargeUnit, DryRunCharge, SubmitRequest};
 use crate::body::CheckedBody;
 use crate::errors::SubmitError;
 use crate::request_report::plugin_span;
-use crate::state::DriverState;
+use crate::served::Served;
+use crate::shared::Shared;
 use crate::submit::references::References;
 use crate::submit::refusal::{fault_error, refusal_error};
 
-impl DriverState {
+/// Judges requests: what they ask for, and whether their keys may.
+pub(crate) struct Judge {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) served: Arc<Served>,
+}
+
+/// A charge and its limit with their prices.
+pub(crate) struct QuotedTerms {
+    /// Of the charge alone.
+    pub(crate) quote: Quote,
+    /// Of the lines of the charge, then of those of its limit.
+    pub(crate) prices: Vec<Price>,
+    /// What is held.
+    pub(crate) hold: Credits,
+}
+
+impl Judge {
     /// The body without the files in it.
     pub(crate) async fn cut(&self, body: Json) -> Result<Extracted, SubmitError> {
-        self.media.extract(body).await.map_err(|error| match error {
+        self.shared.media.extract(body).await.map_err(|error| match error {
             ExtractError::Interrupted => SubmitError::Draining,
             error => SubmitError::Invalid { field: None, message: error.to_string() },
         })
@@ -28,16 +49,17 @@ impl DriverState {
         key: &Key,
         body: &CheckedBody,
     ) -> Result<Resolved, SubmitError> {
-        let registry = self.plugins.registry();
+        let registry = self.shared.plugins.registry();
         let (requested, resolved) = match body.model() {
             Some(requested) => {
                 let resolved = registry.resolve(surface, requested);
                 let requested = requested.to_owned();
-                let resolved = resolved.ok_or_else(|| self.no_job_model(&registry, &requested))?;
+                let resolved = resolved.ok_or_else(|| self.served.no_job_model(&registry, &requested))?;
                 (requested, resolved)
             }
             None => {
-                let resolved = registry.default_model(surface).ok_or_else(|| self.no_default_model())?;
+                let resolved =
+                    registry.default_model(surface).ok_or_else(|| self.served.no_default_model())?;
                 (resolved.model.clone(), resolved)
             }
         };
@@ -48,7 +70,7 @@ impl DriverState {
         }
         // A price is known without a provider.
         if !body.is_price_only() {
-            self.check_job_providers(&requested, resolved.version.about())?;
+            self.served.check_job_providers(&requested, resolved.version.about())?;
         }
         Ok(resolved)
     }
@@ -68,8 +90,8 @@ impl DriverState {
 
     /// The own id of a model that is served now under that id or alias.
     pub(crate) fn own_id(&self, name: &str) -> Option<String> {
-        let text = self.tables.load().models.find(name).map(|model| model.id.clone());
-        text.or_else(|| self.plugins.registry().model_id(name).map(str::to_owned))
+        let text = self.shared.tables.load().models.find(name).map(|model| model.id.clone());
+        text.or_else(|| self.shared.plugins.registry().model_id(name).map(str::to_owned))
     }
 
     /// What the plugin that judges a request is told besides it.
@@ -85,9 +107,9 @@ impl DriverState {
             seed,
             task: None,
             accepted_at: now,
-            deadline: now.plus(self.time_limit(&found.model)),
-            customer: self.pseudonym(&request.key.customer),
-            settings: self.plugins.settings(found.version.family()),
+            deadline: now.plus(self.shared.time_limit(&found.model)),
+            customer: self.shared.pseudonym(&request.key.customer),
+            settings: self.shared.plugins.settings(found.version.family()),
         }
     }
 
@@ -109,7 +131,7 @@ impl DriverState {
             owned: refers.owned,
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
-        let plugins = self.plugins.for_key(&request.key.id);
+        let plugins = self.shared.plugins.for_key(&request.key.id);
         let _span = plugin_span(&request.report, "plugin submit", &found.version);
         match plugins.submit_with_fallback(&found, request.surface, context, submission, start).await {
             Ok(ServedBy { by, answer: Ok(submitted) }) => {
@@ -122,6 +144,48 @@ impl DriverState {
             })),
         }
     }
+
+    /// The prices of a charge and its limit, and what is held for them.
+    pub(crate) fn quote_terms(
+        &self,
+        model: &str,
+        charge: &Charge,
+        at_most: &Charge,
+    ) -> Result<QuotedTerms, SubmitError> {
+        let (quote, limit) = (self.quote_of(model, charge)?, self.quote_of(model, at_most)?);
+        let prices = [quote.prices(), limit.prices()].concat();
+        Ok(QuotedTerms { hold: quote.total.max(limit.total), quote, prices })
+    }
+
+    /// The price of what a request for `model` is charged for.
+    pub(crate) fn quote_of(&self, model: &str, charge: &Charge) -> Result<Quote, SubmitError> {
+        self.shared.tables.load().prices.quote(charge).map_err(|error| {
+            tracing::error!(model, %error, "a model has no usable price");
+            SubmitError::Internal(format!("model {model:?} has no usable price in this gateway"))
+        })
+    }
+}
+
+impl QuotedTerms {
+    /// Whether more is held than the charge comes to.
+    pub(crate) fn is_limit(&self) -> bool {
+        self.hold > self.quote.total
+    }
+
+    /// The lines of `charge`, of which it is the quote, as a dry run tells them.
+    pub(crate) fn dry_run(&self, charge: &Charge) -> Vec<DryRunCharge> {
+        let lines = charge.0.iter().zip(&self.quote.lines);
+        let told = lines.map(|(line, quoted)| DryRunCharge {
+            keys: line.keys.clone(),
+            key: quoted.key.clone(),
+            unit: ChargeUnit::Unit(line.unit.clone()),
+            quantity: line.quantity,
+            unit_price: quoted.price.credits,
+            per: quoted.price.per,
+            sum: quoted.total,
+        });
+        told.collect()
+    }
 }
 
 /// The name under which a request asked for the model, where that is not its own id.
@@ -129,7 +193,7 @@ fn alias_of(request: &SubmitRequest, id: &str) -> Option<String> {
     request.body.model().filter(|name| *name != id).map(str::to_owned)
 }
 
-/// [`DriverState::may_use`], with the own ids of models as `own_id` knows them.
+/// [`Judge::may_use`], with the own ids of models as `own_id` knows them.
 fn may_use(key: &Key, requested: &str, canonical: &str, own_id: impl Fn(&str) -> Option<String>) -> bool {
     let is_it = |name: &String| {
         name == requested || name == canonical || own_id(name).is_some_and(|own| own == canonical)

@@ -3,7 +3,6 @@
 pub(crate) mod dry_run;
 pub(crate) mod join;
 pub(crate) mod judge;
-pub(crate) mod quoted_terms;
 pub(crate) mod references;
 pub(crate) mod refusal;
 pub(crate) mod submission;

@@ -3,17 +3,19 @@
 //! The manifest says where they stand. A task or a name of another customer is as unknown as one that never existed.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_model::{
     BlobId, Event, Facts, Json, NameAt, OwnedName, Parent, ParentAt, Phase, SurfaceInfo, Task, TaskId,
 };
 use gatehouse_runtime::Resolved;
+use gatehouse_upstream::Upstream;
 use serde_json::Value;
 
 use crate::api::{SubmitRequest, parent_kind};
 use crate::errors::SubmitError;
-use crate::state::DriverState;
+use crate::shared::Shared;
 
 /// Tasks one request may follow up.
 const MAX_PARENTS: usize = 16;
@@ -33,7 +35,12 @@ pub(crate) struct References {
     pub(crate) adopted: Vec<BlobId>,
 }
 
-impl DriverState {
+/// Looks up what requests refer to.
+pub(crate) struct ReferenceReader {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl ReferenceReader {
     /// Looks up what the request refers to on its surface.
     pub(crate) async fn references(
         &self,
@@ -49,11 +56,11 @@ impl DriverState {
         refers.tasks = self.parent_tasks(request, surface, &body).await?;
         let names = names(&body, &surface.names)?;
         if !names.is_empty() {
-            refers.owned = self.store.owned_names(&request.key.customer, &names).await?;
+            refers.owned = self.shared.store.owned_names(&request.key.customer, &names).await?;
         }
         // Last: whatever fails before leaves no blob behind.
         if let Err(error) = self.adopt_results(&mut refers).await {
-            self.media.drop_blobs(&refers.adopted).await;
+            self.shared.media.drop_blobs(&refers.adopted).await;
             return Err(error);
         }
         Ok(refers)
@@ -63,7 +70,7 @@ impl DriverState {
     async fn adopt_results(&self, refers: &mut References) -> Result<(), SubmitError> {
         for task in &refers.tasks {
             let media = self.adopt(task, &mut refers.adopted).await?;
-            let parent = self.parent_of(task, media);
+            let parent = parent_of(&self.shared.upstream, task, media);
             refers.parents.push(match &task.phase {
                 // What its plugin has answered already, although clients see it only with its products.
                 Phase::Publish { view, .. } => {
@@ -98,7 +105,7 @@ impl DriverState {
         }
         let mut tasks = Vec::with_capacity(ids.len());
         for id in ids {
-            let task = self.store.task(id).await?.filter(|task| task.customer == request.key.customer);
+            let task = self.shared.store.task(id).await?.filter(|task| task.customer == request.key.customer);
             tasks.push(task.ok_or_else(|| match surface.parent {
                 ParentAt::Path => {
                     let kind = parent_kind(request.surface);
@@ -114,30 +121,27 @@ impl DriverState {
     async fn adopt(&self, task: &Task, adopted: &mut Vec<BlobId>) -> Result<Vec<Facts>, SubmitError> {
         let mut media = Vec::with_capacity(task.media.len());
         for result in &task.media {
-            if let Some((blob, facts)) = self.media.adopt(result).await? {
+            if let Some((blob, facts)) = self.shared.media.adopt(result).await? {
                 adopted.push(blob);
                 media.push(facts);
             }
         }
         Ok(media)
     }
+}
 
-    /// A task as a plugin sees it.
-    pub(crate) fn parent_of(&self, task: &Task, media: Vec<Facts>) -> Parent {
-        Parent {
-            task: task.id,
-            family: task.family.clone(),
-            model: task.model.clone(),
-            status: task.status,
-            public: record(&task.public),
-            private: record(&task.private),
-            media,
-            affinity: task
-                .assignment
-                .as_ref()
-                .map(|made| self.upstream.affinity(&made.provider, &made.account)),
-            joining: joining(task),
-        }
+/// A task as a plugin sees it.
+pub(crate) fn parent_of(upstream: &Upstream, task: &Task, media: Vec<Facts>) -> Parent {
+    Parent {
+        task: task.id,
+        family: task.family.clone(),
+        model: task.model.clone(),
+        status: task.status,
+        public: record(&task.public),
+        private: record(&task.private),
+        media,
+        affinity: task.assignment.as_ref().map(|made| upstream.affinity(&made.provider, &made.account)),
+        joining: joining(task),
     }
 }
 

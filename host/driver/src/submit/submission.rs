@@ -4,13 +4,12 @@
 //! the registry decides model, version and price key.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_media::Extracted;
 use gatehouse_model::{
-    Accepted, AccountAssignment, BlobId, Boxed, Context, Credits, CustomerId, Digest, Event, Phase, Purpose,
-    Step, Task, TaskFailure, TaskId, UnixMs, metric,
+    Accepted, AccountAssignment, BlobId, Boxed, Credits, CustomerId, Digest, Event, Phase, Purpose, Step,
+    Task, TaskFailure, TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
 use gatehouse_tasks::{Applied, Command, Idempotency, MAX_URL, Rejection};
@@ -18,60 +17,70 @@ use gatehouse_tasks::{Applied, Command, Idempotency, MAX_URL, Rejection};
 use crate::api::{Receipt, SubmitRequest};
 use crate::body::off_worker;
 use crate::detached::detached;
-use crate::driver::Driver;
+use crate::disks::Disks;
 use crate::errors::SubmitError;
+use crate::live::live_tasks::LiveTasks;
 use crate::money;
-use crate::rates::RateUse;
+use crate::rates::{RateLimiter, RateUse};
 use crate::request_report::RequestReport;
-use crate::state::{DriverState, ShutdownState};
+use crate::shared::{Shared, ShutdownState};
 use crate::step::first::FirstStep;
+use crate::step::run::Steps;
 use crate::submit::join::JoinedTask;
-use crate::submit::references::References;
+use crate::submit::judge::Judge;
+use crate::submit::references::{ReferenceReader, References};
 use crate::submit::refusal::{rejection_error, store_error};
 
-/// 96 bits: no two customers of a gateway share a pseudonym by chance.
-const PSEUDONYM_BYTES: usize = 12;
 /// How often a request that joins a task is judged, while the task moves on at each time. Every other request is judged
 /// once.
 const MAX_JUDGEMENTS: u32 = 16;
 
-impl Driver {
+/// Takes tasks.
+pub struct Intake {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) live: Arc<LiveTasks>,
+    pub(crate) disks: Arc<Disks>,
+    pub(crate) rates: Arc<RateLimiter>,
+    pub(crate) judge: Arc<Judge>,
+    pub(crate) references: ReferenceReader,
+    pub(crate) steps: Arc<Steps>,
+}
+
+impl Intake {
     /// Accepts a task: the receipt means that task, hold and intent are durable. Runs to its end even if the
     /// client disconnects meanwhile: a submission must not be cut in half.
     ///
     /// # Errors
     /// [`SubmitError`]; nothing was charged and nothing will happen.
-    pub fn submit(&self, request: SubmitRequest) -> Boxed<'_, Result<Receipt, SubmitError>> {
+    pub fn submit(self: &Arc<Self>, request: SubmitRequest) -> Boxed<'_, Result<Receipt, SubmitError>> {
         Box::pin(async move {
-            if self.state.has_reached(ShutdownState::Stopped) {
+            if self.shared.has_reached(ShutdownState::Stopped) {
                 return Err(SubmitError::Draining);
             }
-            let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
-            detached(body, Box::pin(async move { state.submit(request).await })).await
+            let (intake, body) = (Arc::clone(self), request.body.bytes().clone());
+            detached(body, Box::pin(async move { intake.accepted(request).await })).await
         })
     }
-}
 
-impl DriverState {
-    async fn submit(self: &Arc<Self>, request: SubmitRequest) -> Result<Receipt, SubmitError> {
-        let (now, _work) = (self.now(), request.report.begin_work());
+    async fn accepted(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
+        let (now, _work) = (self.shared.now(), request.report.begin_work());
         let idempotency = self.idempotency(&request, now).await?;
         // A client that lost its receipt gets it, whatever has become of model, task and names since.
         if let Some(receipt) = self.first_receipt(idempotency.as_ref(), now).await? {
             return Ok(receipt);
         }
         self.check_callback(&request)?;
-        self.check_disks()?;
-        let found = self.resolve(request.surface, &request.key, &request.body)?;
+        self.disks.check()?;
+        let found = self.judge.resolve(request.surface, &request.key, &request.body)?;
         request.report.of_model(&found.model);
-        let cut = self.cut(request.body.json().clone()).await?;
+        let cut = self.judge.cut(request.body.json().clone()).await?;
         for _ in 0..MAX_JUDGEMENTS {
-            let refers = self.references(&request, &found, &cut.json).await?;
+            let refers = self.references.references(&request, &found, &cut.json).await?;
             let adopted = refers.adopted.clone();
             let (cut, idempotency) = (cut.clone(), idempotency.clone());
             let outcome = self.accept(&request, found.clone(), refers, cut, idempotency, now).await;
             if !is_new(&outcome) {
-                self.media.drop_blobs(&adopted).await;
+                self.shared.media.drop_blobs(&adopted).await;
             }
             if let Some(receipt) = outcome? {
                 return Ok(receipt);
@@ -91,7 +100,7 @@ impl DriverState {
             key: request.key.id.clone(),
             token: Digest::of(token.as_bytes()),
             fingerprint: fingerprint(request).await?,
-            expires: now.plus(self.config.idempotency_lifetime()),
+            expires: now.plus(self.shared.config.idempotency_lifetime()),
         }))
     }
 
@@ -102,7 +111,7 @@ impl DriverState {
         now: UnixMs,
     ) -> Result<Option<Receipt>, SubmitError> {
         let Some(idempotency) = idempotency else { return Ok(None) };
-        let record = self.store.idempotency_record(&idempotency.key, &idempotency.token).await?;
+        let record = self.shared.store.idempotency_record(&idempotency.key, &idempotency.token).await?;
         match record.and_then(|record| idempotency.first_task(&record, now)) {
             Some(Ok(task)) => Ok(Some(Receipt { task, repeated: true })),
             Some(Err(conflict)) => Err(rejection_error(&Err(conflict))),
@@ -113,7 +122,7 @@ impl DriverState {
     /// What follows once the references of a request are known. `None` when the task that it joins has moved on
     /// meanwhile, so that the plugin must be asked again.
     async fn accept(
-        self: &Arc<Self>,
+        &self,
         request: &SubmitRequest,
         found: Resolved,
         refers: References,
@@ -130,26 +139,30 @@ impl DriverState {
             self.check_pace(&found.model, &request.key.customer)?;
         }
         let adopted = refers.adopted.clone();
-        let (seed, id) = (self.seed.next_u64(), TaskId::new(now, &*self.seed));
-        let context = self.context_of(request, &found, seed, now);
-        let start = if joins { Arc::new(|_: &Accepted| None) } else { self.start_context(id, &context) };
+        let (seed, id) = (self.shared.seed.next_u64(), TaskId::new(now, &*self.shared.seed));
+        let context = self.judge.context_of(request, &found, seed, now);
+        let start =
+            if joins { Arc::new(|_: &Accepted| None) } else { self.steps.start_context(id, &context) };
         let (resolved, submitted, blobs) =
-            self.ask_plugin(request, found, refers, cut, context, start).await?;
+            self.judge.ask_plugin(request, found, refers, cut, context, start).await?;
         request.report.read_by(&resolved.version);
         let Submitted { accepted, first_step } = submitted;
         // The plugin may choose another of its models; the key's list holds for that one too.
-        if accepted.model != resolved.model && !self.may_use(&request.key, &accepted.model, &accepted.model) {
+        if accepted.model != resolved.model
+            && !self.judge.may_use(&request.key, &accepted.model, &accepted.model)
+        {
             return Err(SubmitError::ModelForbidden(accepted.model));
         }
         // Valid, and not yet written anywhere: first what the key's rates allow, then money.
-        let (rates, outcome) = RateUse::take(&self.rates, &request.key, &accepted.model, None, self.now());
+        let (rates, outcome) =
+            RateUse::take(&self.rates, &request.key, &accepted.model, None, self.shared.now());
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
         let outcome = async {
             let new: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
-            self.media.reserve(&request.key.customer, &blobs, self.media_room())?;
-            if let Err(error) = self.media.keep(&blobs).await {
-                self.media.drop_blobs(&new).await;
+            self.shared.media.reserve(&request.key.customer, &blobs, self.disks.media_room())?;
+            if let Err(error) = self.shared.media.keep(&blobs).await {
+                self.shared.media.drop_blobs(&new).await;
                 return Err(error.into());
             }
             let kept: Vec<BlobId> = new.iter().copied().chain(adopted).collect();
@@ -164,13 +177,13 @@ impl DriverState {
                 add.await.map(Some)
             };
             if !is_new(&outcome) {
-                self.media.drop_blobs(&new).await;
+                self.shared.media.drop_blobs(&new).await;
             }
             outcome
         }
         .await;
         if !is_new(&outcome) {
-            rates.undo(self.now());
+            rates.undo(self.shared.now());
         }
         outcome
     }
@@ -183,15 +196,16 @@ impl DriverState {
             let message = format!("expected at most {MAX_URL} bytes, got {}", url.len());
             return Err(bad_callback(&message));
         }
-        let checked = self.upstream.fetcher().check_post_url(url, self.config.webhooks_over_http);
+        let checked =
+            self.shared.upstream.fetcher().check_post_url(url, self.shared.config.webhooks_over_http);
         checked.map_err(|error| bad_callback(&error.to_string()))
     }
 
     /// Refuses a task that its customer's own tasks keep from beginning before its time limit, as far as can be told.
     pub(super) fn check_pace(&self, model: &str, customer: &CustomerId) -> Result<(), SubmitError> {
         let provider = self.live.provider_of(model);
-        let wait = provider.and_then(|provider| self.upstream.estimated_wait(&provider, customer));
-        let limit = self.time_limit(model);
+        let wait = provider.and_then(|provider| self.shared.upstream.estimated_wait(&provider, customer));
+        let limit = self.shared.time_limit(model);
         match wait.filter(|wait| *wait > limit) {
             Some(wait) => {
                 metrics::counter!(metric::TASKS_TOO_LATE, "model" => model.to_owned()).increment(1);
@@ -203,7 +217,7 @@ impl DriverState {
 
     /// Adds the task of an accepted request, with its first step where that may begin.
     async fn add(
-        self: &Arc<Self>,
+        &self,
         task: Task,
         version: Arc<Version>,
         first_step: Option<Step>,
@@ -211,7 +225,7 @@ impl DriverState {
         report: &RequestReport,
     ) -> Result<Receipt, SubmitError> {
         let (model, created, held) = (task.model.clone(), task.created, task.held);
-        let first = first_step.and_then(|step| self.begin_first_step(&task, &version, step));
+        let first = first_step.and_then(|step| self.steps.begin_first_step(&task, &version, step));
         let task = Box::new(first.as_deref().map_or(task, FirstStep::task));
         let assignment = task.assignment.clone();
         let span = report.begin("hold");
@@ -233,7 +247,7 @@ impl DriverState {
                     report.attempt(&provider, &account);
                 }
                 match first {
-                    Some(first) => self.go_on(first),
+                    Some(first) => self.steps.go_on(first),
                     None => self.live.add(id, Some(version), None, created),
                 }
                 metrics::counter!(metric::TASKS_ACCEPTED, "model" => model).increment(1);
@@ -245,7 +259,7 @@ impl DriverState {
     }
 
     pub(crate) async fn execute(&self, command: Command) -> Result<Result<Applied, Rejection>, SubmitError> {
-        self.store.execute(command).await.map_err(store_error)
+        self.shared.store.execute(command).await.map_err(store_error)
     }
 
     fn new_task(
@@ -256,7 +270,7 @@ impl DriverState {
         (id, seed): (TaskId, u64),
         now: UnixMs,
     ) -> Result<Task, SubmitError> {
-        let quoted = self.quote_terms(&accepted.model, &accepted.charge, &accepted.at_most)?;
+        let quoted = self.judge.quote_terms(&accepted.model, &accepted.charge, &accepted.at_most)?;
         Ok(Task {
             id,
             revision: 0,
@@ -267,7 +281,7 @@ impl DriverState {
             state_version: resolved.version.about().state_version,
             state: accepted.state,
             seed,
-            deadline: now.plus(self.time_limit(&accepted.model)),
+            deadline: now.plus(self.shared.time_limit(&accepted.model)),
             model: accepted.model,
             surface: request.surface.to_owned(),
             status: accepted.stage.into(),
@@ -295,31 +309,6 @@ impl DriverState {
             media: Vec::new(),
             failure: accepted.doomed.map(TaskFailure::from),
         })
-    }
-
-    /// A customer as plugins name it: stable in one gateway, and of no use outside of it.
-    pub(crate) fn pseudonym(&self, customer: &CustomerId) -> String {
-        Digest(self.pepper.sign(&[b"customer", customer.0.as_bytes()])).prefix(PSEUDONYM_BYTES)
-    }
-
-    /// The context of a request that is answered while its client waits.
-    pub(crate) fn waiting_context(&self, version: &Version, customer: &CustomerId) -> Context {
-        let now = self.now();
-        Context {
-            now,
-            seed: self.seed.next_u64(),
-            task: None,
-            accepted_at: now,
-            deadline: now.plus(self.config.text.time_limit()),
-            customer: self.pseudonym(customer),
-            settings: version.settings(),
-        }
-    }
-
-    pub(crate) fn time_limit(&self, model: &str) -> Duration {
-        let config = &self.config;
-        let seconds = config.time_limit_s_by_model.get(model).copied().unwrap_or(config.time_limit_s);
-        Duration::from_secs(u64::from(seconds))
     }
 }
 

@@ -59,9 +59,10 @@ async fn an_operators_cancel_after_a_clients_is_on_record() {
     let process = submitted(data.path()).await;
     at_its_provider(&process, Phase::Sent { call: sent_call(), at: START }, true).await;
     let (driver, key) = (&process.driver, key(0, 0, None));
-    assert!(matches!(driver.cancel(&key, task_id(1)).await, Ok(Cancelled::Asked(_))));
+    assert!(matches!(driver.cancels.cancel(&key, task_id(1)).await, Ok(Cancelled::Asked(_))));
     assert!(!audit_of(&process, task_id(1)).await.contains("cancelled"));
-    let asked = driver.cancel_for_operator(task_id(1), "a complaint").await.expect("it is asked already");
+    let asked =
+        driver.cancels.cancel_for_operator(task_id(1), "a complaint").await.expect("it is asked already");
     assert_eq!(asked.into_task().revision, 1, "the step under way goes on");
     let text = audit_of(&process, task_id(1)).await;
     assert!(text.contains("cancelled by an operator: a complaint"), "{text}");
@@ -75,9 +76,9 @@ async fn a_task_at_its_provider_is_given_up_and_refunded() {
     let id = task_id(1);
     at_its_provider(&process, Phase::Wait(UnixMs(START.0 + 60_000)), false).await;
     let (driver, key) = (&process.driver, key(0, 0, None));
-    assert!(matches!(driver.cancel(&key, id).await, Err(CancelError::Running)));
-    assert!(matches!(driver.cancel_for_operator(id, "stuck").await, Err(CancelError::Running)));
-    let Cancelled::Ended(ended) = driver.give_up(id, "stuck").await.expect("it ends") else {
+    assert!(matches!(driver.cancels.cancel(&key, id).await, Err(CancelError::Running)));
+    assert!(matches!(driver.cancels.cancel_for_operator(id, "stuck").await, Err(CancelError::Running)));
+    let Cancelled::Ended(ended) = driver.cancels.give_up(id, "stuck").await.expect("it ends") else {
         panic!("asked")
     };
     let failure = ended.failure.expect("a reason");
@@ -88,7 +89,7 @@ async fn a_task_at_its_provider_is_given_up_and_refunded() {
     let text = audit_of(&process, id).await;
     let expected = "given up by an operator: stuck; account main of p may finish and bill what was sent";
     assert!(text.contains(expected), "{text}");
-    assert!(matches!(driver.give_up(id, "again").await, Err(CancelError::Over(Status::Failed))));
+    assert!(matches!(driver.cancels.give_up(id, "again").await, Err(CancelError::Over(Status::Failed))));
     assert!(process.store.examine().expect("readable").is_clean());
 }
 
@@ -98,7 +99,8 @@ async fn of_two_cancels_at_once_the_second_is_told_that_the_task_has_ended() {
     let process = submitted(data.path()).await;
     // Both read the live task before either has ended it: a cancel first waits for the store's commit.
     let (driver, key) = (&process.driver, key(0, 0, None));
-    let outcomes = tokio::join!(driver.cancel(&key, task_id(1)), driver.cancel(&key, task_id(1)));
+    let outcomes =
+        tokio::join!(driver.cancels.cancel(&key, task_id(1)), driver.cancels.cancel(&key, task_id(1)));
     let (Ok(Cancelled::Ended(ended)), Err(CancelError::Over(status))) = &outcomes else {
         panic!("{outcomes:?}")
     };

@@ -1,5 +1,6 @@
 //! A wall clock that is set forward: what has run for a moment has run for a moment.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_harness::{TestClock, puppet_claiming, reply, until};
@@ -7,6 +8,7 @@ use gatehouse_model::{Clock, Phase, Task};
 use gatehouse_sample::{START, at_once, task};
 use serde_json::json;
 
+use crate::scheduler::housekeeping::Housekeeping;
 use crate::tests::support::{Process, PuppetTest};
 use crate::{CheckedBody, Config, RequestReport, SubmitRequest};
 
@@ -18,7 +20,7 @@ async fn a_step_of_the_clock_is_no_time_of_a_task() {
     let data = tempfile::tempdir().expect("a folder");
     let clock = TestClock::at(START.0);
     let process = Process::start(data.path(), json!({}), Config::default(), clock.clone()).await;
-    let state = &process.driver.state;
+    let state = &process.driver.shared;
     let limit = Duration::from_secs(1800);
     let young = Task { deadline: START.plus(limit), ..task(1, 0, 0, 10, START) };
     clock.advance(Duration::from_secs(600));
@@ -40,12 +42,12 @@ async fn holds_are_not_swept_before_what_took_them_must_have_ended() {
     let data = tempfile::tempdir().expect("a folder");
     let clock = TestClock::at(START.0);
     let process = Process::start(data.path(), json!({}), Config::default(), clock.clone()).await;
-    let state = &process.driver.state;
-    assert!(state.holds_have_expired(clock.now()));
+    let sweeps = Housekeeping { shared: Arc::clone(&process.driver.shared) };
+    assert!(sweeps.holds_have_expired(clock.now()));
     clock.set_forward(HOURS);
-    assert!(!state.holds_have_expired(clock.now()));
-    clock.advance(state.max_duration(true));
-    assert!(state.holds_have_expired(clock.now()));
+    assert!(!sweeps.holds_have_expired(clock.now()));
+    clock.advance(process.driver.shared.max_duration(true));
+    assert!(sweeps.holds_have_expired(clock.now()));
 }
 
 /// The row of a task that was made before the step has the wall clock's deadline: the step would be given to it twice, and a
@@ -76,8 +78,8 @@ async fn a_request_that_joins_after_a_step_gives_its_task_one_time_limit() {
         idempotency: None,
         report: RequestReport::default(),
     };
-    let receipt = test.process.driver.submit(request).await.expect("it joins");
+    let receipt = test.process.driver.intake.submit(request).await.expect("it joins");
     assert_eq!(receipt.task, task);
     let limit = Duration::from_secs(1800);
-    assert_eq!(test.process.driver.state.deadline(&stored()), test.clock.now().plus(limit));
+    assert_eq!(test.process.driver.shared.deadline(&stored()), test.clock.now().plus(limit));
 }

@@ -48,7 +48,7 @@ async fn submit(test: &PuppetTest, steps: &Value, token: Option<&str>) -> Result
         idempotency: token.map(str::to_owned),
         report: RequestReport::default(),
     };
-    test.process.driver.submit(request).await
+    test.process.driver.intake.submit(request).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -78,7 +78,8 @@ async fn a_low_disk_takes_no_new_task_and_serves_the_others() {
         assert_eq!((again.task, again.repeated), (before, true));
         until("the task has ended", async || {
             test.clock.advance_ms(10);
-            let task = test.process.driver.task(&test.key, before).await.expect("readable").expect("known");
+            let task =
+                test.process.driver.tasks.task(&test.key, before).await.expect("readable").expect("known");
             task.status == Status::Completed
         })
         .await;

@@ -135,7 +135,7 @@ async fn a_task_that_cannot_begin_in_time_is_refused_and_others_are_not() {
     let mut waiting = Vec::new();
     for task in &receipts {
         let task = test.process.store.task(*task).await.expect("readable").expect("known");
-        let found = test.process.driver.queue_estimate(&task);
+        let found = test.process.driver.tasks.queue_estimate(&task);
         waiting.extend(found.map(|found| (found.position, found.wait.map(|wait| wait.as_secs() / 60))));
     }
     waiting.sort_unstable();

@@ -66,7 +66,7 @@ async fn submissions_pass_at_the_moment_a_refusal_names_and_no_earlier() {
     .await;
     let submit = async |key: &Arc<Key>, model: &str| {
         let report = RequestReport::default();
-        let outcome = test.process.driver.submit(submission(key, model, &report)).await;
+        let outcome = test.process.driver.intake.submit(submission(key, model, &report)).await;
         (outcome, report.status(test.clock.now()).requests.map(|status| status.remaining))
     };
     // A request that is not valid counts against nothing.
@@ -106,7 +106,8 @@ async fn submissions_pass_at_the_moment_a_refusal_names_and_no_earlier() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_quota_is_exact_for_two_hundred_at_once_and_resets_to_the_millisecond() {
     let test = PuppetTest::with(|_| unreachable!("nothing is called"), &["main"]).await;
-    let first = test.process.driver.submit(submission(&test.key, "puppet-1", &RequestReport::default()));
+    let first =
+        test.process.driver.intake.submit(submission(&test.key, "puppet-1", &RequestReport::default()));
     let first = first.await.expect("a receipt").task;
     let price = test.process.store.task(first).await.expect("readable").expect("a task").held;
     // Tasks have half an hour.
@@ -123,7 +124,7 @@ async fn a_quota_is_exact_for_two_hundred_at_once_and_resets_to_the_millisecond(
         for _ in 0..200 {
             let request = submission(&key, "puppet-1", &RequestReport::default());
             let driver = test.process.driver.clone();
-            all.spawn(async move { driver.submit(request).await });
+            all.spawn(async move { driver.intake.submit(request).await });
         }
         let (mut taken, mut refused) = (0, Vec::new());
         for outcome in all.join_all().await {
@@ -141,7 +142,7 @@ async fn a_quota_is_exact_for_two_hundred_at_once_and_resets_to_the_millisecond(
     assert_eq!(at_once().await, (0, Some(resets)));
     test.clock.advance_ms(1);
     assert_eq!(at_once().await, (3, Some(period.end(resets))));
-    let funds = test.process.driver.funds(&key).await.expect("readable").expect("a customer");
+    let funds = test.process.driver.balances.funds(&key).await.expect("readable").expect("a customer");
     let used = funds.key_quota.expect("a quota");
     assert_eq!((used.used, used.resets), (Credits(3 * price.0), Some(period.end(resets))));
 }
@@ -154,7 +155,7 @@ async fn fifty_submissions_at_once_never_exceed_the_concurrency() {
     for _ in 0..50 {
         let (driver, request) =
             (test.process.driver.clone(), submission(&key, "puppet-1", &RequestReport::default()));
-        all.spawn(async move { driver.submit(request).await });
+        all.spawn(async move { driver.intake.submit(request).await });
     }
     let (mut tasks, mut refused) = (Vec::new(), 0);
     for outcome in all.join_all().await {
@@ -172,13 +173,20 @@ async fn fifty_submissions_at_once_never_exceed_the_concurrency() {
     assert_eq!(open(), 5);
     // Refused requests count against no rate.
     let report = RequestReport::default();
-    limited(test.process.driver.submit(submission(&key, "puppet-1", &report)).await.expect_err("full"));
+    limited(
+        test.process.driver.intake.submit(submission(&key, "puppet-1", &report)).await.expect_err("full"),
+    );
     assert_eq!(report.status(test.clock.now()).requests.map(|status| status.remaining), Some(95));
     for task in tasks {
-        test.process.driver.cancel(&key, task).await.expect("cancelled");
+        test.process.driver.cancels.cancel(&key, task).await.expect("cancelled");
     }
     assert_eq!(open(), 0);
-    test.process.driver.submit(submission(&key, "puppet-1", &report)).await.expect("there is room again");
+    test.process
+        .driver
+        .intake
+        .submit(submission(&key, "puppet-1", &report))
+        .await
+        .expect("there is room again");
     assert!(test.process.store.examine().expect("readable").is_clean());
 }
 
@@ -232,7 +240,7 @@ impl TextTest {
             headers: vec![],
             report: report.clone(),
         };
-        self.process.driver.complete(request).await
+        self.process.driver.texts.complete(request).await
     }
 
     fn remaining(&self, report: &RequestReport) -> Option<u32> {

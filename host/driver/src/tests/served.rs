@@ -8,8 +8,8 @@ use gatehouse_model::{Clock, Credits, Key, Price};
 use gatehouse_runtime::Inventory;
 use serde_json::{Value, json};
 
+use crate::models::table::ModelConfig;
 use crate::tests::support::{Process, customer};
-use crate::text::models::ModelConfig;
 use crate::{CheckedBody, CompletionRequest, Config, RequestReport, SubmitError, SubmitRequest, TextError};
 
 async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<bool, SubmitError> {
@@ -20,9 +20,9 @@ async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<bool,
     let request =
         SubmitRequest { key, surface: "images.generate", parent: None, body, idempotency: None, report };
     if only_price {
-        return process.driver.dry_run(request).await.map(|_| true);
+        return process.driver.intake.dry_run(request).await.map(|_| true);
     }
-    process.driver.submit(request).await.map(|_| true)
+    process.driver.intake.submit(request).await.map(|_| true)
 }
 
 /// One text model, whose provider has no account.
@@ -64,10 +64,11 @@ async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
     process.plugins.configure(known);
     let key = customer(&process.store, clock.now()).await;
     let driver = &process.driver;
-    assert!(driver.models(&key).is_empty() && driver.families(Some(&key)).is_empty());
-    let loaded: Vec<String> = driver.loaded_families().into_iter().map(|family| family.family).collect();
+    assert!(driver.models.models(&key).is_empty() && driver.models.families(Some(&key)).is_empty());
+    let loaded: Vec<String> =
+        driver.models.loaded_families().into_iter().map(|family| family.family).collect();
     assert_eq!(loaded, ["chat", "context-image"], "the price book has them all the same");
-    assert_eq!(driver.model_id("ctx-pro").as_deref(), Some("ctx-pro"), "a key may be limited to it");
+    assert_eq!(driver.models.model_id("ctx-pro").as_deref(), Some("ctx-pro"), "a key may be limited to it");
 
     let body = json!({"model": "ctx-pro", "prompt": "a kite"});
     let refused = submit(&process, &key, &body).await;
@@ -77,7 +78,7 @@ async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
     );
     let price = json!({"model": "ctx-pro", "prompt": "a kite", "dry_run": true});
     assert!(submit(&process, &key, &price).await.expect("a price"), "an operator may ask for the price");
-    let refused = driver.complete(text(&key)).await.map(|_| ());
+    let refused = driver.texts.complete(text(&key)).await.map(|_| ());
     let refused = refused.expect_err("it has no provider");
     assert!(matches!(refused, TextError::Refused(SubmitError::NotServed { .. })), "{refused:?}");
     let account = process.store.customer(&key.customer).await.expect("readable").expect("a customer");
@@ -92,7 +93,7 @@ async fn a_text_model_without_a_plugin_is_not_said_to_be_switched_off() {
     let clock = TestClock::real(&[]);
     let process = Process::start(data.path(), json!({}), config, clock.clone()).await;
     let key = customer(&process.store, clock.now()).await;
-    let refused = process.driver.complete(text(&key)).await.map(|_| ()).expect_err("no plugin");
+    let refused = process.driver.texts.complete(text(&key)).await.map(|_| ()).expect_err("no plugin");
     let TextError::Refused(SubmitError::NotServed { reason, .. }) = refused else { panic!("{refused:?}") };
     assert_eq!(reason, "no plugin serves it");
 }

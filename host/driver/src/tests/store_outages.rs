@@ -46,7 +46,7 @@ async fn a_store_that_is_away_under_load_loses_nothing() {
 
     let tasks = join_all((0..TASKS).map(|number| run(&test, number))).await;
     let is_over = async |task: &TaskId| {
-        let task = test.process.driver.task(&test.key, *task).await;
+        let task = test.process.driver.tasks.task(&test.key, *task).await;
         task.is_ok_and(|task| task.is_some_and(|task| task.status == Status::Completed))
     };
     let going_on = Cell::new(tasks);

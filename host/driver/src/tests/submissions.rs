@@ -22,7 +22,7 @@ async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<Recei
         idempotency: None,
         report: RequestReport::default(),
     };
-    process.driver.submit(request).await
+    process.driver.intake.submit(request).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -52,7 +52,8 @@ async fn a_client_that_sends_what_cannot_be_used_is_told_so_and_pays_nothing() {
     let body = json!({"model": "ctx-pro", "prompt": "a kite", "image_urls": ["http://[kite"]});
     let task = submit(&process, &key, &body).await.expect("a receipt").task;
     let max_wait = Duration::from_secs(60);
-    let ended = process.driver.task_when_over(&key, task, max_wait).await.expect("readable").expect("known");
+    let ended =
+        process.driver.tasks.task_when_over(&key, task, max_wait).await.expect("readable").expect("known");
     let failure = ended.failure.expect("a failure");
     assert_eq!(
         (ended.status, failure.kind, ended.cost),

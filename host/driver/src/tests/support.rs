@@ -232,11 +232,17 @@ impl PuppetTest {
             idempotency: None,
             report: RequestReport::default(),
         };
-        self.process.driver.submit(request).await.map(|receipt| receipt.task)
+        self.process.driver.intake.submit(request).await.map(|receipt| receipt.task)
     }
 
     pub(crate) async fn end_of(&self, task: TaskId) -> Task {
-        self.process.driver.task_when_over(&self.key, task, PATIENCE).await.expect("readable").expect("known")
+        self.process
+            .driver
+            .tasks
+            .task_when_over(&self.key, task, PATIENCE)
+            .await
+            .expect("readable")
+            .expect("known")
     }
 
     /// Calls to paths that begin like this.

@@ -112,7 +112,7 @@ impl TextTest {
             report: self.report.clone(),
         };
         let driver = self.process.driver.clone();
-        tokio::spawn(async move { driver.complete(request).await })
+        tokio::spawn(async move { driver.texts.complete(request).await })
     }
 
     /// Returns once the provider has got so many requests and holds up the last.
@@ -224,7 +224,7 @@ async fn a_shutdown_waits_for_the_stream_of_a_client_that_disconnected() {
     drop(stream);
     let driver = test.process.driver.clone();
     let max_wait = Duration::from_secs(60);
-    let stopping = tokio::spawn(async move { driver.stop(max_wait, max_wait).await });
+    let stopping = tokio::spawn(async move { driver.process.stop(max_wait, max_wait).await });
     test.sandbox.release();
     stopping.await.expect("no panic");
     let (reserved, spent) = test.money().await;

@@ -25,7 +25,7 @@ impl Process {
     }
 
     async fn end(self) {
-        self.driver.stop(Duration::from_secs(5), Duration::ZERO).await;
+        self.driver.process.stop(Duration::from_secs(5), Duration::ZERO).await;
         let store = self.store;
         tokio::task::spawn_blocking(move || store.close()).await.expect("closed");
     }
@@ -42,13 +42,14 @@ impl Process {
             idempotency: None,
             report: RequestReport::default(),
         };
-        self.driver.submit(request).await.expect("a receipt").task
+        self.driver.intake.submit(request).await.expect("a receipt").task
     }
 
     /// The task's status and version, once it has ended.
     async fn end_of(&self, key: &Key, task: TaskId) -> (Status, Digest) {
         let max_wait = Duration::from_secs(60);
-        let task = self.driver.task_when_over(key, task, max_wait).await.expect("readable").expect("known");
+        let task =
+            self.driver.tasks.task_when_over(key, task, max_wait).await.expect("readable").expect("known");
         (task.status, task.digest)
     }
 }

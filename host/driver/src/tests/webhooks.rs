@@ -179,7 +179,7 @@ async fn the_next_process_goes_on_with_what_waits() {
     scene.end_task(1).await;
     let before = scene.attempted(1).await;
     let Scene { data, clock, receiver, process, secret } = scene;
-    process.driver.stop(Duration::ZERO, Duration::ZERO).await;
+    process.driver.process.stop(Duration::ZERO, Duration::ZERO).await;
     process.store.close();
     drop(process);
     healthy.store(1, Ordering::SeqCst);
@@ -219,7 +219,7 @@ async fn a_callback_is_signed_by_its_keys_secret_and_goes_on_in_the_next_process
     };
     until("it was attempted", async || attempts(&scene.process).await.0 == 1).await;
     let Scene { data, clock, receiver, process, secret } = scene;
-    process.driver.stop(Duration::ZERO, Duration::ZERO).await;
+    process.driver.process.stop(Duration::ZERO, Duration::ZERO).await;
     process.store.close();
     drop(process);
     healthy.store(1, Ordering::SeqCst);
@@ -309,7 +309,7 @@ async fn a_repeated_change_is_a_repetition_whatever_has_become_of_the_webhook() 
             idempotency: Some((token.to_owned(), about)),
             action,
         };
-        scene.process.driver.change_own_webhook(request).await
+        scene.process.driver.webhooks.change_own_webhook(request).await
     };
     let policy =
         WebhookPolicy { url: format!("{}/own?token=1", scene.receiver.url()), ..scene.webhook().policy() };

@@ -13,17 +13,18 @@ use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, NoPermit, Opening,
 
 use crate::config::tables::Tables;
 use crate::errors::SubmitError;
+use crate::models::table::{ModelKind, TextModel};
 use crate::request_report::{RequestReport, plugin_span};
-use crate::state::DriverState;
+use crate::served::Served;
+use crate::shared::Shared;
 use crate::text::api::TextError;
 use crate::text::blobs::RequestBlobs;
 use crate::text::dialect::DialectRun;
-use crate::text::hold::TextHold;
+use crate::text::hold::{Holds, TextHold};
 use crate::text::left::Produced;
-use crate::text::models::{ModelKind, TextModel};
 use crate::text::opening::{Batches, EventSource, NoStream, OpenStream};
 use crate::text::pump::Client;
-use crate::text::translation::Source;
+use crate::text::translation::{Source, Translator};
 use crate::text::tried_targets::{TriedTargets, is_over};
 
 /// The longest pause, in seconds, that a client is asked for (spec/decisions.md, "Retry hints").
@@ -111,7 +112,15 @@ pub(super) enum Attempt {
     Left(Option<Produced>),
 }
 
-impl DriverState {
+/// Calls providers for texts.
+pub(crate) struct TextCalls {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) served: Arc<Served>,
+    pub(crate) holds: Arc<Holds>,
+    pub(crate) translator: Arc<Translator>,
+}
+
+impl TextCalls {
     /// One call, and what it is answered with. The client of a stream may leave meanwhile.
     pub(super) async fn try_account(
         &self,
@@ -124,13 +133,13 @@ impl DriverState {
         run.span = run.report.begin_call(run.model.kind.operation(), &target.upstream, &slot);
         let mut patience = self.patience(run);
         let opening = {
-            let idle = self.config.text.idle();
+            let idle = self.shared.config.text.idle();
             let deadline = self.deadline_of_text(&run.cx);
             let (call, framing) = run.call();
             let opening = slot.open(call, &run.blobs, deadline, framing, idle);
             tokio::select! {
                 opening = opening => opening.map_err(NoStream::Outage),
-                () = self.is_given_up(&run.client, &mut permit), if run.prepared.streaming => {
+                () = self.holds.is_given_up(&run.client, &mut permit), if run.prepared.streaming => {
                     // Whether the provider has read it is not known: its input is paid.
                     return Attempt::Left(progress.is_sent().then(Produced::default));
                 }
@@ -145,7 +154,7 @@ impl DriverState {
                 Attempt::NextTarget(TextError::upstream(UNASKED_STREAM))
             }
             Ok(Opening::Events(events)) => {
-                let pause = asked_pause(events.retry_after(self.now()));
+                let pause = asked_pause(events.retry_after(self.shared.now()));
                 self.relay(run, permit, EventSource::Events(events), (pause, patience)).await
             }
             Err(no_stream) => self.no_stream(run, (&permit, progress.is_sent()), no_stream, (None, 200)),
@@ -190,7 +199,7 @@ impl DriverState {
 
     async fn read_reply(&self, run: &mut TextRun, permit: AccountPermit, reply: Reply) -> Attempt {
         let status = reply.status;
-        let retry_after = asked_pause(retry_after(&reply, self.now()));
+        let retry_after = asked_pause(retry_after(&reply, self.shared.now()));
         let is_success = (200..300).contains(&status);
         let reply = match self.read_by_dialect(run, reply).await {
             Ok(Ok(reply)) => reply,
@@ -202,6 +211,7 @@ impl DriverState {
         let as_event = (is_success && run.prepared.streaming).then(|| text(&reply.body)).flatten();
         let span = plugin_span(&run.report, "plugin answer", &run.version);
         let answered = self
+            .shared
             .plugins
             .answer(&run.version, run.cx.clone(), state, reply, run.instance.as_deref_mut())
             .await;
@@ -230,12 +240,12 @@ impl DriverState {
         reply: Reply,
     ) -> Result<Result<Reply, TextFailure>, Attempt> {
         let Some(dialect) = &mut run.dialect else { return Ok(Ok(reply)) };
-        let read = self.read_dialect(dialect, reply).await;
+        let read = self.translator.read_dialect(dialect, reply).await;
         match read.map_err(|(version, fault)| fault_attempt(&version, &fault))? {
             Ok(reply) => Ok(Ok(reply)),
             Err(failure) => {
                 let TextRun { version, cx, prepared, .. } = run;
-                Ok(Err(self.in_clients_words(version, cx, &prepared.state, failure).await))
+                Ok(Err(self.translator.in_clients_words(version, cx, &prepared.state, failure).await))
             }
         }
     }
@@ -249,14 +259,15 @@ impl DriverState {
         (retry_after, patience): (Option<Duration>, Option<Pause>),
     ) -> Attempt {
         let state = run.prepared.state.clone();
-        let relay = match self.plugins.relay(&run.version, run.cx.clone(), state, run.instance.take()) {
+        let relay = match self.shared.plugins.relay(&run.version, run.cx.clone(), state, run.instance.take())
+        {
             Ok(relay) => Box::new(relay),
             Err(Fault::Busy) => return Attempt::Failed(SubmitError::Busy.into()),
             Err(fault) => return Attempt::Failed(plugin_fault(&run.version, &fault).into()),
         };
         let is_translated = matches!(source, EventSource::Events(_));
         let reader = match run.dialect.as_mut().filter(|_| is_translated) {
-            Some(dialect) => match self.frame_reader(dialect) {
+            Some(dialect) => match self.translator.frame_reader(dialect) {
                 Ok(reader) => Some(reader),
                 Err(Fault::Busy) => return Attempt::Failed(SubmitError::Busy.into()),
                 Err(fault) => return Attempt::Failed(plugin_fault(dialect.version(), &fault).into()),
@@ -265,7 +276,7 @@ impl DriverState {
         };
         let batches = Batches::new(source, reader, relay);
         let mut stream = OpenStream { batches, account_permit: permit, span: run.span.take() };
-        let due = run.cx.accepted_at.plus(self.config.text.head());
+        let due = run.cx.accepted_at.plus(self.shared.config.text.head());
         let deadline = self.deadline_of_text(&run.cx);
         let begun = self.begin_stream(&mut stream, &run.client, (due, deadline), patience).await;
         if begun.is_err() {
@@ -276,7 +287,7 @@ impl DriverState {
             Ok(()) => Attempt::Answered(ProviderAnswer::Stream(stream)),
             Err(NoStream::Failure(failure)) if stream.batches.is_dialects() => {
                 let TextRun { version, cx, prepared, .. } = &*run;
-                let failure = self.in_clients_words(version, cx, &prepared.state, failure).await;
+                let failure = self.translator.in_clients_words(version, cx, &prepared.state, failure).await;
                 failed_attempt(&stream.account_permit, failure, retry_after, 200)
             }
             Err(no_stream) => {
@@ -288,20 +299,21 @@ impl DriverState {
     /// Until when a whole answer, or the first content of a stream, may come: what the clock was set forward by is time that
     /// the request has not had.
     pub(super) fn deadline_of_text(&self, cx: &Context) -> UnixMs {
-        cx.deadline.plus(self.clock.skipped(cx.now))
+        cx.deadline.plus(self.shared.clock.skipped(cx.now))
     }
+}
 
-    pub(crate) fn unavailable(&self, provider: &str, none: NoPermit) -> TextError {
-        let retry_after = match none {
-            NoPermit::Until(due) => Some(pause_until(due, self.now())),
-            NoPermit::Busy => None,
-            NoPermit::Unknown => {
-                tracing::error!(provider, "a model's provider has no account configured");
-                None
-            }
-        };
-        TextError::Unavailable { retry_after }
-    }
+/// No account of the provider takes the request.
+pub(crate) fn unavailable(provider: &str, none: NoPermit, now: UnixMs) -> TextError {
+    let retry_after = match none {
+        NoPermit::Until(due) => Some(pause_until(due, now)),
+        NoPermit::Busy => None,
+        NoPermit::Unknown => {
+            tracing::error!(provider, "a model's provider has no account configured");
+            None
+        }
+    };
+    TextError::Unavailable { retry_after }
 }
 
 /// What a failure means for the account and for the next one. Where its status says so, the host has told the account already.

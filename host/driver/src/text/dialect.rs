@@ -19,11 +19,10 @@ use serde_json::json;
 
 use crate::errors::SubmitError;
 use crate::request_report::plugin_span;
-use crate::state::DriverState;
 use crate::submit::refusal::{fault_error, refusal_error};
 use crate::text::api::TextError;
 use crate::text::attempt::plugin_fault;
-use crate::text::translation::Source;
+use crate::text::translation::{Source, Translator};
 
 /// A request in the hands of a dialect.
 pub(super) struct DialectRun {
@@ -54,12 +53,12 @@ pub(super) fn route_of_family(route: &TextRoute) -> TextRoute {
     route
 }
 
-impl DriverState {
+impl Translator {
     /// The version that speaks the route's dialect; `None` where its provider speaks to text families.
     pub(super) fn speaker(&self, route: &TextRoute) -> Result<Option<Arc<Version>>, SubmitError> {
         let Some(dialect) = route.protocol.dialect() else { return Ok(None) };
-        match self.plugins.registry().dialect(dialect) {
-            None => Err(self.no_dialect(&route.model, dialect)),
+        match self.shared.plugins.registry().dialect(dialect) {
+            None => Err(self.served.no_dialect(&route.model, dialect)),
             version => Ok(version),
         }
     }
@@ -80,7 +79,7 @@ impl DriverState {
             blobs,
             route: route.clone(),
         };
-        let (plugins, only_asks) = (self.plugins.for_key(&source.key), source.only_asks);
+        let (plugins, only_asks) = (self.shared.plugins.for_key(&source.key), source.only_asks);
         let _span = plugin_span(&source.report, "plugin prepare", &speaker);
         let translated =
             plugins.prepare_dialect(&speaker, of_dialect.clone(), dialect_request, only_asks).await;
@@ -114,6 +113,7 @@ impl DriverState {
         let DialectRun { version, cx, state, instance, .. } = dialect;
         let (status, affinity) = (reply.status, reply.affinity.clone());
         let read = self
+            .shared
             .plugins
             .read_dialect(version, cx.clone(), state.clone(), reply, instance.as_deref_mut())
             .await
@@ -129,7 +129,7 @@ impl DriverState {
     /// The reader of a stream's frames.
     pub(super) fn frame_reader(&self, dialect: &mut DialectRun) -> Result<Box<Relay>, Fault> {
         let DialectRun { version, cx, state, instance, .. } = dialect;
-        self.plugins.frame_reader(version, cx.clone(), state.clone(), instance.take()).map(Box::new)
+        self.shared.plugins.frame_reader(version, cx.clone(), state.clone(), instance.take()).map(Box::new)
     }
 
     /// What is wrong with a request, told by the text family as it tells a Messages provider's error.
@@ -141,7 +141,7 @@ impl DriverState {
         failure: TextFailure,
     ) -> TextFailure {
         let Some(reply) = error_reply(&failure) else { return failure };
-        match self.plugins.answer(version, cx.clone(), state.to_vec(), reply, None).await {
+        match self.shared.plugins.answer(version, cx.clone(), state.to_vec(), reply, None).await {
             Ok(Err(told)) => told,
             Ok(Ok(_)) | Err(_) => failure,
         }

@@ -5,11 +5,12 @@ use gatehouse_model::Credits;
 use crate::api::{ChargeUnit, DryRun, DryRunCharge};
 use crate::errors::SubmitError;
 use crate::rates::RateUse;
-use crate::state::DriverState;
+use crate::submit::dry_run::check_funds;
 use crate::text::api::{CompletionRequest, TextError};
 use crate::text::estimates::Estimates;
+use crate::text::request::Texts;
 
-impl DriverState {
+impl Texts {
     pub(super) async fn text_dry_run(
         &self,
         request: &CompletionRequest,
@@ -18,11 +19,11 @@ impl DriverState {
     ) -> Result<DryRun, TextError> {
         let Estimates { dearest, amount: sum, tokens, .. } = estimates;
         if !request.body.is_price_only() {
-            let now = self.now();
+            let now = self.shared.now();
             let (rates, outcome) = RateUse::ask(&self.rates, &request.key, name, Some(tokens), now);
             request.report.count(&rates);
             outcome.map_err(SubmitError::RateLimited)?;
-            self.check_funds(&request.key, sum, Some(name), now).await?;
+            check_funds(&self.shared.store, &request.key, sum, Some(name), now).await?;
         }
         let parts = dearest.parts().ok_or_else(|| SubmitError::too_dear(name))?;
         let units = [ChargeUnit::InputTokens, ChargeUnit::OutputTokens];

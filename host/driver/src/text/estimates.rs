@@ -7,13 +7,12 @@ use std::sync::Arc;
 use gatehouse_model::{Context, Credits, Prepared, Protocol};
 
 use crate::errors::SubmitError;
-use crate::state::DriverState;
+use crate::models::bill::Bill;
+use crate::models::table::TextModel;
+use crate::models::targets::Target;
 use crate::text::api::TextError;
-use crate::text::bill::Bill;
 use crate::text::dialect::route_of_family;
-use crate::text::models::TextModel;
-use crate::text::targets::Target;
-use crate::text::translation::Source;
+use crate::text::translation::{Source, Translator};
 use crate::text::tried_targets::TriedTargets;
 
 /// What a request may cost.
@@ -28,7 +27,7 @@ pub(super) struct Estimates {
     pub(super) tokens: u64,
 }
 
-impl DriverState {
+impl Translator {
     /// The estimates of a request that is `prepared` for its first target. Targets of another protocol are left where that
     /// cannot say it. Where its plugin has not told, they stay, by the price of what is `prepared`: a cost above the hold can
     /// be settled.

@@ -4,7 +4,6 @@
 //! No end waits for the disk; a hold that nothing ends expires.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use gatehouse_model::{Credits, Purpose, RequestId, Usage, metric};
@@ -12,17 +11,15 @@ use gatehouse_store::Durability;
 use gatehouse_tasks::{Applied, Command};
 
 use crate::errors::SubmitError;
+use crate::models::bill::{Bill, Count};
+use crate::models::counters::UnpricedCounters;
 use crate::money;
-use crate::rates::RateUse;
+use crate::rates::{RateLimiter, RateUse};
 use crate::request_report::WorkGuard;
-use crate::state::DriverState;
+use crate::shared::Shared;
 use crate::submit::refusal::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
-use crate::text::bill::{Bill, Count};
 use crate::text::estimates::Estimates;
-
-/// How much longer than its request a hold lasts: the sweep of expired holds may not overtake a settlement.
-const GRACE: Duration = Duration::from_secs(60);
 
 /// A request's reserved money, and what it took of its key's rates.
 pub(super) struct TextHold {
@@ -51,7 +48,15 @@ impl TextHold {
     }
 }
 
-impl DriverState {
+/// Holds and settles the money of texts.
+pub(crate) struct Holds {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) rates: Arc<RateLimiter>,
+    /// What the log has told of counters without a price.
+    pub(crate) unpriced_counters: UnpricedCounters,
+}
+
+impl Holds {
     /// Reserves what the request costs at the dearest target that may answer it. It is billed by the first one until
     /// another is asked.
     pub(super) async fn reserve(
@@ -62,7 +67,7 @@ impl DriverState {
         work: WorkGuard,
     ) -> Result<TextHold, SubmitError> {
         let Estimates { first, amount, tokens, .. } = estimates;
-        let now = self.now();
+        let now = self.shared.now();
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, model_id, Some(tokens), now);
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
@@ -71,11 +76,11 @@ impl DriverState {
             key: request.key.id.clone(),
             model: model_id.to_owned(),
             amount,
-            expires: now.plus(self.max_duration(streaming)),
+            expires: now.plus(self.shared.max_duration(streaming)),
             at: now,
         };
         let span = request.report.begin("hold");
-        let held = self.store.execute_deferred(command).await.map_err(store_error);
+        let held = self.shared.store.execute_deferred(command).await.map_err(store_error);
         drop(span);
         match held {
             Ok(Ok(_)) => {
@@ -91,17 +96,10 @@ impl DriverState {
                 })
             }
             refused => {
-                rates.undo(self.now());
+                rates.undo(self.shared.now());
                 Err(refused.map_or_else(|error| error, |rejected| rejection_error(&rejected)))
             }
         }
-    }
-
-    /// More than a request can take altogether: a hold that expires before its settlement is lost money.
-    pub(crate) fn max_duration(&self, streaming: bool) -> Duration {
-        let text = &self.config.text;
-        let stream = if streaming { text.stream() + text.drain() } else { Duration::ZERO };
-        text.time_limit() + stream + GRACE
     }
 
     /// Spends the cost of the tokens and gives the rest back, before whatever the client asks for next. A cost above the hold
@@ -116,19 +114,19 @@ impl DriverState {
         let bill = held.bill();
         let amount = bill.cost(&usage, counters, held.amount);
         bill.record_unpriced(&self.unpriced_counters, &held.model, counters);
-        held.rates.settle(bill.rated_tokens(&usage), self.now());
+        held.rates.settle(bill.rated_tokens(&usage), self.shared.now());
         for (kind, tokens) in usage.kinds() {
             metrics::counter!(metric::TOKENS, "model" => held.model.clone(), "kind" => kind)
                 .increment(tokens);
         }
         let memo = memo(&held.model, &usage, count);
-        let command = Command::Settle { id: held.id, amount, memo, tokens: usage, at: self.now() };
+        let command = Command::Settle { id: held.id, amount, memo, tokens: usage, at: self.shared.now() };
         if amount <= held.amount {
             held.work.charge_tokens(amount, &usage);
             money::settled(&held.model, Purpose::Text, held.amount, amount);
-            return Ok(self.store.post(command).map_err(SubmitError::from)?);
+            return Ok(self.shared.store.post(command).map_err(SubmitError::from)?);
         }
-        let settled = self.store.execute_when_free(command, Durability::Deferred).await;
+        let settled = self.shared.store.execute_when_free(command, Durability::Deferred).await;
         match settled.map_err(SubmitError::from)? {
             Ok(Applied::Settled { paid, unpaid }) => {
                 held.work.charge_tokens(paid, &usage);
@@ -154,11 +152,11 @@ impl DriverState {
 
     /// Gives everything back.
     pub(super) fn release(&self, held: &TextHold) {
-        held.rates.settle(0, self.now());
+        held.rates.settle(0, self.shared.now());
         if held.work.charge(Credits::ZERO) {
             money::released(&held.model, held.amount);
         }
-        if let Err(error) = self.store.post(Command::Release { id: held.id, at: self.now() }) {
+        if let Err(error) = self.shared.store.post(Command::Release { id: held.id, at: self.shared.now() }) {
             tracing::error!(request = %held.id, %error, "a hold could not be released; it expires");
         }
     }

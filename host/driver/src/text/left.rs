@@ -8,10 +8,9 @@
 use gatehouse_model::Usage;
 use gatehouse_upstream::AccountPermit;
 
-use crate::state::DriverState;
+use crate::models::bill::Count;
 use crate::text::api::TextError;
-use crate::text::bill::Count;
-use crate::text::hold::TextHold;
+use crate::text::hold::{Holds, TextHold};
 use crate::text::pump::Client;
 
 /// Why a request has no answer.
@@ -39,7 +38,7 @@ impl From<TextError> for Unanswered {
     }
 }
 
-impl DriverState {
+impl Holds {
     /// Waits until nobody has a use for a stream any more: its client has left, and where its provider is drained the time
     /// for that is over, or too many others wait for the account.
     pub(super) async fn is_given_up(&self, client: &Client, permit: &mut AccountPermit) {
@@ -49,7 +48,7 @@ impl DriverState {
         }
         let has_to_end = permit.abandon();
         tokio::select! {
-            () = self.clock.pause(self.config.text.drain()) => {}
+            () = self.shared.clock.pause(self.shared.config.text.drain()) => {}
             () = has_to_end.notified() => {}
         }
     }

@@ -17,28 +17,20 @@
 
 mod api;
 pub(crate) mod attempt;
-mod bill;
 pub(crate) mod blobs;
 mod conversation;
-pub(crate) mod counters;
 mod dialect;
 mod dry_run;
 mod estimates;
 mod history;
-mod hold;
+pub(crate) mod hold;
 mod left;
-pub(crate) mod models;
 mod opening;
-mod passed;
 mod pump;
-mod request;
-mod targets;
-mod translation;
+pub(crate) mod request;
+pub(crate) mod translation;
 mod tried_targets;
 
 pub use api::{CompletionRequest, CompletionResponse, TextError, TextStream};
-pub use bill::TokenPrices;
-pub use history::KeptResponse;
-pub use models::{ModelConfig, ModelKind, check_models};
-pub use passed::PassPrice;
-pub use targets::TargetConfig;
+pub use history::{Conversations, KeptResponse};
+pub use request::Texts;

@@ -10,7 +10,7 @@ use gatehouse_model::{Chunk, Obstacle, Outage, Pause, Span, Sse, TextFailure, Un
 use gatehouse_runtime::{Fault, Relay, Version};
 use gatehouse_upstream::{AccountPermit, Events};
 
-use crate::state::DriverState;
+use crate::text::attempt::TextCalls;
 use crate::text::left::Produced;
 use crate::text::pump::Client;
 use crate::text::tried_targets::is_over;
@@ -198,7 +198,7 @@ impl Batches {
     }
 }
 
-impl DriverState {
+impl TextCalls {
     /// Waits for content as long as the client does, and until the request's `deadline`, which holds for the answers of all
     /// accounts: the hold is made for no more. A client that is `due` its head gets what there is, unless another target could
     /// answer: then that one is asked when `patience` is over.
@@ -210,11 +210,11 @@ impl DriverState {
         mut patience: Option<Pause>,
     ) -> Result<(), NoStream> {
         let OpenStream { batches, account_permit, .. } = stream;
-        let given_up = pin!(self.is_given_up(client, account_permit));
-        let time_limit = self.clock.pause_until(deadline);
+        let given_up = pin!(self.holds.is_given_up(client, account_permit));
+        let time_limit = self.shared.clock.pause_until(deadline);
         let is_last = patience.is_none();
         let began = tokio::select! {
-            began = batches.begin(|| is_last && self.now() >= due) => Some(began),
+            began = batches.begin(|| is_last && self.shared.now() >= due) => Some(began),
             () = given_up => None,
             () = time_limit => Some(Err(NoStream::Outage(Outage::Timeout))),
             () = is_over(&mut patience) => Some(Err(NoStream::Silence)),

@@ -12,13 +12,12 @@ use gatehouse_upstream::AccountPermit;
 use tokio::sync::mpsc;
 
 use crate::errors::SubmitError;
+use crate::models::bill::Count;
 use crate::request_report::RequestReport;
-use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::attempt::fault_of_answer;
-use crate::text::bill::Count;
-use crate::text::history::{Kept, stamp_last};
-use crate::text::hold::TextHold;
+use crate::text::history::{Conversations, Kept, stamp_last};
+use crate::text::hold::{Holds, TextHold};
 use crate::text::left::Produced;
 use crate::text::opening::{Batch, Batches, OpenStream};
 
@@ -29,7 +28,8 @@ pub(super) const MAX_QUEUED_BATCHES: usize = 4;
 pub(super) type Client = mpsc::Sender<Result<Vec<Sse>, TextError>>;
 
 pub(super) struct Pump {
-    state: Arc<DriverState>,
+    holds: Arc<Holds>,
+    conversations: Arc<Conversations>,
     held: Arc<TextHold>,
     batches: Batches,
     /// Held until the provider is done with the stream, or nobody reads it any more and another waits for the account.
@@ -57,7 +57,7 @@ enum StreamEnd {
 
 impl Pump {
     pub(super) fn new(
-        state: Arc<DriverState>,
+        (holds, conversations): (Arc<Holds>, Arc<Conversations>),
         held: Arc<TextHold>,
         stream: OpenStream,
         (client, report): (Client, RequestReport),
@@ -66,7 +66,8 @@ impl Pump {
         let OpenStream { batches, account_permit, span } = stream;
         let account_permit = Some(account_permit);
         Self {
-            state,
+            holds,
+            conversations,
             held,
             batches,
             account_permit,
@@ -87,9 +88,9 @@ impl Pump {
     }
 
     async fn pass_on(&mut self, mut account_permit: AccountPermit) -> StreamEnd {
-        let (client, state) = (self.client.clone(), Arc::clone(&self.state));
-        let mut time_limit = state.clock.pause(state.config.text.stream());
-        let mut given_up = pin!(state.is_given_up(&client, &mut account_permit));
+        let (client, holds) = (self.client.clone(), Arc::clone(&self.holds));
+        let mut time_limit = holds.shared.clock.pause(holds.shared.config.text.stream());
+        let mut given_up = pin!(holds.is_given_up(&client, &mut account_permit));
         loop {
             let end = tokio::select! {
                 end = self.pass_on_batch() => end,
@@ -147,7 +148,7 @@ impl Pump {
 
     /// Pays first; only then the client gets the end.
     async fn finish(self, end: StreamEnd) {
-        let Self { state, held, client, kept, produced, batches, mut span, .. } = self;
+        let Self { holds, conversations, held, client, kept, produced, batches, mut span, .. } = self;
         // The provider learns at once that nothing more of it is read.
         drop(batches);
         let Produced { usage, output_bytes, .. } = produced;
@@ -160,22 +161,22 @@ impl Pump {
         let has_delivered = output_bytes > 0 || usage.is_some_and(|usage| usage.output > 1);
         let (paid, last) = match end {
             StreamEnd::Complete(mut events) => {
-                stamp_last(&mut events, state.now());
+                stamp_last(&mut events, holds.shared.now());
                 let (counted, count) = held.bill().counted(usage, output_bytes);
-                let paid = state.settle(&held, counted, &produced.counters, count).await;
+                let paid = holds.settle(&held, counted, &produced.counters, count).await;
                 let done = match (paid, kept) {
-                    (Ok(()), Some(kept)) => state.keep_last(kept, &events).await,
+                    (Ok(()), Some(kept)) => conversations.keep_last(kept, &events).await,
                     (paid, _) => paid,
                 };
                 (done, Some(Ok(events)))
             }
             StreamEnd::Cut(error) if has_delivered => {
                 let delivered = held.bill().complete(usage, output_bytes);
-                (state.settle(&held, delivered, &produced.counters, Count::Estimated).await, Some(Err(error)))
+                (holds.settle(&held, delivered, &produced.counters, Count::Estimated).await, Some(Err(error)))
             }
-            StreamEnd::Left => (state.charge_left(&held, produced).await, None),
+            StreamEnd::Left => (holds.charge_left(&held, produced).await, None),
             StreamEnd::Cut(error) | StreamEnd::Fault(error) => {
-                state.release(&held);
+                holds.release(&held);
                 (Ok(()), Some(Err(error)))
             }
         };

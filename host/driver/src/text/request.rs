@@ -15,19 +15,21 @@ use tokio::sync::mpsc;
 use crate::api::DryRun;
 use crate::config::tables::Tables;
 use crate::detached::detached;
-use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
+use crate::models::table::{ModelKind, TextModel};
+use crate::rates::RateLimiter;
 use crate::request_report::WorkGuard;
-use crate::state::{DriverState, ShutdownState};
+use crate::served::Served;
+use crate::shared::{Shared, ShutdownState};
+use crate::submit::judge::Judge;
 use crate::text::api::{CompletionRequest, CompletionResponse, TextError, TextStream};
-use crate::text::attempt::TextRun;
+use crate::text::attempt::{TextCalls, TextRun};
 use crate::text::blobs::RequestBlobs;
-use crate::text::history::{Kept, with_completed_at};
-use crate::text::hold::TextHold;
-use crate::text::models::{ModelKind, TextModel};
+use crate::text::history::{Conversations, Kept, with_completed_at};
+use crate::text::hold::{Holds, TextHold};
 use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump, note_usage};
-use crate::text::translation::{Source, Translated};
+use crate::text::translation::{Source, Translated, Translator};
 use crate::text::tried_targets::TriedTargets;
 
 /// Where models are asked that make something else than text.
@@ -44,23 +46,38 @@ enum Completed {
     Stream(Option<Pause>),
 }
 
-impl Driver {
+/// Answers text requests.
+pub struct Texts {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) judge: Arc<Judge>,
+    pub(crate) served: Arc<Served>,
+    pub(crate) rates: Arc<RateLimiter>,
+    pub(crate) holds: Arc<Holds>,
+    pub(crate) translator: Arc<Translator>,
+    pub(crate) conversations: Arc<Conversations>,
+    pub(crate) calls: Arc<TextCalls>,
+}
+
+impl Texts {
     /// Answers a text request. Dropped before its answer, it means that the client has left: see `left`.
     ///
     /// # Errors
     /// [`TextError`]; nothing was charged.
-    pub fn complete(&self, request: CompletionRequest) -> Boxed<'_, Result<CompletionResponse, TextError>> {
+    pub fn complete(
+        self: &Arc<Self>,
+        request: CompletionRequest,
+    ) -> Boxed<'_, Result<CompletionResponse, TextError>> {
         Box::pin(async move {
-            if self.state.has_reached(ShutdownState::Stopped) {
+            if self.shared.has_reached(ShutdownState::Stopped) {
                 return Err(SubmitError::Draining.into());
             }
-            let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
-            let in_progress = state.in_progress.begin_text();
+            let (texts, body) = (Arc::clone(self), request.body.bytes().clone());
+            let in_progress = self.shared.in_progress.begin_text();
             let work = request.report.begin_work();
             // The client is there for as long as this end is.
             let (client, batches) = mpsc::channel(MAX_QUEUED_BATCHES);
             // It has some 13 KB, and is handed on several times before it runs.
-            let completed = detached(body, Box::pin(state.complete(request, client, (in_progress, work))));
+            let completed = detached(body, Box::pin(texts.completed(request, client, (in_progress, work))));
             Ok(match completed.await? {
                 Completed::Whole(body) => CompletionResponse::Whole(body),
                 Completed::DryRun(found) => CompletionResponse::DryRun(found),
@@ -68,30 +85,28 @@ impl Driver {
             })
         })
     }
-}
 
-impl DriverState {
-    async fn complete(
+    async fn completed(
         self: Arc<Self>,
         mut request: CompletionRequest,
         client: Client,
         (in_progress, work): (InProgressGuard, WorkGuard),
     ) -> Result<Completed, TextError> {
-        let tables = self.tables.load_full();
+        let tables = self.shared.tables.load_full();
         let (model, version) = self.text_model(&tables, &request)?;
         let (json, kept) = if request.surface == RESPONSES {
-            self.with_history(&request).await?
+            self.conversations.with_history(&request).await?
         } else {
             (request.body.json().clone(), None)
         };
-        let mut targets = self.usable_targets(&tables, &model, &request, &json).await?;
+        let mut targets = self.calls.usable_targets(&tables, &model, &request, &json).await?;
         let cut = if model.kind == ModelKind::Embedding {
             // Its inputs are texts: what looks like a file is one all the same.
             Extracted { json, blobs: vec![] }
         } else {
-            self.cut(json).await?
+            self.judge.cut(json).await?
         };
-        let cx = self.waiting_context(&version, &request.key.customer);
+        let cx = self.shared.waiting_context(&version, &request.key.customer);
         let mut source = Source {
             surface: request.surface,
             body: cut.json,
@@ -105,7 +120,7 @@ impl DriverState {
         };
         let Translated { version, prepared, instance, dialect } =
             self.first_translated(&source, &cx, &model, &mut targets).await?;
-        let estimates = self.estimates(&source, &cx, &model, &mut targets, &prepared).await?;
+        let estimates = self.translator.estimates(&source, &cx, &model, &mut targets, &prepared).await?;
         let at = targets.first();
         if targets.has_one() {
             // Nobody reads it again: the answer may take long.
@@ -116,7 +131,7 @@ impl DriverState {
             return self.text_dry_run(&request, &model.id, estimates).await.map(Completed::DryRun);
         }
         let streaming = prepared.streaming;
-        let held = self.reserve(&request, &model.id, (estimates, streaming), work).await?;
+        let held = self.holds.reserve(&request, &model.id, (estimates, streaming), work).await?;
         let held = Arc::new(held);
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let run = TextRun {
@@ -161,7 +176,7 @@ impl DriverState {
         let mut first_error = None;
         loop {
             let target = targets.first();
-            match self.translated(source, cx, &model.targets[target].route).await {
+            match self.translator.translated(source, cx, &model.targets[target].route).await {
                 Ok(translated) => return Ok(translated),
                 Err(error) if targets.has_one() => return Err(first_error.unwrap_or(error)),
                 Err(error) => {
@@ -179,21 +194,21 @@ impl DriverState {
         mut run: TextRun,
         kept: Option<Kept>,
     ) -> Result<Completed, TextError> {
-        match self.serve(&mut run).await.and_then(|answer| Ok(answer.into_whole()?)) {
+        match self.calls.serve(&mut run).await.and_then(|answer| Ok(answer.into_whole()?)) {
             Ok(mut answered) => {
                 if run.is_response {
-                    let response = with_completed_at(String::from(&*answered.body), self.now());
+                    let response = with_completed_at(String::from(&*answered.body), self.shared.now());
                     answered.body = response.into();
                 }
                 let (counted, count) = held.bill().counted(answered.usage, answered.output_bytes.into());
                 note_usage(run.span.take(), &counted);
-                self.settle(held, counted, &answered.counters, count).await?;
+                self.holds.settle(held, counted, &answered.counters, count).await?;
                 if let Some(kept) = kept {
-                    self.keep(kept, answered.body.as_bytes()).await?;
+                    self.conversations.keep(kept, answered.body.as_bytes()).await?;
                 }
                 Ok(Completed::Whole(answered.body.into_bytes()))
             }
-            Err(unanswered) => Err(self.close(held, unanswered).await),
+            Err(unanswered) => Err(self.holds.close(held, unanswered).await),
         }
     }
 
@@ -207,13 +222,15 @@ impl DriverState {
         kept: Option<Kept>,
     ) -> Result<Completed, TextError> {
         let (client, report) = (run.client.clone(), run.report.clone());
-        let mut head = self.clock.pause(self.config.text.head());
+        let mut head = self.shared.clock.pause(self.shared.config.text.head());
         let state = Arc::clone(&self);
-        let mut serving =
-            Box::pin(async move { state.serve(&mut run).await.and_then(|answer| Ok(answer.into_stream()?)) });
+        let mut serving = Box::pin(async move {
+            state.calls.serve(&mut run).await.and_then(|answer| Ok(answer.into_stream()?))
+        });
         let pump = {
-            let (state, held, client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
-            move |open_stream| Pump::new(state, held, open_stream, (client, report), kept)
+            let (holds, conversations) = (Arc::clone(&self.holds), Arc::clone(&self.conversations));
+            let (held, client) = (Arc::clone(&held), client.clone());
+            move |open_stream| Pump::new((holds, conversations), held, open_stream, (client, report), kept)
         };
         let head = tokio::select! {
             biased;
@@ -222,7 +239,7 @@ impl DriverState {
                     self.spawn_stream(in_progress, held, client, Box::pin(pump(open_stream).run()));
                     Some(head)
                 }
-                Err(unanswered) => return Err(self.close(&held, unanswered).await),
+                Err(unanswered) => return Err(self.holds.close(&held, unanswered).await),
             },
             () = &mut head => {
                 let (state, of_work, to_client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
@@ -230,7 +247,7 @@ impl DriverState {
                     match serving.await {
                         Ok(open_stream) => pump(open_stream).run().await,
                         Err(unanswered) => {
-                            let error = state.close(&of_work, unanswered).await;
+                            let error = state.holds.close(&of_work, unanswered).await;
                             // The client may have disconnected.
                             let _ = to_client.send(Err(error)).await;
                         }
@@ -271,7 +288,7 @@ impl DriverState {
     ) -> Result<T, TextError> {
         let outcome = AssertUnwindSafe(work).catch_unwind().await;
         if outcome.is_err() {
-            self.release(held);
+            self.holds.release(held);
         }
         outcome.map_err(|_| SubmitError::Internal("a text request panicked".to_owned()).into())
     }
@@ -282,16 +299,16 @@ impl DriverState {
         tables: &Tables,
         request: &CompletionRequest,
     ) -> Result<(Arc<TextModel>, Arc<Version>), SubmitError> {
-        let version = self.plugins.registry().text(request.surface);
+        let version = self.shared.plugins.registry().text(request.surface);
         let default = || {
             let surfaces = &version.as_ref()?.about().surfaces;
             surfaces.iter().find(|own| own.name == request.surface)?.default_model.clone()
         };
         let requested = request.body.model().map(str::to_owned).or_else(default);
-        let requested = requested.ok_or_else(|| self.no_default_model())?;
+        let requested = requested.ok_or_else(|| self.served.no_default_model())?;
         let model = tables.models.find(&requested).ok_or_else(|| self.no_text_model(&requested))?;
-        let version = version.ok_or_else(|| self.no_text_family(&requested, request.surface))?;
-        if !self.may_use(&request.key, &requested, &model.id) {
+        let version = version.ok_or_else(|| self.served.no_text_family(&requested, request.surface))?;
+        if !self.judge.may_use(&request.key, &requested, &model.id) {
             return Err(SubmitError::ModelForbidden(requested));
         }
         request.report.of_model(&model.id);
@@ -300,19 +317,19 @@ impl DriverState {
         }
         check_kind(model, request.surface, &requested)?;
         if !request.body.is_price_only() {
-            self.check_text_provider(tables, &model.id)?;
+            self.served.check_text_provider(tables, &model.id)?;
         }
         Ok((Arc::clone(model), version))
     }
 
     /// The refusal of a model that answers no text: one of another kind is named with its endpoint.
     fn no_text_model(&self, requested: &str) -> SubmitError {
-        let rows = self.plugins.registry().models();
+        let rows = self.shared.plugins.registry().models();
         let row = rows.iter().find(|row| row.id == requested);
         let endpoint = ENDPOINTS
             .iter()
             .find(|(surface, _)| row.is_some_and(|row| row.surfaces.iter().any(|served| served == surface)));
-        let Some((_, endpoint)) = endpoint else { return self.unknown_model(requested.to_owned()) };
+        let Some((_, endpoint)) = endpoint else { return self.served.unknown_model(requested.to_owned()) };
         let message = format!("`model`: expected a text model, got {requested:?}; {endpoint} serves it");
         SubmitError::Invalid { field: Some("model".to_owned()), message }
     }

@@ -8,7 +8,8 @@ use gatehouse_runtime::{PreparedText, RequestInstance, ServedBy, Version};
 
 use crate::errors::SubmitError;
 use crate::request_report::{RequestReport, plugin_span};
-use crate::state::DriverState;
+use crate::served::Served;
+use crate::shared::Shared;
 use crate::submit::refusal::{fault_error, refusal_error};
 use crate::text::api::TextError;
 use crate::text::attempt::plugin_fault;
@@ -43,7 +44,13 @@ pub(super) struct Translated {
     pub(super) dialect: Option<DialectRun>,
 }
 
-impl DriverState {
+/// Has plugins translate requests for their targets.
+pub(crate) struct Translator {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) served: Arc<Served>,
+}
+
+impl Translator {
     pub(super) async fn translated(
         &self,
         source: &Source,
@@ -89,7 +96,7 @@ impl DriverState {
             blobs: source.blobs.clone(),
             route: route_of_family(route),
         };
-        let (plugins, version) = (self.plugins.for_key(&source.key), &source.version);
+        let (plugins, version) = (self.shared.plugins.for_key(&source.key), &source.version);
         let _span = plugin_span(&source.report, "plugin prepare", version);
         match plugins.prepare_text(version, cx.clone(), text_request, only_asks).await {
             Ok(ServedBy { by, answer: Ok(prepared) }) => Ok((by, prepared)),

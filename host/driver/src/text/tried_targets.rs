@@ -23,13 +23,12 @@ use gatehouse_upstream::{AccountPermit, Claimant, NoPermit, Permits};
 use crate::body::off_worker;
 use crate::config::tables::Tables;
 use crate::errors::SubmitError;
-use crate::state::DriverState;
+use crate::models::table::{ModelKind, TextModel};
+use crate::models::targets;
 use crate::text::api::{CompletionRequest, TextError};
-use crate::text::attempt::{Attempt, ProviderAnswer, TextRun, is_rate_limit};
+use crate::text::attempt::{Attempt, ProviderAnswer, TextCalls, TextRun, is_rate_limit, unavailable};
 use crate::text::conversation;
 use crate::text::left::Unanswered;
-use crate::text::models::{ModelKind, TextModel};
-use crate::text::targets;
 use crate::text::translation::Translated;
 
 /// The targets that may still answer a request.
@@ -111,7 +110,7 @@ impl TriedTargets {
     }
 }
 
-impl DriverState {
+impl TextCalls {
     /// The targets of a request that can be tried: those whose provider has an account, and whose dialect a family speaks.
     pub(super) async fn usable_targets(
         &self,
@@ -129,13 +128,13 @@ impl DriverState {
             None
         };
         let by_weight = targets::has_equals(&model.targets)
-            .then(|| conversation.unwrap_or_else(|| Conversation::alone(self.seed.next_u64())));
+            .then(|| conversation.unwrap_or_else(|| Conversation::alone(self.shared.seed.next_u64())));
         let mut open = targets::ordered(&model.targets, by_weight);
         if !request.body.is_price_only() {
-            open.retain(|&number| self.can_serve(tables, &model.targets[number].route));
+            open.retain(|&number| self.served.can_serve(tables, &model.targets[number].route));
         }
         if open.is_empty() {
-            return Err(self.no_target(tables, model));
+            return Err(self.served.no_target(tables, model));
         }
         let tried = vec![Vec::new(); model.targets.len()];
         Ok(TriedTargets { open, tried, conversation, may_repeat: true })
@@ -146,9 +145,9 @@ impl DriverState {
         let deadline = self.deadline_of_text(&run.cx);
         let first = run.at;
         let mut last: Option<TextError> = None;
-        let mut max_wait = self.config.text.permit_wait();
+        let mut max_wait = self.shared.config.text.permit_wait();
         loop {
-            let began = self.now();
+            let began = self.shared.now();
             let acquired = tokio::select! {
                 biased;
                 () = run.client.closed() => return Err(Unanswered::Left(None)),
@@ -158,10 +157,12 @@ impl DriverState {
                 Ok(acquired) => acquired,
                 Err(none) => {
                     let provider = &run.model.targets[first].route.provider;
-                    return Err(last.unwrap_or_else(|| self.unavailable(provider, none)).into());
+                    return Err(last
+                        .unwrap_or_else(|| unavailable(provider, none, self.shared.now()))
+                        .into());
                 }
             };
-            max_wait = max_wait.saturating_sub(self.now().since(began));
+            max_wait = max_wait.saturating_sub(self.shared.now().since(began));
             if let Err(error) = self.turn_to(run, target).await {
                 // What one provider's protocol cannot say another's can: the target is passed over.
                 drop((permit, slot));
@@ -191,7 +192,7 @@ impl DriverState {
                     error
                 }
             };
-            if self.now() >= deadline {
+            if self.shared.now() >= deadline {
                 return Err(error.into());
             }
             last = Some(error);
@@ -205,7 +206,7 @@ impl DriverState {
         }
         let model = Arc::clone(&run.model);
         let of_target = &model.targets[target];
-        let translated = self.translated(&run.source, &run.cx, &of_target.route).await?;
+        let translated = self.translator.translated(&run.source, &run.cx, &of_target.route).await?;
         let bill = model.bill(of_target, &translated.prepared);
         let bill = bill.ok_or_else(|| SubmitError::too_dear(&model.id))?;
         run.held.bill_by(bill);
@@ -233,9 +234,9 @@ impl DriverState {
             other != run.at && run.tables.upstream.has_working_account_besides(provider, &tried[other])
         };
         open.iter().any(may_answer).then(|| {
-            let time_limit = self.config.text.time_limit();
+            let time_limit = self.shared.config.text.time_limit();
             let patience = run.model.targets[run.at].patience(run.prepared.streaming, time_limit);
-            self.clock.pause(patience)
+            self.shared.clock.pause(patience)
         })
     }
 
@@ -250,7 +251,8 @@ impl DriverState {
             claimant.customer, claimant.key
         );
         tracing::warn!(request = %id, provider, account, why, "a call of a text was given up");
-        if let Err(error) = self.store.post(Command::Audit { task: None, text, at: self.now() }) {
+        if let Err(error) = self.shared.store.post(Command::Audit { task: None, text, at: self.shared.now() })
+        {
             tracing::error!(request = %id, %error, "a call that was given up is not on record");
         }
     }

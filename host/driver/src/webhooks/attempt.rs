@@ -12,8 +12,8 @@ use gatehouse_tasks::{Callback, Command, MAX_ANSWER, WebhookAttempt, WebhookChan
 use gatehouse_upstream::{Answer, Post};
 
 use super::queue::AttemptEnd;
-use crate::state::DriverState;
 use crate::webhook_secret::{UnreadableSecret, WebhookSecret};
+use crate::webhooks::worker::WebhookSender;
 
 /// The longest time for one attempt.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -27,21 +27,22 @@ struct Receiver {
     secrets: Result<Vec<WebhookSecret>, UnreadableSecret>,
 }
 
-impl DriverState {
+impl WebhookSender {
     /// Sends a delivery once.
     pub(super) async fn attempt(
         &self,
         webhook: WebhookId,
         delivery: DeliveryId,
     ) -> Result<AttemptEnd, StoreError> {
-        let delivery = self.store.delivery(delivery).await?.filter(|delivery| delivery.due().is_some());
+        let delivery =
+            self.shared.store.delivery(delivery).await?.filter(|delivery| delivery.due().is_some());
         let Some(delivery) = delivery else { return Ok(AttemptEnd::Nothing) };
         let receiver = self.receiver(webhook, &delivery).await?;
         let Some(receiver) = receiver else { return Ok(AttemptEnd::Nothing) };
-        let at = self.now();
+        let at = self.shared.now();
         let mut span = self.delivery_span(&delivery).await;
         let outcome = self.post(receiver, &delivery).await;
-        let took_ms = u64::try_from(self.now().since(at).as_millis()).unwrap_or(u64::MAX);
+        let took_ms = u64::try_from(self.shared.now().since(at).as_millis()).unwrap_or(u64::MAX);
         let retry_after = outcome.as_ref().ok().and_then(|answer| answer.retry_after);
         let (status, error, answer) = match outcome {
             Ok(answer) => (Some(answer.status), String::new(), text(&answer.body)),
@@ -66,10 +67,10 @@ impl DriverState {
             delivery: delivery.id,
             attempt,
             retry_after_ms: retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
-            chance: u32::try_from(self.seed.next_u64() % 1_001).unwrap_or_default(),
+            chance: u32::try_from(self.shared.seed.next_u64() % 1_001).unwrap_or_default(),
         };
-        let command = Command::Webhook { change: Box::new(change), at: self.now() };
-        if let Err(rejection) = self.store.execute_when_free(command, Durability::Immediate).await? {
+        let command = Command::Webhook { change: Box::new(change), at: self.shared.now() };
+        if let Err(rejection) = self.shared.store.execute_when_free(command, Durability::Immediate).await? {
             tracing::error!(?rejection, "the store rejected what became of a webhook attempt");
         }
         Ok(end)
@@ -77,8 +78,8 @@ impl DriverState {
 
     /// A span for an attempt, if the task that it tells of is traced.
     async fn delivery_span(&self, delivery: &WebhookDelivery) -> Option<Span> {
-        let tracer = self.tracer.as_ref()?;
-        let task = self.store.task(delivery.task?).await.ok()??;
+        let tracer = self.shared.tracer.as_ref()?;
+        let task = self.shared.store.task(delivery.task?).await.ok()??;
         let mut span = tracer.resume(task.trace?).begin("webhook", SpanKind::Client);
         span.set("gatehouse.delivery", delivery.id.to_string().as_str());
         Some(span)
@@ -91,20 +92,20 @@ impl DriverState {
         delivery: &WebhookDelivery,
     ) -> Result<Option<Receiver>, StoreError> {
         if let Some(Callback { url, key }) = delivery.callback.clone() {
-            let secrets = Ok(vec![WebhookSecret::of_key(&self.pepper, &key)]);
+            let secrets = Ok(vec![WebhookSecret::of_key(&self.shared.pepper, &key)]);
             return Ok(Some(Receiver { url, secrets }));
         }
-        let webhook = self.store.webhook(id).await?.filter(|webhook| webhook.disabled.is_none());
+        let webhook = self.shared.store.webhook(id).await?.filter(|webhook| webhook.disabled.is_none());
         Ok(webhook.map(|webhook| {
-            let sealed = webhook.secrets(self.now());
-            let secrets = sealed.map(|sealed| WebhookSecret::open(sealed, &self.pepper, id)).collect();
+            let sealed = webhook.secrets(self.shared.now());
+            let secrets = sealed.map(|sealed| WebhookSecret::open(sealed, &self.shared.pepper, id)).collect();
             Receiver { secrets, url: webhook.url }
         }))
     }
 
     /// The answer, or why there is none.
     async fn post(&self, receiver: Receiver, delivery: &WebhookDelivery) -> Result<Answer, String> {
-        let at = self.now();
+        let at = self.shared.now();
         let secrets = receiver.secrets.map_err(|error| error.to_string())?;
         let signatures: Vec<String> =
             secrets.iter().map(|secret| secret.sign(delivery.id, at, &delivery.body)).collect();
@@ -119,9 +120,9 @@ impl DriverState {
             body: Bytes::from(delivery.body.clone()),
             timeout: TIMEOUT,
             max_answer: MAX_ANSWER,
-            over_http: self.config.webhooks_over_http,
+            over_http: self.shared.config.webhooks_over_http,
         };
-        self.upstream.fetcher().post(&post).await.map_err(|error| error.to_string())
+        self.shared.upstream.fetcher().post(&post).await.map_err(|error| error.to_string())
     }
 }
 

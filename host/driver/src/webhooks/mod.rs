@@ -6,4 +6,4 @@
 
 mod attempt;
 pub(crate) mod queue;
-mod worker;
+pub(crate) mod worker;

@@ -11,8 +11,8 @@ use gatehouse_store::StoreError;
 use tokio::task::{Id, JoinSet};
 
 use super::queue::{AttemptEnd, Waiting, WebhookQueue};
-use crate::scheduler::store_pause::StorePause;
-use crate::state::{DriverState, ShutdownState};
+use crate::shared::{Shared, ShutdownState};
+use crate::store_pause::StorePause;
 
 /// The loop sleeps no longer than this while something is due later: the wall clock may be set meanwhile.
 const MAX_SLEEP: Duration = Duration::from_secs(60);
@@ -25,8 +25,13 @@ struct Unread {
     pause: StorePause,
 }
 
-impl DriverState {
-    pub(crate) async fn run_webhooks(self: Arc<Self>) {
+/// Sends what webhooks are told.
+pub(crate) struct WebhookSender {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl WebhookSender {
+    pub(crate) async fn run(self: Arc<Self>) {
         if let Err(error) = self.send_webhooks().await {
             tracing::error!(%error, "no further webhooks are sent");
         }
@@ -40,8 +45,8 @@ impl DriverState {
         let mut unread = Unread { all: true, webhooks: BTreeSet::new(), pause: StorePause::default() };
         loop {
             let again = self.read_due(&mut queue, &mut unread).await?;
-            while !self.has_reached(ShutdownState::Draining)
-                && let Some((webhook, delivery)) = queue.take(self.now())
+            while !self.shared.has_reached(ShutdownState::Draining)
+                && let Some((webhook, delivery)) = queue.take(self.shared.now())
             {
                 let state = Arc::clone(self);
                 let task = running.spawn(async move { state.attempt(webhook, delivery).await });
@@ -60,11 +65,11 @@ impl DriverState {
                         Err(error) => (error.id(), AttemptEnd::Failed),
                     };
                     if let Some(webhook) = sent.remove(&id) {
-                        queue.ended(webhook, end, self.now(), self.seed.unit());
+                        queue.ended(webhook, end, self.shared.now(), self.shared.seed.unit());
                         unread.webhooks.insert(webhook);
                     }
                 }
-                mut changed = self.store.changed_webhooks() => unread.webhooks.append(&mut changed),
+                mut changed = self.shared.store.changed_webhooks() => unread.webhooks.append(&mut changed),
                 () = self.until_due(due) => {}
             }
         }
@@ -78,11 +83,11 @@ impl DriverState {
     ) -> Result<Option<UnixMs>, StoreError> {
         let read: Result<(), StoreError> = async {
             if unread.all {
-                unread.webhooks.append(&mut self.store.waiting_webhooks().await?);
+                unread.webhooks.append(&mut self.shared.store.waiting_webhooks().await?);
                 unread.all = false;
             }
             while let Some(&id) = unread.webhooks.first() {
-                queue.look(id, self.next_delivery(id).await?, self.now());
+                queue.look(id, self.next_delivery(id).await?, self.shared.now());
                 unread.webhooks.pop_first();
             }
             Ok(())
@@ -94,8 +99,8 @@ impl DriverState {
                 Ok(None)
             }
             Err(error) if error.passes() => {
-                let now = self.now();
-                Ok(Some(now.plus(unread.pause.failed(now, self.seed.unit()))))
+                let now = self.shared.now();
+                Ok(Some(now.plus(unread.pause.failed(now, self.shared.seed.unit()))))
             }
             Err(error) => Err(error),
         }
@@ -103,15 +108,15 @@ impl DriverState {
 
     /// What a webhook, or a queue of callbacks, sends next; nothing where the webhook is disabled or gone.
     async fn next_delivery(&self, id: WebhookId) -> Result<Option<Waiting>, StoreError> {
-        let webhook = self.store.webhook(id).await?;
+        let webhook = self.shared.store.webhook(id).await?;
         if webhook.as_ref().is_some_and(|webhook| webhook.disabled.is_some()) {
             return Ok(None);
         }
-        let Some((due, delivery)) = self.store.next_delivery(id).await? else { return Ok(None) };
+        let Some((due, delivery)) = self.shared.store.next_delivery(id).await? else { return Ok(None) };
         let customer = match webhook {
             Some(webhook) => Some(webhook.customer),
             None => {
-                let found = self.store.delivery(delivery).await?;
+                let found = self.shared.store.delivery(delivery).await?;
                 found.filter(|found| found.callback.is_some()).map(|found| found.customer)
             }
         };
@@ -120,8 +125,8 @@ impl DriverState {
 
     async fn until_due(&self, due: Option<UnixMs>) {
         // A shutdown leaves the rest to the next process.
-        match due.filter(|_| !self.has_reached(ShutdownState::Draining)) {
-            Some(due) => self.clock.pause(due.since(self.now()).min(MAX_SLEEP)).await,
+        match due.filter(|_| !self.shared.has_reached(ShutdownState::Draining)) {
+            Some(due) => self.shared.clock.pause(due.since(self.shared.now()).min(MAX_SLEEP)).await,
             None => std::future::pending().await,
         }
     }

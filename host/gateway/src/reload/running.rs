@@ -101,7 +101,7 @@ impl RunningConfiguration {
 
     /// Notes the prices in effect for the history of the price book, which keeps them where they are other than before.
     pub(crate) fn note_prices(&self, cause: &PriceCause) {
-        self.price_history.note(self.driver.prices(), cause, self.clock.now());
+        self.price_history.note(self.driver.models.prices(), cause, self.clock.now());
     }
 
     /// Loads and checks everything; nothing changes.

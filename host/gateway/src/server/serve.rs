@@ -69,7 +69,7 @@ pub(crate) async fn serve(loaded: &Loaded, options: Options) -> Result<Exit, Ser
             tracing::info!(signal, "stopping; a second signal stops at once");
             signal == Signals::INTERRUPT
         }
-        () = gateway.driver.failed() => {
+        () = gateway.driver.process.failed() => {
             // Nothing can be stored any more, so the process does not wait for running work.
             tracing::error!("the store failed; the next start recovers");
             return Ok(Exit::Store);
@@ -218,12 +218,12 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     };
     let edge = listen(&config, &driver, &services, public).await?;
     let upkept = metrics.clone();
-    let (ready, requests) = (driver.clone(), edge.local());
+    let (process, requests) = (Arc::clone(&driver.process), edge.local());
     let page = move || {
         requests.follow_routes();
         metrics.render()
     };
-    let probes = Probes { metrics: Box::new(page), is_ready: Box::new(move || ready.is_ready()) };
+    let probes = Probes { metrics: Box::new(page), is_ready: Box::new(move || process.is_ready()) };
     let (admin, endpoint) = listen_for_operators(&config, &services, service.clone(), probes).await?;
     let certificates = [("server.tls", edge.certificates()), ("admin.tls", admin.certificates())];
     let sampled = Sampled {

@@ -102,14 +102,14 @@ impl Gateway {
     /// clients and balancers no time to go elsewhere first. Every part has its own time limit.
     pub(super) async fn stop(self, skip_lame_duck: bool) -> Exit {
         // First, so that `/readyz` refuses while the listeners still accept.
-        self.driver.enter_lame_duck();
+        self.driver.process.enter_lame_duck();
         if !skip_lame_duck {
             self.edge.lame_duck().await;
         }
         // New connections wait for the next process from here on, so steps and requests end in parallel.
-        self.driver.drain();
+        self.driver.process.drain();
         self.edge.drain(REQUEST_TIMEOUT).await;
-        self.driver.stop(STEP_TIMEOUT, CALL_TIMEOUT).await;
+        self.driver.process.stop(STEP_TIMEOUT, CALL_TIMEOUT).await;
         self.endpoint.remove();
         self.admin.stop(OPERATION_TIMEOUT).await;
         self.upkeep.abort();

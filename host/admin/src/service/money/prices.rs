@@ -20,7 +20,7 @@ impl AdminService {
     /// [`OperationError::Refused`] without a running gateway: the configuration is its.
     pub(crate) fn prices(&self) -> Result<PricesView, OperationError> {
         let driver = self.driver("prices are known to a running gateway only")?;
-        Ok(book(driver.prices(), &driver.loaded_families()))
+        Ok(book(driver.models.prices(), &driver.models.loaded_families()))
     }
 
     /// What a request would cost: `target` is the path of its endpoint or its surface, `body` what a client would send.

@@ -29,7 +29,8 @@ impl AdminService {
     ) -> Result<PreparedRuling, OperationError> {
         let driver = self.driver(WHY)?;
         let asked = call_ruling(ruling)?;
-        let prepared = driver.prepare_ruling((id, ruling.revision), asked, ruling.reason.clone()).await;
+        let prepared =
+            driver.rulings.prepare_ruling((id, ruling.revision), asked, ruling.reason.clone()).await;
         prepared.map_err(|error| failed(id, ruling, error))
     }
 
@@ -39,7 +40,7 @@ impl AdminService {
         prepared: PreparedRuling,
         is_committed: bool,
     ) -> Result<(), OperationError> {
-        self.driver(WHY)?.ruled(prepared, is_committed).await;
+        self.driver(WHY)?.rulings.ruled(prepared, is_committed).await;
         Ok(())
     }
 

@@ -80,7 +80,7 @@ impl AdminService {
         let found = self.store.task(id).await?;
         let media = found.as_ref().and_then(|task| task.media.get(at));
         let media = media.ok_or_else(|| OperationError::NotFound(format!("task {id} has no result {at}")))?;
-        Ok(driver.result_file(media, range).await)
+        Ok(driver.files.result_file(media, range).await)
     }
 
     /// Ends a task early, where that is still possible: as its client could, with a reason for the audit record. With
@@ -99,8 +99,8 @@ impl AdminService {
         }
         let driver = self.driver("tasks are cancelled by a running gateway only")?;
         let ended = match give_up {
-            true => driver.give_up(id, reason).await,
-            false => driver.cancel_for_operator(id, reason).await,
+            true => driver.cancels.give_up(id, reason).await,
+            false => driver.cancels.cancel_for_operator(id, reason).await,
         };
         ended.map(Cancelled::into_task).map_err(|error| match error {
             CancelError::NotFound => unknown(id),

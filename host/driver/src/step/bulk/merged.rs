@@ -7,25 +7,35 @@ use std::time::Duration;
 
 use gatehouse_model::{Context, Outage, Reply, UnixMs};
 use gatehouse_runtime::{Fault, Version};
+use gatehouse_upstream::retry_after;
 
-use crate::state::{DriverState, ShutdownState};
+use crate::shared::ShutdownState;
 use crate::step::bulk::groups::{GroupKey, Member, MemberReply, OpenGroup, SPACING};
+use crate::step::bulk::shared::BulkCalls;
 
 /// How long the first call of a group waits for others.
 const WINDOW: Duration = Duration::from_millis(100);
+/// The longest `Retry-After` of a provider that counts.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(600);
 
-impl DriverState {
+/// Before when the provider wants no further call.
+pub(in crate::step) fn not_before(reply: &Reply, now: UnixMs) -> Option<UnixMs> {
+    let pause = retry_after(reply, now)?;
+    Some(now.plus(pause.min(MAX_RETRY_AFTER)))
+}
+
+impl BulkCalls {
     /// Closes the group when its time comes, and answers its members.
     pub(super) async fn call_merged(self: Arc<Self>, mut group: OpenGroup, version: Arc<Version>) {
         let end = self.window(group.not_before());
         let members = group.close(end).await;
         if members.len() > 1 {
-            group.rest(self.now());
+            group.rest(self.shared.now());
         }
         let (key, mut waiting) = (group.key().clone(), vec![members]);
         drop(group);
         while let Some(mut members) = waiting.pop() {
-            let now = self.now();
+            let now = self.shared.now();
             members.retain(|member| !member.answer.is_closed() && member.deadline > now);
             if members.len() < 2 {
                 continue;
@@ -43,13 +53,13 @@ impl DriverState {
 
     /// Ends with the window, and not before the key's rest is over. A shutdown waits for no others.
     async fn window(&self, not_before: Option<UnixMs>) {
-        let mut shutdown = self.shutdown.subscribe();
+        let mut shutdown = self.shared.shutdown.subscribe();
         // A clock that was set back must not make the rest longer.
-        let rest = not_before.map_or(Duration::ZERO, |until| until.since(self.now()).min(SPACING));
+        let rest = not_before.map_or(Duration::ZERO, |until| until.since(self.shared.now()).min(SPACING));
         tokio::select! {
             biased;
             _ = shutdown.wait_for(|state| *state >= ShutdownState::Draining) => {}
-            () = self.clock.pause(WINDOW.max(rest)) => {}
+            () = self.shared.clock.pause(WINDOW.max(rest)) => {}
         }
     }
 
@@ -62,7 +72,7 @@ impl DriverState {
             return MergedReply::None;
         };
         let context = self.bulk_context(version, deadline);
-        let merged = self.plugins.merge(version, context, key.key.clone(), Arc::clone(&items)).await;
+        let merged = self.shared.plugins.merge(version, context, key.key.clone(), Arc::clone(&items)).await;
         let call = match merged {
             Ok(call) if call.provider == key.provider => call,
             Ok(call) => {
@@ -76,21 +86,21 @@ impl DriverState {
             }
         };
         // Each task has its permit at the account already.
-        let Ok(permit) = self.upstream.acquire_call(&key.provider, &key.account) else {
+        let Ok(permit) = self.shared.upstream.acquire_call(&key.provider, &key.account) else {
             return MergedReply::None;
         };
         let permit = if call.credentials { permit } else { permit.without_credentials() };
         // No file of any task is in a call for all of them.
-        let blobs = self.media.blobs_of(std::iter::empty());
+        let blobs = self.shared.media.blobs_of(std::iter::empty());
         let reply = match permit.call(&call, &blobs, deadline).await {
             Ok(reply) => reply,
             Err(Outage::TooLarge) => return MergedReply::TooLarge,
             Err(_) => return MergedReply::None,
         };
         drop(permit);
-        let not_before = self.not_before(&reply);
+        let not_before = not_before(&reply, self.shared.now());
         let context = self.bulk_context(version, deadline);
-        match self.plugins.split(version, context, key.key.clone(), items, reply).await {
+        match self.shared.plugins.split(version, context, key.key.clone(), items, reply).await {
             Ok(replies) => MergedReply::Each(replies, not_before),
             Err(fault) => {
                 tracing::error!(family, %fault, "the reply to several tasks was not split");
@@ -101,7 +111,7 @@ impl DriverState {
 
     /// A context that belongs to no task.
     fn bulk_context(&self, version: &Version, deadline: UnixMs) -> Context {
-        let now = self.now();
+        let now = self.shared.now();
         Context {
             now,
             seed: 0,
@@ -109,7 +119,7 @@ impl DriverState {
             accepted_at: now,
             deadline,
             customer: String::new(),
-            settings: self.plugins.settings(version.family()),
+            settings: self.shared.plugins.settings(version.family()),
         }
     }
 }

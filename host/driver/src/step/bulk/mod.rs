@@ -9,5 +9,5 @@
 //! Nothing of it is durable: the calls are safe, so after a crash each plugin asks for its own again.
 
 pub(crate) mod groups;
-mod merged;
-pub(super) mod shared;
+pub(super) mod merged;
+pub(crate) mod shared;

@@ -6,8 +6,8 @@ use gatehouse_model::{Call, Reading, Replay, Reply, UnixMs};
 use gatehouse_runtime::Version;
 use tokio::sync::oneshot;
 
-use crate::state::DriverState;
-use crate::step::bulk::groups::{GroupKey, Member, MemberReply};
+use crate::shared::Shared;
+use crate::step::bulk::groups::{CallGroups, GroupKey, Member, MemberReply};
 use crate::step::run_context::RunContext;
 
 /// What became of a shared call.
@@ -24,7 +24,14 @@ pub(in crate::step) enum SharedAnswer {
     TimeIsOver,
 }
 
-impl DriverState {
+/// Makes calls of several tasks at once.
+pub(crate) struct BulkCalls {
+    pub(crate) shared: Arc<Shared>,
+    /// Calls that wait for others.
+    pub(crate) groups: CallGroups,
+}
+
+impl BulkCalls {
     /// Makes a call together with the same calls of other tasks, if it may be and others come in time.
     pub(in crate::step) async fn call_with_others(
         self: &Arc<Self>,
@@ -33,10 +40,10 @@ impl DriverState {
     ) -> SharedAnswer {
         let Some((version, key, item)) = self.group_of(run, call).await else { return SharedAnswer::Alone };
         let (answer, answered) = oneshot::channel();
-        let deadline = self.deadline(&run.task);
+        let deadline = self.shared.deadline(&run.task);
         // Others may take their steps meanwhile; those that this call waits for must.
         run.step_permit = None;
-        if let Some(opened) = self.call_groups.join(&key, Member { item, deadline, answer }) {
+        if let Some(opened) = self.groups.join(&key, Member { item, deadline, answer }) {
             tokio::spawn(Arc::clone(self).call_merged(opened, version));
         }
         tokio::select! {
@@ -45,7 +52,7 @@ impl DriverState {
                 Ok(MemberReply { reply, not_before }) => SharedAnswer::Reply { reply, not_before },
                 Err(_) => SharedAnswer::Alone,
             },
-            () = self.clock.pause_until(deadline) => SharedAnswer::TimeIsOver,
+            () = self.shared.clock.pause_until(deadline) => SharedAnswer::TimeIsOver,
         }
     }
 
@@ -59,11 +66,11 @@ impl DriverState {
         }
         let held = run.account_permit.as_ref().filter(|held| held.provider() == call.provider)?;
         if let Some(affinity) = &call.affinity
-            && self.upstream.account_of(&call.provider, affinity).as_deref() != Some(held.account())
+            && self.shared.upstream.account_of(&call.provider, affinity).as_deref() != Some(held.account())
         {
             return None;
         }
-        let version = self.plugins.version(&run.task.digest).await.ok()?;
+        let version = self.shared.plugins.version(&run.task.digest).await.ok()?;
         if !version.about().offers.bulk {
             return None;
         }

@@ -8,11 +8,11 @@ use gatehouse_model::{Call, Event, Outage, Phase, Replay, UnixMs, metric};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
 
-use crate::state::DriverState;
+use crate::step::call::phase::Calls;
 use crate::step::log::exchange::outage_word;
 use crate::step::run_context::{RunContext, StepOutcome};
 
-impl DriverState {
+impl Calls {
     /// Resolves a `Sent` record without a reply: the process stopped in between.
     pub(in crate::step) async fn resolve_ambiguous(
         &self,
@@ -20,17 +20,17 @@ impl DriverState {
         call: Call,
         at: UnixMs,
     ) -> Result<StepOutcome, StoreError> {
-        let verdict = after_crash(&call, self.upstream.asks_when_ambiguous(&call.provider));
+        let verdict = after_crash(&call, self.shared.upstream.asks_when_ambiguous(&call.provider));
         if verdict == AfterCrash::Ask {
             return self.ask(run, call, (at, None)).await;
         }
         let audit = self.note_ambiguous(run, &call, (at, None), verdict);
         match verdict {
-            AfterCrash::Refund => self.finish(run, Ending::failed(lost_answer()), Some(audit)).await,
+            AfterCrash::Refund => self.commits.finish(run, Ending::failed(lost_answer()), Some(audit)).await,
             AfterCrash::Ask | AfterCrash::Resend => {
                 run.task.sent_again |= call.replay == Replay::Token;
                 run.task.phase = Phase::Call(call);
-                let instead = self.commit(run, Some(audit)).await?;
+                let instead = self.commits.commit(run, Some(audit)).await?;
                 Ok(instead.unwrap_or(StepOutcome::Continue))
             }
         }
@@ -45,7 +45,7 @@ impl DriverState {
     ) -> Result<StepOutcome, StoreError> {
         let audit = self.note_ambiguous(run, &call, (at, outage), AfterCrash::Ask);
         run.task.phase = Phase::Ambiguous { call, at, outage };
-        if let Some(outcome) = self.commit(run, Some(audit)).await? {
+        if let Some(outcome) = self.commits.commit(run, Some(audit)).await? {
             return Ok(outcome);
         }
         Ok(self.await_ruling(run))
@@ -54,7 +54,7 @@ impl DriverState {
     /// The task is due again when its time is over, or after a ruling.
     pub(in crate::step) fn await_ruling(&self, run: &RunContext) -> StepOutcome {
         self.live.note_ambiguous(run.task.id, true);
-        StepOutcome::Until(self.deadline(&run.task))
+        StepOutcome::Until(self.shared.deadline(&run.task))
     }
 
     /// Counts the call and writes it into the log of steps; its line for the audit record.
@@ -67,7 +67,7 @@ impl DriverState {
     ) -> String {
         metrics::counter!(metric::AMBIGUOUS, "policy" => verdict.as_str()).increment(1);
         let borrowed =
-            call.affinity.as_ref().and_then(|wanted| self.upstream.account_of(&call.provider, wanted));
+            call.affinity.as_ref().and_then(|wanted| self.shared.upstream.account_of(&call.provider, wanted));
         let assigned = run.task.assignment.as_ref().map(|assigned| assigned.account.as_str());
         let audit = format!(
             "ambiguous {} to {} begun at {at} (account {}, {}): {}",
@@ -83,7 +83,7 @@ impl DriverState {
             let account = borrowed.as_deref().or(assigned).unwrap_or_default();
             run.log.exchange((at, at), account, call, &Event::Timer);
         }
-        run.log.decision(self.now(), &audit);
+        run.log.decision(self.shared.now(), &audit);
         audit
     }
 }

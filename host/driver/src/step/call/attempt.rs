@@ -1,13 +1,24 @@
 //! An attempt: a call that is about to leave through an account, its bytes, and its durable reply. Never asks for a permit.
+//!
+//! An account that a family finds refused, by what the reply says, is passed over for some minutes: the operator is told, and a
+//! call that has made nothing is made at the next account. Which accounts have refused a task is known to this process only;
+//! after a restart each may be asked once more.
 
-use gatehouse_model::{AccountAssignment, BlobId, Body, Call, Event, Phase, Replay, Reply, Task, UnixMs};
+use gatehouse_model::{
+    AccountAssignment, Action, Blame, BlobId, Body, Call, Event, Phase, Replay, Reply, Step, Task, UnixMs,
+};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::asks_after_outage;
 use gatehouse_upstream::{AccountPermit, CallPermit};
 
 use crate::in_progress::InProgressGuard;
-use crate::state::DriverState;
-use crate::step::run_context::{AnsweredCall, RunContext, StepOutcome};
+use crate::live::AnsweredCall;
+use crate::step::bulk::merged::not_before;
+use crate::step::call::phase::Calls;
+use crate::step::run_context::{RunContext, StepOutcome};
+
+/// Statuses by which the account was told already, when the answer came.
+const TOLD: [u16; 2] = [401, 402];
 
 /// The permit of a call, and that of an account borrowed for it.
 pub(in crate::step) type OfCall = (CallPermit, Option<AccountPermit>);
@@ -34,7 +45,7 @@ pub(in crate::step) fn as_called(permit: CallPermit, call: &Call) -> CallPermit 
     if call.credentials { permit } else { permit.without_credentials() }
 }
 
-impl DriverState {
+impl Calls {
     /// The run's next call, about to leave through that account. One that is journalled becomes the task's phase, and may leave
     /// once that is durable.
     pub(in crate::step) fn begin_attempt(
@@ -51,11 +62,11 @@ impl DriverState {
                 account: permit.account().to_owned(),
             });
         }
-        let at = self.now();
+        let at = self.shared.now();
         if is_journalled {
             run.task.phase = Phase::Sent { call: call.clone(), at };
         }
-        let in_progress = is_journalled.then(|| self.in_progress.begin_call());
+        let in_progress = is_journalled.then(|| self.shared.in_progress.begin_call());
         Attempt { call, permit, at, _borrowed: borrowed, _in_progress: in_progress }
     }
 
@@ -68,33 +79,33 @@ impl DriverState {
         let Attempt { call, permit, at, _borrowed, _in_progress } = attempt;
         // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
         run.step_permit = None;
-        let began = self.now();
+        let began = self.shared.now();
         if let Some(place) = run.log.place() {
             permit.trace_with(place);
         }
         let event = self.send(&permit, &call, &mut run.task).await;
-        run.log.exchange((began, self.now()), permit.account(), &call, &event);
+        run.log.exchange((began, self.shared.now()), permit.account(), &call, &event);
         if let Event::Outage(outage) = event
-            && asks_after_outage(&call, outage, self.upstream.asks_when_ambiguous(&call.provider))
+            && asks_after_outage(&call, outage, self.shared.upstream.asks_when_ambiguous(&call.provider))
         {
             return self.ask(run, call, (at, Some(outage))).await;
         }
         let is_journalled = call.replay != Replay::Safe;
         if let Event::Reply(reply) = &event {
-            run.not_before = self.not_before(reply);
+            run.not_before = not_before(reply, self.shared.now());
             let account = permit.account().to_owned();
             run.answered = Some(AnsweredCall { call, account, status: reply.status });
         }
         run.task.phase = Phase::Run(event);
         if is_journalled {
-            return self.commit_then(run, StepOutcome::Continue).await;
+            return self.commits.commit_then(run, StepOutcome::Continue).await;
         }
         Ok(StepOutcome::Continue)
     }
 
     async fn send(&self, permit: &CallPermit, call: &Call, task: &mut Task) -> Event {
-        let blobs = self.media.blobs_of(task.blobs.iter().copied());
-        let outcome = permit.call(call, &blobs, self.deadline(task)).await;
+        let blobs = self.shared.media.blobs_of(task.blobs.iter().copied());
+        let outcome = permit.call(call, &blobs, self.shared.deadline(task)).await;
         match outcome {
             Ok(reply) => {
                 task.blobs.extend(reply_blob(&reply));
@@ -103,6 +114,44 @@ impl DriverState {
             Err(outage) => Event::Outage(outage),
         }
     }
+
+    /// Hears from the step that follows `answered` whether its account was refused. The call to be made at another account
+    /// instead of that step; none where the task is to take it.
+    pub(in crate::step) fn heed_account(
+        &self,
+        run: &mut RunContext,
+        step: &Step,
+        answered: AnsweredCall,
+    ) -> Option<Call> {
+        let AnsweredCall { call, account, status } = answered;
+        if !blames_account(step) || !call.credentials {
+            return None;
+        }
+        if !TOLD.contains(&status) {
+            let (task, provider) = (run.task.id, &call.provider);
+            tracing::error!(%task, provider, account, status, "the provider refuses this account, as its answer says");
+            self.shared.upstream.report_refused(provider, &account);
+        }
+        // A safe call asks for what was made at this account, and one with an affinity needs that account. A call that stops a
+        // job is of no use where the job is not.
+        if call.replay == Replay::Safe || call.affinity.is_some() || run.task.stop_asked {
+            return None;
+        }
+        let refused = self.live.note_refused(run.task.id, &call.provider, &account);
+        if !self.shared.upstream.has_account_besides(&call.provider, &refused) {
+            return None;
+        }
+        run.account_permit = None;
+        self.live.drop_account_permit(run.task.id);
+        let text = format!("the account {account} of {} is refused: another is asked", call.provider);
+        run.log.decision(self.shared.now(), &text);
+        Some(call)
+    }
+}
+
+/// Whether the step ends its task because an account was refused.
+fn blames_account(step: &Step) -> bool {
+    matches!(&step.next, Action::Fail(ending) if ending.failure.blame == Blame::Account)
 }
 
 /// The blob of a reply's body; from now on it is the task's.

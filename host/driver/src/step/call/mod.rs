@@ -2,5 +2,4 @@
 
 mod ambiguous;
 pub(super) mod attempt;
-mod phase;
-mod refused_account;
+pub(crate) mod phase;

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use gatehouse_model::{Action, Call, Digest, Event, Media, Span, SpanKind, Step, TraceParent, UnixMs};
 use gatehouse_tasks::{Command, MAX_STEPS_OF_A_ROW, StepKind, StepRecord};
 
+use crate::live::QuietSteps;
 use crate::step::log::excerpt::excerpt;
 use crate::step::log::exchange::{NotedExchange, outage_word};
 
@@ -36,23 +37,6 @@ struct NotedStep {
 enum Noted {
     Kind(StepKind),
     Exchange(Box<NotedExchange>),
-}
-
-/// Steps that changed nothing worth a commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct QuietSteps {
-    count: u64,
-    first: UnixMs,
-    last: UnixMs,
-}
-
-impl QuietSteps {
-    fn add(&mut self, at: UnixMs) {
-        if self.count == 0 {
-            self.first = at;
-        }
-        (self.count, self.last) = (self.count + 1, at);
-    }
 }
 
 impl StepLog {

@@ -127,7 +127,8 @@ async fn what_stops_a_job_is_not_asked_of_another_account() {
     let task = test.run(&steps).await;
     let waits = || at_once(test.process.store.task(task)).is_ok_and(|found| is_waiting(found.as_ref()));
     until("the task waits", async || waits()).await;
-    let asked = test.process.driver.cancel(&test.key, task).await.expect("its family has a call for it");
+    let asked =
+        test.process.driver.cancels.cancel(&test.key, task).await.expect("its family has a call for it");
     assert_eq!(asked.into_task().id, task);
     let ended = test.end_of(task).await;
     assert_eq!((ended.status, test.calls("/stop")), (Status::Failed, 1), "{:?}", ended.failure);

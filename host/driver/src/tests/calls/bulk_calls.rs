@@ -229,7 +229,7 @@ async fn a_shutdown_waits_for_no_others() {
     let tasks = test.submit_all("poll", items(3)).await;
     test.clock.armed_times(TIME_LIMIT, 3).await;
     // The clock stands still: only the shutdown ends the window.
-    test.process.driver.stop(Duration::from_secs(5), Duration::ZERO).await;
+    test.process.driver.process.stop(Duration::from_secs(5), Duration::ZERO).await;
     assert_eq!((test.calls("/bulk"), test.calls("/own")), (1, 0));
     for (task, item) in tasks {
         assert!(test.seen_by(task).await.contains(&format!("answer to {item}")));

@@ -32,7 +32,7 @@ fn install(test: &PuppetTest, version: &str, claims: Value) {
 
 /// Returns once no step of the only task runs, and it is due later than now.
 async fn rests(test: &PuppetTest) {
-    let live = &test.process.driver.state.live;
+    let live = &test.process.driver.live;
     until("the task waits", async || live.next_due().is_some_and(|due| due > test.clock.now())).await;
 }
 

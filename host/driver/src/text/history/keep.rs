@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::errors::SubmitError;
-use crate::state::DriverState;
 use crate::text::api::TextError;
+use crate::text::history::read::Conversations;
 use crate::text::history::replay::Outline;
 
 /// What is to be kept of a request.
@@ -39,7 +39,7 @@ struct Terminal<'a> {
     response: &'a RawValue,
 }
 
-impl DriverState {
+impl Conversations {
     /// Keeps the response in the events that end a stream.
     pub(in crate::text) async fn keep_last(&self, mut kept: Kept, events: &[Sse]) -> Result<(), TextError> {
         kept.outline.add(events);
@@ -54,7 +54,7 @@ impl DriverState {
     /// Keeps a response, JSON.
     pub(in crate::text) async fn keep(&self, kept: Kept, response: &[u8]) -> Result<(), TextError> {
         let answer: Answer = serde_json::from_slice(response).map_err(unreadable)?;
-        let (now, config) = (self.now(), &self.config.text);
+        let (now, config) = (self.shared.now(), &self.shared.config.text);
         let record = ResponseRecord {
             customer: kept.customer,
             id: answer.id,
@@ -67,7 +67,13 @@ impl DriverState {
             outline: kept.outline.into_bytes(),
         };
         let command = Command::KeepResponse { record: Box::new(record), limits: config.responses() };
-        match self.store.execute_when_free(command, Durability::Immediate).await.map_err(SubmitError::from)? {
+        match self
+            .shared
+            .store
+            .execute_when_free(command, Durability::Immediate)
+            .await
+            .map_err(SubmitError::from)?
+        {
             Ok(_) => Ok(()),
             // The answer made it larger than a customer may keep; it is paid for, and its client gets it.
             Err(Rejection::Malformed { problem, .. }) => {

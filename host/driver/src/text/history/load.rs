@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 
 use crate::body::off_worker;
 use crate::errors::SubmitError;
-use crate::state::DriverState;
 use crate::text::api::CompletionRequest;
 use crate::text::history::keep::Kept;
 use crate::text::history::merge::{Wanted, inner, merge};
+use crate::text::history::read::Conversations;
 use crate::text::history::replay::Outline;
 
 /// Responses one conversation may go through.
@@ -28,13 +28,13 @@ struct OutputItem {
     id: String,
 }
 
-impl DriverState {
+impl Conversations {
     /// The body with its conversation, and what is to be kept of it.
     pub(in crate::text) async fn with_history(
         &self,
         request: &CompletionRequest,
     ) -> Result<(Json, Option<Kept>), SubmitError> {
-        let (customer, now) = (&request.key.customer, self.now());
+        let (customer, now) = (&request.key.customer, self.shared.now());
         let json = request.body.json().clone();
         let of = json.clone();
         let wanted = off_worker(json.len(), move || Wanted::of(&of)).await??;
@@ -42,21 +42,22 @@ impl DriverState {
         let chain = match &wanted.previous {
             None => Vec::new(),
             Some(id) => {
-                let chain = self.store.conversation(customer, id, now, MAX_RESPONSES).await?;
+                let chain = self.shared.store.conversation(customer, id, now, MAX_RESPONSES).await?;
                 chain.ok_or_else(|| unknown(id))?
             }
         };
         let mut referenced = Vec::with_capacity(wanted.references.len());
         if !wanted.references.is_empty() {
             let ids = wanted.references.clone();
-            let records = self.store.responses_with_items(customer, ids, now).await?;
+            let records = self.shared.store.responses_with_items(customer, ids, now).await?;
             for (id, record) in wanted.references.iter().zip(records) {
                 let item = record.and_then(|record| item(&record, id));
                 referenced.push(item.ok_or_else(|| SubmitError::UnknownItem(id.clone()))?);
             }
         }
-        let limit = self.config.text.responses().bytes;
-        let store = wanted.store && self.config.text.responses().count > 0 && json.len() as u64 <= limit;
+        let limit = self.shared.config.text.responses().bytes;
+        let store =
+            wanted.store && self.shared.config.text.responses().count > 0 && json.len() as u64 <= limit;
         let size = chain.iter().fold(json.len() as u64, |size, record| size.saturating_add(record.size()));
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         let merged = off_worker(size, move || merge(&json, &items(&chain), &referenced, store)).await??;

@@ -13,4 +13,4 @@ mod replay;
 
 pub(super) use completed::{stamp_last, with_completed_at};
 pub(super) use keep::Kept;
-pub use read::KeptResponse;
+pub use read::{Conversations, KeptResponse};

@@ -1,12 +1,14 @@
 //! Reads of kept responses by their owner, and their removal.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use gatehouse_model::{Key, Sse};
 use gatehouse_tasks::{Applied, Command};
 
 use crate::body::off_worker;
-use crate::driver::Driver;
 use crate::errors::SubmitError;
+use crate::shared::Shared;
 use crate::text::history::replay::events_after;
 
 /// A kept response.
@@ -18,18 +20,23 @@ pub struct KeptResponse {
     pub input: Bytes,
 }
 
-impl Driver {
+/// Kept responses: put into requests, kept, read and forgotten.
+pub struct Conversations {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Conversations {
     /// The caller's kept response of that id; another's is as unknown as one that never was.
     ///
     /// # Errors
     /// A failed store.
     pub async fn response(&self, key: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
-        let found = self.state.store.response(&key.customer, id, self.state.now()).await?;
+        let found = self.shared.store.response(&key.customer, id, self.shared.now()).await?;
         Ok(found.map(|record| KeptResponse { response: record.response.into(), input: record.input.into() }))
     }
 
     /// The stream of the caller's kept response once more: all its events, or those after the one of that number. `None` as
-    /// for [`Driver::response`].
+    /// for [`Conversations::response`].
     ///
     /// # Errors
     /// There is no event of that number, or a failed store.
@@ -39,7 +46,7 @@ impl Driver {
         id: &str,
         after: Option<u64>,
     ) -> Result<Option<Vec<Sse>>, SubmitError> {
-        let found = self.state.store.response(&key.customer, id, self.state.now()).await?;
+        let found = self.shared.store.response(&key.customer, id, self.shared.now()).await?;
         let Some(record) = found else { return Ok(None) };
         let events = off_worker(record.response.len(), move || {
             let response = std::str::from_utf8(&record.response).unwrap_or_default();
@@ -53,9 +60,9 @@ impl Driver {
     /// # Errors
     /// A failed store.
     pub async fn forget_response(&self, key: &Key, id: &str) -> Result<bool, SubmitError> {
-        let (customer, at) = (key.customer.clone(), self.state.now());
+        let (customer, at) = (key.customer.clone(), self.shared.now());
         let command = Command::ForgetResponse { customer, id: id.to_owned(), at };
-        match self.state.store.execute(command).await? {
+        match self.shared.store.execute(command).await? {
             Ok(Applied::Forgotten(responses)) => Ok(responses > 0),
             other => Err(SubmitError::Internal(format!("a response could not be forgotten: {other:?}"))),
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use gatehouse_model::{Credits, Prepared, Usage};
 use serde::Deserialize;
 
-use crate::text::counters::{self, UnpricedCounters};
+use crate::models::counters::{self, UnpricedCounters};
 
 /// Credits for a million tokens of each kind.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -29,7 +29,7 @@ pub struct TokenPrices {
 
 impl TokenPrices {
     /// Of a million tokens, by the name of their counter; `None` where these are no tokens.
-    pub(super) fn of_tokens(&self, counter: &str) -> Option<Credits> {
+    pub(crate) fn of_tokens(&self, counter: &str) -> Option<Credits> {
         Some(match counter {
             "input" => self.input,
             "output" => self.output.unwrap_or(Credits::ZERO),

@@ -8,8 +8,8 @@ use std::time::Duration;
 use gatehouse_model::{Conversation, Protocol, TextRoute};
 use serde::Deserialize;
 
-use crate::text::bill::TokenPrices;
-use crate::text::models::{ModelConfig, ModelKind};
+use crate::models::bill::TokenPrices;
+use crate::models::table::{ModelConfig, ModelKind};
 
 /// Targets of one model. More would not be tried within any client's patience.
 const MAX_TARGETS: usize = 16;
@@ -68,7 +68,7 @@ type Wrong = (String, String);
 ///
 /// # Errors
 /// The first value that cannot be used.
-pub(super) fn of_model(id: &str, config: &ModelConfig) -> Result<Vec<Target>, Wrong> {
+pub(crate) fn of_model(id: &str, config: &ModelConfig) -> Result<Vec<Target>, Wrong> {
     let listed = listed(config)?;
     let rules: std::sync::Arc<str> = serde_json::Value::Object(config.rules.clone()).to_string().into();
     let mut targets: Vec<Target> = Vec::with_capacity(listed.len());
@@ -142,7 +142,7 @@ fn listed(config: &ModelConfig) -> Result<Vec<TargetConfig>, Wrong> {
 }
 
 /// Whether some of the targets are equal.
-pub(super) fn has_equals(targets: &[Target]) -> bool {
+pub(crate) fn has_equals(targets: &[Target]) -> bool {
     targets.windows(2).any(|pair| is_equal(&pair[0], &pair[1]))
 }
 
@@ -151,7 +151,7 @@ fn is_equal(one: &Target, other: &Target) -> bool {
 }
 
 /// The numbers of the targets in the order in which a conversation tries them.
-pub(super) fn ordered(targets: &[Target], conversation: Option<Conversation>) -> Vec<usize> {
+pub(crate) fn ordered(targets: &[Target], conversation: Option<Conversation>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..targets.len()).collect();
     let Some(conversation) = conversation else { return order };
     let pull = |&number: &usize| {

@@ -8,10 +8,10 @@ use gatehouse_model::{Credits, Prepared, Protocol};
 use serde::Deserialize;
 
 use crate::api::{ListedPrice, Modality, ModelFacts};
-use crate::text::bill::{Bill, TokenPrices};
-use crate::text::counters;
-use crate::text::passed::{self, PassPrice, PassPrices};
-use crate::text::targets::{self, Target, TargetConfig};
+use crate::models::bill::{Bill, TokenPrices};
+use crate::models::counters;
+use crate::models::passed::{self, PassPrice, PassPrices};
+use crate::models::targets::{self, Target, TargetConfig};
 
 /// The surface of models of kind [`ModelKind::Embedding`].
 const EMBEDDINGS: &str = "embeddings.create";
@@ -123,7 +123,7 @@ impl TokenPrices {
     ///
     /// # Errors
     /// The first price that cannot be used, as the path below the model, and what was expected.
-    pub(super) fn check(&self, kind: ModelKind) -> Result<(), (String, String)> {
+    pub(crate) fn check(&self, kind: ModelKind) -> Result<(), (String, String)> {
         let all = [
             ("input", Some(self.input)),
             ("output", self.output),

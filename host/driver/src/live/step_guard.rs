@@ -2,23 +2,24 @@
 
 use std::time::Duration;
 
-use gatehouse_model::TaskId;
+use gatehouse_model::{Clock, TaskId};
 
-use crate::state::DriverState;
+use crate::live::live_tasks::LiveTasks;
 
 /// How long a task rests after a panic in its step.
 const PANIC_PAUSE: Duration = Duration::from_secs(30);
 
 /// A step that has begun; its task rests, if this is dropped without [`StepGuard::end`].
 pub(crate) struct StepGuard<'a> {
-    state: &'a DriverState,
+    live: &'a LiveTasks,
+    clock: &'a dyn Clock,
     task: TaskId,
     has_ended: bool,
 }
 
 impl<'a> StepGuard<'a> {
-    pub(crate) fn new(state: &'a DriverState, task: TaskId) -> Self {
-        Self { state, task, has_ended: false }
+    pub(crate) fn new(live: &'a LiveTasks, clock: &'a dyn Clock, task: TaskId) -> Self {
+        Self { live, clock, task, has_ended: false }
     }
 
     /// The step has ended, and its task is scheduled again or forgotten.
@@ -30,8 +31,8 @@ impl<'a> StepGuard<'a> {
 impl Drop for StepGuard<'_> {
     fn drop(&mut self) {
         if !self.has_ended {
-            let now = self.state.now();
-            self.state.live.rearm(self.task, now.plus(PANIC_PAUSE), now);
+            let now = self.clock.now();
+            self.live.rearm(self.task, now.plus(PANIC_PAUSE), now);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use gatehouse_model::{Credits, metric};
 
-use crate::text::bill::TokenPrices;
+use crate::models::bill::TokenPrices;
 
 /// Names of counters that are told apart in the log and in metrics. A plugin makes these names up.
 const MAX_NAMED: usize = 256;
@@ -66,7 +66,7 @@ fn rate(prices: &TokenPrices, name: &str) -> Rate {
 }
 
 /// What counters cost beside the tokens, in micro-credits for a million; below zero where a counter is cheaper than its tokens.
-pub(super) fn cost(prices: &TokenPrices, counters: &[(String, u64)]) -> Option<i128> {
+pub(crate) fn cost(prices: &TokenPrices, counters: &[(String, u64)]) -> Option<i128> {
     counters.iter().try_fold(0_i128, |sum, (name, count)| match rate(prices, name) {
         Rate::Priced(price) => sum.checked_add(price.checked_mul(i128::from(*count))?),
         Rate::Tokens | Rate::Unpriced => Some(sum),
@@ -74,7 +74,7 @@ pub(super) fn cost(prices: &TokenPrices, counters: &[(String, u64)]) -> Option<i
 }
 
 /// The dearest price of what may be counted among those tokens, or of the tokens themselves.
-pub(super) fn dearest(prices: &TokenPrices, tokens: &str) -> Credits {
+pub(crate) fn dearest(prices: &TokenPrices, tokens: &str) -> Credits {
     let of_tokens = prices.of_tokens(tokens).unwrap_or_default();
     let is_among = |name: &str| name.strip_prefix(tokens).is_some_and(|rest| rest.starts_with('-'));
     prices
@@ -91,7 +91,7 @@ pub(crate) struct UnpricedCounters(Mutex<HashSet<(String, String)>>);
 
 impl UnpricedCounters {
     /// Records what of `counters` is not charged at all.
-    pub(super) fn record(&self, model: &str, prices: &TokenPrices, counters: &[(String, u64)]) {
+    pub(crate) fn record(&self, model: &str, prices: &TokenPrices, counters: &[(String, u64)]) {
         for (name, count) in counters.iter().filter(|(name, _)| rate(prices, name) == Rate::Unpriced) {
             let told = self.tell(model, name);
             let counter = if told { name.clone() } else { "other".to_owned() };

@@ -11,9 +11,8 @@ use gatehouse_runtime::Version;
 use gatehouse_upstream::{AccountPermit, Permits, QueueEstimate, Waiting};
 use tokio::sync::{Notify, oneshot};
 
-use crate::scheduler::due_heap::DueHeap;
-use crate::step::log::step_log::QuietSteps;
-use crate::step::run_context::PendingReply;
+use crate::live::due_heap::DueHeap;
+use crate::live::{PendingReply, QuietSteps};
 
 /// The live tasks of this process.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use gatehouse_model::{Credits, Payload};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::text::bill::TokenPrices;
+use crate::models::bill::TokenPrices;
 
 /// What a passed field costs, by its name (`web_search_options`) or its name and value (`service_tier=priority`).
 pub(crate) type PassPrices = BTreeMap<String, PassPrice>;
