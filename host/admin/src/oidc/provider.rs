@@ -18,10 +18,11 @@ use openidconnect::core::{
 };
 use openidconnect::{
     AsyncHttpClient, AuthType, AuthorizationCode, ClaimsVerificationError, Client, ClientId, ClientSecret,
-    CsrfToken, DiscoveryError, EmptyExtraTokenFields, EndpointMaybeSet, EndpointNotSet, EndpointSet,
-    HttpRequest, HttpResponse, IdTokenClaims, IdTokenFields, IssuerUrl, Nonce, OAuth2TokenResponse as _,
-    PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope, SignatureVerificationError,
-    StandardErrorResponse, StandardTokenResponse, TokenResponse as _, UserInfoClaims,
+    CsrfToken, DiscoveryError, EmptyExtraTokenFields, EndUserEmail, EndUserUsername, EndpointMaybeSet,
+    EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IdTokenClaims, IdTokenFields, IssuerUrl, Nonce,
+    OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope,
+    SignatureVerificationError, StandardErrorResponse, StandardTokenResponse, TokenResponse as _,
+    UserInfoClaims,
 };
 use tokio::sync::{Mutex, Semaphore};
 use url::Url;
@@ -65,6 +66,7 @@ type Fields = IdTokenFields<
 >;
 type Answer = StandardTokenResponse<Fields, CoreTokenType>;
 type Claims = IdTokenClaims<MoreClaims, CoreGenderClaim>;
+type MoreAboutPerson = UserInfoClaims<MoreClaims, CoreGenderClaim>;
 type OidcClient = Client<
     MoreClaims,
     CoreAuthDisplay,
@@ -240,11 +242,22 @@ impl IdentityProvider {
             };
             OidcRefusal::Invalid(one_line(&why))
         })?;
-        let name = name_of(claims);
-        let groups = match claim(&claims.additional_claims().all, &self.config.groups_claim) {
-            Some(groups) => Some(groups.clone()),
-            None => self.asked_groups(&client, &answer, claims).await?,
+        let groups = claim(&claims.additional_claims().all, &self.config.groups_claim).cloned();
+        let asked = match groups {
+            Some(_) => None,
+            None => self.asked(&client, &answer, claims).await?,
         };
+        let name = name_of(claims.email(), claims.email_verified(), claims.preferred_username());
+        let told = asked.as_ref();
+        let name = name
+            .or_else(|| {
+                told.and_then(|told| name_of(told.email(), told.email_verified(), told.preferred_username()))
+            })
+            .unwrap_or_else(|| one_line(claims.subject().as_str()));
+        let groups = groups.or_else(|| {
+            let all = &told?.additional_claims().all;
+            claim(all, &self.config.groups_claim).cloned()
+        });
         let role = groups.and_then(|groups| role_of(&groups, &self.config.roles));
         role.map(|role| Person { name: name.clone(), role }).ok_or(OidcRefusal::NoRole(name))
     }
@@ -271,20 +284,19 @@ impl IdentityProvider {
         token.claims(&verifier, nonce)
     }
 
-    /// The groups that the provider tells only when it is asked for the person.
-    async fn asked_groups(
+    /// What the provider tells only when it is asked for the person.
+    async fn asked(
         &self,
         client: &OidcClient,
         answer: &Answer,
         claims: &Claims,
-    ) -> Result<Option<serde_json::Value>, OidcRefusal> {
+    ) -> Result<Option<MoreAboutPerson>, OidcRefusal> {
         let subject = Some(claims.subject().clone());
         let Ok(request) = client.user_info(answer.access_token().clone(), subject) else { return Ok(None) };
-        let more: UserInfoClaims<MoreClaims, CoreGenderClaim> =
-            request.request_async(&self.calls).await.map_err(|error| {
-                OidcRefusal::Unavailable(format!("its userinfo: {}", one_line(&error.to_string())))
-            })?;
-        Ok(claim(&more.additional_claims().all, &self.config.groups_claim).cloned())
+        let told = request.request_async(&self.calls).await;
+        told.map(Some).map_err(|error| {
+            OidcRefusal::Unavailable(format!("its userinfo: {}", one_line(&error.to_string())))
+        })
     }
 
     fn client(&self, document: &CoreProviderMetadata) -> OidcClient {
@@ -367,11 +379,14 @@ impl<'c> AsyncHttpClient<'c> for Calls {
     }
 }
 
-/// A verified address, or else the name that the person chose, or else the provider's own id of it.
-fn name_of(claims: &Claims) -> String {
-    let email = claims.email().filter(|_| claims.email_verified() != Some(false)).map(|email| email.as_str());
-    let chosen = claims.preferred_username().map(|name| name.as_str());
-    one_line(email.or(chosen).unwrap_or_else(|| claims.subject().as_str()))
+/// A verified address, or else the name that the person chose.
+fn name_of(
+    email: Option<&EndUserEmail>,
+    verified: Option<bool>,
+    chosen: Option<&EndUserUsername>,
+) -> Option<String> {
+    let email = email.filter(|_| verified != Some(false)).map(|email| email.as_str());
+    email.or_else(|| chosen.map(|name| name.as_str())).map(one_line)
 }
 
 fn moment(at: UnixMs) -> chrono::DateTime<chrono::Utc> {

@@ -3,5 +3,6 @@
 
 mod documents;
 mod operations;
+mod parameters;
 
 pub(crate) use documents::{Built, Documents, etag};
