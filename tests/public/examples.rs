@@ -116,6 +116,13 @@ impl<'a> Own<'a> {
         self.scene.caller.post("/v1/images/generations", &body).await.task_id()
     }
 
+    /// A task whose end is told to an address.
+    async fn told(&self) -> String {
+        let to = "https://example.com/hook";
+        let body = json!({"model": "ctx-pro", "prompt": "a kite", "callback_url": to});
+        self.scene.caller.post("/v1/images/generations", &body).await.task_id()
+    }
+
     async fn response(&self) -> String {
         let body = json!({"model": "over-chat", "input": "Say hello"});
         let answer = self.scene.caller.post("/v1/responses", &body).await;
@@ -151,6 +158,7 @@ impl<'a> Own<'a> {
         match id {
             "journey-modal" => self.waiting().await,
             "tasks-cancel" => self.queued().await,
+            "tasks-callback" => self.told().await,
             "videos-remix" => self.video.clone(),
             "journey-remix-strong" | "journey-remix-subtle" => self.grid_of_8.clone(),
             "journey-high-variation"

@@ -66,7 +66,7 @@ pub(super) fn write(txn: &WriteTransaction, group: &[RowChange]) -> Result<(), S
         let RowKey::Task(id) = change.key else { continue };
         let (before, after) = sides::<Task>(change);
         let is_live = |task: &&Task| !task.status.is_final();
-        if before.filter(is_live).or(after.filter(is_live)).is_some() {
+        if before.iter().chain(&after).any(is_live) {
             put(&mut live, id.bits(), change.after.as_ref().filter(|_| after.filter(is_live).is_some()))?;
         }
         if after.is_some_and(|task| task.status.is_final()) {

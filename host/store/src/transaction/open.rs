@@ -52,7 +52,7 @@ impl OpenTransaction {
         let again = self.rows.backend().may_be_away().then(|| command.clone());
         let task = command.task();
         match (guarded(|| apply(&mut self.rows, command)), again) {
-            (Err(StoreError::Unavailable), Some(command)) => return Ok(Step::Away(command)),
+            (Err(StoreError::Unavailable), Some(command)) => Ok(Step::Away(command)),
             (outcome, _) => {
                 self.commands += 1;
                 self.tasks.extend(task);

@@ -19,6 +19,7 @@ pub(crate) struct SharedTransaction {
 }
 
 #[derive(Default)]
+#[expect(clippy::large_enum_variant, reason = "there is one, and it moves once a commit")]
 enum State {
     /// The writer has it, or there is none.
     #[default]

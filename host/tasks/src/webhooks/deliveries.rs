@@ -107,9 +107,9 @@ pub(crate) fn resend<B: LedgerStorage>(storage: &mut B, id: DeliveryId, at: Unix
     }
     // One that waits tells the sender to look, too.
     if waited {
-        storage.put_delivery(&delivery)?
+        storage.put_delivery(&delivery)?;
     } else {
-        enqueue(storage, webhook, &delivery, at)?
+        enqueue(storage, webhook, &delivery, at)?;
     }
     Ok(Applied::Done)
 }
