@@ -1,4 +1,4 @@
-//! One connection: its protocol, its service, and its end (idle, shutdown, or by itself); and the phases of a shutdown, as every
+//! One connection: its protocol, its service, and its end (idle, shutdown, its service's, or by itself); and the phases of a shutdown, as every
 //! connection and long poll observes them. Never looks into a request (the listener's service does), and never decides whether a
 //! connection is served or when a phase begins (see the listeners).
 
@@ -161,7 +161,7 @@ impl ConnectionServer {
         })
     }
 
-    /// Runs a connection to its own end, or to the end set by the idle limit or a shutdown.
+    /// Runs a connection to its own end, or to the end set by the idle limit, its service or a shutdown.
     async fn run(
         &self,
         mut connection: Pin<&mut HttpConnection<'_>>,
@@ -170,6 +170,7 @@ impl ConnectionServer {
         tokio::select! {
             result = connection.as_mut() => return result,
             () = state.idle_for(&*self.clock, self.limits.idle) => {}
+            () = state.flags.ended() => {}
             () = reached(self.shutdown.clone(), ShutdownPhase::LameDuck) => {
                 if let Some(result) = self.run_lame_duck(connection.as_mut(), state).await {
                     return result;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use gatehouse_model::{Clock, Pause};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio_rustls::server::TlsStream;
 
 use crate::activity::Flushes;
@@ -36,6 +37,7 @@ pub struct ConnectionFlags {
     untracked: AtomicBool,
     linger: AtomicBool,
     mid_head: AtomicBool,
+    end: Notify,
 }
 
 impl ConnectionFlags {
@@ -60,6 +62,16 @@ impl ConnectionFlags {
     /// A response was sent before the request's body was read: closing at once would destroy the response.
     pub fn linger(&self) {
         self.linger.store(true, Ordering::Release);
+    }
+
+    /// The connection takes no more requests: it ends with the last answer under way.
+    pub fn end(&self) {
+        self.end.notify_one();
+    }
+
+    /// Waits for that.
+    pub(crate) async fn ended(&self) {
+        self.end.notified().await;
     }
 }
 

@@ -76,9 +76,8 @@ impl<'a> Request<'a> {
             }
         }
         request.check_combinations(&body)?;
-        if rules.pass.is_none() {
-            check_foreign(&Path::BRACKETED, &body, FOREIGN_TO_CHAT)?;
-        }
+        let is_passed = |name: &str| rules.chat_passes(name);
+        check_foreign(&Path::BRACKETED, &body, FOREIGN_TO_CHAT, is_passed)?;
         request.body = body;
         Ok(request)
     }

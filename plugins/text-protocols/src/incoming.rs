@@ -221,6 +221,138 @@ mod tests {
         }
     }
 
+    /// Events of a Messages provider, and what becomes of them.
+    fn played(events: &[Value]) -> Vec<Value> {
+        let mut incoming = Incoming::new(false, "");
+        let play = |event: &Value| incoming.event(Sse { event: None, data: event.to_string() });
+        let events = events.iter().flat_map(play);
+        events.map(|event| serde_json::from_str(&event.data).expect("JSON")).collect()
+    }
+
+    fn starts(index: u64, block: &Value) -> Value {
+        json!({"type": "content_block_start", "index": index, "content_block": block})
+    }
+
+    fn adds(index: u64, kind: &str, name: &str, text: &str) -> Value {
+        json!({"type": "content_block_delta", "index": index, "delta": {"type": kind, name: text}})
+    }
+
+    fn stops(index: u64) -> Value {
+        json!({"type": "content_block_stop", "index": index})
+    }
+
+    /// Without it every delta but the first loses what was written into that one, and with it its text or its block.
+    #[test]
+    fn events_that_look_alike_are_mended_alike() {
+        let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "f", "input": {}});
+        let first = call("a");
+        for (block, kind, name) in [
+            (json!({"type": "text", "text": ""}), "text_delta", "text"),
+            (json!({"type": "thinking", "thinking": "", "signature": ""}), "thinking_delta", "thinking"),
+            (call("b"), "input_json_delta", "partial_json"),
+        ] {
+            // Each of a length of its own: the input of a call is one object.
+            let pieces = ["{\"a\":", "\"b", "cd\"", "}"].map(|piece| adds(1, kind, name, piece));
+            let all = |pieces: Vec<Value>| {
+                [vec![starts(0, &first), stops(0), starts(1, &block)], pieces, vec![stops(1)]].concat()
+            };
+            let expected = all(pieces.to_vec());
+            let without = |at: &str, inside: bool| {
+                let bend = |mut piece: Value| {
+                    let object = if inside { &mut piece["delta"] } else { &mut piece };
+                    object.as_object_mut().expect("an object").remove(at);
+                    piece
+                };
+                all(pieces.iter().cloned().map(bend).collect())
+            };
+            for given in
+                [expected.clone(), without("type", true), without("type", false), without("index", false)]
+            {
+                assert_eq!(played(&given), expected, "{given:?}");
+            }
+        }
+    }
+
+    /// Without it pieces of one call are read as those of another: a call is invented, or one runs without its input.
+    #[test]
+    fn blocks_may_be_open_at_once() {
+        let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "f", "input": {}});
+        let adds = |index: u64, piece: &str| adds(index, "input_json_delta", "partial_json", piece);
+        let usual = [
+            starts(0, &call("a")),
+            starts(1, &call("b")),
+            adds(0, "{\"p\":1}"),
+            adds(1, "{\"p\""),
+            adds(1, ":1}"),
+            stops(0),
+            starts(2, &call("c")),
+            adds(2, "{\"p\":1}"),
+            stops(1),
+            stops(2),
+        ];
+        assert_eq!(played(&usual), usual);
+        let mut whole = call("a");
+        whole["input"] = json!({"p": 1});
+        let given = [starts(0, &whole), starts(1, &call("b")), adds(1, "{}"), stops(1), stops(0)];
+        let expected = [
+            starts(0, &call("a")),
+            starts(1, &call("b")),
+            adds(1, "{}"),
+            stops(1),
+            adds(0, "{\"p\":1}"),
+            stops(0),
+        ];
+        assert_eq!(played(&given), expected);
+        // Two objects in the first: the second goes behind all blocks that have begun, which keep their numbers.
+        let given = [
+            starts(0, &call("a")),
+            starts(1, &call("b")),
+            adds(0, "{\"p\":1}{\"p\""),
+            adds(1, "{}"),
+            adds(0, ":2}"),
+            stops(1),
+            stops(0),
+            starts(2, &call("c")),
+            adds(2, "{}"),
+            stops(2),
+        ];
+        let expected = [
+            starts(0, &call("a")),
+            starts(1, &call("b")),
+            adds(0, "{\"p\":1}"),
+            stops(0),
+            starts(2, &call("toolu__2")),
+            adds(2, "{\"p\""),
+            adds(1, "{}"),
+            adds(2, ":2}"),
+            stops(1),
+            stops(2),
+            starts(3, &call("c")),
+            adds(3, "{}"),
+            stops(3),
+        ];
+        assert_eq!(played(&given), expected);
+    }
+
+    /// Without it an error under a name of the server's own is an event of the answer, in the provider's words.
+    #[test]
+    fn an_event_takes_its_kind_from_a_name_of_the_protocol_alone() {
+        for (name, data, expected) in [
+            ("chunk", r#"{"error":{"message":"x"}}"#, None),
+            ("message_delta", r#"{"error":{"message":"x"}}"#, None),
+            ("chunk", r#"{"note":1}"#, None),
+            ("chunk", r#"{"delta":{"text":"a"}}"#, Some("content_block_delta")),
+            ("content_block_stop", "{}", Some("content_block_stop")),
+            ("message_stop", "{}", Some("message_stop")),
+            ("message_stop", r#"{"error":null}"#, Some("message_stop")),
+        ] {
+            let event = Sse { event: Some(name.to_owned()), data: data.to_owned() };
+            let events = Incoming::new(false, "").event(event);
+            let read: Value = serde_json::from_str(&events[0].data).expect("JSON");
+            assert_eq!(read["type"].as_str(), expected, "{name} {data}");
+        }
+    }
+
     #[test]
     fn a_lead_is_taken_off_streams_of_both_protocols() {
         assert_eq!(chat("Hello", json!({"content": "Hello you"}), json!(null)), json!({"content": " you"}));

@@ -144,13 +144,18 @@ pub const FOREIGN_TO_RESPONSES: &Foreign = &[
     ("verbosity", "`text.verbosity`"),
 ];
 
-/// Refuses a field that has another name here; empty ones are nothing.
+/// Refuses a field that has another name here and is not passed as it is; empty ones are nothing.
 ///
 /// # Errors
 /// The first such field.
-pub fn check_foreign(path: &Path<'_>, object: &Object<'_>, foreign: &Foreign) -> Checked<()> {
+pub fn check_foreign(
+    path: &Path<'_>,
+    object: &Object<'_>,
+    foreign: &Foreign,
+    is_passed: impl Fn(&str) -> bool,
+) -> Checked<()> {
     let is_something = |raw: Raw<'_>| !matches!(raw.get(), "null" | "[]" | "{}" | "\"\"");
-    for (name, raw) in object.iter().filter(|(_, raw)| is_something(raw)) {
+    for (name, raw) in object.iter().filter(|(name, raw)| is_something(raw) && !is_passed(name)) {
         if let Some((_, own)) = foreign.iter().find(|(known, _)| *known == name) {
             let advice =
                 if own.starts_with("nothing") { (*own).to_owned() } else { format!("nothing, use {own}") };

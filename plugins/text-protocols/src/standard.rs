@@ -2,9 +2,11 @@
 //! does. Servers that write a name in other letters or twice, or put a list around an object, mean the same. Only such an answer
 //! is written anew; another keeps its bytes, and of a stream only events that look unlike the one before are read at all.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
-use crate::json::{Object, Raw, is_null, items};
+use serde_json::Value;
+
+use crate::json::{JsonString, Object, Raw, Writer, is_null, items, quoted};
 
 /// What a value is in a protocol, as far as it matters here.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +135,7 @@ pub struct Standard {
 pub enum Form {
     /// It looks as the one before, which is known.
     Known,
-    /// It has the shape, or is no JSON.
+    /// It has the shape, or is no JSON, or cannot be brought into it.
     Right,
     /// The same in the shape.
     Other(String),
@@ -162,13 +164,12 @@ impl Standard {
             }
             return Form::Right;
         }
-        match serde_json::from_str::<Value>(json) {
-            Ok(mut value) => {
-                settle(&mut value, self.shape);
-                Form::Other(value.to_string())
-            }
-            Err(_) => Form::Right,
-        }
+        settled(raw, self.shape).map_or(Form::Right, Form::Other)
+    }
+
+    /// Has the next event read, even if it looks as the last one: that one was mended by what came before it.
+    pub fn forget(&mut self) {
+        self.last.clear();
     }
 }
 
@@ -183,7 +184,7 @@ fn looks_alike(one: &str, other: &str) -> bool {
                     return false;
                 };
                 let (text_a, text_b) = (&one[a + 1..end_a], &other[b + 1..end_b]);
-                let is_name = one.get(end_a + 1) == Some(&b':');
+                let is_name = one[end_a + 1..].trim_ascii_start().starts_with(b":");
                 if text_a.is_empty() != text_b.is_empty() || (is_name && text_a != text_b) {
                     return false;
                 }
@@ -239,80 +240,106 @@ fn fits(raw: Raw<'_>, shape: Shape) -> bool {
     }
 }
 
-/// Brings a value into the shape as far as it can be meant so.
-fn settle(value: &mut Value, shape: Shape) {
+/// The value in the shape as far as it can be meant so, with all else as it is written; `None` where it stays. A number that
+/// is read and written anew may be another.
+fn settled(raw: Raw<'_>, shape: Shape) -> Option<String> {
     match shape {
-        Any => {}
-        Input => unwrap(value),
+        Any => None,
+        Input => unwrapped(raw).map(|one| one.get().to_owned()),
         Number => {
-            unwrap(value);
-            let digits = value
-                .as_str()
-                .filter(|text| text.len() < 10)
-                .and_then(|text| text.trim().parse::<u64>().ok());
-            if let Some(number) = digits {
-                *value = number.into();
-            }
+            let one = unwrapped(raw);
+            let text = JsonString::of(one.unwrap_or(raw)).map(JsonString::decoded);
+            let digits = text.filter(|text| text.len() < 10).and_then(|text| text.trim().parse::<u64>().ok());
+            digits.map(|number| number.to_string()).or_else(|| one.map(|one| one.get().to_owned()))
         }
-        Text => {
+        Text if raw.get().starts_with(['[', '{']) => {
             let mut text = String::new();
-            said(value, &mut text);
-            if value.is_array() || value.is_object() {
-                *value = text.into();
+            said(&serde_json::from_str(raw.get()).ok()?, &mut text);
+            Some(quoted(&text))
+        }
+        Text => None,
+        List(of) => match listed(raw) {
+            Some(list) => {
+                let settled = settled_items(serde_json::from_str(&list).ok()?, *of);
+                Some(settled.unwrap_or(list))
             }
-        }
-        List(of) => {
-            list(value);
-            value.as_array_mut().into_iter().flatten().for_each(|item| settle(item, *of));
-        }
-        Shape::Object(members) => {
-            unwrap(value);
-            let Value::Object(object) = value else { return };
-            for (name, shape) in members {
-                rename(object, name);
-                if let Some(member) = object.get_mut(*name) {
-                    settle(member, *shape);
-                }
-            }
-        }
+            None => settled_items(raw, *of),
+        },
+        Shape::Object(members) => match unwrapped(raw) {
+            Some(one) => Some(settled_object(one, members).unwrap_or_else(|| one.get().to_owned())),
+            None => settled_object(raw, members),
+        },
     }
 }
 
-/// The member under its name, where it only has one in other letters.
-fn rename(object: &mut Map<String, Value>, name: &str) {
-    if object.get(name).is_some_and(|value| !value.is_null()) {
-        return;
+fn settled_items(list: Raw<'_>, of: Shape) -> Option<String> {
+    let items = items(list)?;
+    let new: Vec<Option<String>> = items.iter().map(|item| settled(item, of)).collect();
+    if new.iter().all(Option::is_none) {
+        return None;
     }
-    let written = object.keys().find(|key| key.as_str() != name && key.eq_ignore_ascii_case(name)).cloned();
-    if let Some(value) = written.and_then(|written| object.remove(&written)) {
-        object.insert(name.to_owned(), value);
-    }
+    let written = new.iter().zip(&items).map(|(new, item)| new.as_deref().unwrap_or_else(|| item.get()));
+    Some(format!("[{}]", written.collect::<Vec<_>>().join(",")))
 }
 
-/// A value out of a list that has no other.
-fn unwrap(value: &mut Value) {
-    while let Value::Array(items) = value
-        && items.len() == 1
-        && !items[0].is_null()
-    {
-        *value = items.remove(0);
+fn settled_object(raw: Raw<'_>, shapes: &[(&'static str, Shape)]) -> Option<String> {
+    let object = Object::parse(raw.get())?;
+    // The last of one name counts.
+    let last: BTreeMap<&str, usize> =
+        object.iter().enumerate().map(|(number, (name, _))| (name, number)).collect();
+    let members = object.iter().enumerate().filter(|(number, (name, _))| last[name] == *number);
+    let mut members: Vec<(&str, Raw<'_>)> = members.map(|(_, member)| member).collect();
+    let mut has_changed = object.iter().count() != members.len();
+    for (name, _) in shapes {
+        has_changed |= rename(&mut members, name);
     }
+    let mut out = Writer::new(raw.get().len() + 16);
+    for (name, raw) in members {
+        let shape = shapes.iter().find(|(known, _)| *known == name);
+        let new = shape.and_then(|(_, shape)| settled(raw, *shape));
+        has_changed |= new.is_some();
+        out.member(name, new.as_deref().unwrap_or_else(|| raw.get()));
+    }
+    has_changed.then(|| out.done())
+}
+
+/// Has the member under its name, where there only is one in other letters; whether that was so.
+fn rename(members: &mut Vec<(&str, Raw<'_>)>, name: &'static str) -> bool {
+    if members.iter().any(|(known, raw)| *known == name && !is_null(raw)) {
+        return false;
+    }
+    let is_written = |(known, _): &(&str, Raw<'_>)| *known != name && known.eq_ignore_ascii_case(name);
+    let Some(at) = members.iter().position(is_written) else { return false };
+    let (_, raw) = members.remove(at);
+    members.retain(|(known, _)| *known != name);
+    members.insert(at.min(members.len()), (name, raw));
+    true
+}
+
+/// So many lists around a value are taken off.
+const MAX_LISTS: usize = 8;
+
+/// A value out of a list that has no other; `None` where it is in none.
+fn unwrapped(raw: Raw<'_>) -> Option<Raw<'_>> {
+    let mut found = None;
+    for _ in 0..MAX_LISTS {
+        match items(found.unwrap_or(raw)).as_deref() {
+            Some([one]) if !is_null(one) => found = Some(*one),
+            _ => break,
+        }
+    }
+    found
 }
 
 /// A list of an object that stands in its place, or that has its items by their numbers.
-fn list(value: &mut Value) {
-    let Value::Object(object) = value else { return };
-    let number = |key: &String| key.parse::<usize>().ok();
-    if object.is_empty() || !object.keys().all(|key| number(key).is_some()) {
-        let one = std::mem::take(object);
-        *value =
-            if one.is_empty() { Value::Array(Vec::new()) } else { Value::Array(vec![Value::Object(one)]) };
-        return;
-    }
-    let mut numbered: Vec<(usize, Value)> =
-        std::mem::take(object).into_iter().filter_map(|(key, item)| Some((number(&key)?, item))).collect();
+fn listed(raw: Raw<'_>) -> Option<String> {
+    let object = Object::parse(raw.get())?;
+    let numbered: Option<Vec<(usize, &str)>> =
+        object.iter().map(|(name, raw)| Some((name.parse().ok()?, raw.get()))).collect();
+    let Some(mut numbered) = numbered else { return Some(format!("[{}]", raw.get())) };
     numbered.sort_by_key(|(number, _)| *number);
-    *value = numbered.into_iter().map(|(_, item)| item).collect();
+    let items: Vec<&str> = numbered.into_iter().map(|(_, item)| item).collect();
+    Some(format!("[{}]", items.join(",")))
 }
 
 /// All texts of a list or of a part.
@@ -380,6 +407,31 @@ mod tests {
         }
     }
 
+    /// Without it a number of an input becomes another one, because something beside it is mended.
+    #[test]
+    fn what_has_its_shape_keeps_its_bytes() {
+        let args =
+            r#"{"id":123456789012345678901234567890,"price":1.10,"small":-9223372036854775809,"e":1E2}"#;
+        for (shape, given) in [
+            (MESSAGES, format!(r#"{{"Role":"assistant","content":[{{"type":"tool_use","input":{args}}}]}}"#)),
+            (
+                CHAT,
+                format!(
+                    r#"{{"choices":{{"message":{{"tool_calls":[{{"function":{{"arguments":[{args}]}}}}]}}}}}}"#
+                ),
+            ),
+            (
+                GOOGLE,
+                format!(
+                    r#"{{"candidates":[{{"content":{{"parts":{{"functionCall":{{"Args":{args}}}}}}}}}]}}"#
+                ),
+            ),
+        ] {
+            let Form::Other(new) = Standard::new(shape).read(&given) else { panic!("{given}") };
+            assert!(new.contains(args) && !new.contains(&format!("[{args}]")), "{new}");
+        }
+    }
+
     /// Without it every event of a stream is parsed once more.
     #[test]
     fn events_that_differ_in_texts_and_numbers_alone_look_alike() {
@@ -398,6 +450,8 @@ mod tests {
             ("{\"a\":1}", "{\"a\":null}"),
             ("{\"a\":1}", "{\"a\":\"1\"}"),
             ("{\"a\":\"1\"}", "{\"A\":\"1\"}"),
+            ("{\"a\" : \"1\"}", "{\"A\" : \"1\"}"),
+            ("{\"a\"\n:1}", "{\"A\"\n:1}"),
             ("{\"a\":\"1\"}", "{\"a\":\"1\",\"b\":2}"),
             ("{\"a\":\"1\"}", "{\"a\":\"1"),
         ] {

@@ -275,6 +275,11 @@ fn an_error_comes_after_the_events_before_it() {
             assert_eq!(heard.stopped.map(|stopped| stopped.obstacle), Some(obstacle), "{kind}");
         }
     }
+    // An error under a name of the server's own.
+    let data = json!({"error": {"type": "overloaded_error", "message": "x"}}).to_string();
+    let foreign = [Sse { event: Some("chunk".into()), data }];
+    let heard = relayed(&state(Protocol::Messages, json!({"stream": true})), &foreign, 1);
+    assert_eq!(heard.stopped.map(|stopped| stopped.obstacle), Some(Obstacle::Upstream));
     let broken = [Sse { event: Some("message_start".into()), data: "<html>".into() }];
     let heard = relayed(&state(Protocol::Messages, json!({"stream": true})), &broken, 1);
     assert!(!heard.stopped.unwrap().message.contains("html"));

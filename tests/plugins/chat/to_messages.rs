@@ -313,6 +313,9 @@ fn what_another_protocol_calls_otherwise_is_refused_with_its_name() {
             assert!(said.contains(&format!("expected nothing, use {own}, got ")), "{said}");
             let passed = asked(protocol, json!({"pass": [field]}), json!({field: value}));
             prepared(passed);
+            // What passes another field says nothing of this one.
+            let (named, _) = refusal(asked(protocol, json!({"pass": ["top_k"]}), json!({field: value})));
+            assert_eq!(named, field);
         }
     }
 }

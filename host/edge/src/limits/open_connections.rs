@@ -33,11 +33,11 @@ struct State {
 /// Where connections come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Origin {
-    /// A network of clients: bounded, and the first to give way.
+    /// A network of clients: bounded, and gives way before a proxy.
     Clients(IpAddr),
     /// A trusted proxy, which carries many clients.
     Proxy(IpAddr),
-    /// An address that has too many, or whose network has: it is told so and closed.
+    /// An address that has too many, or whose network has: it is told so and closed, and is the first to give way.
     Refused(IpAddr),
 }
 
@@ -132,11 +132,15 @@ impl OpenConnections {
     fn end_one(&self) -> bool {
         let mut state = self.state();
         let unused = |open: &BTreeMap<u64, Open>| open.values().filter(|open| open.in_use == 0).count();
-        let is_proxy = |origin: &Origin| matches!(origin, Origin::Proxy(_));
+        let rank = |origin: &Origin| match origin {
+            Origin::Proxy(_) => 0,
+            Origin::Clients(_) => 1,
+            Origin::Refused(_) => 2,
+        };
         let heaviest = state
             .networks
             .iter()
-            .map(|(origin, open)| ((!is_proxy(origin), unused(open)), *origin))
+            .map(|(origin, open)| ((rank(origin), unused(open)), *origin))
             .filter(|((_, unused), _)| *unused > 0)
             .max_by_key(|(rank, _)| *rank);
         let Some((_, origin)) = heaviest else { return false };
@@ -290,6 +294,18 @@ mod tests {
         assert!(has_ended(&mut next), "the new connection is not in use, either");
         drop((permit, next));
         assert!(!listeners.iter_mut().any(waits));
+    }
+
+    /// Without it a connection that waits to be refused would outlive one that could be served.
+    #[test]
+    fn a_refused_connection_gives_way_before_all_others() {
+        let connections = OpenConnections::new(1000, 100);
+        let mut served: Vec<Entered> = (0..2).map(|_| enter(&connections, 1)).collect();
+        let mut refused = connections.enter(Origin::Refused(IpAddr::from([198, 51, 1, 7]))).unwrap();
+        assert!(connections.end_one());
+        assert!(has_ended(&mut refused) && !served.iter_mut().any(has_ended));
+        assert!(connections.end_one());
+        assert!(has_ended(&mut served[0]));
     }
 
     #[test]

@@ -311,6 +311,10 @@ impl Pipeline {
         if parts.version < Version::HTTP_2 && last {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
+        // HTTP/2 has no such header.
+        if parts.version >= Version::HTTP_2 && peer.is_refused() {
+            peer.observed.flags.end();
+        }
     }
 }
 

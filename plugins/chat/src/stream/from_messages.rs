@@ -3,6 +3,7 @@
 
 use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
 
+use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::tool_names;
@@ -93,6 +94,9 @@ impl FromMessages {
             self.counts.read_event(&data);
         }
         let kind = data.text("type");
+        if kind.is_none() && data.get("error").is_some_and(is_error) {
+            return Err(errors::of(&self.state).of_error(&event.data));
+        }
         match kind.as_deref().or(event.event.as_deref()).unwrap_or_default() {
             "message" => self.message(&data, out),
             "message_start" => {

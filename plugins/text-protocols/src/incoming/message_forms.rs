@@ -1,6 +1,8 @@
 //! Messages and their events in other shapes than the protocol's, in its shapes: a text for a list of blocks, an input as a
 //! text of JSON, reasons in the words of the other protocol or that do not fit the blocks. What is in shape keeps its bytes.
 
+use std::collections::BTreeMap;
+
 use gatehouse_sdk::Sse;
 
 use crate::broken_json;
@@ -19,8 +21,8 @@ pub(super) const CALLS: [&str; 3] = ["tool_use", "function_call", "tool_call"];
 pub(super) struct Shapes {
     has_called: bool,
     pub(super) ids: Ids,
-    /// The input with which the open block began, and its number, until a piece of it comes.
-    input: Option<(u64, String)>,
+    /// The inputs with which open blocks began, by number, each until a piece of it comes.
+    inputs: BTreeMap<u64, String>,
 }
 
 /// A whole message in the standard shapes; `None` where it has them already, or is something else.
@@ -251,7 +253,10 @@ impl Shapes {
     pub(super) fn event(&mut self, event: &Sse) -> Option<Vec<Sse>> {
         // Most events are such, and stay.
         if event.data.contains("\"content_block_delta\"") {
-            self.input = None;
+            if !self.inputs.is_empty() {
+                let number = Object::parse(&event.data).and_then(|data| data.unsigned("index"));
+                self.inputs.remove(&number.unwrap_or(0));
+            }
             return None;
         }
         let data = Object::parse(&event.data)?;
@@ -278,12 +283,12 @@ impl Shapes {
                     return None;
                 }
                 // Clients join what comes after, and read nothing of the beginning.
-                self.input = Some((data.unsigned("index").unwrap_or(0), given));
+                self.inputs.insert(data.unsigned("index").unwrap_or(0), given);
                 Some(vec![with(event, &data, "content_block", &call(&block, id, "{}"))])
             }
             "content_block_stop" => {
                 let number = data.unsigned("index").unwrap_or(0);
-                let (_, input) = self.input.take().filter(|(of, input)| *of == number && input != "{}")?;
+                let input = self.inputs.remove(&number).filter(|input| input != "{}")?;
                 let delta = format!("{{\"type\":\"input_json_delta\",\"partial_json\":{}}}", quoted(&input));
                 let data =
                     format!("{{\"type\":\"content_block_delta\",\"index\":{number},\"delta\":{delta}}}");

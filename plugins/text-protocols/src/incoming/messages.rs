@@ -1,5 +1,7 @@
 //! A Messages provider's messages and events.
 
+use std::collections::BTreeMap;
+
 use gatehouse_sdk::Sse;
 
 use crate::broken_json;
@@ -13,6 +15,9 @@ use super::message_forms::{self, Shapes};
 use super::places::Places;
 use super::several_inputs::SeveralInputs;
 
+const STARTS: &str = "\"content_block_start\"";
+const STOPS: &str = "\"content_block_stop\"";
+
 /// What a delta adds to the text of its block.
 const TEXTS: [&str; 3] = ["text", "thinking", "partial_json"];
 
@@ -25,13 +30,17 @@ pub(super) struct Messages {
     block: Option<u64>,
     /// The end of that block, while a part of the lead is held back: the reason of the answer's end decides about it.
     stop: Option<Sse>,
-    input: Input,
+    inputs: Inputs,
     several: SeveralInputs,
     standard: Standard,
     places: Places,
 }
 
-/// The input of the open block so far, until it is known how its pieces come.
+/// The inputs of the open blocks, by number.
+#[derive(Debug, Default)]
+struct Inputs(BTreeMap<u64, Input>);
+
+/// An input so far, until it is known how its pieces come.
 #[derive(Debug, Default)]
 struct Input {
     text: String,
@@ -51,7 +60,7 @@ impl Messages {
             shapes,
             block: None,
             stop: None,
-            input: Input::default(),
+            inputs: Inputs::default(),
             several,
             standard,
             places,
@@ -105,10 +114,10 @@ impl Messages {
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
         let event = match self.standard.read(&event.data) {
             Form::Known => event,
-            Form::Right => self.places.placed(event),
-            Form::Other(data) => self.places.placed(Sse { data, ..event }),
+            Form::Right => self.placed(event),
+            Form::Other(data) => self.placed(Sse { data, ..event }),
         };
-        let event = self.input.single(event);
+        let event = self.inputs.single(event);
         let events = self.shapes.event(&event).unwrap_or_else(|| vec![event]);
         let mut all = Vec::with_capacity(events.len());
         for event in events {
@@ -117,6 +126,14 @@ impl Messages {
             }
         }
         all
+    }
+
+    fn placed(&mut self, event: Sse) -> Sse {
+        let (event, is_settled) = self.places.placed(event);
+        if !is_settled {
+            self.standard.forget();
+        }
+        event
     }
 
     /// What an event in the standard shape becomes.
@@ -217,19 +234,40 @@ impl Messages {
     }
 }
 
-impl Input {
+impl Inputs {
     /// The event with what it adds to an input, where it repeats all so far.
     fn single(&mut self, event: Sse) -> Sse {
-        if event.data.contains("\"content_block_start\"") {
-            *self = Self::default();
-        }
-        if self.is_usual || !event.data.contains("\"partial_json\"") {
+        let has = |word: &str| event.data.contains(word);
+        let is_piece = has("\"partial_json\"");
+        let are_usual = self.0.values().all(|input| input.is_usual) && self.0.len() == 1;
+        if (is_piece && are_usual) || !(is_piece || has(STARTS) || has(STOPS)) {
             return event;
         }
-        let data = self.added(&event.data);
+        let data = self.read(&event.data);
         Sse { data: data.unwrap_or(event.data), ..event }
     }
 
+    fn read(&mut self, data: &str) -> Option<String> {
+        let object = Object::parse(data)?;
+        let (number, kind) = (object.unsigned("index")?, object.text("type")?);
+        match kind.as_ref() {
+            "content_block_start" => {
+                self.0.insert(number, Input::default());
+                None
+            }
+            "content_block_stop" => {
+                self.0.remove(&number);
+                None
+            }
+            _ => {
+                let input = self.0.entry(number).or_default();
+                if input.is_usual { None } else { input.added(data) }
+            }
+        }
+    }
+}
+
+impl Input {
     fn added(&mut self, data: &str) -> Option<String> {
         let delta = Object::parse(data)?.object("delta")?;
         let piece = delta.text("partial_json")?;

@@ -6,6 +6,7 @@ use gatehouse_sdk::Sse;
 use crate::json::{Object, Writer, quoted};
 
 use super::chat::NAMELESS;
+use super::forms::is_error;
 use super::message_forms::{CALLS, kind_of_block};
 
 /// What is known of the blocks so far.
@@ -20,17 +21,33 @@ const BLOCK: [(&str, &str); 3] =
     [(START, "content_block"), ("content_block_delta", "delta"), ("content_block_stop", "")];
 const START: &str = "content_block_start";
 
+/// The protocol's names of events. A server that writes no kind may write one here, or a name of its own.
+const KINDS: [&str; 8] = [
+    "message_start",
+    START,
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+    "ping",
+    "error",
+];
+
 /// The error of a stream with a piece of an input that belongs to no call.
 const NO_CALL: &str = r#"{"type":"server_error","message":"the input of a call came without the call"}"#;
 
 impl Places {
-    /// An event with its kind and number. Only those that look unlike the one before have to be asked.
-    pub(super) fn placed(&mut self, event: Sse) -> Sse {
-        let Some(data) = Object::parse(&event.data) else { return event };
+    /// An event with its kind and number, and whether one that looks the same has them, too, wherever it comes.
+    pub(super) fn placed(&mut self, event: Sse) -> (Sse, bool) {
+        let Some(data) = Object::parse(&event.data) else { return (event, false) };
         let said = word(&data);
-        let name = event.event.clone().filter(|name| !name.is_empty() && name != "message");
+        // An error is one under any name.
+        if said.is_none() && data.get("error").is_some_and(is_error) {
+            return (event, false);
+        }
+        let name = event.event.clone().filter(|name| KINDS.contains(&name.as_str()));
         let known = said.clone().or(name).or_else(|| kind_of(&data).map(str::to_owned));
-        let Some(kind) = known else { return event };
+        let Some(kind) = known else { return (event, false) };
         let given = data.unsigned("index");
         let inner = BLOCK.iter().find(|(event, _)| *event == kind).map(|(_, inner)| *inner);
         let number = given.or_else(|| inner.map(|_| self.number(kind == START)));
@@ -39,25 +56,28 @@ impl Places {
         if let Some((part, number)) = part.as_ref().zip(number)
             && let Err(error) = self.follow(part, part_kind.as_deref(), number, kind == START)
         {
-            return failed(error);
+            return (failed(error), false);
         }
-        let changed = part.zip(part_kind).filter(|(part, kind)| word(part).as_ref() != Some(kind));
-        let changed = changed.map(|(part, kind)| written(&part, &[("type", &quoted(&kind))]));
-        if said.is_some() && given == number && changed.is_none() {
-            return event;
+        let changed = part.as_ref().zip(part_kind).filter(|(part, kind)| word(part).as_ref() != Some(kind));
+        let changed = changed.map(|(part, kind)| written(part, &[("type", &quoted(&kind))]));
+        let is_input = part.as_ref().is_some_and(|part| part.get("partial_json").is_some());
+        let is_standard = said.is_some() && given == number && changed.is_none();
+        if is_standard {
+            let is_plain = inner.is_some() && kind != START && !is_input;
+            return (event, is_plain);
         }
         let (kind, number) = (quoted(&kind), number.map(|number| number.to_string()));
         let mut members: Vec<(&str, &str)> = vec![("type", &kind)];
         members.extend(number.as_deref().map(|number| ("index", number)));
         members.extend(inner.zip(changed.as_deref()));
         let data = written(&data, &members);
-        Sse { data, ..event }
+        (Sse { data, ..event }, false)
     }
 
     /// The number of a block that its server leaves out: the next one, or the last.
     fn number(&self, is_next: bool) -> u64 {
         let last = self.begun.last().copied();
-        if is_next { last.map_or(0, |last| last + 1) } else { last.unwrap_or(0) }
+        if is_next { last.map_or(0, |last| last.saturating_add(1)) } else { last.unwrap_or(0) }
     }
 
     /// Notes a block that begins, and whether a piece of an input has one.
@@ -143,7 +163,7 @@ mod tests {
 
     fn placed(events: &[Value]) -> Vec<Value> {
         let mut places = Places::default();
-        let place = |event: &Value| places.placed(Sse { event: None, data: event.to_string() });
+        let place = |event: &Value| places.placed(Sse { event: None, data: event.to_string() }).0;
         events.iter().map(place).map(|event| serde_json::from_str(&event.data).expect("JSON")).collect()
     }
 

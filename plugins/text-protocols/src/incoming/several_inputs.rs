@@ -11,14 +11,21 @@ use super::message_forms::Ids;
 /// The calls of a stream that are cut out of others.
 #[derive(Debug, Default)]
 pub(super) struct SeveralInputs {
-    /// How many blocks were added: the numbers that come are so much too small.
-    added: u64,
-    open: Option<Open>,
+    /// For each block that was added, the last one that had come by then, by number. Those that come behind it have a number
+    /// that is larger by one.
+    cuts: Vec<u64>,
+    /// The highest number of a block that has come.
+    last: u64,
+    open: Vec<Open>,
 }
 
-/// The call that is open.
+/// A call that is open.
 #[derive(Debug)]
 struct Open {
+    /// Its number as it comes.
+    index: u64,
+    /// Its number as it leaves, or that of the block that goes on with its input.
+    number: u64,
     /// Its name, JSON.
     name: String,
     /// Its input as far as it has come.
@@ -35,32 +42,50 @@ pub(super) fn inputs(block: &Object<'_>) -> Option<Vec<String>> {
 impl SeveralInputs {
     /// The events in place of one.
     pub(super) fn event(&mut self, event: Sse, ids: &mut Ids) -> Vec<Sse> {
-        let is_start = event.data.contains("\"content_block_start\"");
-        let is_piece = self.open.is_some() && event.data.contains("\"partial_json\"");
-        if !is_start && !is_piece && self.added == 0 {
+        let has = |word: &str| event.data.contains(word);
+        let is_of_call = !self.open.is_empty() && (has("\"partial_json\"") || has("\"content_block_stop\""));
+        if !is_of_call && !has("\"content_block_start\"") && self.cuts.is_empty() {
             return vec![event];
         }
         let Some(data) = Object::parse(&event.data) else { return vec![event] };
         let Some(index) = data.unsigned("index") else { return vec![event] };
-        if is_start {
-            let block =
-                data.object("content_block").filter(|it| it.text("type").as_deref() == Some("tool_use"));
-            let name = block.and_then(|block| Some(block.string("name")?.quoted().to_owned()));
-            self.open = name.map(|name| Open { name, input: String::new(), nesting: JsonNesting::default() });
+        let is = |kind: &str| data.text("type").as_deref() == Some(kind);
+        if is("content_block_start") {
+            self.begin(&data, index);
         }
-        let piece = data
-            .object("delta")
-            .filter(|_| is_piece)
-            .and_then(|it| Some(it.text("partial_json")?.into_owned()));
+        let Some(at) = self.open.iter().position(|open| open.index == index) else {
+            return vec![numbered(event, self.number(index))];
+        };
+        let piece = data.object("delta").and_then(|it| Some(it.text("partial_json")?.into_owned()));
         if let Some(piece) = piece {
-            return self.pieces(event, &piece, index, ids);
+            return self.pieces(&piece, at, ids);
         }
-        vec![numbered(event, index + self.added)]
+        let number = self.open[at].number;
+        if is("content_block_stop") {
+            self.open.remove(at);
+        }
+        vec![numbered(event, number)]
+    }
+
+    /// The number of a block as it leaves.
+    fn number(&self, index: u64) -> u64 {
+        behind(index, self.cuts.iter().filter(|cut| **cut < index).count())
+    }
+
+    fn begin(&mut self, data: &Object<'_>, index: u64) {
+        self.last = self.last.max(index);
+        self.open.retain(|open| open.index != index);
+        let block = data.object("content_block").filter(|it| it.text("type").as_deref() == Some("tool_use"));
+        let name = block.and_then(|block| Some(block.string("name")?.quoted().to_owned()));
+        let number = self.number(index);
+        let (input, nesting) = (String::new(), JsonNesting::default());
+        self.open.extend(name.map(|name| Open { index, number, name, input, nesting }));
     }
 
     /// A piece of an input, cut where another object begins.
-    fn pieces(&mut self, event: Sse, piece: &str, index: u64, ids: &mut Ids) -> Vec<Sse> {
-        let Some(open) = &mut self.open else { return vec![event] };
+    fn pieces(&mut self, piece: &str, at: usize, ids: &mut Ids) -> Vec<Sse> {
+        let Self { cuts, last, open } = self;
+        let open = &mut open[at];
         let mut events = Vec::new();
         let mut rest = piece;
         loop {
@@ -74,12 +99,12 @@ impl SeveralInputs {
                 // What follows an object and begins none is as it came.
                 let said = if events.is_empty() { piece.to_owned() } else { format!("{now}{rest}") };
                 if !said.is_empty() || events.is_empty() {
-                    events.push(delta(index + self.added, &said));
+                    events.push(delta(open.number, &said));
                 }
                 return events;
             }
             if !now.is_empty() {
-                events.push(delta(index + self.added, now));
+                events.push(delta(open.number, now));
             }
             let length = JsonNesting::default().read_object(rest);
             if open.input.trim() == &rest[..length] {
@@ -90,8 +115,9 @@ impl SeveralInputs {
                 }
                 continue;
             }
-            events.push(block_event("content_block_stop", index + self.added, ""));
-            self.added += 1;
+            events.push(block_event("content_block_stop", open.number, ""));
+            cuts.push(*last);
+            open.number = behind(*last, cuts.len());
             open.input.clear();
             open.nesting = JsonNesting::default();
             let block = format!(
@@ -101,11 +127,16 @@ impl SeveralInputs {
             );
             events.push(block_event(
                 "content_block_start",
-                index + self.added,
+                open.number,
                 &format!(",\"content_block\":{block}"),
             ));
         }
     }
+}
+
+/// The number so many behind another.
+fn behind(number: u64, by: usize) -> u64 {
+    number.saturating_add(by.try_into().unwrap_or(u64::MAX))
 }
 
 fn delta(index: u64, piece: &str) -> Sse {

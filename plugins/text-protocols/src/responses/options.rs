@@ -61,7 +61,7 @@ impl<'a> Options<'a> {
             }
         }
         if body.get("input").is_some() {
-            check_foreign(&Path::BRACKETED, body, FOREIGN_TO_RESPONSES)?;
+            check_foreign(&Path::BRACKETED, body, FOREIGN_TO_RESPONSES, |_| false)?;
         }
         if body.get("input").is_none() {
             let hint = if body.get("messages").is_some() { " (this endpoint has no `messages`)" } else { "" };

@@ -4,8 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gatehouse_harness::until;
+use http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
+use tokio::net::TcpStream;
 
+use super::http2::Body;
 use crate::http::body::{STREAMED, WORKED_ON};
 use crate::tests::{LIVE, TestEdge};
 
@@ -28,6 +34,25 @@ async fn connections_of_one_address_are_limited() {
     let (mut first, mut second) = (edge.connect().await, edge.connect().await);
     assert_eq!(first.ask(LIVE).await.status, 200);
     assert_eq!(second.ask(LIVE).await.status, 200);
+}
+
+/// HTTP/2 has no `Connection: close`. Without a GOAWAY a refused connection keeps its place, and its client asks on in vain.
+#[tokio::test]
+async fn a_refused_http2_connection_ends_after_its_answer() {
+    let edge = TestEdge::with("cleartext_http2 = true\nlimits = { connections_per_ip = 1 }").await;
+    let mut first = edge.connect().await;
+    assert_eq!(first.ask(LIVE).await.status, 200);
+    let stream = TcpStream::connect(edge.server.addresses()[0]).await.unwrap();
+    let (mut sender, connection) =
+        http2::handshake::<_, _, Body>(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let request = Request::get("http://gate.test/v1/models").body(Body::default()).unwrap();
+    let refused = sender.send_request(request).await.unwrap();
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    let body = refused.into_body().collect().await.unwrap().to_bytes();
+    assert!(body.starts_with(b"{"), "the answer is whole");
+    connection.await.unwrap().unwrap();
+    assert!(sender.ready().await.is_err());
 }
 
 /// Several keys of one customer have a limit together: more keys are no larger part of the gateway.
