@@ -32,7 +32,7 @@ impl AdminService {
     pub(crate) fn check_price_variant(&self, name: Option<&str>) -> Result<(), OperationError> {
         let Some(name) = name else { return Ok(()) };
         let driver = self.driver("variants of the price book are known to a running gateway only")?;
-        let variants = driver.prices().variants;
+        let variants = driver.models.prices().variants;
         if variants.contains_key(name) {
             return Ok(());
         }
