@@ -2,7 +2,7 @@
 //!
 //! `dry_run` and `callback_url` are the host's: they are taken out here, so no plugin and no provider sees them. `user` and
 //! `metadata` are read here and stay where they are: some families have words for them, and the others ignore what they do
-//! not know, so nothing in them is refused.
+//! not know, so nothing in them is refused: not even one that is there twice, of which no tags are kept.
 //!
 //! Nothing else in the host parses a client's body, but for the conversation of a response (`text/history`). The cut of
 //! embedded media and the plugin share the bytes. How deep a body may nest is counted before anything reads it: what
@@ -10,11 +10,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_model::{Json, Tags};
-use serde::de::IgnoredAny;
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -27,6 +28,8 @@ const SHOWN: usize = 200;
 const MAX_DEPTH: usize = 100;
 /// Work on a longer body is done on a blocking thread: 32 KiB take a worker a tenth of a millisecond.
 const IN_PLACE: usize = 32 * 1024;
+/// Bytes of a longer `user` or `metadata` are not read: no tags are so long.
+const MAX_NOTE: usize = 256 * 1024;
 
 /// The body of a submission or of a text request: one JSON object.
 #[derive(Clone, Debug)]
@@ -41,22 +44,76 @@ pub struct CheckedBody {
 }
 
 /// What one pass over an object keeps of it; every other field is skipped.
-#[derive(Default, Deserialize)]
+#[derive(Default)]
 struct Head<'a> {
     model: Option<Value>,
-    #[serde(borrow, default, deserialize_with = "even_null")]
     dry_run: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "even_null")]
     callback_url: Option<&'a RawValue>,
-    #[serde(borrow)]
-    user: Option<&'a RawValue>,
-    #[serde(borrow)]
-    metadata: Option<&'a RawValue>,
+    notes: Notes<'a>,
 }
 
-/// A member that is there, whatever its value.
-fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
+/// What the client noted down.
+#[derive(Default)]
+struct Notes<'a> {
+    user: Option<&'a RawValue>,
+    metadata: Option<&'a RawValue>,
+    /// One of them is there more than once: providers differ in which one counts, so here none does.
+    is_doubtful: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum Field {
+    Model,
+    DryRun,
+    CallbackUrl,
+    User,
+    Metadata,
+    #[serde(other)]
+    Other,
+}
+
+impl<'de> Deserialize<'de> for Head<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(HeadVisitor)
+    }
+}
+
+struct HeadVisitor;
+
+impl<'de> Visitor<'de> for HeadVisitor {
+    type Value = Head<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Head<'de>, A::Error> {
+        let mut head = Head::default();
+        while let Some(field) = members.next_key()? {
+            // Of these three the value counts, so only one may be there.
+            let twice = match field {
+                Field::Model => head.model.replace(members.next_value()?).map(|_| "model"),
+                Field::DryRun => head.dry_run.replace(members.next_value()?).map(|_| "dry_run"),
+                Field::CallbackUrl => {
+                    head.callback_url.replace(members.next_value()?).map(|_| "callback_url")
+                }
+                Field::User => {
+                    head.notes.is_doubtful |= head.notes.user.replace(members.next_value()?).is_some();
+                    None
+                }
+                Field::Metadata => {
+                    head.notes.is_doubtful |= head.notes.metadata.replace(members.next_value()?).is_some();
+                    None
+                }
+                Field::Other => members.next_value::<IgnoredAny>().map(|_| None)?,
+            };
+            if let Some(name) = twice {
+                return Err(A::Error::duplicate_field(name));
+            }
+        }
+        Ok(head)
+    }
 }
 
 impl CheckedBody {
@@ -106,7 +163,7 @@ impl CheckedBody {
             (None, Some(other)) => return Err(SubmitError::bad_model(&other)),
         };
         let callback = head.callback_url.map(callback).transpose()?.flatten();
-        let tags = tags(head.user, head.metadata);
+        let tags = tags(&head.notes);
         let dry_run = head.dry_run.map(dry_run).transpose()?.unwrap_or_default();
         // The one behind goes first: the other's place stays as it is.
         let mut taken: Vec<&str> =
@@ -230,8 +287,10 @@ fn callback(value: &RawValue) -> Result<Option<String>, SubmitError> {
 }
 
 /// What of these members can be kept. Clients of messages tell their user in the metadata.
-fn tags(user: Option<&RawValue>, metadata: Option<&RawValue>) -> Option<Arc<Tags>> {
+fn tags(notes: &Notes<'_>) -> Option<Arc<Tags>> {
     const USER: &str = "user_id";
+    let counts = |value: &&RawValue| !notes.is_doubtful && value.get().len() <= MAX_NOTE;
+    let (user, metadata) = (notes.user.filter(counts), notes.metadata.filter(counts));
     let text = |value: &RawValue| serde_json::from_str::<String>(value.get()).ok();
     let pairs: BTreeMap<Cow<'_, str>, &RawValue> =
         metadata.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
@@ -402,6 +461,12 @@ mod tests {
     /// Without it a note that a family ignores, or reads as its own, is a refusal, or hides what another client noted.
     #[test]
     fn notes_are_read_and_stay_where_they_are() {
+        // Metadata of so many bytes, nearly all of them in what is no text.
+        let noted = |bytes: usize| {
+            let frame = r#"{"a":"b","n":[""]}"#;
+            let long = "x".repeat(bytes - frame.len());
+            format!(r#"{{"user":"u","metadata":{{"a":"b","n":["{long}"]}}}}"#)
+        };
         for (text, user, pairs) in [
             (
                 r#"{"user": "u", "metadata": {"team": "red", "n": 5, "o": {"a": "b"}}}"#,
@@ -414,6 +479,10 @@ mod tests {
             (r#"{"user": null, "metadata": null}"#, None, None),
             (r#"{"user": {"a": ["b"]}, "metadata": [{"a": "b"}]}"#, None, None),
             (r#"{"metadata": {"escaped\u0041": "\u0042"}}"#, None, Some(("escapedA", "B"))),
+            (r#"{"user": "u", "metadata": {"a": "b"}, "user": "v"}"#, None, None),
+            (r#"{"user": "u", "metadata": {"a": "b"}, "metadata": null, "metadata": 7}"#, None, None),
+            (&noted(MAX_NOTE), Some("u"), Some(("a", "b"))),
+            (&noted(MAX_NOTE + 1), Some("u"), None),
         ] {
             let body = CheckedBody::parse(Bytes::copy_from_slice(text.as_bytes()), Some("m")).unwrap();
             let tags = body.tags().map(|tags| Tags::clone(tags)).unwrap_or_default();

@@ -2,7 +2,7 @@
 //!
 //! Only failures count, and only failures are refused: a valid credential always works, so that a local program without
 //! one cannot keep the operator out. A token has 256 random bits; what is limited is the work and the audit lines that
-//! guesses cause.
+//! guesses cause. What only a call can tell, an answer of an identity provider, is not asked of an address with too many.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -23,7 +23,7 @@ pub(crate) struct FailedAttempts(Mutex<BTreeMap<Network, (UnixMs, u32)>>);
 
 /// Addresses that one program can choose from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Network {
+pub(crate) enum Network {
     Loopback,
     V4([u8; 4]),
     V6([u8; 8]),
@@ -31,7 +31,7 @@ enum Network {
 }
 
 impl Network {
-    fn of(address: IpAddr) -> Self {
+    pub(crate) fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
             address if address.is_loopback() => Self::Loopback,
             IpAddr::V4(address) => Self::V4(address.octets()),
@@ -45,6 +45,23 @@ impl Network {
 }
 
 impl FailedAttempts {
+    /// Whether a failure would still count. Counts nothing.
+    ///
+    /// # Errors
+    /// There were too many: how long until the next one counts again.
+    pub(crate) fn check(&self, address: IpAddr, now: UnixMs) -> Result<(), Duration> {
+        let windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let window = windows.get(&Network::of(address)).or_else(|| {
+            let is_full = windows.len() >= MAX_ADDRESSES;
+            windows.get(&Network::Overflow).filter(|_| is_full)
+        });
+        let left = window.filter(|(_, failures)| *failures >= MAX_FAILURES);
+        match left.map(|(begun, _)| WINDOW.saturating_sub(now.since(*begun))) {
+            Some(wait) if !wait.is_zero() => Err(wait),
+            _ => Ok(()),
+        }
+    }
+
     /// Counts a failure.
     ///
     /// # Errors
@@ -85,7 +102,11 @@ mod tests {
         assert_eq!(failures(&attempts, "10.0.0.1", 100, 14), 10);
         assert_eq!(failures(&attempts, "10.0.0.2", 100, 14), 10);
         assert_eq!(failures(&attempts, "10.0.0.1", 159, 1), 0);
-        assert_eq!(attempts.fail("10.0.0.1".parse().unwrap(), UnixMs(159_000)), Err(Duration::from_secs(1)));
+        let check = |address: &str, at| attempts.check(address.parse().unwrap(), UnixMs(at));
+        let wait = Err(Duration::from_secs(1));
+        assert_eq!(attempts.fail("10.0.0.1".parse().unwrap(), UnixMs(159_000)), wait);
+        assert_eq!([159_000, 160_000].map(|at| check("10.0.0.1", at)), [wait, Ok(())]);
+        assert_eq!(check("10.0.0.3", 100_000), Ok(()));
         assert_eq!(failures(&attempts, "10.0.0.1", 160, 14), 10);
         // A program chooses its own address of these.
         assert_eq!(failures(&attempts, "127.0.0.1", 100, 6) + failures(&attempts, "127.9.9.9", 100, 6), 10);

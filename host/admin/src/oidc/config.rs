@@ -87,7 +87,7 @@ impl OidcConfig {
 }
 
 /// An address over TLS, or of this machine: codes and tokens are sent to it.
-fn address(text: &str) -> Result<Url, String> {
+pub(super) fn address(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("expected a URL, got {text:?}: {error}"))?;
     let is_local = match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),

@@ -3,6 +3,7 @@
 //! The document and the keys are read when a login needs them, and kept for an hour. An ID token that no kept key fits has them
 //! read once more: providers change their keys. Only signatures with a public key count.
 
+use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -24,11 +25,13 @@ use openidconnect::{
     SignatureVerificationError, StandardErrorResponse, StandardTokenResponse, TokenResponse as _,
     UserInfoClaims,
 };
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Mutex;
 use url::Url;
 
 use super::attempts::{Attempt, Attempts};
+use super::checks::Checks;
 use super::config::OidcConfig;
+use super::endpoints;
 use super::person::{MoreClaims, Person, claim, one_line, role_of};
 
 /// The document and the keys are read again after this long.
@@ -39,8 +42,6 @@ const PAUSE: Duration = Duration::from_secs(5);
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of an answer, at most.
 const MAX_ANSWER: usize = 1 << 20;
-/// Answers that are checked at once.
-const AT_ONCE: usize = 8;
 /// Clocks may differ by this much.
 const SKEW: Duration = Duration::from_secs(60);
 
@@ -97,7 +98,7 @@ pub struct IdentityProvider {
     clock: Arc<dyn Clock>,
     seed: Arc<dyn Seed>,
     attempts: Attempts,
-    checks: Semaphore,
+    checks: Checks,
     /// One reader at a time; the others wait for what it finds.
     reading: Mutex<()>,
     known: std::sync::Mutex<Known>,
@@ -168,7 +169,7 @@ impl IdentityProvider {
             calls: Calls { service, clock: Arc::clone(&clock) },
             clock,
             seed,
-            checks: Semaphore::new(AT_ONCE),
+            checks: Checks::default(),
             reading: Mutex::default(),
             known: std::sync::Mutex::default(),
         })
@@ -178,6 +179,11 @@ impl IdentityProvider {
     #[must_use]
     pub fn host(&self) -> String {
         self.issuer.url().host_str().unwrap_or_default().to_owned()
+    }
+
+    /// Whether browsers reach the listener over TLS, even where it ends before the listener.
+    pub(crate) fn is_over_tls(&self) -> bool {
+        self.callback.url().scheme() == "https"
     }
 
     /// The address a browser is sent to, and what its cookie keeps meanwhile.
@@ -196,8 +202,14 @@ impl IdentityProvider {
         Ok((question.url().0.into(), cookie))
     }
 
-    /// The person whom the provider's answer names: `query` is what a browser brought back, `cookie` what it kept.
-    pub(crate) async fn finish(&self, query: &str, cookie: Option<&str>) -> Result<Person, OidcRefusal> {
+    /// The person whom the provider's answer names: `query` is what a browser brought back from that address, `cookie` what it
+    /// kept.
+    pub(crate) async fn finish(
+        &self,
+        query: &str,
+        cookie: Option<&str>,
+        address: IpAddr,
+    ) -> Result<Person, OidcRefusal> {
         let field = |name: &str| {
             let mut found = url::form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name);
             found.next().map(|(_, value)| value.into_owned())
@@ -214,8 +226,8 @@ impl IdentityProvider {
             return Err(OidcRefusal::Invalid("it is another provider's".to_owned()));
         }
         let code = field("code").ok_or_else(|| OidcRefusal::Invalid("it has no code".to_owned()))?;
-        let busy = |_| OidcRefusal::Unavailable("too many logins at once; try again".to_owned());
-        let _permit = self.checks.try_acquire().map_err(busy)?;
+        let busy = || OidcRefusal::Unavailable("too many logins at once; try again".to_owned());
+        let _check = self.checks.enter(address).ok_or_else(busy)?;
         self.exchange(code, attempt).await
     }
 
@@ -243,11 +255,13 @@ impl IdentityProvider {
             OidcRefusal::Invalid(one_line(&why))
         })?;
         let groups = claim(&claims.additional_claims().all, &self.config.groups_claim).cloned();
-        let asked = match groups {
-            Some(_) => None,
-            None => self.asked(&client, &answer, claims).await?,
-        };
         let name = name_of(claims.email(), claims.email_verified(), claims.preferred_username());
+        let asked = match (&groups, &name) {
+            (Some(_), Some(_)) => None,
+            // A person without a name has a subject still; one without groups has no role.
+            (Some(_), None) => self.asked(&client, &answer, claims).await.unwrap_or_default(),
+            (None, _) => self.asked(&client, &answer, claims).await?,
+        };
         let told = asked.as_ref();
         let name = name
             .or_else(|| {
@@ -322,6 +336,10 @@ impl IdentityProvider {
             return Ok(kept);
         }
         let read = CoreProviderMetadata::discover_async(self.issuer.clone(), &self.calls).await;
+        let read = read.map_err(discovery_failure).and_then(|document| {
+            endpoints::check(&document)?;
+            Ok(document)
+        });
         let (now, mut known) = (self.clock.now(), self.known.lock().unwrap_or_else(PoisonError::into_inner));
         match read {
             Ok(document) => {
@@ -329,8 +347,7 @@ impl IdentityProvider {
                 *known = Known { document: Some((now, Arc::clone(&document))), failure: None };
                 Ok(document)
             }
-            Err(error) => {
-                let why = discovery_failure(error);
+            Err(why) => {
                 tracing::warn!(issuer = %self.config.issuer, why, "the identity provider cannot be read");
                 known.failure = Some((now, why.clone()));
                 Err(OidcRefusal::Unavailable(why))
@@ -352,8 +369,11 @@ impl IdentityProvider {
 }
 
 impl Calls {
-    /// One request to the provider. No redirect is followed: what is sent may hold a secret.
+    /// One request to the provider, over TLS or on this machine. No redirect is followed: what is sent may hold a secret.
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, CallError> {
+        let url = Url::parse(&request.uri().to_string()).map_err(|why| CallError(why.to_string()))?;
+        endpoints::check_address(&url)
+            .map_err(|why| CallError(format!("an endpoint of its document: {why}")))?;
         let request = request.map(|body| Full::new(Bytes::from(body)));
         let exchange = async {
             let response =
@@ -379,13 +399,13 @@ impl<'c> AsyncHttpClient<'c> for Calls {
     }
 }
 
-/// A verified address, or else the name that the person chose.
+/// An address that the provider says it verified, or else the name that the person chose.
 fn name_of(
     email: Option<&EndUserEmail>,
     verified: Option<bool>,
     chosen: Option<&EndUserUsername>,
 ) -> Option<String> {
-    let email = email.filter(|_| verified != Some(false)).map(|email| email.as_str());
+    let email = email.filter(|_| verified == Some(true)).map(|email| email.as_str());
     email.or_else(|| chosen.map(|name| name.as_str())).map(one_line)
 }
 
@@ -418,5 +438,24 @@ fn token_refusal(
             OidcRefusal::Invalid("the answer of its token endpoint cannot be read".to_owned())
         }
         RequestTokenError::Other(why) => OidcRefusal::Invalid(one_line(&why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it whoever writes another person's address into a profile stands in the audit record as that person.
+    #[test]
+    fn an_address_is_a_name_only_where_it_was_verified() {
+        let (email, chosen) = (EndUserEmail::new("a@b.example".into()), EndUserUsername::new("ada".into()));
+        for (verified, expected) in [(Some(true), "a@b.example"), (Some(false), "ada"), (None, "ada")] {
+            assert_eq!(
+                name_of(Some(&email), verified, Some(&chosen)).as_deref(),
+                Some(expected),
+                "{verified:?}"
+            );
+        }
+        assert_eq!(name_of(Some(&email), None, None), None);
     }
 }

@@ -150,7 +150,7 @@ impl PageServer {
             Ok(body) => token_of(&body),
             Err(answer) => return login_refused(answer),
         };
-        match self.sessions.open(&token, address) {
+        match self.sessions.open(&token, address, origin::is_https(&parts)) {
             Ok(cookie) => {
                 let mut response = redirect("/");
                 response.headers_mut().insert(SET_COOKIE, cookie);
@@ -169,7 +169,7 @@ impl PageServer {
         match provider.begin().await {
             Ok((question, cookie)) => {
                 let mut response = redirect(&question);
-                let cookie = self.sessions.cookie().set_attempt(&cookie, LIFE);
+                let cookie = self.sessions.cookie().set_attempt(&cookie, LIFE, provider.is_over_tls());
                 response.headers_mut().insert(SET_COOKIE, cookie);
                 response
             }
@@ -180,12 +180,16 @@ impl PageServer {
     /// `GET /login/oidc/callback`: the provider's answer for a session.
     async fn take_back(&self, parts: &Parts, address: IpAddr) -> Response {
         let Some(provider) = self.provider.get() else { return no_provider() };
-        let cookies = self.sessions.cookie();
-        let found =
-            provider.finish(parts.uri.query().unwrap_or_default(), cookies.read_attempt(&parts.headers));
+        // Before the provider is asked: a stranger's made-up codes would cost a call each.
+        if let Err(refusal) = self.sessions.may_try(address) {
+            return login_failed(refusal);
+        }
+        let (cookies, https) = (self.sessions.cookie(), provider.is_over_tls());
+        let kept = cookies.read_attempt(&parts.headers);
+        let found = provider.finish(parts.uri.query().unwrap_or_default(), kept, address);
         let mut response = match found.await {
             Ok(person) => {
-                let cookie = self.sessions.open_for(Some(person.name.into()), person.role, address);
+                let cookie = self.sessions.open_for(Some(person.name.into()), person.role, address, https);
                 let mut response = redirect(ARRIVED);
                 response.headers_mut().insert(SET_COOKIE, cookie);
                 response
@@ -193,7 +197,7 @@ impl PageServer {
             Err(refusal) => self.not_logged_in(&refusal, address),
         };
         // The provider takes each code once, so nobody needs the mark again.
-        response.headers_mut().append(SET_COOKIE, cookies.set_attempt("", Duration::ZERO));
+        response.headers_mut().append(SET_COOKIE, cookies.set_attempt("", Duration::ZERO, https));
         response
     }
 
@@ -223,7 +227,7 @@ impl PageServer {
             return refused(StatusCode::FORBIDDEN, message);
         }
         let mut response = redirect(LOGIN);
-        response.headers_mut().insert(SET_COOKIE, self.sessions.cookie().clear());
+        response.headers_mut().insert(SET_COOKIE, self.sessions.cookie().clear(origin::is_https(parts)));
         response
     }
 }

@@ -7,6 +7,7 @@ use gatehouse_model::{Clock, Pepper, RequestId, Seed};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
 use gatehouse_tasks::{Applied, Command, FieldChange, Rejection};
+use tokio::sync::Mutex;
 
 use crate::access::caller::Caller;
 use crate::api::configuration::{EffectiveView, ReloadView};
@@ -46,6 +47,8 @@ pub enum Backend {
         plugins: PluginService,
         /// Its driver, which drops cached keys when keys change.
         driver: Driver,
+        /// Held while reports of deployments that are missing are looked up and written: two at once would each write the same.
+        missing_reports: Mutex<()>,
     },
     /// No gateway. Plugins are opened with this configuration by the operation that needs them.
     Offline(Box<gatehouse_runtime::Config>),

@@ -11,29 +11,34 @@ use http::header::COOKIE;
 #[derive(Clone, Debug)]
 pub(crate) struct SessionCookie {
     name: String,
-    /// `; Secure` where the listener speaks TLS.
-    secure: &'static str,
+    is_tls: bool,
 }
 
 impl SessionCookie {
     pub(super) fn of_port(port: u16, is_tls: bool) -> Self {
-        Self { name: format!("gatehouse_{port}"), secure: if is_tls { "; Secure" } else { "" } }
+        Self { name: format!("gatehouse_{port}"), is_tls }
+    }
+
+    /// `Secure` where the listener speaks TLS, and where the browser does, to a proxy. A browser that came over plain HTTP, with a
+    /// login link on this machine, would not keep such a cookie.
+    fn secure(&self, https: bool) -> &'static str {
+        if self.is_tls || https { "; Secure" } else { "" }
     }
 
     /// The header that gives it to a browser. Scripts cannot read it, and no page of another site has it sent.
-    pub(super) fn set(&self, id: &str) -> HeaderValue {
-        header(&format!("{}={id}; HttpOnly; SameSite=Strict; Path=/{}", self.name, self.secure))
+    pub(super) fn set(&self, id: &str, https: bool) -> HeaderValue {
+        header(&format!("{}={id}; HttpOnly; SameSite=Strict; Path=/{}", self.name, self.secure(https)))
     }
 
     /// The header that takes it back.
-    pub(crate) fn clear(&self) -> HeaderValue {
-        header(&format!("{}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0{}", self.name, self.secure))
+    pub(crate) fn clear(&self, https: bool) -> HeaderValue {
+        header(&format!("{}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0{}", self.name, self.secure(https)))
     }
 
     /// The header that marks a browser whose person is sent to an identity provider for `life`. Unlike the session's, it is
     /// sent when the provider's page leads back.
-    pub(crate) fn set_attempt(&self, value: &str, life: Duration) -> HeaderValue {
-        let (name, secure, seconds) = (self.attempt(), self.secure, life.as_secs());
+    pub(crate) fn set_attempt(&self, value: &str, life: Duration, https: bool) -> HeaderValue {
+        let (name, secure, seconds) = (self.attempt(), self.secure(https), life.as_secs());
         header(&format!(
             "{name}={value}; HttpOnly; SameSite=Lax; Path={ATTEMPT_PATH}; Max-Age={seconds}{secure}"
         ))
@@ -99,13 +104,24 @@ mod tests {
 
     #[test]
     fn no_script_and_no_other_site_has_it() {
-        let cookie = SessionCookie::of_port(9, false);
-        let attempt = cookie.set_attempt("5.x", Duration::from_secs(600));
-        assert_eq!(attempt, "gatehouse_9_login=5.x; HttpOnly; SameSite=Lax; Path=/login/oidc; Max-Age=600");
-        assert_eq!(cookie.set("id"), "gatehouse_9=id; HttpOnly; SameSite=Strict; Path=/");
-        assert_eq!(cookie.clear(), "gatehouse_9=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
-        let cookie = SessionCookie::of_port(9, true);
-        assert_eq!(cookie.set("id"), "gatehouse_9=id; HttpOnly; SameSite=Strict; Path=/; Secure");
-        assert_eq!(cookie.clear(), "gatehouse_9=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0; Secure");
+        // A proxy that ends TLS, and a listener that does, whatever a browser says.
+        for (is_tls, https, secure) in [
+            (false, false, ""),
+            (false, true, "; Secure"),
+            (true, false, "; Secure"),
+            (true, true, "; Secure"),
+        ] {
+            let cookie = SessionCookie::of_port(9, is_tls);
+            for (header, expected) in [
+                (cookie.set("id", https), "gatehouse_9=id; HttpOnly; SameSite=Strict; Path=/"),
+                (cookie.clear(https), "gatehouse_9=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0"),
+                (
+                    cookie.set_attempt("5.x", Duration::from_secs(600), https),
+                    "gatehouse_9_login=5.x; HttpOnly; SameSite=Lax; Path=/login/oidc; Max-Age=600",
+                ),
+            ] {
+                assert_eq!(header, format!("{expected}{secure}"), "{is_tls} {https}");
+            }
+        }
     }
 }

@@ -34,6 +34,11 @@ pub(crate) fn check(parts: &Parts) -> Result<(), &'static str> {
     }
 }
 
+/// Whether the page that a browser sends this from came over TLS: even where it ends before the listener.
+pub(crate) fn is_https(parts: &Parts) -> bool {
+    parts.headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https://"))
+}
+
 /// Whether an `Origin` is that of `host`, which was checked to be a host of the listener.
 fn is_own(origin: &str, host: &str) -> bool {
     let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));

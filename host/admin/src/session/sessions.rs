@@ -139,14 +139,20 @@ impl Sessions {
         LoginLink { urls: origins(self.address, self.is_tls).iter().map(url).collect(), role, expires }
     }
 
-    /// Exchanges the token of a link for a session: the header that gives the browser its cookie.
+    /// Exchanges the token of a link for a session: the header that gives the browser, which came over `https` or not, its
+    /// cookie.
     ///
     /// # Errors
     /// See [`LoginRefusal`].
-    pub(crate) fn open(&self, token: &str, address: IpAddr) -> Result<HeaderValue, LoginRefusal> {
+    pub(crate) fn open(
+        &self,
+        token: &str,
+        address: IpAddr,
+        https: bool,
+    ) -> Result<HeaderValue, LoginRefusal> {
         let redeemed = self.state().links.redeem(&digest_of(token), self.clock.now());
         match redeemed {
-            Ok(role) => Ok(self.open_for(None, role, address)),
+            Ok(role) => Ok(self.open_for(None, role, address, https)),
             Err(refusal) => Err(self.failed(address).err().unwrap_or(refusal)),
         }
     }
@@ -160,8 +166,23 @@ impl Sessions {
         counted.map_err(|wait| LoginRefusal::TooMany(whole_seconds(wait)))
     }
 
+    /// Whether an address may try a login that costs a call. Counts nothing.
+    ///
+    /// # Errors
+    /// It failed too often.
+    pub(crate) fn may_try(&self, address: IpAddr) -> Result<(), LoginRefusal> {
+        let checked = self.attempts.check(address, self.clock.now());
+        checked.map_err(|wait| LoginRefusal::TooMany(whole_seconds(wait)))
+    }
+
     /// Opens a session of somebody who has shown who it is: the header that gives the browser its cookie.
-    pub(crate) fn open_for(&self, name: Option<Arc<str>>, role: Role, address: IpAddr) -> HeaderValue {
+    pub(crate) fn open_for(
+        &self,
+        name: Option<Arc<str>>,
+        role: Role,
+        address: IpAddr,
+        https: bool,
+    ) -> HeaderValue {
         let (now, mut state) = (self.clock.now(), self.state());
         state.drop_expired(now);
         if state.open.len() >= MOST {
@@ -176,7 +197,7 @@ impl Sessions {
         let name = session.name.as_deref();
         tracing::info!(session = number, role = role.as_str(), name, %address, "logged in");
         state.open.insert(digest_of(id.expose()), session);
-        self.cookie.set(id.expose())
+        self.cookie.set(id.expose(), https)
     }
 
     /// The session of a request, if it has one. A stream of events does not prolong it, any other request does.

@@ -186,7 +186,7 @@ async fn links_and_cookies_are_for_https() {
     let link = listener.server.sessions().new_link(crate::Role::Viewer);
     assert!(link.urls.iter().all(|url| url.expose().starts_with("https://")), "a link is not for https");
     let token = link.urls[0].expose().split_once('#').unwrap().1.to_owned();
-    let cookie = listener.server.sessions().open(&token, [127, 0, 0, 1].into()).unwrap();
+    let cookie = listener.server.sessions().open(&token, [127, 0, 0, 1].into(), false).unwrap();
     assert!(cookie.to_str().unwrap().ends_with("; Secure"), "{cookie:?}");
 }
 

@@ -2,14 +2,16 @@
 //! `[tasks] account_down_s`, and once it can be again.
 //!
 //! An account cannot be used while its breaker is open or on trial, and while it is passed over because the provider refused its
-//! credentials or its credit. One that an operator keeps from new work is nobody's news. What was told is known to this process
-//! alone: one that is down is told again after a restart, once it has been found down for as long.
+//! credentials or its credit. One that an operator keeps from new work is nobody's news: what was told of it before waits until it
+//! works again, and one that is no longer configured is forgotten. What was told is known to this process alone: one that is down
+//! is told again after a restart, once it has been found down for as long, and one that is usable by then is never told to be up.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::UnixMs;
+use gatehouse_store::Durability;
 use gatehouse_tasks::{AccountRecord, Command, OperatorRecord};
 use gatehouse_upstream::{AccountOverview, BreakerState, ProviderOverview};
 
@@ -20,6 +22,16 @@ const INTERVAL: Duration = Duration::from_secs(5);
 
 /// A provider and an account of it.
 type Name = (String, String);
+
+/// What an account is found to be.
+#[derive(Debug)]
+enum Found {
+    Usable,
+    /// It cannot be used, for that reason.
+    Troubled(String),
+    /// An operator keeps it from new work: whether it could be used does not show.
+    Drained,
+}
 
 /// What is known of accounts that could not be used at the last look, or were told to be down.
 #[derive(Debug, Default)]
@@ -35,14 +47,10 @@ struct AccountOutage {
 }
 
 impl AccountOutages {
-    /// What is to be told, after accounts were looked at: those that cannot be used, with the reason.
-    fn look(
-        &mut self,
-        troubled: BTreeMap<Name, String>,
-        patience: Duration,
-        now: UnixMs,
-    ) -> Vec<AccountRecord> {
-        for (name, reason) in &troubled {
+    /// What is to be told after a look at all accounts. It counts as told once [`Self::told`] says so.
+    fn look(&mut self, found: &BTreeMap<Name, Found>, patience: Duration, now: UnixMs) -> Vec<AccountRecord> {
+        for (name, found) in found {
+            let Found::Troubled(reason) = found else { continue };
             let known = self.0.entry(name.clone()).or_insert_with(|| AccountOutage {
                 since: now,
                 reason: String::new(),
@@ -54,45 +62,56 @@ impl AccountOutages {
         }
         let mut news = Vec::new();
         self.0.retain(|name, known| {
-            let is_troubled = troubled.contains_key(name);
-            let told = |is_down: bool, known: &AccountOutage| AccountRecord {
-                provider: name.0.clone(),
-                account: name.1.clone(),
-                is_down,
-                since: known.since,
-                at: now,
-                reason: known.reason.clone(),
+            let is_down = match found.get(name) {
+                None => return false,
+                Some(Found::Drained) => {
+                    known.usable_since = None;
+                    return known.is_told;
+                }
+                Some(Found::Troubled(_)) => true,
+                Some(Found::Usable) => false,
             };
-            if is_troubled && !known.is_told && now.since(known.since) >= patience {
-                known.is_told = true;
-                news.push(told(true, known));
-            }
-            if is_troubled {
-                return true;
-            }
             // It may be passed over again at its next call: what is told to be up has been so for as long.
-            let usable_since = *known.usable_since.get_or_insert(now);
-            let is_over = !known.is_told || now.since(usable_since) >= patience;
-            if is_over && known.is_told {
-                news.push(told(false, known));
+            let since = if is_down { known.since } else { *known.usable_since.get_or_insert(now) };
+            if is_down != known.is_told && now.since(since) >= patience {
+                news.push(AccountRecord {
+                    provider: name.0.clone(),
+                    account: name.1.clone(),
+                    is_down,
+                    since: known.since,
+                    at: now,
+                    reason: known.reason.clone(),
+                });
             }
-            !is_over
+            is_down || known.is_told
         });
         news
     }
+
+    /// That news is kept.
+    fn told(&mut self, name: &Name, is_down: bool) {
+        match self.0.get_mut(name) {
+            Some(known) if is_down => known.is_told = true,
+            _ => drop(self.0.remove(name)),
+        }
+    }
 }
 
-/// Those that cannot be used, and why.
-fn troubled(providers: Vec<ProviderOverview>) -> BTreeMap<Name, String> {
+/// Every account that is configured.
+fn found(providers: Vec<ProviderOverview>) -> BTreeMap<Name, Found> {
     let accounts = providers.into_iter().flat_map(|provider| {
         let name = provider.name;
         provider.accounts.into_iter().map(move |account| (name.clone(), account))
     });
-    let troubled = accounts.filter(|(_, account)| !account.drained).filter_map(|(provider, account)| {
-        let reason = reason(&account)?;
-        Some(((provider, account.name), reason))
+    let found = accounts.map(|(provider, account)| {
+        let found = match reason(&account) {
+            _ if account.drained => Found::Drained,
+            Some(reason) => Found::Troubled(reason),
+            None => Found::Usable,
+        };
+        ((provider, account.name), found)
     });
-    troubled.collect()
+    found.collect()
 }
 
 fn reason(account: &AccountOverview) -> Option<String> {
@@ -111,15 +130,21 @@ pub(crate) async fn report_outages(shared: Arc<Shared>) {
     let mut outages = AccountOutages::default();
     while !patience.is_zero() {
         shared.clock.pause(INTERVAL).await;
-        for news in outages.look(troubled(shared.upstream.overviews()), patience, shared.now()) {
+        for news in outages.look(&found(shared.upstream.overviews()), patience, shared.now()) {
             let (provider, account, reason) = (&news.provider, &news.account, &news.reason);
             match news.is_down {
                 true => tracing::warn!(provider, account, reason, "an account cannot be used"),
                 false => tracing::info!(provider, account, "an account can be used again"),
             }
-            let record = Box::new(OperatorRecord::Account(news));
-            if let Err(error) = shared.store.execute(Command::KeepRecord { record }).await {
-                tracing::error!(%error, "the operators' webhooks are not told of an account");
+            let (name, is_down) = ((provider.clone(), account.clone()), news.is_down);
+            let command = Command::KeepRecord { record: Box::new(OperatorRecord::Account(news)) };
+            // It waits for a store that cannot write now.
+            match shared.store.execute_when_free(command, Durability::Immediate).await {
+                Ok(Ok(_)) => outages.told(&name, is_down),
+                Ok(Err(rejection)) => {
+                    tracing::error!(%rejection, "the operators' webhooks are not told of an account");
+                }
+                Err(error) => tracing::error!(%error, "the operators' webhooks are not told of an account"),
             }
         }
     }
@@ -131,23 +156,31 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(10);
 
-    /// Looks at one account each second, as `states` says whether it is in trouble; what was told, by second.
+    /// Looks at one account each second, as `states` says whether it is in trouble; what was told, by second. In a second with a
+    /// big letter nothing can be kept.
     fn told(states: &str) -> Vec<(usize, bool)> {
         let mut outages = AccountOutages::default();
         let mut told = Vec::new();
         for (second, state) in states.chars().enumerate() {
             let at = UnixMs(1_000 * second as u64);
             let name = ("p".to_owned(), "a".to_owned());
-            let troubled = (state == 'x').then(|| (name, "its calls fail".to_owned())).into_iter().collect();
-            for news in outages.look(troubled, PATIENCE, at) {
+            let found = match state {
+                'x' | 'X' => Some(Found::Troubled("its calls fail".to_owned())),
+                'd' => Some(Found::Drained),
+                '-' => None,
+                _ => Some(Found::Usable),
+            };
+            let found = found.map(|found| (name.clone(), found)).into_iter().collect();
+            for news in outages.look(&found, PATIENCE, at).into_iter().filter(|_| state != 'X') {
+                outages.told(&name, news.is_down);
                 told.push((second, news.is_down));
             }
         }
-        assert!(told.windows(2).all(|pair| pair[0].1 != pair[1].1), "down and up take turns: {told:?}");
         told
     }
 
-    /// Without it an operator is woken by each breaker that opens for two seconds, or hears of one outage a hundred times.
+    /// Without it an operator is woken by each breaker that opens for two seconds, hears of one outage a hundred times, or hears that
+    /// an account works which nobody uses.
     #[test]
     fn an_outage_is_told_once_it_has_lasted_and_once_it_is_over() {
         let (down, up) = ("x".repeat(11), ".".repeat(11));
@@ -158,6 +191,15 @@ mod tests {
             // It comes back for a moment only.
             (format!("{down}...xxx{up}"), vec![(10, true), (27, false)]),
             (format!("{down}{up}{down}"), vec![(10, true), (21, false), (32, true)]),
+            // What could not be kept is told later.
+            ("x".repeat(10) + "XXxx", vec![(12, true)]),
+            // Kept from new work: nothing is told until it is back.
+            (format!("{down}{}", "d".repeat(30)), vec![(10, true)]),
+            (format!("{down}.....dd{up}"), vec![(10, true), (28, false)]),
+            (format!("{down}ddd{down}"), vec![(10, true)]),
+            ("xxxxxxddddddxxxxx".to_owned(), vec![]),
+            // Taken out of the configuration, and back.
+            (format!("{down}-{up}."), vec![(10, true)]),
         ] {
             assert_eq!(told(&states), expected, "{states}");
         }

@@ -13,10 +13,12 @@ use instant_acme::{Account, NewAccount};
 use super::kept::{Issued, Kept};
 use super::order::{Connection, OrderError, order};
 
-/// After the first failure; twice as long after each further one. Public authorities allow five failures of a name an hour, and
+/// After the first order in vain; twice as long after each further one. Public authorities allow five failures of a name an hour, and
 /// one more every twelve minutes.
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
+/// A certificate that is due again this soon is as good as none: one backdated or short, or a clock that is ahead.
+const SOON: Duration = Duration::from_secs(1);
 /// For a whole order.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(300);
 
@@ -55,17 +57,17 @@ impl Acme {
 
     /// Keeps it valid; never ends.
     pub(crate) async fn keep(mut self) -> Infallible {
-        let mut failures = 0;
+        let mut pace = Pace::default();
         loop {
             self.wait_until(self.due()).await;
-            match self.renew().await {
-                Ok(()) => failures = 0,
-                Err(error) => {
-                    let pause = pause_after(failures);
-                    failures = failures.saturating_add(1);
-                    self.tell(&error, pause);
-                    self.clock.pause(pause).await;
+            let renewed = self.renew().await;
+            let lasts = renewed.is_ok().then(|| self.due().since(self.clock.now()));
+            if let Some(pause) = pace.after(lasts) {
+                match renewed {
+                    Ok(()) => self.tell_due(pause),
+                    Err(error) => self.tell(&error, pause),
                 }
+                self.clock.pause(pause).await;
             }
         }
     }
@@ -97,6 +99,15 @@ impl Acme {
             None => "there is no certificate: no client is served over TLS",
         };
         tracing::error!(%error, domains, directory = %self.config.directory, again_in_seconds = again, "{message}");
+    }
+
+    fn tell_due(&self, pause: Duration) {
+        let (domains, again) = (self.config.domains.join(", "), pause.as_secs());
+        let expires = self.certificates.expires().map(|moment| moment.to_string());
+        tracing::warn!(
+            domains, directory = %self.config.directory, expires, again_in_seconds = again,
+            "the new certificate is due already: compare the clocks, and how long the authority's certificates are valid"
+        );
     }
 
     async fn renew(&mut self) -> Result<(), OrderError> {
@@ -156,9 +167,21 @@ impl Acme {
     }
 }
 
-/// After so many failures before this one.
-fn pause_after(failures: u32) -> Duration {
-    FIRST_PAUSE.saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX)).min(LONGEST_PAUSE)
+/// Orders in a row that were in vain: no certificate came, or one that is due already.
+#[derive(Debug, Default)]
+struct Pace(u32);
+
+impl Pace {
+    /// The pause after an order, whose certificate is due after that time.
+    fn after(&mut self, lasts: Option<Duration>) -> Option<Duration> {
+        if lasts.is_some_and(|lasts| lasts > SOON) {
+            self.0 = 0;
+            return None;
+        }
+        let factor = 1_u32.checked_shl(self.0).unwrap_or(u32::MAX);
+        self.0 = self.0.saturating_add(1);
+        Some(FIRST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE))
+    }
 }
 
 #[cfg(test)]
@@ -168,7 +191,12 @@ mod tests {
     /// Without it a name that is wrong spends an authority's limit, and the right one waits for days.
     #[test]
     fn pauses_keep_within_the_limit_of_failures() {
-        let pauses = (0..40).map(pause_after).collect::<Vec<_>>();
+        let mut pace = Pace::default();
+        // An order that brings what is due already counts as much as one that brings nothing.
+        let orders =
+            (0..40).map(|order| (order % 2 == 0).then_some(if order == 0 { SOON } else { Duration::ZERO }));
+        let pauses = orders.filter_map(|lasts| pace.after(lasts)).collect::<Vec<_>>();
+        assert_eq!(pauses.len(), 40);
         assert_eq!(pauses[..3], [60, 120, 240].map(Duration::from_secs));
         assert!(pauses[6..].iter().all(|pause| *pause == LONGEST_PAUSE));
         // Five at once, and one more every twelve minutes.
@@ -178,5 +206,7 @@ mod tests {
             assert!(before as u64 <= allowed, "{before} failures after {at:?}");
             at += *pause;
         }
+        assert_eq!(pace.after(Some(SOON * 2)), None);
+        assert_eq!(pace.after(None), Some(FIRST_PAUSE));
     }
 }

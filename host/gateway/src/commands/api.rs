@@ -73,6 +73,16 @@ pub(crate) enum ExecuteError {
     /// The API refused the request.
     #[error(transparent)]
     Refused(#[from] ApiRefusal),
+    /// A command wrote the configuration, and whether the gateway has taken it is not known.
+    #[error(
+        "{file} is written, but whether the gateway has taken it is not known: {why}; run `gatehouse reload`"
+    )]
+    Written {
+        /// The file.
+        file: String,
+        /// Why that is not known.
+        why: Box<ExecuteError>,
+    },
 }
 
 impl From<&ExecuteError> for Exit {
@@ -93,6 +103,7 @@ impl From<&ExecuteError> for Exit {
             | ExecuteError::Unreachable(_)
             | ExecuteError::Operation(OperationError::Failed(_)) => Self::Broken,
             ExecuteError::Operation(_) | ExecuteError::Refused(_) => Self::Refused,
+            ExecuteError::Written { why, .. } => Self::from(&**why),
         }
     }
 }

@@ -26,7 +26,7 @@ Examples:
   gatehouse prices import model_prices_and_context_window.json --model my-model=claude-x --credits-per-dollar 100 --apply
 
 Nothing is written without --apply. With it the prices of the models are written into the configuration file, and a running gateway reads it
-again; where it refuses, the file is as it was.";
+again; where it refuses, the file is as it was. Where it is not known whether the gateway took them, the file stays written.";
 
 /// Which list, and what of it.
 #[derive(Debug, Args)]
@@ -126,11 +126,19 @@ async fn write(proposal: &Proposal, api: &Api<'_>) -> Result<Option<Value>, Exec
     }
     match api.send(ApiRequest::post(&["config", "reload"])).await {
         Ok(answer) => Ok(Some(answer.body)),
-        Err(refused) => {
-            replaced.undo()?;
+        Err(refused) if applied_nothing(&refused) => {
+            replaced.undo().map_err(|why| CannotImport(format!("{refused}; {why}")))?;
             Err(refused)
         }
+        // With the old file back, the prices of the gateway and those of its next start might differ.
+        Err(why) => Err(ExecuteError::Written { file: path.display().to_string(), why: Box::new(why) }),
     }
+}
+
+/// Whether the gateway itself says that it has changed nothing. A failure of its own may come after the change, and no answer
+/// says nothing.
+fn applied_nothing(error: &ExecuteError) -> bool {
+    matches!(error, ExecuteError::Refused(refusal) if (400..500).contains(&refusal.status))
 }
 
 fn rows_at<'v>(value: &'v Value, name: &str) -> &'v [Value] {
@@ -174,4 +182,34 @@ fn in_words(shown: &Value) -> String {
     let count = rows.len();
     let table = table(&rows, &["text model=model", "entry", "price", "before_micro|none", "after_micro"]);
     format!("{table}{notes}{count} prices differ\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_admin::ApiRefusal;
+
+    use super::*;
+    use crate::exit::Exit;
+
+    /// Without it a time-out puts the old prices back into the file of a gateway that charges the new ones.
+    #[test]
+    fn only_a_refusal_puts_the_file_back() {
+        let refused = |status| {
+            let (reason, message, body) = ("busy".to_owned(), "no".to_owned(), Value::Null);
+            ExecuteError::Refused(ApiRefusal { status, reason, message, body })
+        };
+        for (error, expected) in [
+            (refused(400), true),
+            (refused(409), true),
+            (refused(500), false),
+            (refused(503), false),
+            (ExecuteError::Unreachable("no answer in time".to_owned()), false),
+        ] {
+            assert_eq!(applied_nothing(&error), expected, "{error:?}");
+        }
+        let why = Box::new(ExecuteError::Unreachable("no answer in time".to_owned()));
+        let written = ExecuteError::Written { file: "gatehouse.toml".to_owned(), why };
+        assert!(written.to_string().contains("no answer in time; run `gatehouse reload`"), "{written}");
+        assert_eq!(Exit::from(&written), Exit::Broken);
+    }
 }

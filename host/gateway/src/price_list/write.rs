@@ -68,9 +68,11 @@ fn no_table(key: &str) -> CannotImport {
 pub(crate) struct Replaced {
     path: PathBuf,
     before: String,
+    after: String,
 }
 
-/// Replaces a file as a whole, once `check` has accepted the new one under another name. Who may read it stays.
+/// Replaces a file as a whole, once `check` has accepted the new one under another name, and unless it is no longer as it was
+/// `before`. Who may read it stays.
 ///
 /// # Errors
 /// The check's, or why it cannot be written. The file is as it was.
@@ -95,18 +97,24 @@ pub(crate) fn replace<E: From<CannotImport>>(
     };
     let file = write().map_err(|error| unwritten(&path, &error))?;
     check(file.path())?;
+    // The check takes a moment, in which an editor may have saved.
+    let now = fs::read(&path).map_err(|error| unwritten(&path, &error))?;
+    if now != before.as_bytes() {
+        let why = "it was edited meanwhile, and stays as it is now";
+        return Err(CannotImport(format!("{}: {why}; do it again", path.display())).into());
+    }
     file.persist(&path).map_err(|error| unwritten(&path, &error.error))?;
-    Ok(Replaced { path, before })
+    Ok(Replaced { path, before, after: after.to_owned() })
 }
 
 impl Replaced {
-    /// Puts the earlier content back.
+    /// Puts the earlier content back, unless the file was edited since.
     ///
     /// # Errors
-    /// Why it cannot be written.
+    /// Why it is not written.
     pub(crate) fn undo(self) -> Result<(), CannotImport> {
-        let Self { path, before } = self;
-        replace(&path, (String::new(), &before), |_| Ok::<(), CannotImport>(())).map(drop)
+        let Self { path, before, after } = self;
+        replace(&path, (after, &before), |_| Ok::<(), CannotImport>(())).map(drop)
     }
 }
 
@@ -202,6 +210,19 @@ x = "1"
         let replaced = replace(&path, ("old".to_owned(), "new"), accepted).expect("replaced");
         assert_eq!(content(), "new");
         replaced.undo().expect("as before");
+        // Somebody saves while the new text is checked, and while the gateway is asked.
+        let edit = |text: &str| fs::write(&path, text).expect("a file");
+        let edited = replace(&path, ("old".to_owned(), "new"), |_| {
+            edit("edited");
+            Ok::<(), CannotImport>(())
+        });
+        assert!(edited.is_err_and(|error| error.to_string().contains("it was edited meanwhile")));
+        assert_eq!(content(), "edited");
+        let replaced = replace(&path, ("edited".to_owned(), "new"), accepted).expect("replaced");
+        edit("again");
+        replaced.undo().expect_err("an edit stays");
+        assert_eq!(content(), "again");
+        edit("old");
         let mode = fs::metadata(&path).expect("a file").permissions().mode() & 0o777;
         assert_eq!((content().as_str(), mode), ("old", 0o640));
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);

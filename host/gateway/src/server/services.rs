@@ -111,7 +111,11 @@ impl Services {
     ) -> AdminService {
         AdminService {
             store: self.store.clone(),
-            backend: Backend::Running { plugins: self.plugins.clone(), driver: driver.clone() },
+            backend: Backend::Running {
+                plugins: self.plugins.clone(),
+                driver: driver.clone(),
+                missing_reports: tokio::sync::Mutex::default(),
+            },
             configuration,
             backups: Arc::new(BackupFolder::new(self.folder.root(), self.clock.clone())),
             pepper: self.pepper.clone(),

@@ -52,7 +52,7 @@ fn keep_deployment<B: LedgerStorage>(storage: &mut B, mut row: DeploymentRecord)
             rolled_back: row.replaced,
             reason: &row.reason,
         };
-        operators::canary_rolled_back(storage, &news, (row.number, row.at))?;
+        operators::canary_rolled_back(storage, &news, row.at)?;
     }
     Ok(Applied::Done)
 }

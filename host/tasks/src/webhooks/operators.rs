@@ -39,13 +39,14 @@ pub fn operators() -> CustomerId {
     CustomerId(String::new())
 }
 
-/// Tells that a canary was rolled back, as the report of that number says.
+/// Tells that a canary was rolled back at that moment; once, however many reports say so.
 pub(crate) fn canary_rolled_back<B: LedgerStorage>(
     storage: &mut B,
     news: &RolledBackCanary<'_>,
-    (number, at): (u64, UnixMs),
+    at: UnixMs,
 ) -> Result<(), B::Error> {
-    tell(storage, (WebhookEvent::CanaryRolledBack, news), &[&number.to_be_bytes()], at)
+    let digest = news.rolled_back.map(|digest| digest.0).unwrap_or_default();
+    tell(storage, (WebhookEvent::CanaryRolledBack, news), &[news.family.as_bytes(), &digest], at)
 }
 
 /// Tells that an account cannot be used, or can be again.

@@ -75,7 +75,8 @@ impl AdminService {
     }
 
     async fn keep_found(&self, at_start: bool) {
-        let Backend::Running { plugins, .. } = &self.backend else { return };
+        let Backend::Running { plugins, missing_reports, .. } = &self.backend else { return };
+        let _alone = missing_reports.lock().await;
         if let Err(error) = self.try_keep_found(plugins, at_start).await {
             tracing::error!(%error, "deployments could not be looked up");
         }

@@ -212,12 +212,13 @@ fn the_operators_own_webhooks_hear_of_accounts_and_canaries_and_of_no_customer()
         stages: vec![],
     });
     let later = START.plus(HOUR);
-    // The first comes twice, as a sender that lost the answer repeats it.
+    // Two come twice: a sender that lost the answer repeats it, and two reports may tell of one rollback.
     for record in [
         account(true, START, START),
         account(true, START, START),
         account(false, START, later),
         account(true, later, later),
+        canary.clone(),
         canary,
     ] {
         run(&mut storage, Command::KeepRecord { record: Box::new(record) }).unwrap();
