@@ -260,6 +260,9 @@ pub enum RulingError {
         /// What was expected and what came.
         problem: String,
     },
+    /// The files in the reply that is to be adopted cannot be kept now.
+    #[error("the reply's files could not be kept, and nothing was changed; try again: {0}")]
+    NotKept(String),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -117,7 +117,7 @@ impl WriterWait {
         let (mut pause, longest) = LOOKS;
         while let Err(error) = self.reach(access) {
             self.wait_for(error.clone(), &format_args!("at {access:?}"));
-            if *self.closing() {
+            if self.is_closing() {
                 return Err(error);
             }
             // The end of the store, too, ends the pause.
@@ -146,6 +146,11 @@ impl WriterWait {
         *self.closing() = true;
         self.closed.notify_all();
         self.closed_engine.notify_one();
+    }
+
+    /// Whether nothing is waited for any more.
+    pub(crate) fn is_closing(&self) -> bool {
+        *self.closing()
     }
 
     fn closing(&self) -> MutexGuard<'_, bool> {

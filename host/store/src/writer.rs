@@ -4,8 +4,8 @@
 //! soon as it is applied. Its transaction stays open for the linger time, for other deferred commands too, which their callers
 //! apply themselves, and the next immediate command commits it: a crash never loses a command without every command after
 //! it. A posted command, which nobody waits for, is applied before whatever came after it, and does not wake a writer that has a
-//! transaction open. While the engine cannot be reached, the writer waits with what it has applied, and commits it later. A storage error, an unreadable row or a panic ends the writer for good; the transaction is dropped, so
-//! nothing of it is kept.
+//! transaction open. While the engine cannot be reached, the writer waits with what it has applied, and commits it later. A storage
+//! error, an unreadable row or a panic ends the writer for good; the transaction is dropped, so nothing of it is kept.
 
 use std::mem;
 use std::sync::Arc;
@@ -164,8 +164,9 @@ impl Writer {
                 break;
             }
         }
-        self.wait.until_reached(Access::Commit).await?;
         self.apply_posted(&mut transaction, self.posted.close()).await?;
+        // Asked last: the engine may go while what was posted waits for a row.
+        self.wait.until_reached(Access::Commit).await?;
         let size = transaction.commands();
         let Committed { tasks, webhooks, kept } = transaction.commit()?;
         self.kept = kept;
@@ -256,7 +257,7 @@ impl Writer {
     }
 
     fn fail(&mut self, error: &StoreError) {
-        if *error == StoreError::Unavailable {
+        if *error == StoreError::Unavailable && self.wait.is_closing() {
             // Nothing else ends its wait.
             tracing::error!(
                 "the store was closed while it could not be reached: what waited is lost, as in a crash"
@@ -272,5 +273,26 @@ impl Writer {
         applied.chain(waiting.filter_map(|job| job.answer)).for_each(|answer| {
             let _ = answer.send(Err(error.clone()));
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::store::Store;
+
+    /// A process whose store has ended would go on as if it had one; a stop would be taken for a failure.
+    #[test]
+    fn an_engine_that_cannot_be_waited_for_is_a_failure_unless_the_store_closes() {
+        for closes in [false, true] {
+            let backend = redb::backends::InMemoryBackend::new();
+            let (store, mut writer) = Store::with_writer(backend, &Config::default()).unwrap();
+            if closes {
+                writer.wait.close();
+            }
+            writer.fail(&StoreError::Unavailable);
+            assert_eq!(store.has_failed(), !closes);
+        }
     }
 }

@@ -68,7 +68,7 @@ impl FileKeeper {
         waits
     }
 
-    /// The task has its permit again, even above the account's limit: its job may still be in flight there.
+    /// Ends a wait, if there was one: the task has its permit again, even above the account's limit: its job may still be in flight there.
     pub(super) fn end_wait(&self, waits: Option<Waits>, task: &Task, held: &mut HeldPermit) {
         let (Some(true), Some(assigned)) = (waits.map(|waits| waits.fits()), &task.assignment) else {
             return;

@@ -20,6 +20,7 @@ use crate::step::kept_files::{FileKeeper, STORE_PAUSE};
 use crate::step::plugin::{PluginSteps, cost, show};
 use crate::step::run_context::{RunContext, StepOutcome};
 use crate::step::time_out::TimeOuts;
+use crate::waiting_files::Waits;
 
 /// Tries to copy one product; then the plugin gets the event `Lost`.
 const COPY_TRIES: u32 = 3;
@@ -137,14 +138,18 @@ impl Copies {
         let (mut media, began) = (Vec::with_capacity(products.len()), self.shared.now());
         let deadline = self.shared.deadline(&run.task);
         for product in products {
+            // Out of the copy, so that the wait ends however that does: the task may go on after each of them.
+            let mut waits = None;
             let copy = tokio::select! {
                 biased;
-                copy = self.copy(run, product, sources) => copy,
-                () = self.shared.clock.pause_until(deadline) => return self.time_outs.time_out(run).await.map(Err),
+                copy = self.copy(run, product, sources, &mut waits) => Some(copy),
+                () = self.shared.clock.pause_until(deadline) => None,
             };
+            self.files.end_wait(waits, &run.task, &mut run.account_permit);
             match copy {
-                Ok(copied) => media.push(copied),
-                Err(reason) => {
+                None => return self.time_outs.time_out(run).await.map(Err),
+                Some(Ok(copied)) => media.push(copied),
+                Some(Err(reason)) => {
                     tracing::warn!(task = %run.task.id, reason, "a result could not be copied");
                     run.task.phase = Phase::Run(Event::Lost { source: product.source.clone(), reason });
                     return self.commits.commit_then(run, StepOutcome::Continue).await.map(Err);
@@ -157,26 +162,25 @@ impl Copies {
         Ok(Ok(media))
     }
 
+    /// Copies one product. Where the copy has to wait for the media store, `waits` says so; the caller ends that.
     async fn copy(
         &self,
         run: &mut RunContext,
         product: &Product,
         sources: &mut ResultSources,
+        waits: &mut Option<Waits>,
     ) -> Result<Media, String> {
         let provider =
             run.task.assignment.as_ref().map_or("", |assigned| assigned.provider.as_str()).to_owned();
-        let (mut tries, mut waits) = (1, None);
+        let mut tries = 1;
         loop {
             match self.shared.media.save_one_of(sources, product, &provider).await {
-                Ok(media) => {
-                    self.files.end_wait(waits, &run.task, &mut run.account_permit);
-                    return Ok(media);
-                }
+                Ok(media) => return Ok(media),
                 // The result is safe at its provider as long as its link works; the deadline ends the wait.
                 Err(error) if error.is_store_outage() => {
                     if waits.is_none() {
                         tracing::warn!(task = %run.task.id, %error, "the copy of a result waits for the media store");
-                        waits = Some(self.files.begin_wait(0, &run.task, &mut run.account_permit));
+                        *waits = Some(self.files.begin_wait(0, &run.task, &mut run.account_permit));
                     }
                     self.shared.clock.pause(STORE_PAUSE).await;
                 }

@@ -18,7 +18,7 @@ use crate::live::live_tasks::LiveTasks;
 use crate::shared::Shared;
 use crate::step::call::phase::Calls;
 use crate::step::commit::note_end;
-use crate::step::log::exchange::NotedExchange;
+use crate::step::log::exchange::{NotedExchange, outage_word};
 use crate::step::log::step_log::StepLog;
 
 /// The longest type of a reply, bytes.
@@ -158,15 +158,17 @@ impl Rulings {
             (None, Some(assigned)) => self.shared.upstream.affinity(&call.provider, &assigned.account),
             (None, None) => String::new(),
         };
-        let (mut owner, began) = (task.clone(), self.shared.now());
-        let known = owner.blobs.len();
-        let event = self.calls.as_read(reply, call, &mut owner, &mut None).await;
+        let began = self.shared.now();
+        let cut = self.calls.cut(reply, call, task.id).await;
+        let (reply, files) = cut.map_err(|outage| {
+            wrong("body", format!("its files could not be taken out of it: {}", outage_word(outage)))
+        })?;
+        // One try: an operator waits for the answer, and the task has its permit whatever comes of it.
+        let kept = self.shared.media.keep_for(&task.customer, &files).await;
+        kept.map_err(|error| RulingError::NotKept(error.to_string()))?;
         let account = assigned.map_or("", |assigned| assigned.account.as_str());
-        log.exchange((began, self.shared.now()), account, call, &event);
-        match event {
-            Event::Reply(reply) => Ok(Reconciliation::Adopt { reply, blobs: owner.blobs.split_off(known) }),
-            _ => Err(wrong("body", "its files could not be taken out and kept".to_owned())),
-        }
+        log.exchange((began, self.shared.now()), account, call, &Event::Reply(reply.clone()));
+        Ok(Reconciliation::Adopt { reply, blobs: files.iter().map(|file| file.id).collect() })
     }
 }
 

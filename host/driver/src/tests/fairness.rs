@@ -154,3 +154,27 @@ async fn a_task_that_cannot_begin_in_time_is_refused_and_others_are_not() {
     test.try_run(&other, &one_call("/other")).await.expect("a receipt");
     drop(go);
 }
+
+/// A task that may not call while the media store is away would keep what the tasks behind it wait for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_task_that_may_bring_no_files_gives_its_turn_to_the_next() {
+    let (go, script) = gate();
+    let test = PuppetTest::with_limit(script, &["main"], 1).await;
+    let submit = async |steps: Value| test.try_run(&test.key, &steps).await.expect("a receipt");
+    let is = |task, status| {
+        at_once(test.process.store.task(task)).expect("readable").expect("known").status == status
+    };
+    submit(one_call("/first")).await;
+    until("the first is under way", async || test.calls("/first") == 1).await;
+    let files = submit(json!([{"call": {"path": "/files", "replay": "token", "cut-body": true}}])).await;
+    until("it waits", async || is(files, Status::Pending)).await;
+    let next = submit(one_call("/next")).await;
+    until("the next waits too", async || is(next, Status::Pending)).await;
+    let away = test.process.driver.rulings.calls.files.waiting.enter(u64::MAX);
+    for _ in 0..2 {
+        go.send(()).expect("a provider");
+    }
+    until("the next ends", async || is(next, Status::Completed)).await;
+    assert_eq!(test.calls("/files"), 0, "its files could not be kept");
+    drop((away, go));
+}

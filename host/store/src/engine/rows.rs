@@ -180,6 +180,7 @@ impl Backend for Engine {
     fn first(
         &self,
         list: &List,
+        from: Option<&(u64, RowKey)>,
         is_changed: &dyn Fn(&RowKey) -> bool,
     ) -> Result<Option<(u64, RowKey)>, StoreError> {
         self.wait.reach(Access::Fetch)?;
@@ -188,21 +189,28 @@ impl Backend for Engine {
         };
         match list {
             List::Live => {
-                let rows = self.snapshot()?.live.iter()?;
+                let from = if let Some((_, RowKey::Task(id))) = from { id.bits() } else { 0 };
+                let rows = self.snapshot()?.live.range(from..)?;
                 let mut rows = rows.map(|row| Ok((0, RowKey::Task(TaskId::from_bits(row?.0.value())))));
                 rows.find(free).transpose()
             }
             List::Pending(webhook) => {
                 let Some(index) = self.open(DELIVERY_INDEX)? else { return Ok(None) };
                 let of = |id| (webhook.bits(), PENDING_DELIVERIES, id);
-                let rows = index.range(of(0)..=of(u128::MAX))?;
+                let from = if let Some((_, RowKey::Delivery(id))) = from { id.bits() } else { 0 };
+                let rows = index.range(of(from)..=of(u128::MAX))?;
                 let key = |id| RowKey::Delivery(DeliveryId::from_bits(id));
                 let mut rows = rows.map(|row| Ok((0, key(row?.0.value().2))));
                 rows.find(free).transpose()
             }
             List::Responses(customer) => {
                 let Some(ages) = self.open(RESPONSE_AGES)? else { return Ok(None) };
-                let rows = ages.range((customer.0.as_str(), 0, "")..)?;
+                let from = if let Some((kept, RowKey::Response(_, id))) = from {
+                    (*kept, id.as_str())
+                } else {
+                    (0, "")
+                };
+                let rows = ages.range((customer.0.as_str(), from.0, from.1)..)?;
                 let rows = rows.map(|row| {
                     let row = row?;
                     let (owner, kept, id) = row.0.value();

@@ -35,7 +35,12 @@ impl Backend for Nothing {
         Ok(None)
     }
 
-    fn first(&self, _: &List, _: &dyn Fn(&RowKey) -> bool) -> Result<Option<(u64, RowKey)>, Infallible> {
+    fn first(
+        &self,
+        _: &List,
+        _: Option<&(u64, RowKey)>,
+        _: &dyn Fn(&RowKey) -> bool,
+    ) -> Result<Option<(u64, RowKey)>, Infallible> {
         Ok(None)
     }
 

@@ -81,6 +81,11 @@ impl RowKey {
         matches!(self, Self::Audit(_) | Self::Entry(_) | Self::Steps(..) | Self::Usage(_))
     }
 
+    /// Whether [`Row::drop_content`] drops anything of such a row.
+    pub(crate) fn has_content(&self) -> bool {
+        matches!(self, Self::Delivery(_) | Self::Response(..))
+    }
+
     /// Whether the next commands will want the row too, and it is never large. That a customer has no webhooks is worth knowing, that
     /// a new request has no hold is not.
     pub(crate) fn outlives_commits(&self, row: Option<&Row>) -> bool {
@@ -170,8 +175,23 @@ kinds! {
     Webhooks(Vec<WebhookId>) of Vec<WebhookId>;
 }
 
+impl Row {
+    /// Drops what may be large and finds no row: all that a commit has to know of a row that it takes out stays.
+    pub(crate) fn drop_content(&mut self) {
+        match self {
+            Self::Response(row) => {
+                (row.input, row.response, row.outline) = Default::default();
+            }
+            Self::Delivery(row) => {
+                (row.body, row.attempts) = Default::default();
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Rows in an order of their own, of which a command needs the first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum List {
     /// Live tasks, by creation.
     Live,
@@ -182,16 +202,15 @@ pub enum List {
 }
 
 impl List {
-    /// The place of a row; nothing where it is not in the list. Rows of one place are in the order of their keys.
+    /// The list that a row is in, and its place there; nothing for a row that is in none. Rows of one place are in the order of
+    /// their keys.
     #[must_use]
-    pub fn place(&self, key: &RowKey, row: &Row) -> Option<u64> {
-        match (self, key, row) {
-            (Self::Live, RowKey::Task(_), Row::Task(task)) => (!task.status.is_final()).then_some(0),
-            (Self::Pending(webhook), RowKey::Delivery(_), Row::Delivery(row)) => {
-                (row.webhook == *webhook && row.due().is_some()).then_some(0)
-            }
-            (Self::Responses(of), RowKey::Response(customer, _), Row::Response(row)) => {
-                (of == customer).then_some(row.kept.0)
+    pub fn of(key: &RowKey, row: &Row) -> Option<(Self, u64)> {
+        match (key, row) {
+            (RowKey::Task(_), Row::Task(task)) => (!task.status.is_final()).then_some((Self::Live, 0)),
+            (RowKey::Delivery(_), Row::Delivery(row)) => row.due().map(|_| (Self::Pending(row.webhook), 0)),
+            (RowKey::Response(customer, _), Row::Response(row)) => {
+                Some((Self::Responses(customer.clone()), row.kept.0))
             }
             _ => None,
         }

@@ -29,13 +29,15 @@ pub trait Backend {
     /// The engine's.
     fn fetch(&self, key: &RowKey) -> Result<Option<Row>, Self::Error>;
 
-    /// The first row of a list as of the last commit, with its place, without those that `is_changed` since.
+    /// The first row of a list as of the last commit, with its place, without those that `is_changed` since. It is looked for at
+    /// `from` and behind: every row before is one of those.
     ///
     /// # Errors
     /// The engine's.
     fn first(
         &self,
         list: &List,
+        from: Option<&(u64, RowKey)>,
         is_changed: &dyn Fn(&RowKey) -> bool,
     ) -> Result<Option<(u64, RowKey)>, Self::Error>;
 
@@ -101,6 +103,16 @@ impl Kept {
     }
 }
 
+/// What is known of a list, so that no look-up goes over rows again that another one went over.
+#[derive(Clone, Debug, Default)]
+struct Listed {
+    /// Changed rows that are in it, in its order.
+    changed: BTreeSet<(u64, RowKey)>,
+    /// Its first row in the engine that had not been changed at the last look-up; the rows before it have been. None there is
+    /// another answer than none looked for.
+    stored: Option<Option<(u64, RowKey)>>,
+}
+
 /// Rows above an engine.
 #[derive(Clone, Debug, Default)]
 pub struct Rows<B> {
@@ -110,12 +122,14 @@ pub struct Rows<B> {
     pub(crate) changed: BTreeMap<RowKey, Option<Row>>,
     /// What the present command found under the keys that it changed, where these had been changed before.
     undo: Vec<(RowKey, Option<Option<Row>>)>,
+    lists: RefCell<HashMap<List, Listed>>,
 }
 
 impl<B: Backend> Rows<B> {
     /// Above an engine, of which these rows are known.
     pub fn new(backend: B, kept: Kept) -> Self {
-        Self { backend, stored: RefCell::new(kept), changed: BTreeMap::new(), undo: Vec::new() }
+        let (changed, undo, lists) = Default::default();
+        Self { backend, stored: RefCell::new(kept), changed, undo, lists }
     }
 
     /// The engine.
@@ -157,6 +171,28 @@ impl<B: Backend> Rows<B> {
         // What came and went again leaves nothing to do.
         changes.filter(|change| change.before.is_some() || change.after.is_some()).collect()
     }
+
+    /// Has a row be changed, or be as it is stored; how it was before.
+    fn change(&mut self, key: &RowKey, row: Option<Option<Row>>) -> Option<Option<Row>> {
+        let list = |row: &Option<Option<Row>>| List::of(key, row.as_ref()?.as_ref()?);
+        let after = list(&row);
+        let before = match row {
+            Some(row) => self.changed.insert(key.clone(), row),
+            None => self.changed.remove(key),
+        };
+        let (was, lists) = (list(&before), self.lists.get_mut());
+        if was != after {
+            if let Some((list, place)) = was
+                && let Some(listed) = lists.get_mut(&list)
+            {
+                listed.changed.remove(&(place, key.clone()));
+            }
+            if let Some((list, place)) = after {
+                lists.entry(list).or_default().changed.insert((place, key.clone()));
+            }
+        }
+        before
+    }
 }
 
 impl<B: Backend> LedgerStorage for Rows<B> {
@@ -180,16 +216,31 @@ impl<B: Backend> LedgerStorage for Rows<B> {
     }
 
     fn first<T: Kind>(&self, list: &List) -> Result<Option<T>, B::Error> {
-        let stored = self.backend.first(list, &|key| self.changed.contains_key(key))?;
-        let changed = self.changed().filter_map(|(key, row)| Some((list.place(key, row)?, key.clone())));
-        let first = changed.chain(stored).min();
+        let mut lists = self.lists.borrow_mut();
+        let listed = lists.entry(list.clone()).or_default();
+        let is_changed = |key: &RowKey| self.changed.contains_key(key);
+        let stored = match &listed.stored {
+            None => self.backend.first(list, None, &is_changed)?,
+            Some(Some(known)) if is_changed(&known.1) => {
+                self.backend.first(list, Some(known), &is_changed)?
+            }
+            Some(known) => known.clone(),
+        };
+        let first = listed.changed.first().into_iter().chain(&stored).min().cloned();
+        listed.stored = Some(stored);
+        drop(lists);
         Ok(first.map(|(_, key)| self.find(&key)).transpose()?.flatten())
     }
 
     fn set(&mut self, key: RowKey, row: Option<Row>) -> Result<(), B::Error> {
         // The commit compares it with what was there.
         self.read(&key, |_| ())?;
-        let before = self.changed.insert(key.clone(), row);
+        if row.is_none() && key.has_content() {
+            // A command may take out as many as there are, and they stay here until the commit.
+            let stored = self.stored.get_mut().younger.get_mut(&key);
+            stored.into_iter().flatten().for_each(Row::drop_content);
+        }
+        let before = self.change(&key, Some(row));
         self.undo.push((key, before));
         Ok(())
     }
@@ -200,10 +251,15 @@ impl<B: Backend> LedgerStorage for Rows<B> {
 
     fn undo(&mut self) {
         while let Some((key, before)) = self.undo.pop() {
-            match before {
-                Some(row) => drop(self.changed.insert(key, row)),
-                None => drop(self.changed.remove(&key)),
+            if before.is_none() {
+                // Rows that look-ups went over may be in their lists again.
+                self.lists.get_mut().values_mut().for_each(|listed| listed.stored = None);
+                if key.has_content() {
+                    // It may have none any more.
+                    self.stored.get_mut().younger.remove(&key);
+                }
             }
+            self.change(&key, before);
         }
     }
 }

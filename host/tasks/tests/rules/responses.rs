@@ -13,7 +13,7 @@ use gatehouse_tasks::{
 
 const LIMITS: ResponseLimits = ResponseLimits { count: 3, bytes: 100 };
 
-fn record(customer: &str, number: u64, bytes: usize) -> ResponseRecord {
+pub(crate) fn record(customer: &str, number: u64, bytes: usize) -> ResponseRecord {
     let kept = START.plus(Duration::from_secs(number));
     ResponseRecord {
         customer: CustomerId::from(customer),

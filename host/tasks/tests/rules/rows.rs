@@ -2,16 +2,17 @@
 //! nothing.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use gatehouse_model::{Credits, CustomerId, CustomerPolicy};
 use gatehouse_sample::{START, beginning, completed, customer_id};
 use gatehouse_tasks::{
-    Applied, Backend, Command, Kept, List, MemoryLedgerStorage, Rejection, Row, RowChange, RowKey, Rows,
-    apply,
+    Applied, Backend, Command, Kept, LedgerStorage as _, List, MemoryLedgerStorage, Rejection,
+    ResponseLimits, Row, RowChange, RowKey, Rows, apply,
 };
 
+use super::responses::record;
 use super::{finish, submit};
 
 /// An engine in memory that counts what is fetched, and cannot be reached after so many rows.
@@ -20,6 +21,10 @@ struct Engine {
     rows: Rc<RefCell<BTreeMap<RowKey, Row>>>,
     fetched: Rc<Cell<usize>>,
     most: Rc<Cell<Option<usize>>>,
+    /// Rows of lists that look-ups went over.
+    seen: Rc<Cell<usize>>,
+    /// The most that a change said of the content of a response that it takes out, bytes.
+    content: Rc<Cell<u64>>,
 }
 
 impl Backend for Engine {
@@ -36,11 +41,19 @@ impl Backend for Engine {
     fn first(
         &self,
         list: &List,
+        from: Option<&(u64, RowKey)>,
         is_changed: &dyn Fn(&RowKey) -> bool,
     ) -> Result<Option<(u64, RowKey)>, Self::Error> {
         let rows = self.rows.borrow();
-        let free = rows.iter().filter(|(key, _)| !is_changed(key));
-        Ok(free.filter_map(|(key, row)| Some((list.place(key, row)?, key.clone()))).min())
+        let listed = rows.iter().filter_map(|(key, row)| {
+            let (of, place) = List::of(key, row)?;
+            (of == *list).then(|| (place, key.clone()))
+        });
+        let listed: BTreeSet<_> = listed.filter(|row| from.is_none_or(|from| row >= from)).collect();
+        Ok(listed.into_iter().find(|(_, key)| {
+            self.seen.set(self.seen.get() + 1);
+            !is_changed(key)
+        }))
     }
 
     fn commit(&mut self, changes: &[RowChange]) -> Result<(), Self::Error> {
@@ -50,6 +63,10 @@ impl Backend for Engine {
                 Some(row) => rows.insert(key.clone(), row.clone()),
                 None => rows.remove(key),
             };
+            if let (Some(Row::Response(before)), None) = (before, after) {
+                self.content.set(self.content.get().max(before.size()));
+                continue;
+            }
             assert!(found == *before || key.is_written_only(), "{key:?} was {found:?}, not {before:?}");
         }
         Ok(())
@@ -138,4 +155,50 @@ fn a_command_that_stops_at_a_row_changes_nothing() {
         Err(Rejection::TaskExists(gatehouse_sample::task_id(1)))
     );
     assert_eq!(rows.changed().count(), 0, "nor does one that is refused");
+}
+
+fn keep(number: u64, count: u64) -> Command {
+    let limits = ResponseLimits { count, bytes: u64::MAX };
+    Command::KeepResponse { record: Box::new(record("a", number, 100)), limits }
+}
+
+fn kept(engine: &Engine) -> Vec<String> {
+    let rows = engine.rows.borrow();
+    let kept = rows.values().filter_map(|row| match row {
+        Row::Response(row) => Some(row.id.clone()),
+        _ => None,
+    });
+    kept.collect()
+}
+
+/// A lower limit would have the writer go over all rows of a customer for each of them, with all they hold in memory.
+#[test]
+fn many_responses_make_room_at_once_in_one_pass() {
+    let engine = Engine::default();
+    let (before, _) = engine.run(Kept::default(), (0..200).map(|number| keep(number, 200)));
+    let (before, _) = engine.run(before, [keep(200, 200), keep(201, 100), keep(202, 1)]);
+    assert_eq!(kept(&engine), ["resp_202"]);
+    assert!(engine.seen.get() <= 2 * 202, "{} rows were looked at", engine.seen.get());
+    assert_eq!(engine.content.get(), 0, "bytes stayed in memory until the commit");
+    engine.run(before, [keep(203, 1)]);
+    assert_eq!(kept(&engine), ["resp_203"]);
+}
+
+/// What a command took out before it stopped would stay out for look-ups of its batch, or lose its content.
+#[test]
+fn what_a_stopped_command_took_out_is_there_again() {
+    let engine = Engine::default();
+    let (before, _) = engine.run(Kept::default(), (0..9).map(|number| keep(number, 9)));
+    let mut rows = Rows::new(engine.clone(), before);
+    assert!(apply(&mut rows, keep(9, 9)).unwrap().is_ok());
+    engine.most.set(Some(engine.fetched.get() + 4));
+    assert_eq!(apply(&mut rows, keep(10, 1)), Err("away"));
+    engine.most.set(None);
+    let customer = CustomerId::from("a");
+    assert_eq!(rows.oldest_response(&customer).unwrap(), Some(record("a", 1, 100)));
+    assert!(apply(&mut rows, keep(10, 9)).unwrap().is_ok());
+    assert_eq!(rows.oldest_response(&customer).unwrap(), Some(record("a", 2, 100)));
+    rows.commit().unwrap();
+    let left: BTreeSet<_> = kept(&engine).into_iter().collect();
+    assert_eq!(left, (2..11).map(|number| format!("resp_{number}")).collect());
 }

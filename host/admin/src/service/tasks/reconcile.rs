@@ -110,6 +110,7 @@ fn failed(id: TaskId, ruling: &TaskRuling, error: RulingError) -> OperationError
             let field = format!("reply.{field}");
             OperationError::InvalidField { message: format!("{field}: {problem}"), field }
         }
+        error @ RulingError::NotKept(_) => OperationError::Busy(error.to_string()),
         RulingError::Store(error) => error.into(),
         other => OperationError::Failed(other.to_string()),
     }

@@ -8,8 +8,10 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_media::ExtractError;
-use gatehouse_model::{Body, Call, Event, Json, Outage, Phase, Reading, Replay, Reply, Status, Task, UnixMs};
+use gatehouse_media::{ExtractError, NewBlob};
+use gatehouse_model::{
+    Body, Call, Event, Json, Outage, Phase, Reading, Replay, Reply, Status, Task, TaskId, UnixMs,
+};
 use gatehouse_store::StoreError;
 use gatehouse_upstream::{Claimant, NoPermit, Permits, Wanted};
 
@@ -64,6 +66,9 @@ impl Calls {
             return self.queue(run, call, (self.shared.now(), PERMIT)).await;
         }
         if !self.files.may_bring_files(&call) {
+            // Others may use what it was granted; once there is room, it asks anew.
+            self.live.leave_queue(run.task.id);
+            drop(self.live.take_granted(run.task.id));
             return self.queue(run, call, (self.shared.now().plus(STORE_PAUSE), "media store")).await;
         }
         let (permit, borrowed) = match self.permit(run, &call).await {
@@ -187,8 +192,8 @@ impl Calls {
         self.commits.commit_then(run, StepOutcome::Until(due)).await
     }
 
-    /// The reply in the form that the call asks for. While its files wait for the media store, the task gives back what it has
-    /// in `held`.
+    /// The reply in the form that the call asks for; the files taken out of it are blobs of the task. While they wait for the
+    /// media store, the task gives back what it has in `held`.
     pub(in crate::step) async fn as_read(
         &self,
         reply: Reply,
@@ -196,39 +201,53 @@ impl Calls {
         task: &mut Task,
         held: &mut HeldPermit,
     ) -> Event {
-        if call.reading == Reading::Cut {
-            self.cut_reply(reply, call, task, held).await
-        } else {
-            Event::Reply(reply)
+        let (reply, files) = match self.cut(reply, call, task.id).await {
+            Ok(cut) => cut,
+            Err(outage) => return Event::Outage(outage),
+        };
+        if files.is_empty() {
+            return Event::Reply(reply);
         }
+        if let Err(error) = self.files.keep_for(task, &files, held).await {
+            return Event::Outage(not_cut(task.id, call, Outage::Broken, &error));
+        }
+        task.blobs.extend(files.iter().map(|file| file.id));
+        Event::Reply(reply)
     }
 
-    /// Takes the files out of a reply; they become blobs of the task. A reply that is not text stays as it is.
-    async fn cut_reply(&self, reply: Reply, call: &Call, task: &mut Task, held: &mut HeldPermit) -> Event {
+    /// Takes the files out of a reply, where the call asks for that; none of them is kept yet. A reply that is not text stays as
+    /// it is.
+    pub(in crate::step) async fn cut(
+        &self,
+        reply: Reply,
+        call: &Call,
+        task: TaskId,
+    ) -> Result<(Reply, Vec<NewBlob>), Outage> {
         let max = self.shared.upstream.max_reply(&call.provider).unwrap_or(0);
-        let Body::Inline(bytes) = &reply.body else { return Event::Reply(reply) };
+        let (Reading::Cut, Body::Inline(bytes)) = (call.reading, &reply.body) else {
+            return Ok((reply, Vec::new()));
+        };
         let cut = match Json::try_from(bytes.clone()) {
             Ok(json) => self.shared.media.extract_results(json).await,
-            Err(_) if bytes.len() as u64 <= max => return Event::Reply(reply),
-            Err(_) => return Event::Outage(Outage::TooLarge),
+            Err(_) if bytes.len() as u64 <= max => return Ok((reply, Vec::new())),
+            Err(_) => return Err(Outage::TooLarge),
         };
-        let failed = |task: &Task, outage: Outage, reason: &dyn Display| {
-            tracing::warn!(task = %task.id, provider = call.provider, %reason, "a reply could not be cut");
-            Event::Outage(outage)
-        };
-        let cut = match cut {
-            Ok(cut) if cut.json.len() as u64 <= max => cut,
+        match cut {
+            Ok(cut) if cut.json.len() as u64 <= max => {
+                Ok((Reply { body: Body::Inline(cut.json.into_bytes()), ..reply }, cut.blobs))
+            }
             Ok(cut) => {
                 let reason = format_args!("{} bytes remain, at most {max} may", cut.json.len());
-                return failed(task, Outage::TooLarge, &reason);
+                Err(not_cut(task, call, Outage::TooLarge, &reason))
             }
-            Err(error @ ExtractError::Interrupted) => return failed(task, Outage::Broken, &error),
-            Err(error) => return failed(task, Outage::TooLarge, &error),
-        };
-        if let Err(error) = self.files.keep_for(task, &cut.blobs, held).await {
-            return failed(task, Outage::Broken, &error);
+            Err(error @ ExtractError::Interrupted) => Err(not_cut(task, call, Outage::Broken, &error)),
+            Err(error) => Err(not_cut(task, call, Outage::TooLarge, &error)),
         }
-        task.blobs.extend(cut.blobs.iter().map(|blob| blob.id));
-        Event::Reply(Reply { body: Body::Inline(cut.json.into_bytes()), ..reply })
     }
+}
+
+/// Tells the log why a reply is an outage.
+fn not_cut(task: TaskId, call: &Call, outage: Outage, reason: &dyn Display) -> Outage {
+    tracing::warn!(%task, provider = call.provider, %reason, "a reply could not be cut");
+    outage
 }
