@@ -29,7 +29,7 @@ const MAX_DEPTH: usize = 100;
 /// Work on a longer body is done on a blocking thread: 32 KiB take a worker a tenth of a millisecond.
 const IN_PLACE: usize = 32 * 1024;
 /// Bytes of a longer `user` or `metadata` are not read: no tags are so long.
-const MAX_NOTE: usize = 256 * 1024;
+const MAX_TAGS: usize = 256 * 1024;
 
 /// The body of a submission or of a text request: one JSON object.
 #[derive(Clone, Debug)]
@@ -49,12 +49,12 @@ struct Head<'a> {
     model: Option<Value>,
     dry_run: Option<&'a RawValue>,
     callback_url: Option<&'a RawValue>,
-    notes: Notes<'a>,
+    raw_tags: RawTags<'a>,
 }
 
 /// What the client noted down.
 #[derive(Default)]
-struct Notes<'a> {
+struct RawTags<'a> {
     user: Option<&'a RawValue>,
     metadata: Option<&'a RawValue>,
     /// One of them is there more than once: providers differ in which one counts, so here none does.
@@ -99,11 +99,12 @@ impl<'de> Visitor<'de> for HeadVisitor {
                     head.callback_url.replace(members.next_value()?).map(|_| "callback_url")
                 }
                 Field::User => {
-                    head.notes.is_doubtful |= head.notes.user.replace(members.next_value()?).is_some();
+                    head.raw_tags.is_doubtful |= head.raw_tags.user.replace(members.next_value()?).is_some();
                     None
                 }
                 Field::Metadata => {
-                    head.notes.is_doubtful |= head.notes.metadata.replace(members.next_value()?).is_some();
+                    head.raw_tags.is_doubtful |=
+                        head.raw_tags.metadata.replace(members.next_value()?).is_some();
                     None
                 }
                 Field::Other => members.next_value::<IgnoredAny>().map(|_| None)?,
@@ -163,7 +164,7 @@ impl CheckedBody {
             (None, Some(other)) => return Err(SubmitError::bad_model(&other)),
         };
         let callback = head.callback_url.map(callback).transpose()?.flatten();
-        let tags = tags(&head.notes);
+        let tags = tags(&head.raw_tags);
         let dry_run = head.dry_run.map(dry_run).transpose()?.unwrap_or_default();
         // The one behind goes first: the other's place stays as it is.
         let mut taken: Vec<&str> =
@@ -287,10 +288,10 @@ fn callback(value: &RawValue) -> Result<Option<String>, SubmitError> {
 }
 
 /// What of these members can be kept. Clients of messages tell their user in the metadata.
-fn tags(notes: &Notes<'_>) -> Option<Arc<Tags>> {
+fn tags(raw: &RawTags<'_>) -> Option<Arc<Tags>> {
     const USER: &str = "user_id";
-    let counts = |value: &&RawValue| !notes.is_doubtful && value.get().len() <= MAX_NOTE;
-    let (user, metadata) = (notes.user.filter(counts), notes.metadata.filter(counts));
+    let counts = |value: &&RawValue| !raw.is_doubtful && value.get().len() <= MAX_TAGS;
+    let (user, metadata) = (raw.user.filter(counts), raw.metadata.filter(counts));
     let text = |value: &RawValue| serde_json::from_str::<String>(value.get()).ok();
     let pairs: BTreeMap<Cow<'_, str>, &RawValue> =
         metadata.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
@@ -481,8 +482,8 @@ mod tests {
             (r#"{"metadata": {"escaped\u0041": "\u0042"}}"#, None, Some(("escapedA", "B"))),
             (r#"{"user": "u", "metadata": {"a": "b"}, "user": "v"}"#, None, None),
             (r#"{"user": "u", "metadata": {"a": "b"}, "metadata": null, "metadata": 7}"#, None, None),
-            (&noted(MAX_NOTE), Some("u"), Some(("a", "b"))),
-            (&noted(MAX_NOTE + 1), Some("u"), None),
+            (&noted(MAX_TAGS), Some("u"), Some(("a", "b"))),
+            (&noted(MAX_TAGS + 1), Some("u"), None),
         ] {
             let body = CheckedBody::parse(Bytes::copy_from_slice(text.as_bytes()), Some("m")).unwrap();
             let tags = body.tags().map(|tags| Tags::clone(tags)).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! How many answers are checked at the provider at once: of all people, and of one address.
 //!
-//! Whoever can reach the listener can bring a code that is none, and each costs a call. Without a bound of its own one address
+//! Anybody who reaches the listener can bring a made-up code, and each costs a call. Without a bound of its own one address
 //! takes every place, and people find none.
 
 use std::collections::BTreeMap;

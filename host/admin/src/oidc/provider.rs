@@ -445,7 +445,7 @@ fn token_refusal(
 mod tests {
     use super::*;
 
-    /// Without it whoever writes another person's address into a profile stands in the audit record as that person.
+    /// Without it a person with another's address in its profile stands in the audit record as the other one.
     #[test]
     fn an_address_is_a_name_only_where_it_was_verified() {
         let (email, chosen) = (EndUserEmail::new("a@b.example".into()), EndUserUsername::new("ada".into()));
