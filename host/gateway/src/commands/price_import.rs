@@ -81,7 +81,7 @@ pub(in crate::commands) async fn run(args: ImportArgs, api: &Api<'_>) -> Perform
         shown["applied"] = json!(true);
         match &reload {
             Some(reload) => {
-                words.push_str(&format!("written; the gateway has them now\n{}", reload_in_words(reload)))
+                words.push_str(&format!("written; the gateway has them now\n{}", reload_in_words(reload)));
             }
             None => words.push_str("written; no gateway runs on this data folder, the next start has them\n"),
         }
