@@ -34,7 +34,7 @@ const NAMES: &[(&str, &str)] = &[
     ("fates", "outcomes"),
     ("given", "lower"),
     ("house", "gateway, system under test"),
-    ("inner", "what it is, such as DriverState"),
+    ("inner", "what it is, such as LiveTasksState"),
     ("mask", "redact"),
     ("mistake", "error, invalid parameter"),
     ("notes", "guest log"),
