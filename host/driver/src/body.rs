@@ -462,7 +462,7 @@ mod tests {
     /// Without it a note that a family ignores, or reads as its own, is a refusal, or hides what another client noted.
     #[test]
     fn notes_are_read_and_stay_where_they_are() {
-        // Metadata of so many bytes, nearly all of them in what is no text.
+        // Metadata of so many bytes, nearly all of them in an array.
         let noted = |bytes: usize| {
             let frame = r#"{"a":"b","n":[""]}"#;
             let long = "x".repeat(bytes - frame.len());

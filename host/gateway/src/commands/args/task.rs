@@ -180,10 +180,29 @@ fn lines(limit: u32) -> usize {
     limit.min(MAX_LINES) as usize
 }
 
+/// The row with what is held now: that of an ended task says what was.
+fn as_held_now(row: &Value) -> Value {
+    let mut row = row.clone();
+    if Status::parse(text_at(&row, "status")).is_some_and(Status::is_final) {
+        row["held_micro"] = Value::Null;
+    }
+    row
+}
+
 /// A row a task, then what is known of each ambiguous call.
 fn tasks(rows: &[Value]) -> String {
-    let fields = ["task=id", "status", "ambiguous", "model", "account=customer", "created", "held_micro"];
-    let mut text = table(rows, &fields);
+    let fields = [
+        "task=id",
+        "status",
+        "ambiguous",
+        "model",
+        "account=customer",
+        "created",
+        "held_micro",
+        "cost_micro",
+    ];
+    let rows: Vec<Value> = rows.iter().map(as_held_now).collect();
+    let mut text = table(&rows, &fields);
     for (task, call) in
         rows.iter().map(|task| (task, &task["ambiguous_call"])).filter(|(_, call)| !call.is_null())
     {
@@ -207,4 +226,19 @@ fn tasks(rows: &[Value]) -> String {
 fn status(word: &str) -> Result<Status, String> {
     let words: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
     Status::parse(word).ok_or_else(|| format!("expected one of {}", words.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it an operator adds up what ended tasks once held, and looks for money that is free.
+    #[test]
+    fn an_ended_task_holds_nothing_and_says_what_it_cost() {
+        let row = |status: &str, cost: Option<i64>| json!({"id": "t", "status": status, "held_micro": 4_000_000, "cost_micro": cost});
+        let text = tasks(&[row("pending", None), row("completed", Some(3_000_000)), row("failed", None)]);
+        let cells: Vec<Vec<&str>> =
+            text.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(cells, [vec!["t", "pending", "4"], vec!["t", "completed", "3"], vec!["t", "failed"]]);
+    }
 }
