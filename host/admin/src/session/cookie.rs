@@ -62,7 +62,7 @@ impl SessionCookie {
 /// The only addresses that the mark of a login is sent to.
 const ATTEMPT_PATH: &str = "/login/oidc";
 
-/// The value of a cookie. Two different values are as good as none: one of them was put there by a page of another port.
+/// The value of a cookie. Two different values do not count: one of them was put there by a page of another port.
 fn read<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));

@@ -17,7 +17,7 @@ use super::order::{Connection, OrderError, order};
 /// one more every twelve minutes.
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
-/// A certificate that is due again this soon is as good as none: one backdated or short, or a clock that is ahead.
+/// A certificate that is due again this soon is of no use: one backdated or short, or a clock that is ahead.
 const SOON: Duration = Duration::from_secs(1);
 /// For a whole order.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(300);

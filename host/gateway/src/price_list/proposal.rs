@@ -55,7 +55,7 @@ pub(super) struct Change {
 /// Compares a list with the models of a configuration: with those that are wanted, or with all that it has an entry of.
 ///
 /// # Errors
-/// A model that there is not, an entry that there is not, or a price that is none.
+/// A model that there is not, an entry that there is not, or a price that cannot be read.
 pub(crate) fn propose(
     list: &PriceList<'_>,
     models: &BTreeMap<String, ModelConfig>,
