@@ -2,8 +2,7 @@
 //! still have. As many as fit into the bounds wait without their account's permit, so an outage of the store holds up no call that
 //! needs no files. One beyond the bounds keeps its permit, and until there is room again no call begins whose reply brings files: it
 //! would be paid although they cannot be kept. A reply that is itself a file does not count here: it waits within its call, with its
-//! permit,
-//! and what it has in memory meanwhile is bounded by the calls in flight.
+//! permit, and what it has in memory meanwhile is bounded by the calls in flight.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
