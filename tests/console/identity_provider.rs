@@ -191,7 +191,7 @@ fn people_log_in_by_their_groups_and_are_named_in_the_audit_record() {
         assert!(arrived.ends_with("/login/arrived"), "{arrived} {}", answer.text());
         assert!(ben.one("GET", &format!("{own}/"), "").await.text().contains("ben"));
         assert_eq!(ben.one("POST", &format!("{own}/system/reload"), "").await.status, 403);
-        // An address that the provider did not verify is no name, and another group is none of ours.
+        // An address that the provider did not verify is no name, and another group has no role here.
         provider.person(
             &json!({"sub": "3", "groups": ["others"], "email": "ada@example.org", "email_verified": false}),
         );

@@ -201,7 +201,6 @@ impl OfTexts {
             shared: shared(),
             judge: Arc::clone(judge),
             served: served(),
-            rates: rates(),
             holds,
             translator,
             conversations: Arc::clone(&conversations),

@@ -13,7 +13,7 @@ const NO_ACCOUNT: &str = "this gateway has no account at its provider";
 const SWITCHED_OFF: &str = "the operator has switched it off";
 const NO_PLUGIN: &str = "no plugin serves it";
 
-/// Who serves what now.
+/// Answers what this gateway can serve now.
 pub(crate) struct Served {
     pub(crate) plugins: PluginService,
     pub(crate) upstream: Upstream,

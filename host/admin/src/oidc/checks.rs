@@ -26,7 +26,7 @@ pub(super) struct Check<'c> {
 }
 
 impl Checks {
-    /// A place for an answer that this address brought; `None` where there is none now.
+    /// A place for an answer that this address brought; `None` while all of its places are taken.
     pub(super) fn enter(&self, address: IpAddr) -> Option<Check<'_>> {
         let (network, mut running) = (Network::of(address), self.running());
         let own = running.get(&network).copied().unwrap_or_default();

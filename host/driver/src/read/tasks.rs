@@ -76,7 +76,7 @@ impl Tasks {
         self.shared.store.list_tasks(&key.customer, query).await
     }
 
-    /// The client's `result` of a task as JSON, interim or final; `None` while there is none. Links begin with `base` (no trailing slash).
+    /// The client's `result` of a task as JSON, interim or final; `None` before it has one. Links begin with `base` (no trailing slash).
     #[must_use]
     pub fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>> {
         result::render(task, |media| self.shared.media.link(base, media))

@@ -20,7 +20,7 @@ impl Texts {
         let Estimates { dearest, amount: sum, tokens, .. } = estimates;
         if !request.body.is_price_only() {
             let now = self.shared.now();
-            let (rates, outcome) = RateUse::ask(&self.rates, &request.key, name, Some(tokens), now);
+            let (rates, outcome) = RateUse::ask(&self.holds.rates, &request.key, name, Some(tokens), now);
             request.report.count(&rates);
             outcome.map_err(SubmitError::RateLimited)?;
             check_funds(&self.shared.store, &request.key, sum, Some(name), now).await?;

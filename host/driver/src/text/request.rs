@@ -18,7 +18,6 @@ use crate::detached::detached;
 use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
 use crate::models::table::{ModelKind, TextModel};
-use crate::rates::RateLimiter;
 use crate::request_report::WorkGuard;
 use crate::served::Served;
 use crate::shared::{Shared, ShutdownState};
@@ -51,7 +50,6 @@ pub struct Texts {
     pub(crate) shared: Arc<Shared>,
     pub(crate) judge: Arc<Judge>,
     pub(crate) served: Arc<Served>,
-    pub(crate) rates: Arc<RateLimiter>,
     pub(crate) holds: Arc<Holds>,
     pub(crate) translator: Arc<Translator>,
     pub(crate) conversations: Arc<Conversations>,

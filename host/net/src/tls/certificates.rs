@@ -47,7 +47,7 @@ pub struct Certificates {
     challenges: Option<Arc<Challenges>>,
 }
 
-/// The settings of handshakes, and the time of their certificate; `None` where there is none, or it does not say.
+/// The settings of handshakes, and the time of their certificate; `None` without a certificate, and where it does not tell its time.
 struct InUse {
     config: Arc<ServerConfig>,
     validity: Option<Validity>,

@@ -160,7 +160,7 @@ mod tests {
             shown.is_none() && matches!(refusal, Some(HandshakeRefusal::Failed(_)))
         };
         for protocol in [PROTOCOL, b"h2"] {
-            assert!(failed(&shake(&certificates, protocol, &roots).await), "there is none");
+            assert!(failed(&shake(&certificates, protocol, &roots).await), "no certificate is shown");
         }
         certificates.show("a.example", roots[1].clone(), challenge.signing_key.into()).unwrap();
         assert!(failed(&shake(&certificates, b"h2", &roots).await), "a client has to wait");

@@ -29,7 +29,7 @@ pub struct PackagedCode {
 }
 
 impl PackagedCode {
-    /// The folder beside `program`; `None` where there is none.
+    /// The folder beside `program`; `None` where that does not exist.
     ///
     /// # Errors
     /// Why its code is not used.

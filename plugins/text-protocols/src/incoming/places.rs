@@ -95,7 +95,7 @@ impl Places {
         if kind.is_some_and(|kind| CALLS.contains(&kind)) && word_of(part, "name").is_none() {
             return Err(NAMELESS);
         }
-        // Nothing can follow in a block that is none.
+        // Nothing can follow in a block that has not begun.
         self.begun.extend(kind.map(|_| number));
         Ok(())
     }
