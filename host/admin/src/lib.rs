@@ -44,9 +44,9 @@ pub use http::key_limits;
 pub use oidc::{IdentityProvider, OidcConfig};
 pub use server::{Access, AdminServer, Console, ConsoleRefusal, PageCaller, Probes, StreamEnd, admit};
 pub use service::{
-    AdminService, Backend, Backups, Configuration, Deployed, ForgottenDefaults, Logs, Pending, PriceCause,
-    PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput, StagedDefaults, StoredStates,
-    TaskDetails, UsageGroup, UsageGroups, UsageReport, UsageRequest, nearest,
+    AdminParts, AdminService, Backend, Backups, Configuration, Deployed, ForgottenDefaults, Logs, Pending,
+    PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput, StagedDefaults,
+    StoredStates, TaskDetails, UsageGroup, UsageGroups, UsageReport, UsageRequest, nearest,
 };
 pub use session::{SessionView, Sessions};
 pub use token::Token;

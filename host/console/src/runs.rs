@@ -115,7 +115,7 @@ impl Run {
 
     async fn send(&self, service: &AdminService) {
         let Wanted { caller, key, path, body, .. } = &self.wanted;
-        let sent = service.send_as(caller, key, path, Value::Object(body.clone())).await;
+        let sent = service.playground.send_as(caller, key, path, Value::Object(body.clone())).await;
         let failure = match sent {
             Ok(response) => self.collect(response).await,
             Err(error) => Some(error.to_string()),

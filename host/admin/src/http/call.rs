@@ -16,30 +16,20 @@ use super::request::precondition::{Edited, check_edited};
 use super::request::query::Query;
 use super::request::{body, cursor, precondition};
 use crate::access::caller::{Caller, LoginLinks};
-use crate::api::backup::BackupView;
-use crate::api::doctor::DoctorReport;
 use crate::api::error::OperationError;
 use crate::api::values::List;
 use crate::audit::{AuditTrail, line};
 use crate::error::{ApiError, Kind};
 use crate::reply::Reply;
-use crate::service::{AdminService, Jobs};
+use crate::service::AdminService;
 
 /// What a handler returns.
 pub(crate) type Outcome = Result<Reply, ApiError>;
-
-/// What takes long and is looked at meanwhile.
-#[derive(Default)]
-pub(crate) struct Runs {
-    pub(crate) examinations: Jobs<DoctorReport>,
-    pub(crate) backups: Jobs<BackupView>,
-}
 
 /// A request that its route accepted.
 pub(crate) struct Call {
     pub(crate) service: Arc<AdminService>,
     pub(crate) links: Option<Arc<dyn LoginLinks>>,
-    pub(crate) runs: Arc<Runs>,
     pub(crate) caller: Caller,
     pub(crate) id: RequestId,
     /// The moment of the request; commands carry it.
@@ -137,7 +127,7 @@ impl Call {
         let sender = (self.id, Some(&self.caller), self.caller.address.to_string());
         let audit = Box::new(line(sender, self.operation, object, 200, "", Vec::new()));
         let command = Command::Administer { change: None, audit, idempotency: None, at: self.at };
-        self.service.administer(command).await?.map_err(OperationError::from)?;
+        self.service.commands.administer(command).await?.map_err(OperationError::from)?;
         Ok(())
     }
 
@@ -177,13 +167,14 @@ impl Call {
             idempotency,
             at: self.at,
         };
-        let applied = self.service.administer(command).await?.map_err(|rejection| match rejection {
-            Rejection::IdempotencyConflict => {
-                let message = "Idempotency-Key: it was used with another request; send another one";
-                ApiError::new(Kind::IdempotencyConflict, message).with_param("Idempotency-Key")
-            }
-            other => OperationError::from(other).into(),
-        })?;
+        let applied =
+            self.service.commands.administer(command).await?.map_err(|rejection| match rejection {
+                Rejection::IdempotencyConflict => {
+                    let message = "Idempotency-Key: it was used with another request; send another one";
+                    ApiError::new(Kind::IdempotencyConflict, message).with_param("Idempotency-Key")
+                }
+                other => OperationError::from(other).into(),
+            })?;
         self.trail.written();
         match applied {
             Applied::Administered { object, entry, repeated, change: _ } => {

@@ -20,7 +20,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tokio::sync::Semaphore;
 
-use super::call::{Call, Outcome, Runs};
+use super::call::{Call, Outcome};
 use super::openapi;
 use super::request::body::{self, MAX_JSON_BYTES, MAX_UPLOAD_BYTES};
 use super::request::idempotency;
@@ -42,7 +42,6 @@ pub(crate) struct Api {
     routes: Vec<Route>,
     service: Arc<AdminService>,
     links: Option<Arc<dyn LoginLinks>>,
-    runs: Arc<Runs>,
     clock: Arc<dyn Clock>,
     /// A permit for each request at work.
     operations: Arc<Semaphore>,
@@ -86,7 +85,6 @@ impl Api {
             routes: openapi::with_document(resources::routes()),
             service,
             links,
-            runs: Arc::default(),
             operations,
             clock,
         })
@@ -184,7 +182,6 @@ impl Api {
         let call = self.read(route, head, body, &path).await.map(|read| Call {
             service: Arc::clone(&self.service),
             links: self.links.clone(),
-            runs: Arc::clone(&self.runs),
             caller: sender.caller.clone(),
             id: sender.id,
             at: read.at,
@@ -234,7 +231,7 @@ impl Api {
 
     /// An operator sees every change that was confirmed to a client; on a full disk, what can be read.
     async fn handle(&self, route: &Route, call: Call) -> Outcome {
-        match self.service.flush().await {
+        match self.service.commands.flush().await {
             Err(OperationError::Busy(_)) if route.is_safe() => {}
             flushed => flushed?,
         }
@@ -289,7 +286,7 @@ impl Api {
     async fn audit(&self, audit: gatehouse_tasks::AuditedRequest) {
         let at = self.clock.now();
         let command = Command::Administer { change: None, audit: Box::new(audit), idempotency: None, at };
-        match self.service.administer(command).await {
+        match self.service.commands.administer(command).await {
             Ok(Ok(_)) => {}
             Ok(Err(rejection)) => tracing::error!(%rejection, "an admin request could not be recorded"),
             Err(error) => tracing::error!(%error, "an admin request could not be recorded"),

@@ -1,26 +1,31 @@
-//! An open store and its plugins, on which every operation of an operator works.
+//! The services behind the admin API, joined on an open store. Nobody below knows this.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use gatehouse_driver::Driver;
-use gatehouse_model::{Clock, Pepper, RequestId, Seed};
+use gatehouse_model::{Clock, Pepper, Seed};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
-use gatehouse_tasks::{Applied, Command, FieldChange, Rejection};
-use tokio::sync::Mutex;
 
-use crate::access::caller::Caller;
-use crate::api::configuration::{EffectiveView, ReloadView};
-use crate::api::error::OperationError;
-use crate::audit::line;
-use crate::error::ApiError;
-use crate::service::backup::Backups;
-use crate::service::configuration::Configuration;
-use crate::service::price_history::PriceCause;
-use crate::service::public_api::PublicApi;
+use super::attention::Attention;
+use super::backup::{BackupRuns, Backups};
+use super::commands::Commands;
+use super::configuration::Configuration;
+use super::doctor::Doctor;
+use super::gateway::Gateway;
+use super::keys::Keys;
+use super::logs::LogReader;
+use super::money::{PriceVersions, Prices, Statements, Usage};
+use super::playground::Playground;
+use super::plugins::{Deployments, FamilySwitches, Origin, PluginSource, Versions};
+use super::providers::Providers;
+use super::public_api::PublicApi;
+use super::reloads::Reloads;
+use super::tasks::{Rulings, Tasks};
+use super::webhooks::Webhooks;
 
-/// What operations work on.
-pub struct AdminService {
+/// What the services work on.
+pub struct AdminParts {
     /// The open store.
     pub store: Store,
     /// What runs beside the store.
@@ -35,8 +40,6 @@ pub struct AdminService {
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub seed: Arc<dyn Seed>,
-    /// The public API, once its listeners are open.
-    pub public: OnceLock<Arc<dyn PublicApi>>,
 }
 
 /// What runs beside the store.
@@ -47,112 +50,148 @@ pub enum Backend {
         plugins: PluginService,
         /// Its driver, which drops cached keys when keys change.
         driver: Driver,
-        /// Held while reports of deployments that are missing are looked up and written: two at once would each write the same.
-        missing_reports: Mutex<()>,
     },
     /// No gateway. Plugins are opened with this configuration by the operation that needs them.
     Offline(Box<gatehouse_runtime::Config>),
 }
 
-impl AdminService {
-    /// The driver of a running gateway.
-    pub(crate) fn driver(&self, why: &str) -> Result<&Driver, OperationError> {
-        match &self.backend {
-            Backend::Running { driver, .. } => Ok(driver),
-            Backend::Offline(_) => Err(OperationError::Refused(why.to_owned())),
-        }
-    }
+/// Every operation of an operator, by the service that performs it.
+pub struct AdminService {
+    /// The open store, for lists that are shown as they are kept.
+    pub store: Store,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub seed: Arc<dyn Seed>,
+    /// Sends changes, and leaves lines in the audit record.
+    pub commands: Commands,
+    /// API keys.
+    pub keys: Keys,
+    /// Webhooks and their deliveries.
+    pub webhooks: Webhooks,
+    /// Tasks of all customers.
+    pub tasks: Tasks,
+    /// Rulings about ambiguous calls.
+    pub rulings: Rulings,
+    /// Providers and their accounts.
+    pub providers: Providers,
+    /// Versions of plugins.
+    pub versions: Versions,
+    /// FamilySwitches, switched off and on.
+    pub families: FamilySwitches,
+    /// The history of deployments.
+    pub deployments: Arc<Deployments>,
+    /// Prices in effect.
+    pub prices: Prices,
+    /// Versions of the price book.
+    pub price_versions: Arc<PriceVersions>,
+    /// Statements of the ledger.
+    pub statements: Statements,
+    /// Sums of usage.
+    pub usage: Usage,
+    /// The configuration in effect.
+    pub reloads: Reloads,
+    /// Backups of the data folder.
+    pub backups: BackupRuns,
+    /// Examinations of the store.
+    pub doctor: Doctor,
+    /// The logs in memory.
+    pub logs: LogReader,
+    /// What needs a person.
+    pub attention: Attention,
+    /// Requests that are sent as a key.
+    pub playground: Playground,
+    gateway: Arc<Gateway>,
+}
 
-    /// The public API, once its listeners are open.
-    ///
-    /// # Errors
-    /// [`OperationError::Refused`] before, and without a running gateway.
-    pub fn public_api(&self) -> Result<&Arc<dyn PublicApi>, OperationError> {
-        let none = || OperationError::Refused("only a running gateway has a public API; start it".to_owned());
-        self.public.get().ok_or_else(none)
+impl AdminService {
+    /// The services on these parts.
+    #[must_use]
+    pub fn new(parts: AdminParts) -> Self {
+        let AdminParts { store, backend, configuration, backups, pepper, clock, seed } = parts;
+        let (running, source, driver) = match backend {
+            Backend::Running { plugins, driver } => {
+                (Some(plugins.clone()), Origin::Running(plugins), Some(driver))
+            }
+            Backend::Offline(config) => (None, Origin::Offline(config), None),
+        };
+        let gateway = Arc::new(Gateway::new(driver));
+        let plugins = Arc::new(PluginSource::new(source, store.clone(), Arc::clone(&clock)));
+        let price_versions =
+            Arc::new(PriceVersions { store: store.clone(), configuration: Arc::clone(&configuration) });
+        let deployments = Arc::new(Deployments::new(store.clone(), running, Arc::clone(&clock)));
+        let commands = || Commands {
+            store: store.clone(),
+            gateway: Arc::clone(&gateway),
+            clock: Arc::clone(&clock),
+            seed: Arc::clone(&seed),
+        };
+        Self {
+            commands: commands(),
+            keys: Keys {
+                store: store.clone(),
+                gateway: Arc::clone(&gateway),
+                pepper: pepper.clone(),
+                clock: Arc::clone(&clock),
+                seed: Arc::clone(&seed),
+            },
+            webhooks: Webhooks {
+                store: store.clone(),
+                gateway: Arc::clone(&gateway),
+                pepper,
+                clock: Arc::clone(&clock),
+                seed: Arc::clone(&seed),
+            },
+            tasks: Tasks { store: store.clone(), gateway: Arc::clone(&gateway) },
+            rulings: Rulings { gateway: Arc::clone(&gateway) },
+            providers: Providers { gateway: Arc::clone(&gateway) },
+            versions: Versions {
+                store: store.clone(),
+                plugins: Arc::clone(&plugins),
+                configuration: Arc::clone(&configuration),
+                deployments: Arc::clone(&deployments),
+                price_versions: Arc::clone(&price_versions),
+            },
+            families: FamilySwitches {
+                store: store.clone(),
+                plugins,
+                configuration: Arc::clone(&configuration),
+                deployments: Arc::clone(&deployments),
+                price_versions: Arc::clone(&price_versions),
+            },
+            prices: Prices {
+                store: store.clone(),
+                gateway: Arc::clone(&gateway),
+                price_versions: Arc::clone(&price_versions),
+            },
+            statements: Statements { store: store.clone() },
+            usage: Usage { store: store.clone(), clock: Arc::clone(&clock) },
+            reloads: Reloads {
+                configuration,
+                deployments: Arc::clone(&deployments),
+                price_versions: Arc::clone(&price_versions),
+            },
+            backups: BackupRuns::new(store.clone(), Arc::clone(&clock), backups),
+            doctor: Doctor::new(store.clone(), Arc::clone(&clock)),
+            logs: LogReader { gateway: Arc::clone(&gateway) },
+            attention: Attention { store: store.clone(), gateway: Arc::clone(&gateway) },
+            playground: Playground {
+                store: store.clone(),
+                gateway: Arc::clone(&gateway),
+                clock: Arc::clone(&clock),
+                commands: commands(),
+            },
+            deployments,
+            price_versions,
+            store,
+            clock,
+            seed,
+            gateway,
+        }
     }
 
     /// Serves requests by `public` from now on; the first one given stays.
     pub fn connect(&self, public: Arc<dyn PublicApi>) {
-        drop(self.public.set(public));
+        self.gateway.connect(public);
     }
-
-    /// The configuration, secrets by their origin alone.
-    pub(crate) async fn effective_configuration(&self) -> Result<EffectiveView, OperationError> {
-        let configuration = Arc::clone(&self.configuration);
-        on_blocking_thread(move || configuration.effective()).await?
-    }
-
-    /// Reads the configuration again and switches to it, or changes nothing.
-    pub(crate) async fn reload_configuration(&self) -> Result<ReloadView, OperationError> {
-        let (configuration, cause) = (Arc::clone(&self.configuration), PriceCause::present("reload"));
-        let outcome = on_blocking_thread(move || configuration.reload(&cause)).await?;
-        self.keep_price_books().await;
-        for deployed in self.configuration.take_deployed() {
-            self.keep_deployment(&deployed).await;
-        }
-        outcome
-    }
-
-    /// Returns once every change that was confirmed to a client is seen by readers.
-    pub(crate) async fn flush(&self) -> Result<(), OperationError> {
-        Ok(self.store.flush().await?)
-    }
-
-    /// Sends an operator's request to the store. Cached keys are dropped where it is about a key.
-    pub(crate) async fn administer(
-        &self,
-        command: Command,
-    ) -> Result<Result<Applied, Rejection>, OperationError> {
-        let changes_keys = changes_keys(&command);
-        let applied = self.store.execute(command).await?;
-        if let (true, Backend::Running { driver, .. }) = (changes_keys, &self.backend) {
-            driver.keys.keys_changed();
-        }
-        Ok(applied)
-    }
-
-    /// Leaves the line of what no route of the API does, such as the end of a session; with an error, of its refusal.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn note(
-        &self,
-        caller: &Caller,
-        (operation, object): (&str, String),
-        error: Option<&OperationError>,
-        changes: Vec<FieldChange>,
-    ) -> Result<(), OperationError> {
-        let at = self.clock.now();
-        let (status, reason) = match error {
-            Some(error) => (ApiError::from(error.clone()).status(), error.to_string()),
-            None => (200, String::new()),
-        };
-        let sender = (RequestId::new(at, self.seed.as_ref()), Some(caller), caller.address.to_string());
-        let audit = Box::new(line(sender, operation, object, status, &reason, changes));
-        self.administer(Command::Administer { change: None, audit, idempotency: None, at }).await??;
-        Ok(())
-    }
-}
-
-/// Runs long work on a blocking thread, away from the async workers.
-pub(crate) async fn on_blocking_thread<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, OperationError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| OperationError::Failed(format!("the operation was cut short: {error}")))
-}
-
-/// Whether a request may change keys: anything but money, tasks, webhooks and what changes nothing.
-fn changes_keys(command: &Command) -> bool {
-    let Command::Administer { change: Some(change), .. } = command else { return false };
-    !matches!(
-        **change,
-        Command::Deposit { .. }
-            | Command::AddCustomer { .. }
-            | Command::EditCustomer { .. }
-            | Command::Logged { .. }
-            | Command::Webhook { .. }
-    )
 }

@@ -8,7 +8,6 @@ use gatehouse_model::Clock;
 use gatehouse_store::Progress;
 use tokio::sync::watch;
 
-use super::admin_service::on_blocking_thread;
 use crate::api::error::OperationError;
 
 /// A look waits so long for the end, so that a client that looks again and again does not hurry.
@@ -84,4 +83,13 @@ impl<T: Clone + Send + Sync + 'static> Jobs<T> {
         let (checked, of) = run.progress.so_far();
         Ok(Look { number: run.number, checked, of, end })
     }
+}
+
+/// Runs long work on a blocking thread, away from the async workers.
+pub(super) async fn on_blocking_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, OperationError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| OperationError::Failed(format!("the operation was cut short: {error}")))
 }

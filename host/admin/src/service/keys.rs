@@ -1,12 +1,16 @@
 //! API keys: made, listed, found, and what an edit may say. The secret of a key is in the result of its creation and nowhere
-//! else.
+//! else. Owns the making of secrets; asks the store, and the running gateway for the names of models.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId, Key, KeyId, KeyPolicy, Limits, UnixMs};
-use gatehouse_store::{KeyQuery, RowPage};
+use gatehouse_model::{
+    ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, KeyDigest, KeyId, KeyPolicy, Limits, Pepper, Seed,
+    UnixMs,
+};
+use gatehouse_store::{KeyQuery, RowPage, Store};
 
-use super::admin_service::{AdminService, Backend};
+use super::gateway::Gateway;
 use crate::api::error::OperationError;
 use crate::api::values::Revealed;
 
@@ -21,22 +25,33 @@ pub(crate) struct NewKey {
     pub(crate) force: bool,
 }
 
-impl AdminService {
+/// API keys.
+pub struct Keys {
+    pub(super) store: Store,
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) pepper: Pepper,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) seed: Arc<dyn Seed>,
+}
+
+impl Keys {
     /// A new key and its secret, which are not in the store yet.
-    pub(crate) fn mint_key(&self, new: NewKey) -> Result<(Key, Revealed), OperationError> {
+    pub(crate) fn mint(&self, new: NewKey) -> Result<(Key, Revealed), OperationError> {
         let (NewKey { customer, policy, force }, now) = (new, self.clock.now());
         check_policy(&policy, None, now)?;
         self.check_models(&policy.models, &[], force)?;
         let model_limits = self.own_names(policy.model_limits, &BTreeMap::new())?;
         let policy = KeyPolicy { model_limits, ..policy };
-        let secret = ApiKey::mint(self.seed.as_ref());
-        let key = Key::new(secret.id(), customer, secret.digest(&self.pepper), now, policy);
+        let (secret, digest) = self.mint_secret();
+        let key = Key::new(secret.id(), customer, digest, now, policy);
         Ok((key, Revealed(secret.reveal().to_owned())))
     }
 
-    /// A secret that no key has yet.
-    pub(crate) fn mint_secret(&self) -> ApiKey {
-        ApiKey::mint(self.seed.as_ref())
+    /// A secret that no key has yet, and its digest.
+    pub(crate) fn mint_secret(&self) -> (ApiKey, KeyDigest) {
+        let secret = ApiKey::mint(self.seed.as_ref());
+        let digest = secret.digest(&self.pepper);
+        (secret, digest)
     }
 
     /// The policy of a key that is edited, with models by their own ids.
@@ -56,7 +71,7 @@ impl AdminService {
     ///
     /// # Errors
     /// The store's.
-    pub async fn keys_page(
+    pub async fn page(
         &self,
         query: KeyQuery,
         after: Option<KeyId>,
@@ -69,7 +84,7 @@ impl AdminService {
     ///
     /// # Errors
     /// The store's.
-    pub async fn key(&self, id: &KeyId) -> Result<Option<Key>, OperationError> {
+    pub async fn get(&self, id: &KeyId) -> Result<Option<Key>, OperationError> {
         Ok(self.store.key(id).await?)
     }
 
@@ -91,7 +106,7 @@ impl AdminService {
     /// Refuses a name that no served model has, unless it is in the key already: a key with a misspelt one could use
     /// nothing. Where nothing is served, nothing is known of names.
     fn check_models(&self, models: &[String], present: &[String], force: bool) -> Result<(), OperationError> {
-        let Backend::Running { driver, .. } = &self.backend else { return Ok(()) };
+        let Some(driver) = self.gateway.driver() else { return Ok(()) };
         if force || models.iter().all(|model| present.contains(model)) {
             return Ok(());
         }
@@ -114,10 +129,8 @@ impl AdminService {
         let mut own = BTreeMap::new();
         for (name, value) in limits {
             let known = || present.contains_key(&name).then(|| name.clone());
-            let model = match &self.backend {
-                Backend::Running { driver, .. } => driver.models.model_id(&name).or_else(known),
-                Backend::Offline(_) => known(),
-            };
+            let served = self.gateway.driver().and_then(|driver| driver.models.model_id(&name));
+            let model = served.or_else(known);
             let Some(model) = model else {
                 return wrong(format!("expected a model that the running gateway serves, not {name:?}"));
             };

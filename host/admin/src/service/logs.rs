@@ -1,8 +1,11 @@
 //! The logs that a running gateway keeps in memory, for operators: the last requests, and what the process said last.
+//! Owns what a filter means; asks the running gateway.
+
+use std::sync::Arc;
 
 use gatehouse_model::{Credits, KeyId, ProcessLine, RecentPage, RequestFacts, RequestLine};
 
-use super::admin_service::AdminService;
+use super::gateway::Gateway;
 use crate::api::error::OperationError;
 
 /// Levels of the process log, the gravest first.
@@ -122,19 +125,24 @@ fn least_cost(text: &str) -> Option<Credits> {
     text.parse().ok().filter(|amount: &Credits| amount.0 >= 0)
 }
 
-impl AdminService {
+/// Reads the logs in memory.
+pub struct LogReader {
+    pub(super) gateway: Arc<Gateway>,
+}
+
+impl LogReader {
     /// The newest lines that fit, at most `limit`, those before the line `before`.
     ///
     /// # Errors
     /// [`OperationError::Refused`] without a running gateway; a wrong filter.
-    pub fn log_page(
+    pub fn page(
         &self,
         filter: &LogFilter,
         before: Option<u64>,
         limit: usize,
     ) -> Result<RecentPage<LogLine>, OperationError> {
         filter.check()?;
-        let logs = self.public_api()?.logs();
+        let logs = self.gateway.public_api()?.logs();
         Ok(if filter.is_process {
             let page = logs.process.newest(before, limit, |line| filter.fits_process(line));
             RecentPage { lines: named(page.lines, LogLine::Process), next: page.next }
@@ -148,15 +156,15 @@ impl AdminService {
     /// number no line, and the last number there is.
     ///
     /// # Errors
-    /// As of [`AdminService::log_page`].
-    pub fn log_after(
+    /// As of [`LogReader::page`].
+    pub fn after(
         &self,
         filter: &LogFilter,
         after: Option<u64>,
         limit: usize,
     ) -> Result<(Vec<(u64, LogLine)>, u64), OperationError> {
         filter.check()?;
-        let logs = self.public_api()?.logs();
+        let logs = self.gateway.public_api()?.logs();
         Ok(match (filter.is_process, after) {
             (true, None) => (Vec::new(), logs.process.last()),
             (false, None) => (Vec::new(), logs.requests.last()),

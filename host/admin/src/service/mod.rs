@@ -1,13 +1,16 @@
-//! The service behind the admin API: it performs operations on an open store, for a command that opened the store
-//! itself and for the admin listener of a running gateway.
+//! The services behind the admin API: each performs the operations of one subject on an open store, for a command that opened the
+//! store itself and for the admin listener of a running gateway. `admin_service` joins them.
 //!
 //! Owns the checks of an operator's input and the words of a refusal. The rules of money and keys stay in `tasks`;
-//! this sends its commands to the store.
+//! these send their commands to the store.
 
 mod admin_service;
+mod attention;
 mod backup;
+mod commands;
 mod configuration;
 mod doctor;
+mod gateway;
 mod job;
 mod keys;
 mod logs;
@@ -18,13 +21,13 @@ mod plugins;
 mod price_history;
 mod providers;
 mod public_api;
+mod reloads;
 mod tasks;
 mod webhooks;
 
-pub use admin_service::{AdminService, Backend};
+pub use admin_service::{AdminParts, AdminService, Backend};
 pub use backup::Backups;
 pub use configuration::{Configuration, Deployed, ForgottenDefaults, StagedDefaults};
-pub(crate) use job::Jobs;
 pub(crate) use keys::NewKey;
 pub use keys::nearest;
 pub(crate) use logs::{LOG_LEVELS, LogFilter, LogLine, tag_of};

@@ -3,6 +3,7 @@
 //! go on as inputs, and pictures that are embedded where nobody outside could read their link.
 //!
 //! A file is a medium of the gateway with a signed link; nothing else knows of it, and it goes when its link ends.
+//! Owns nothing; asks the running gateway, and leaves lines by [`Commands`].
 
 use std::sync::Arc;
 
@@ -10,14 +11,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use gatehouse_driver::{FamilyListing, SubmitError};
-use gatehouse_model::{Key, KeyId, TaskId};
+use gatehouse_model::{Clock, Key, KeyId, TaskId};
 use gatehouse_net::ServedBody;
+use gatehouse_store::Store;
 use gatehouse_tasks::FieldChange;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response};
 use serde_json::Value;
 
-use super::admin_service::{AdminService, Backend};
+use super::commands::Commands;
+use super::gateway::Gateway;
 use super::public_api::PublicEndpoint;
 use crate::access::caller::Caller;
 use crate::api::error::OperationError;
@@ -41,7 +44,15 @@ pub struct ResultInput {
     pub key: KeyId,
 }
 
-impl AdminService {
+/// Sends requests as a key, and keeps what they need.
+pub struct Playground {
+    pub(super) store: Store,
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) commands: Commands,
+}
+
+impl Playground {
     /// Keeps a file for a day (`media.link_hours`) and leaves a line; its signed link, which begins with `base`.
     ///
     /// # Errors
@@ -53,7 +64,7 @@ impl AdminService {
         bytes: &Bytes,
         base: &str,
     ) -> Result<String, OperationError> {
-        let driver = self.driver(MEDIA)?;
+        let driver = self.gateway.running(MEDIA)?;
         let kept = driver.files.keep_input(bytes).await.map_err(|error| match error {
             SubmitError::Invalid { message, .. } => OperationError::Invalid(message),
             full @ (SubmitError::DiskFull(_) | SubmitError::MediaUnavailable) => {
@@ -69,7 +80,9 @@ impl AdminService {
             Err(_) => ("media".to_owned(), Vec::new()),
         };
         // It is kept, or refused, already.
-        if let Err(error) = self.note(caller, ("keepInput", object), kept.as_ref().err(), changes).await {
+        if let Err(error) =
+            self.commands.note(caller, ("keepInput", object), kept.as_ref().err(), changes).await
+        {
             tracing::error!(%error, "an operation could not be recorded");
         }
         Ok(driver.files.media_link(base, &kept?))
@@ -85,7 +98,7 @@ impl AdminService {
         at: usize,
         base: &str,
     ) -> Result<ResultInput, OperationError> {
-        let driver = self.driver(MEDIA)?;
+        let driver = self.gateway.running(MEDIA)?;
         let task = self.store.task(id).await?;
         let none = || OperationError::NotFound(format!("task {id} has no result {at}"));
         let task = task.ok_or_else(none)?;
@@ -102,8 +115,8 @@ impl AdminService {
 
     /// Puts pictures in place of links of this gateway that are plain HTTP: no provider outside reads such an address, and
     /// families may ask for https.
-    pub(super) async fn embed_pictures(&self, body: &mut Value) {
-        let Backend::Running { driver, .. } = &self.backend else { return };
+    async fn embed_pictures(&self, body: &mut Value) {
+        let Some(driver) = self.gateway.driver() else { return };
         let mut links = Vec::new();
         plain_links(body, &mut links);
         let mut left = MAX_EMBEDDED;
@@ -115,25 +128,13 @@ impl AdminService {
             }
         }
     }
-}
 
-/// The texts that may be links of this gateway over plain HTTP.
-fn plain_links<'b>(value: &'b mut Value, found: &mut Vec<&'b mut String>) {
-    match value {
-        Value::String(text) if text.starts_with("http://") && text.contains("/v1/media/") => found.push(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| plain_links(item, found)),
-        Value::Object(members) => members.values_mut().for_each(|member| plain_links(member, found)),
-        _ => {}
-    }
-}
-
-impl AdminService {
     /// What the loaded families offer to a key: surfaces with their schemas, and the models it may use. Without a key, all.
     ///
     /// # Errors
     /// [`OperationError::Refused`] without a running gateway.
     pub fn offers(&self, key: Option<&Key>) -> Result<Vec<FamilyListing>, OperationError> {
-        Ok(self.driver("only a running gateway has families")?.models.families(key))
+        Ok(self.gateway.running("only a running gateway has families")?.models.families(key))
     }
 
     /// The POST endpoints of families.
@@ -141,7 +142,7 @@ impl AdminService {
     /// # Errors
     /// [`OperationError::Refused`] without a running gateway.
     pub fn endpoints(&self) -> Result<Vec<PublicEndpoint>, OperationError> {
-        Ok(self.public_api()?.endpoints())
+        Ok(self.gateway.public_api()?.endpoints())
     }
 
     /// Sends a request of a client as that key, for a caller in whose name it leaves a line; one that only asks for its price
@@ -157,8 +158,9 @@ impl AdminService {
         path: &str,
         mut body: Value,
     ) -> Result<Response<ServedBody>, OperationError> {
-        let public = Arc::clone(self.public_api()?);
-        let found = self.key(key).await?.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))?;
+        let public = Arc::clone(self.gateway.public_api()?);
+        let found =
+            self.store.key(key).await?.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))?;
         let wrong = |error: http::Error| OperationError::Invalid(format!("path: {error}"));
         let mut request = Request::builder().method(Method::POST).uri(path);
         if let Some(headers) = request.headers_mut() {
@@ -169,9 +171,19 @@ impl AdminService {
         if body.get("dry_run") != Some(&Value::Bool(true)) {
             // Before the request: what was sent must be on record, whatever becomes of it.
             let sent = FieldChange { field: "path".to_owned(), before: None, after: Some(path.to_owned()) };
-            self.note(caller, ("sendAsKey", format!("keys/{key}")), None, vec![sent]).await?;
+            self.commands.note(caller, ("sendAsKey", format!("keys/{key}")), None, vec![sent]).await?;
         }
         Ok(public.respond(Arc::new(found), request).await)
+    }
+}
+
+/// The texts that may be links of this gateway over plain HTTP.
+fn plain_links<'b>(value: &'b mut Value, found: &mut Vec<&'b mut String>) {
+    match value {
+        Value::String(text) if text.starts_with("http://") && text.contains("/v1/media/") => found.push(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| plain_links(item, found)),
+        Value::Object(members) => members.values_mut().for_each(|member| plain_links(member, found)),
+        _ => {}
     }
 }
 

@@ -1,9 +1,12 @@
-//! Providers and their accounts for operators: their health, and the switch that keeps new work away from an account.
+//! Providers and their accounts for operators: their health, and the switch that keeps new work away from
+//! an account. Owns nothing; asks the running gateway.
+
+use std::sync::Arc;
 
 use gatehouse_driver::{AccountError, AccountOverview, BreakerState, ProviderOverview};
 use gatehouse_tasks::FieldChange;
 
-use super::admin_service::AdminService;
+use super::gateway::Gateway;
 use crate::api::error::OperationError;
 use crate::api::provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
@@ -13,13 +16,18 @@ use crate::api::values::Moment;
 /// Why providers need a running gateway.
 const WHY: &str = "only a running gateway knows the state of its providers; start it";
 
-impl AdminService {
+/// Shows providers, and switches their accounts.
+pub struct Providers {
+    pub(super) gateway: Arc<Gateway>,
+}
+
+impl Providers {
     /// Every provider, by name.
     ///
     /// # Errors
     /// [`OperationError::Refused`] without a running gateway.
-    pub fn providers(&self) -> Result<Vec<ProviderView>, OperationError> {
-        let overviews = self.driver(WHY)?.upstream().overviews();
+    pub fn list(&self) -> Result<Vec<ProviderView>, OperationError> {
+        let overviews = self.gateway.running(WHY)?.upstream().overviews();
         Ok(overviews.into_iter().map(ProviderView::from).collect())
     }
 
@@ -27,21 +35,17 @@ impl AdminService {
     ///
     /// # Errors
     /// [`OperationError::NotFound`]; [`OperationError::Refused`] without a running gateway.
-    pub fn provider(&self, name: &str) -> Result<ProviderView, OperationError> {
-        let found = self.driver(WHY)?.upstream().overview(name).map(ProviderView::from);
+    pub fn get(&self, name: &str) -> Result<ProviderView, OperationError> {
+        let found = self.gateway.running(WHY)?.upstream().overview(name).map(ProviderView::from);
         found.ok_or_else(|| OperationError::NotFound(format!("no provider {name}")))
     }
 
     /// One account of a provider.
     ///
     /// # Errors
-    /// As of [`AdminService::provider`].
-    pub fn provider_account(
-        &self,
-        provider: &str,
-        account: &str,
-    ) -> Result<ProviderAccountView, OperationError> {
-        let mut accounts = self.provider(provider)?.accounts.into_iter();
+    /// As of [`Providers::get`].
+    pub fn account(&self, provider: &str, account: &str) -> Result<ProviderAccountView, OperationError> {
+        let mut accounts = self.get(provider)?.accounts.into_iter();
         accounts.find(|known| known.account == account).ok_or_else(|| unknown(provider, account))
     }
 
@@ -49,17 +53,17 @@ impl AdminService {
     /// now, and whether it was drained before.
     ///
     /// # Errors
-    /// As of [`AdminService::provider`].
-    pub fn drain_account(
+    /// As of [`Providers::get`].
+    pub fn drain(
         &self,
         provider: &str,
         account: &str,
         drained: bool,
     ) -> Result<(ProviderAccountView, bool), OperationError> {
-        let switched = self.driver(WHY)?.upstream().drain(provider, account, drained);
+        let switched = self.gateway.running(WHY)?.upstream().drain(provider, account, drained);
         let before = switched.ok_or_else(|| unknown(provider, account))?;
         tracing::info!(provider, account, drained, "an operator switched an account");
-        Ok((self.provider_account(provider, account)?, before))
+        Ok((self.account(provider, account)?, before))
     }
 }
 

@@ -1,14 +1,17 @@
 //! Webhooks: made, listed, with new secrets; their deliveries read and chosen to be sent again. The API sends what changes.
+//! Owns the making of secrets; asks the store, and the running gateway what it would send to.
+
+use std::sync::Arc;
 
 use gatehouse_driver::{WebhookSecret, check_post_url};
-use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
-use gatehouse_store::DeliveryQuery;
+use gatehouse_model::{Clock, CustomerId, DeliveryId, Pepper, Seed, WebhookId};
+use gatehouse_store::{DeliveryQuery, Store};
 use gatehouse_tasks::{
     DeliveryState, MAX_RESENT, SealedSecret, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
     operators,
 };
 
-use super::admin_service::{AdminService, Backend};
+use super::gateway::Gateway;
 use crate::api::error::OperationError;
 use crate::api::values::Revealed;
 use crate::api::webhook::{NewWebhook, ResendRange, ResentRange};
@@ -17,9 +20,18 @@ use crate::api::webhook::{NewWebhook, ResendRange, ResentRange};
 const PAGE: usize = 500;
 const PAGES: usize = 8;
 
-impl AdminService {
+/// Webhooks and their deliveries.
+pub struct Webhooks {
+    pub(super) store: Store,
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) pepper: Pepper,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) seed: Arc<dyn Seed>,
+}
+
+impl Webhooks {
     /// One webhook.
-    pub(crate) async fn webhook_row(&self, id: WebhookId) -> Result<WebhookEndpoint, OperationError> {
+    pub(crate) async fn row(&self, id: WebhookId) -> Result<WebhookEndpoint, OperationError> {
         let found = self.store.webhook(id).await?;
         found.ok_or_else(|| OperationError::NotFound(format!("no webhook {id}")))
     }
@@ -31,14 +43,11 @@ impl AdminService {
     }
 
     /// A new webhook and its secret, which are not in the store yet.
-    pub(crate) fn mint_webhook(
-        &self,
-        new: NewWebhook,
-    ) -> Result<(WebhookEndpoint, Revealed), OperationError> {
+    pub(crate) fn mint(&self, new: NewWebhook) -> Result<(WebhookEndpoint, Revealed), OperationError> {
         let NewWebhook { customer, url, events, description } = new;
-        self.check_webhook_url(&url)?;
+        self.check_url(&url)?;
         let id = WebhookId::new(self.clock.now(), self.seed.as_ref());
-        let (secret, revealed) = self.mint_webhook_secret(id);
+        let (secret, revealed) = self.mint_secret(id);
         let policy = WebhookPolicy {
             url,
             events: events.into_iter().map(WebhookEvent::from).collect(),
@@ -51,17 +60,17 @@ impl AdminService {
     }
 
     /// A secret that the webhook does not have yet.
-    pub(crate) fn mint_webhook_secret(&self, id: WebhookId) -> (SealedSecret, Revealed) {
+    pub(crate) fn mint_secret(&self, id: WebhookId) -> (SealedSecret, Revealed) {
         let secret = WebhookSecret::mint(self.seed.as_ref());
         let sealed = secret.seal(&self.pepper, id, self.clock.now(), self.seed.as_ref());
         (sealed, Revealed(secret.reveal()))
     }
 
     /// Without a gateway only the form is checked; what a running one would not send to fails there, and shows.
-    pub(crate) fn check_webhook_url(&self, url: &str) -> Result<(), OperationError> {
-        let checked = match &self.backend {
-            Backend::Running { driver, .. } => driver.check_webhook_url(url),
-            Backend::Offline(_) => check_post_url(url, true).map_err(|error| error.to_string()),
+    pub(crate) fn check_url(&self, url: &str) -> Result<(), OperationError> {
+        let checked = match self.gateway.driver() {
+            Some(driver) => driver.check_webhook_url(url),
+            None => check_post_url(url, true).map_err(|error| error.to_string()),
         };
         checked.map_err(|problem| OperationError::Invalid(format!("url: {problem}")))
     }
@@ -72,7 +81,7 @@ impl AdminService {
         id: WebhookId,
         range: &ResendRange,
     ) -> Result<(Vec<DeliveryId>, ResentRange), OperationError> {
-        self.webhook_row(id).await?;
+        self.row(id).await?;
         let cursor = range.cursor.as_ref().map(|text| {
             text.parse::<DeliveryId>().map_err(|_| OperationError::InvalidField {
                 field: "cursor".to_owned(),

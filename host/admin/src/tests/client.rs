@@ -8,8 +8,11 @@ use http::HeaderName;
 use serde_json::json;
 
 use super::support::{Listener, start};
-use super::{service, show};
-use crate::{AdminClient, ApiAnswer, ApiRefusal, ApiRequest, ClientError, LocalApi, RemoteApi};
+use super::{parts, service, show};
+use crate::{
+    AdminClient, AdminParts, AdminService, ApiAnswer, ApiRefusal, ApiRequest, ClientError, LocalApi,
+    RemoteApi,
+};
 
 /// A new customer, a key of it, and what is wrong with each; the last one reads whose lines there are.
 fn requests() -> Vec<ApiRequest> {
@@ -45,9 +48,9 @@ fn told(answer: Result<ApiAnswer, ApiRefusal>) -> (u16, String) {
 async fn both_ways_answer_alike() {
     let Listener { endpoint, server: _server, folder: _folder, .. } = &start().await;
     let remote = RemoteApi::new(endpoint.clone(), AdminClient::default());
-    let (mut alone, _own) = service();
-    alone.seed = Arc::new(TestSeed::counting_from(5));
-    let local = LocalApi::new(alone, "somebody");
+    let (alone, _own) = parts();
+    let alone = AdminParts { seed: Arc::new(TestSeed::counting_from(5)), ..alone };
+    let local = LocalApi::new(AdminService::new(alone), "somebody");
     let mut refused = 0;
     for request in requests() {
         let here = told(local.send(request.clone()).await);

@@ -20,8 +20,9 @@ use gatehouse_store::{Progress, Store};
 use tempfile::TempDir;
 
 use crate::{
-    AdminService, AdminTls, ApiRequest, Backend, BackupView, Backups, Config, Configuration, EffectiveView,
-    FamilyDefaultsFile, ForgottenDefaults, OperationError, PriceCause, ReloadView, StagedDefaults, Token,
+    AdminParts, AdminService, AdminTls, ApiRequest, Backend, BackupView, Backups, Config, Configuration,
+    EffectiveView, FamilyDefaultsFile, ForgottenDefaults, OperationError, PriceCause, ReloadView,
+    StagedDefaults, Token,
 };
 
 /// A request that shows one customer.
@@ -29,22 +30,29 @@ fn show(customer: &str) -> ApiRequest {
     ApiRequest::get(&["customers", customer])
 }
 
+/// What keys are digested under.
+const PEPPER: [u8; 32] = [7; 32];
+
 /// A service on a fresh store, without a running gateway. The folder lives as long as the caller keeps it.
 fn service() -> (AdminService, TempDir) {
+    let (parts, folder) = parts();
+    (AdminService::new(parts), folder)
+}
+
+fn parts() -> (AdminParts, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("core.redb"), &gatehouse_store::Config::default()).unwrap();
     let plugins = gatehouse_runtime::Config::new(folder.path().to_owned());
-    let service = AdminService {
+    let parts = AdminParts {
         store,
         backend: Backend::Offline(Box::new(plugins)),
         configuration: Arc::new(Fixed(folder.path().to_owned())),
         backups: Arc::new(NoBackups),
-        pepper: Pepper::new([7; 32]),
+        pepper: Pepper::new(PEPPER),
         clock: TestClock::skipping_pauses_at(1_000),
         seed: Arc::new(TestSeed::default()),
-        public: std::sync::OnceLock::new(),
     };
-    (service, folder)
+    (parts, folder)
 }
 
 /// Makes none.

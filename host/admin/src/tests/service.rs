@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{ApiKey, RequestId, UnixMs};
+use gatehouse_model::{ApiKey, Pepper, RequestId, UnixMs};
 use gatehouse_tasks::{AuditedRequest, Command};
 use serde_json::json;
 
-use super::service;
+use super::{PEPPER, service};
 use crate::{ApiRequest, AuditQuery, LocalApi};
 
 /// A page that is refused before it comes to the store would otherwise leave no trace.
@@ -49,7 +49,7 @@ async fn invalid_input_is_refused_and_leaves_a_line() {
     {
         let refusal = api.send(request.clone()).await.unwrap_err();
         assert_eq!(refusal.status, status, "{request:?}: {refusal}");
-        let lines = service.audit_lines(AuditQuery::default(), None, 100).await.unwrap().rows;
+        let lines = service.attention.audit_lines(AuditQuery::default(), None, 100).await.unwrap().rows;
         let first = lines[0].request.as_ref().map(|line| (line.operation.as_str(), line.reason.as_str()));
         assert_eq!(first, Some((operation, refusal.message.as_str())), "{request:?}");
         assert_eq!(lines.len(), number + 2, "{request:?}");
@@ -64,7 +64,7 @@ async fn a_key_is_found_by_its_secret_and_can_be_revoked() {
     api.send(ApiRequest::post(&["customers"]).json(&json!({"id": "a"}))).await.unwrap();
     let new = ApiRequest::post(&["keys"]).json(&json!({"customer": "a", "name": "laptop"}));
     let made = api.send(new).await.unwrap().body;
-    let digest = ApiKey::parse(made["secret"].as_str().unwrap()).unwrap().digest(&service.pepper);
+    let digest = ApiKey::parse(made["secret"].as_str().unwrap()).unwrap().digest(&Pepper::new(PEPPER));
     let id = service.store.key_by_digest(&digest).await.unwrap().unwrap().id.0;
     assert_eq!(made["key"]["id"], id.as_str());
     let count = async |state: &str| {
@@ -109,7 +109,7 @@ async fn decisions_are_read_with_a_cursor_past_any_number_of_requests() {
     service.store.flush().await.unwrap();
     let read = async |limit, requests: bool, cursor| {
         let query = AuditQuery { decisions: !requests, ..AuditQuery::default() };
-        let page = service.audit_lines(query, cursor, limit).await.unwrap();
+        let page = service.attention.audit_lines(query, cursor, limit).await.unwrap();
         (page.rows.into_iter().map(|line| line.text).collect::<Vec<_>>(), page.next)
     };
     assert_eq!(read(9, false, None).await, (vec!["second".to_owned(), "first".to_owned()], None));

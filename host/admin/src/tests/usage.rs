@@ -33,7 +33,7 @@ async fn filled() -> (AdminService, tempfile::TempDir, Vec<KeyId>) {
         for name in ["one", "two"] {
             let policy = KeyPolicy { name: name.to_owned(), ..KeyPolicy::default() };
             let new = NewKey { customer: customer.clone(), policy, force: false };
-            let (key, _) = service.mint_key(new).unwrap();
+            let (key, _) = service.keys.mint(new).unwrap();
             keys.push(key.id.clone());
             apply(&service, Command::AddKey { key: Box::new(key) }).await;
         }
@@ -81,7 +81,7 @@ async fn ledger(service: &AdminService, request: &UsageRequest) -> (u64, u64, i6
         before: None,
         limit: 1000,
     };
-    let rows = service.statement(statement).await.unwrap().rows;
+    let rows = service.statements.page(statement).await.unwrap().rows;
     let ends = rows
         .iter()
         .map(|row| &row.entry)
@@ -99,13 +99,13 @@ fn short(sums: &UsageSums) -> (u64, u64, i64, i64) {
 
 /// Report, its rows, the full listing and the ledger: one sum.
 async fn check(service: &AdminService, request: &UsageRequest) -> usize {
-    let report = service.usage(request).await.unwrap();
+    let report = service.usage.report(request).await.unwrap();
     let mut rows = UsageSums::default();
     report.rows.iter().for_each(|row| rows.add(&row.sums));
     assert_eq!(rows, report.total, "{request:?}");
     let (mut listed, mut after) = (UsageSums::default(), None);
     loop {
-        let piece = service.usage_rows(request, after).await.unwrap();
+        let piece = service.usage.rows(request, after).await.unwrap();
         piece.rows.iter().for_each(|row| listed.add(&row.sums));
         after = piece.next;
         if after.is_none() {
@@ -145,13 +145,13 @@ async fn every_filter_and_grouping_sums_up_to_the_ledger() {
     let by_key = request(UsageGroups { key: true, ..UsageGroups::default() }, 0..3 * DAY);
     assert_eq!(check(&service, &by_key).await, 4);
     let both = UsageGroups { period: Some(UsagePeriod::Day), model: true, ..UsageGroups::default() };
-    let report = service.usage(&request(both, 0..3 * DAY)).await.unwrap();
+    let report = service.usage.report(&request(both, 0..3 * DAY)).await.unwrap();
     assert_eq!(report.rows.len(), 6);
     assert!(report.rows.is_sorted_by_key(|row| std::cmp::Reverse(row.since)));
     assert!(report.rows.iter().all(|row| row.customer.is_none() && row.key.is_none()));
     // A key of another customer has no usage there.
     let foreign = UsageRequest { customer: Some("other".into()), key: Some(keys[0].clone()), ..by_key };
-    assert_eq!(service.usage(&foreign).await.unwrap().total, UsageSums::default());
+    assert_eq!(service.usage.report(&foreign).await.unwrap().total, UsageSums::default());
     assert!(service.store.examine_with(&std::sync::Arc::default()).unwrap().is_clean());
 }
 
@@ -167,7 +167,7 @@ async fn a_time_that_sums_cannot_tell_is_refused() {
         (days, HOUR..DAY, "created_after"),
         (days, DAY..DAY, "created_before"),
     ] {
-        let error = service.usage(&request(groups, time.clone())).await.unwrap_err();
+        let error = service.usage.report(&request(groups, time.clone())).await.unwrap_err();
         let OperationError::Invalid(text) = &error else { panic!("{error:?}") };
         assert!(text.starts_with(&format!("{field}: expected ")), "{time:?}: {text}");
     }
@@ -185,7 +185,7 @@ async fn a_statement_runs_down_to_the_first_deposit() {
     };
     let (mut rows, mut before) = (Vec::new(), None);
     loop {
-        let page = service.statement(StatementRequest { before, ..all.clone() }).await.unwrap();
+        let page = service.statements.page(StatementRequest { before, ..all.clone() }).await.unwrap();
         rows.extend(page.rows);
         before = page.next;
         if before.is_none() {
@@ -201,14 +201,14 @@ async fn a_statement_runs_down_to_the_first_deposit() {
     }
     assert_eq!(rows.last().unwrap().entry.kind, EntryKind::Deposit);
     for (max, counted) in [(u64::from(u32::MAX), rows.len()), (rows.len() as u64, rows.len()), (7, 8)] {
-        assert_eq!(service.statement_rows(all.clone(), max).await.unwrap(), counted as u64);
+        assert_eq!(service.statements.rows(all.clone(), max).await.unwrap(), counted as u64);
     }
     for (customer, key) in
         [(Some("nobody"), None), (None, Some("nothing")), (Some("other"), Some(keys[0].0.as_str()))]
     {
         let request =
             StatementRequest { customer: customer.map(Into::into), key: key.map(KeyId::from), ..all.clone() };
-        let error = service.statement(request).await.unwrap_err();
+        let error = service.statements.page(request).await.unwrap_err();
         assert!(matches!(error, OperationError::NotFound(_)), "{error:?}");
     }
 }
@@ -227,15 +227,15 @@ async fn many_rows_are_summed_up_by_day() {
                 before: None,
                 limit: 1,
             };
-            let rows = service.sums_of_rows(request.clone()).await.unwrap();
-            let by_day = service.sums_of_days(request.clone()).await.unwrap().expect("whole days");
+            let rows = service.statements.sums_of_rows(request.clone()).await.unwrap();
+            let by_day = service.statements.sums_of_days(request.clone()).await.unwrap().expect("whole days");
             // What all customers together hold is not kept by day.
             let held = rows.held.filter(|_| customer.is_some() || key.is_some());
             assert_eq!(by_day, StatementSums { rows: None, held, ..rows }, "{request:?}");
-            assert_eq!(service.statement_sums(request.clone()).await.unwrap(), Some(rows));
+            assert_eq!(service.statements.sums(request.clone()).await.unwrap(), Some(rows));
             let created = request.created.start..UnixMs(request.created.end.0 - 1);
             let cut = StatementRequest { created, ..request };
-            assert_eq!(service.sums_of_days(cut).await.unwrap(), None, "no whole days");
+            assert_eq!(service.statements.sums_of_days(cut).await.unwrap(), None, "no whole days");
         }
     }
 }

@@ -116,14 +116,14 @@ async fn notices(pages: &PageContext, now: UnixMs) -> Result<Markup, PageError> 
 
 /// A disk without room.
 fn of_disks(pages: &PageContext) -> Option<Notice> {
-    let disk = pages.service.full_disk()?;
+    let disk = pages.service.attention.full_disk()?;
     let text = format!("the disk of the {disk} is nearly full; new tasks are refused");
     Some(Notice { tone: Tone::Error, word: "disk full", text, link: "/system".to_owned(), at: None })
 }
 
 /// Providers of which no account takes work: each is refused, failing or kept away.
 fn of_providers(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
-    let providers = match pages.service.providers() {
+    let providers = match pages.service.providers.list() {
         // There is no gateway beside these pages.
         Err(OperationError::Refused(_)) => Vec::new(),
         found => found?,
@@ -158,7 +158,7 @@ fn no_account_works(provider: &ProviderView) -> Option<&'static str> {
 
 /// Tasks that wait for a ruling.
 fn of_ambiguous(pages: &PageContext) -> Option<Notice> {
-    let text = match pages.service.ambiguous_tasks() {
+    let text = match pages.service.attention.ambiguous_tasks() {
         0 => return None,
         1 => "1 task waits for a ruling about a call without a reply".to_owned(),
         count => format!("{count} tasks wait for a ruling about a call without a reply"),
@@ -169,7 +169,7 @@ fn of_ambiguous(pages: &PageContext) -> Option<Notice> {
 
 /// Versions that cannot serve.
 async fn of_plugins(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
-    let plugins = pages.service.plugins().await?;
+    let plugins = pages.service.versions.list().await?;
     let notice = |plugin: PluginVersion| {
         let (tone, word) = match plugin.state {
             "broken" => (Tone::Error, "broken"),
@@ -187,7 +187,7 @@ async fn of_plugins(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
 
 /// The first customers whose every request is refused, and how many others there are.
 async fn of_customers(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageError> {
-    let customers = pages.service.customers_without_credit(MOST).await?;
+    let customers = pages.service.attention.customers_without_credit(MOST).await?;
     let notice = |customer: gatehouse_model::Customer| Notice {
         tone: Tone::Warn,
         word: "402",
@@ -195,14 +195,14 @@ async fn of_customers(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageErr
         link: CUSTOMERS.address(&customer.id.0),
         at: None,
     };
-    let others = pages.service.count_without_credit().await?.saturating_sub(customers.len() as u64);
+    let others = pages.service.attention.count_without_credit().await?.saturating_sub(customers.len() as u64);
     Ok((customers.into_iter().map(notice).collect(), others))
 }
 
 /// The first webhooks that do not reach their receiver, disabled by the gateway or failing since some time, and how many
 /// others there are.
 async fn of_webhooks(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageError> {
-    let troubled = pages.service.troubled_webhooks(MOST).await?;
+    let troubled = pages.service.attention.troubled_webhooks(MOST).await?;
     let notice = |webhook: gatehouse_admin::WebhookEndpoint| {
         let link = format!("/webhooks/{}", webhook.id);
         let of = format!("webhook of {} to {}", webhook.customer, webhook.url);
@@ -223,13 +223,14 @@ async fn of_webhooks(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageErro
             },
         }
     };
-    let others = pages.service.count_troubled_webhooks().await?.saturating_sub(troubled.len() as u64);
+    let others =
+        pages.service.attention.count_troubled_webhooks().await?.saturating_sub(troubled.len() as u64);
     Ok((troubled.into_iter().map(notice).collect(), others))
 }
 
 /// Decisions the gateway took without all facts.
 async fn of_audit(pages: &PageContext, now: UnixMs) -> Result<Vec<Notice>, PageError> {
-    let notes = pages.service.audit_lines(AuditQuery::default(), None, AUDIT_LINES).await?.rows;
+    let notes = pages.service.attention.audit_lines(AuditQuery::default(), None, AUDIT_LINES).await?.rows;
     let ruled: Vec<_> =
         notes.iter().filter(|note| note.text.starts_with(RULED)).filter_map(|note| note.task).collect();
     let is_open = |task: Option<TaskId>| task.is_some_and(|task| !ruled.contains(&task));

@@ -115,7 +115,7 @@ pub(crate) async fn end_all_sessions(
 }
 
 async fn note(pages: &PageContext, request: &PageRequest, about: (&str, String)) -> Result<(), PageError> {
-    Ok(pages.service.note(&request.caller(), about, None, Vec::new()).await?)
+    Ok(pages.service.commands.note(&request.caller(), about, None, Vec::new()).await?)
 }
 
 fn page(

@@ -43,7 +43,7 @@ pub(crate) async fn show(
     let by = GROUPS.iter().find(|group| group.0 == query.text("by")).unwrap_or(&GROUPS[0]).0;
     let (start, end) = bounds(request.now, range.2, range.3);
     let wanted = wanted(query, by, range.3, start..end);
-    let report = pages.service.usage(&wanted).await?;
+    let report = pages.service.usage.report(&wanted).await?;
     let groups: Vec<(String, UsageSums)> = totals(&report, by);
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/usage", "Usage");
     let shell = Shell { files: &["vendor/uPlot.min.css", "vendor/uPlot.iife.min.js", "chart.js"], ..shell };

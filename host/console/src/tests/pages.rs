@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use gatehouse_admin::{ApiRequest, LocalApi, Role};
-use gatehouse_model::{ApiKey, Credits, CustomerId, KeyPolicy};
+use gatehouse_model::{ApiKey, Credits, CustomerId, KeyPolicy, Pepper};
 use serde_json::json;
 
 use super::client::Browser;
-use super::scene::start;
+use super::scene::{PEPPER, start};
 
 /// The text between two marks of a page.
 fn between<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
@@ -25,7 +25,7 @@ async fn a_key_is_shown_once_and_works() {
     let text = created.text();
     let secret = between(&text, "<code id=\"new-key\">", "</code>");
     let id = ApiKey::parse(secret).unwrap().id();
-    let digest = ApiKey::parse(secret).unwrap().digest(&scene.service.pepper);
+    let digest = ApiKey::parse(secret).unwrap().digest(&Pepper::new(PEPPER));
     let stored = scene.service.store.key_by_digest(&digest).await.unwrap().unwrap();
     assert_eq!((stored.customer, stored.models), (CustomerId::from("known"), vec!["ctx-pro".to_owned()]));
     assert!(text.contains("Key created: <bdi>&lt;b&gt;ci&lt;/b&gt;</bdi>"), "{text}");

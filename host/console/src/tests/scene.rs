@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_admin::{
-    AdminServer, AdminService, ApiRequest, Backend, BackupView, Backups, Config, Configuration,
+    AdminParts, AdminServer, AdminService, ApiRequest, Backend, BackupView, Backups, Config, Configuration,
     EffectiveView, FamilyDefaultsFile, LocalApi, OperationError, PriceCause, Probes, ReloadView, Revealed,
     Role, StagedDefaults, Token, Tokens,
 };
@@ -21,6 +21,8 @@ use crate::{Facts, Pages, SandboxSecrets};
 
 /// When the scene begins: 2026, so that moments look like moments.
 pub(super) const START: u64 = 1_790_000_000_000;
+/// What keys are digested under.
+pub(super) const PEPPER: [u8; 32] = [7; 32];
 
 /// The listener and what it stands on.
 pub(super) struct Scene {
@@ -44,18 +46,13 @@ impl Backups for NoBackups {
 pub(super) async fn start() -> Scene {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("core.redb"), &gatehouse_store::Config::default()).unwrap();
-    let plugins = gatehouse_runtime::Config::new(folder.path().to_owned());
     let clock = TestClock::at(START);
-    let service = Arc::new(AdminService {
+    let service = Arc::new(AdminService::new(parts(
         store,
-        backend: Backend::Offline(Box::new(plugins)),
-        configuration: Arc::new(Fixed(folder.path().to_owned())),
-        backups: Arc::new(NoBackups),
-        pepper: Pepper::new([7; 32]),
-        clock: clock.clone(),
-        seed: Arc::new(TestSeed::default()),
-        public: std::sync::OnceLock::new(),
-    });
+        folder.path(),
+        clock.clone(),
+        Arc::new(TestSeed::default()),
+    )));
     let limits = ConnectionLimits {
         head: Duration::from_secs(10),
         idle: Duration::from_secs(75),
@@ -84,6 +81,19 @@ pub(super) async fn start() -> Scene {
     let scene = Scene { server, service, clock, token, folder };
     scene.open("known", 10 * Credits::UNIT).await;
     scene
+}
+
+/// A service's parts, without a running gateway.
+fn parts(store: Store, folder: &Path, clock: Arc<TestClock>, seed: Arc<TestSeed>) -> AdminParts {
+    AdminParts {
+        store,
+        backend: Backend::Offline(Box::new(gatehouse_runtime::Config::new(folder.to_owned()))),
+        configuration: Arc::new(Fixed(folder.to_owned())),
+        backups: Arc::new(NoBackups),
+        pepper: Pepper::new(PEPPER),
+        clock,
+        seed,
+    }
 }
 
 impl Scene {
@@ -120,18 +130,8 @@ impl Scene {
 
     /// The same service with secrets of its own: those of one service repeat after a while.
     pub(super) fn service_of_seed(&self, seed: u8) -> AdminService {
-        AdminService {
-            store: self.service.store.clone(),
-            backend: Backend::Offline(Box::new(gatehouse_runtime::Config::new(
-                self.folder.path().to_owned(),
-            ))),
-            configuration: Arc::clone(&self.service.configuration),
-            backups: Arc::new(NoBackups),
-            pepper: self.service.pepper.clone(),
-            clock: self.clock.clone(),
-            seed: Arc::new(TestSeed::constant(seed)),
-            public: std::sync::OnceLock::new(),
-        }
+        let (store, seed) = (self.service.store.clone(), Arc::new(TestSeed::constant(seed)));
+        AdminService::new(parts(store, self.folder.path(), self.clock.clone(), seed))
     }
 
     /// A browser that has not logged in.

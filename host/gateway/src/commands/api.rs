@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use gatehouse_admin::{
-    AdminEndpoint, AdminService, ApiAnswer, ApiRefusal, ApiRequest, Backend, ClientError, Configuration as _,
-    FamilyDefaultsFile, LocalApi, OperationError, RemoteApi,
+    AdminEndpoint, AdminParts, AdminService, ApiAnswer, ApiRefusal, ApiRequest, Backend, ClientError,
+    Configuration as _, FamilyDefaultsFile, LocalApi, OperationError, RemoteApi,
 };
 use gatehouse_model::{Clock as _, RequestId};
 use gatehouse_store::{OpenError, Store};
@@ -358,7 +358,7 @@ fn service(
         None => load(&location, PLUGINS, environment::overrides())?.config.runtime(folder.root().to_owned()),
     };
     let pepper = folder.pepper(&SystemSeed, &store)?;
-    Ok(AdminService {
+    Ok(AdminService::new(AdminParts {
         store,
         backend: Backend::Offline(Box::new(plugins)),
         configuration: Arc::new(configuration),
@@ -366,8 +366,7 @@ fn service(
         pepper,
         clock: Arc::new(SystemClock),
         seed: Arc::new(SystemSeed),
-        public: OnceLock::new(),
-    })
+    }))
 }
 
 /// The listener of the running gateway, without a look at its store: for what asks every few seconds.

@@ -102,7 +102,7 @@ async fn usable_or_new(
 ) -> Result<Revealed, SandboxKeysError> {
     let format = chat_format.as_str();
     if let Some(secret) = stored {
-        if service.accepts(&secret.0, chat_format).await? {
+        if service.keys.accepts(&secret.0, chat_format).await? {
             return Ok(secret);
         }
         tracing::warn!(chat_format = format, "the sandbox key is unknown or revoked; creating a new one");
@@ -163,7 +163,7 @@ async fn fill_up(api: &LocalApi) -> Result<(), ApiRefusal> {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use gatehouse_admin::Backend;
+    use gatehouse_admin::{AdminParts, Backend};
     use gatehouse_model::{CustomerId, Key, Pepper};
     use gatehouse_store::{KeyQuery, Store};
     use tempfile::TempDir;
@@ -178,7 +178,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store =
             Store::open(&folder.path().join("core.redb"), &gatehouse_store::Config::default()).unwrap();
-        let service = AdminService {
+        let service = AdminService::new(AdminParts {
             store,
             backend: Backend::Offline(Box::new(Config::default().runtime(folder.path().to_owned()))),
             configuration: Arc::new(OfflineConfiguration::new(&Location::default(), folder.path())),
@@ -186,8 +186,7 @@ mod tests {
             pepper: Pepper::new([7; 32]),
             clock: Arc::new(SystemClock),
             seed: Arc::new(SystemSeed),
-            public: std::sync::OnceLock::new(),
-        };
+        });
         (Arc::new(service), folder)
     }
 

@@ -141,7 +141,7 @@ impl Rest {
 
     async fn try_finish(self, gateway: &Gateway) -> Result<(), ServeError> {
         let deployed = self.families.run().await?;
-        gateway.service.keep_first_deployments(deployed).await;
+        gateway.service.deployments.keep_first(deployed).await;
         self.announce(gateway);
         if let Some(watcher) = self.watcher {
             let (plugins, clock) = (self.plugins.clone(), gateway.clock.clone());
@@ -214,7 +214,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     ));
     let service = Arc::new(services.admin_service(&driver, Arc::clone(&configuration)));
     configuration.note_prices(&PriceCause::present("start"));
-    service.keep_price_books().await;
+    service.price_versions.keep().await;
     follow_rollbacks(&services.plugins, &service);
     let keys = match sandbox {
         Some(_) => Some(sandbox_mode::keys(&service, services.folder.root()).await?),
@@ -293,7 +293,7 @@ fn follow_rollbacks(plugins: &PluginService, service: &Arc<AdminService>) {
     let (service, runtime) = (Arc::downgrade(service), tokio::runtime::Handle::current());
     plugins.on_roll_back(Box::new(move || {
         if let Some(service) = service.upgrade() {
-            runtime.block_on(service.keep_rollbacks());
+            runtime.block_on(service.deployments.keep_rollbacks());
         }
     }));
 }

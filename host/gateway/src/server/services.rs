@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::{AdminService, Backend, StoredStates};
+use gatehouse_admin::{AdminParts, AdminService, Backend, StoredStates};
 use gatehouse_driver::{Disk, DiskSpace, Driver, Parts};
 use gatehouse_files::Space;
 use gatehouse_media::MediaStore;
@@ -109,20 +109,15 @@ impl Services {
         driver: &Driver,
         configuration: Arc<RunningConfiguration>,
     ) -> AdminService {
-        AdminService {
+        AdminService::new(AdminParts {
             store: self.store.clone(),
-            backend: Backend::Running {
-                plugins: self.plugins.clone(),
-                driver: driver.clone(),
-                missing_reports: tokio::sync::Mutex::default(),
-            },
+            backend: Backend::Running { plugins: self.plugins.clone(), driver: driver.clone() },
             configuration,
             backups: Arc::new(BackupFolder::new(self.folder.root(), self.clock.clone())),
             pepper: self.pepper.clone(),
             clock: self.clock.clone(),
             seed: self.seed.clone(),
-            public: std::sync::OnceLock::new(),
-        }
+        })
     }
 }
 

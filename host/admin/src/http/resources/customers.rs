@@ -279,7 +279,7 @@ async fn create(call: Call) -> Outcome {
         quota_alert_percent: new.quota_alert_percent,
         price_variant: new.price_variant.clone(),
     };
-    call.service.check_price_variant(policy.price_variant.as_deref())?;
+    call.service.prices.check_variant(policy.price_variant.as_deref())?;
     let open = Command::AddCustomer { id: id.clone(), policy: policy.into(), at: call.at };
     call.commit(open, (object(&id), &id.0), 201, created(&new)).await?;
     let customer = find(&call, &id).await?;
@@ -297,7 +297,7 @@ async fn edit(call: Call) -> Outcome {
     check_edited(&call.headers, &before)?;
     let after: QuotaPolicy = from_value(patched(&before.policy, call.json()?)?)?;
     if after.price_variant != before.policy.price_variant {
-        call.service.check_price_variant(after.price_variant.as_deref())?;
+        call.service.prices.check_variant(after.price_variant.as_deref())?;
     }
     let changes = changes(&before.policy, &after);
     let (revision, policy) = (before.revision, after.into());

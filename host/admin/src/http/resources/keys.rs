@@ -191,7 +191,7 @@ async fn list(call: Call) -> Outcome {
     };
     let prefix = call.query.one("id_prefix");
     let after = call.position::<String>()?.or_else(|| prefix.map(before_prefix)).map(KeyId);
-    let page = call.service.keys_page(query, after, call.query.limit()).await?;
+    let page = call.service.keys.page(query, after, call.query.limit()).await?;
     let page = of_prefix(page, prefix, (|key| &key.id.0, |id| &id.0));
     let keys = page.rows.into_iter().map(|key| ApiKeyView::new(key, call.at)).collect();
     call.list(keys, page.next.map(|id| id.0))
@@ -209,7 +209,7 @@ async fn create(call: Call) -> Outcome {
     };
     let policy: PolicyView = from_value(Value::Object(fields))?;
     let (customer, policy) = (CustomerId(customer), policy.policy()?);
-    let (key, secret) = call.service.mint_key(NewKey { customer, policy, force: is_forced(&call) })?;
+    let (key, secret) = call.service.keys.mint(NewKey { customer, policy, force: is_forced(&call) })?;
     let view = ApiKeyView::new(key.clone(), call.at);
     let add = Command::AddKey { key: Box::new(key.clone()) };
     let committed = call.commit(add, (object(&key.id), &key.id.0), 201, created(&view)).await?;
@@ -242,10 +242,10 @@ async fn edit(call: Call) -> Outcome {
     // By the models' own ids, as the key has them: another name would be merged beside its own.
     if let Some(Value::Object(limits)) = patch.get_mut("model_limits") {
         let named = std::mem::take(limits).into_iter().collect();
-        *limits = call.service.own_names(named, &row.model_limits)?.into_iter().collect();
+        *limits = call.service.keys.own_names(named, &row.model_limits)?.into_iter().collect();
     }
     let after: PolicyView = from_value(patched(&before.policy, patch)?)?;
-    let policy = call.service.check_edit(after.policy()?, &row, is_forced(&call))?;
+    let policy = call.service.keys.check_edit(after.policy()?, &row, is_forced(&call))?;
     let changes = changes(&before.policy, &PolicyView::of(policy.clone()));
     let (id, revision) = (row.id, row.revision);
     let command = Command::EditKey { id: id.clone(), revision, policy: Box::new(policy), at: call.at };
@@ -261,9 +261,8 @@ async fn rotate(call: Call) -> Outcome {
         return Err(ApiError::field("overlap_ms", message));
     }
     let old = KeyId::from(call.path("key"));
-    let (secret, until) = (call.service.mint_secret(), call.at.plus(overlap));
+    let ((secret, digest), until) = (call.service.keys.mint_secret(), call.at.plus(overlap));
     let new = secret.id();
-    let digest = secret.digest(&call.service.pepper);
     let command = Command::RotateKey { id: old.clone(), new: new.clone(), digest, until, at: call.at };
     let changes = vec![told("rotated_to", new.0.as_str()), told("expires", until.to_string())];
     let committed = call.commit(command, (object(&old), &new.0), 201, changes).await?;

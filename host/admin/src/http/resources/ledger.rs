@@ -174,14 +174,14 @@ impl From<StatementRow> for LedgerLine {
 async fn list(call: Call) -> Outcome {
     let mut request = request(&call);
     request.before = call.position()?;
-    let page = call.service.statement(request).await?;
+    let page = call.service.statements.page(request).await?;
     call.list(page.rows.into_iter().map(LedgerLine::from).collect(), page.next)
 }
 
 async fn sums(call: Call) -> Outcome {
     let request = request(&call);
     let is_key = request.key.is_some();
-    let Some(sums) = call.service.statement_sums(request).await? else {
+    let Some(sums) = call.service.statements.sums(request).await? else {
         let message = "created_after: expected a shorter time, or whole days: there is too much to add up";
         return Err(ApiError::field("created_after", message));
     };
@@ -214,7 +214,7 @@ fn request(call: &Call) -> StatementRequest {
 async fn statement(call: Call) -> Outcome {
     let (position, limit) = (call.position::<u64>()?, call.query.limit());
     let id = CustomerId::from(call.path("customer"));
-    let (customer, rows) = call.service.statement_behind(id, position, limit).await?;
+    let (customer, rows) = call.service.statements.behind(id, position, limit).await?;
     let next = rows.last().filter(|_| rows.len() == limit).map(|last| last.position.to_string());
     let begin = position.is_none().then(|| StatementLine::begin(customer.id.clone()));
     let entries = rows.into_iter().map(|row| StatementLine::entry(row.entry, row.after.unwrap_or_default()));
@@ -240,12 +240,12 @@ const COLUMNS: [&str; 12] = [
 
 async fn export(call: Call) -> Outcome {
     let request = StatementRequest { limit: PIECE, ..request(&call) };
-    csv::check_rows(call.service.statement_rows(request.clone(), csv::MAX_ROWS).await?)?;
+    csv::check_rows(call.service.statements.rows(request.clone(), csv::MAX_ROWS).await?)?;
     let service = call.service;
     Ok(csv::reply(&COLUMNS, move |before| {
         let (service, request) = (Arc::clone(&service), StatementRequest { before, ..request.clone() });
         async move {
-            let page = service.statement(request).await?;
+            let page = service.statements.page(request).await?;
             Ok((page.rows.into_iter().map(LedgerLine::from).map(cells).collect(), page.next))
         }
     }))

@@ -205,18 +205,18 @@ fn wanted(call: &Call) -> LogFilter {
 }
 
 async fn list(call: Call) -> Outcome {
-    let page = call.service.log_page(&wanted(&call), call.position()?, call.query.limit())?;
+    let page = call.service.logs.page(&wanted(&call), call.position()?, call.query.limit())?;
     call.list(page.lines.into_iter().map(LogRow::from).collect(), page.next)
 }
 
 async fn tail(call: Call) -> Outcome {
     let filter = wanted(&call);
     // Where it begins is known before the head leaves, so that no later line is missed.
-    let (_, seen) = call.service.log_after(&filter, call.parsed("after", "a number")?, 0)?;
+    let (_, seen) = call.service.logs.after(&filter, call.parsed("after", "a number")?, 0)?;
     let state = (Arc::clone(&call.service), filter, seen, 0_u32);
     let events = stream::try_unfold(state, |(service, filter, mut seen, mut quiet)| async move {
         loop {
-            let found = service.log_after(&filter, Some(seen), BATCH);
+            let found = service.logs.after(&filter, Some(seen), BATCH);
             let (lines, last) = found.map_err(|error| io::Error::other(error.to_string()))?;
             seen = last;
             let text: String = lines.into_iter().map(event).collect();

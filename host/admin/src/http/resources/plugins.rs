@@ -150,7 +150,7 @@ struct DisabledFamily {
 
 async fn list(call: Call) -> Outcome {
     let (family, states) = (call.query.one("family"), call.query.all("state"));
-    let mut versions = call.service.plugins().await?;
+    let mut versions = call.service.versions.list().await?;
     versions.retain(|version| {
         family.is_none_or(|family| version.family == family)
             && (states.is_empty() || states.iter().any(|state| state == version.state))
@@ -160,7 +160,7 @@ async fn list(call: Call) -> Outcome {
 
 async fn families(call: Call) -> Outcome {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
-    for version in call.service.plugins().await? {
+    for version in call.service.versions.list().await? {
         let name = version.family.clone();
         let family = families.entry(name.clone()).or_insert(Family {
             family: name,
@@ -181,12 +181,12 @@ async fn families(call: Call) -> Outcome {
 }
 
 async fn deploy(call: Call) -> Outcome {
-    let done = call.service.install_plugin(offer(&call)?).await?;
+    let done = call.service.versions.install(offer(&call)?).await?;
     Ok(switched(&call, &done))
 }
 
 async fn check(call: Call) -> Outcome {
-    let done = call.service.check_plugin(offer(&call)?).await?;
+    let done = call.service.versions.check(offer(&call)?).await?;
     call.describe(format!("plugins/{}", done.plugin.digest), Vec::new());
     Ok(Reply::json(&done))
 }
@@ -206,32 +206,32 @@ fn offer(call: &Call) -> Result<PluginOffer, ApiError> {
 }
 
 async fn activate(call: Call) -> Outcome {
-    let done = call.service.activate_plugin(call.path("digest"), call.query.flag("allow_removal")).await?;
+    let done = call.service.versions.activate(call.path("digest"), call.query.flag("allow_removal")).await?;
     Ok(switched(&call, &done))
 }
 
 async fn roll_back(call: Call) -> Outcome {
-    let done = call.service.roll_back_plugin(call.path("family")).await?;
+    let done = call.service.versions.roll_back(call.path("family")).await?;
     Ok(switched(&call, &done))
 }
 
 async fn enable(call: Call) -> Outcome {
-    let done = call.service.enable_family(call.path("family")).await?;
+    let done = call.service.families.enable(call.path("family")).await?;
     Ok(switched(&call, &done))
 }
 
 async fn disable(call: Call) -> Outcome {
     let family = call.path("family").to_owned();
-    let digest = call.service.disable_family(&family).await?.to_string();
+    let digest = call.service.families.disable(&family).await?.to_string();
     Ok(Reply::json(&DisabledFamily { family, digest }))
 }
 
 async fn uninstall(call: Call) -> Outcome {
-    Ok(Reply::json(&call.service.uninstall_family(call.path("family")).await?))
+    Ok(Reply::json(&call.service.families.uninstall(call.path("family")).await?))
 }
 
 async fn remove(call: Call) -> Outcome {
-    let digest = call.service.remove_plugin(call.path("digest")).await?;
+    let digest = call.service.versions.remove(call.path("digest")).await?;
     call.describe(format!("plugins/{digest}"), Vec::new());
     Ok(Reply::empty())
 }
@@ -255,5 +255,5 @@ async fn list_deployments(call: Call) -> Outcome {
 }
 
 async fn show_deployment(call: Call) -> Outcome {
-    Ok(Reply::json(&call.service.deployment(call.id("number", "deployment")?).await?))
+    Ok(Reply::json(&call.service.deployments.get(call.id("number", "deployment")?).await?))
 }

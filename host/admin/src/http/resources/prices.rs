@@ -73,7 +73,7 @@ struct PreviewRequest {
 }
 
 async fn show_active(call: Call) -> Outcome {
-    let prices = call.service.prices()?;
+    let prices = call.service.prices.in_effect()?;
     let etag = etag_of(&prices);
     call.object(&prices, &etag)
 }
@@ -95,7 +95,7 @@ async fn preview(call: Call) -> Outcome {
         }
     };
     let customer = customer.map(CustomerId);
-    let found = call.service.preview_price(target, &Value::Object(body), customer, price_book).await?;
+    let found = call.service.prices.preview(target, &Value::Object(body), customer, price_book).await?;
     Ok(Reply::json(&found))
 }
 
@@ -105,12 +105,12 @@ async fn list(call: Call) -> Outcome {
 }
 
 async fn show(call: Call) -> Outcome {
-    Ok(Reply::json(&call.service.price_book_details(number(&call)?).await?))
+    Ok(Reply::json(&call.service.price_versions.details(number(&call)?).await?))
 }
 
 async fn changes(call: Call) -> Outcome {
     let against = call.parsed("against", "the number of a version")?;
-    let changes = call.service.price_changes(number(&call)?, against).await?;
+    let changes = call.service.price_versions.changes(number(&call)?, against).await?;
     Ok(Reply::json(&changes))
 }
 

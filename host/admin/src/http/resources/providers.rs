@@ -39,15 +39,15 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(call: Call) -> Outcome {
-    call.list_of(call.service.providers()?, |provider| provider.name.clone())
+    call.list_of(call.service.providers.list()?, |provider| provider.name.clone())
 }
 
 async fn show(call: Call) -> Outcome {
-    Ok(Reply::json(&call.service.provider(call.path("provider"))?))
+    Ok(Reply::json(&call.service.providers.get(call.path("provider"))?))
 }
 
 async fn show_account(call: Call) -> Outcome {
-    let account = call.service.provider_account(call.path("provider"), call.path("account"))?;
+    let account = call.service.providers.account(call.path("provider"), call.path("account"))?;
     Ok(Reply::json(&account))
 }
 
@@ -61,7 +61,7 @@ async fn resume(call: Call) -> Outcome {
 
 fn switch(call: &Call, drained: bool) -> Outcome {
     let (provider, account) = (call.path("provider"), call.path("account"));
-    let (view, before) = call.service.drain_account(provider, account, drained)?;
+    let (view, before) = call.service.providers.drain(provider, account, drained)?;
     call.describe(format!("providers/{provider}/accounts/{account}"), account_changes(before, drained));
     Ok(Reply::json(&view))
 }

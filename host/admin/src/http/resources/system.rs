@@ -78,11 +78,11 @@ async fn login_link(call: Call) -> Outcome {
 }
 
 async fn config(call: Call) -> Outcome {
-    Ok(Reply::json(&call.service.effective_configuration().await?))
+    Ok(Reply::json(&call.service.reloads.effective().await?))
 }
 
 async fn reload(call: Call) -> Outcome {
-    let view = call.service.reload_configuration().await?;
+    let view = call.service.reloads.reload().await?;
     let changes = view.changed.iter().chain(&view.accounts).map(|field| FieldChange {
         field: field.clone(),
         before: None,
@@ -95,15 +95,15 @@ async fn reload(call: Call) -> Outcome {
 async fn create_backup(call: Call) -> Outcome {
     let NewBackup { folder } = call.json()?;
     call.describe(format!("backup/{folder}"), Vec::new());
-    Ok(Reply::json(&call.service.begin_backup(&call.runs.backups, folder.into()).await?))
+    Ok(Reply::json(&call.service.backups.begin(folder.into()).await?))
 }
 
 async fn backup(call: Call) -> Outcome {
     let wanted = call.parsed("run", "the number of a backup")?;
-    Ok(Reply::json(&call.service.backup(&call.runs.backups, wanted).await?))
+    Ok(Reply::json(&call.service.backups.look(wanted).await?))
 }
 
 async fn doctor(call: Call) -> Outcome {
     let wanted = call.parsed("run", "the number of an examination")?;
-    Ok(Reply::json(&call.service.examination(&call.runs.examinations, wanted).await?))
+    Ok(Reply::json(&call.service.doctor.look(wanted).await?))
 }

@@ -134,7 +134,7 @@ impl From<UsageGroup> for UsageLine {
 
 async fn list(call: Call) -> Outcome {
     let request = request(&call)?;
-    let report = call.service.usage(&request).await?;
+    let report = call.service.usage.report(&request).await?;
     let (total, after) = (report.total.into(), call.position::<String>()?);
     let (rows, next) = report.page(after.as_deref(), call.query.limit()).ok_or_else(|| {
         ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before").with_param("cursor")
@@ -196,7 +196,7 @@ async fn export(call: Call) -> Outcome {
     let request = request(&call)?;
     let (mut rows, mut after) = (0_u64, None);
     loop {
-        let piece = call.service.usage_rows(&request, after).await?;
+        let piece = call.service.usage.rows(&request, after).await?;
         rows = rows.saturating_add(piece.rows.len() as u64);
         csv::check_rows(rows)?;
         after = piece.next;
@@ -208,7 +208,7 @@ async fn export(call: Call) -> Outcome {
     Ok(csv::reply(&COLUMNS, move |after| {
         let (service, request) = (Arc::clone(&service), request.clone());
         async move {
-            let piece = service.usage_rows(&request, after).await?;
+            let piece = service.usage.rows(&request, after).await?;
             let rows = piece.rows.into_iter().map(|row| cells(piece.unit, row)).collect();
             Ok((rows, piece.next))
         }

@@ -146,7 +146,7 @@ async fn show(call: Call) -> Outcome {
 }
 
 async fn create(call: Call) -> Outcome {
-    let (webhook, secret) = call.service.mint_webhook(call.json()?)?;
+    let (webhook, secret) = call.service.webhooks.mint(call.json()?)?;
     let view = WebhookView::from(&webhook);
     let (id, audited) = (webhook.id, created(&on_record(view)));
     let committed = commit(&call, WebhookChange::Add(Box::new(webhook)), id, 201, audited).await?;
@@ -162,7 +162,7 @@ async fn edit(call: Call) -> Outcome {
     // Not where another field is edited: what its customer has switched off is then still the customer's to switch on.
     let by_word = patch.get("enabled") == Some(&Value::Bool(false));
     let after: WebhookPolicyView = from_value(patched(&policy, patch)?)?;
-    call.service.check_webhook_url(&after.url)?;
+    call.service.webhooks.check_url(&after.url)?;
     let on_record =
         |policy: &WebhookPolicyView| WebhookPolicyView { url: shown_url(&policy.url), ..policy.clone() };
     let mut audited = changes(&on_record(&policy), &on_record(&after));
@@ -190,7 +190,7 @@ async fn remove(call: Call) -> Outcome {
 
 async fn rotate(call: Call) -> Outcome {
     let id = find(&call).await?.id;
-    let (secret, revealed) = call.service.mint_webhook_secret(id);
+    let (secret, revealed) = call.service.webhooks.mint_secret(id);
     let until = call.at.plus(SECRET_OVERLAP);
     let audited = vec![told("old_secret_until", until.to_string())];
     let committed = commit(&call, WebhookChange::Rotate { id, secret }, id, 201, audited).await?;
@@ -209,7 +209,7 @@ async fn test(call: Call) -> Outcome {
     let delivery = DeliveryId::new(call.at, call.service.seed.as_ref());
     let audited = vec![told("delivery", delivery.to_string())];
     commit(&call, WebhookChange::Test { id, delivery }, id, 201, audited).await?;
-    Ok(Reply::created(&DeliveryView::from(&call.service.delivery(delivery).await?)))
+    Ok(Reply::created(&DeliveryView::from(&call.service.webhooks.delivery(delivery).await?)))
 }
 
 /// A webhook as the audit record keeps it: its address may have a secret of its owner in its query.
@@ -223,7 +223,7 @@ async fn shown_once(call: &Call, id: WebhookId, committed: Committed, secret: St
         Some(first) => (first.parse().unwrap_or(id), None),
         None => (id, Some(secret)),
     };
-    let webhook = WebhookView::from(&call.service.webhook_row(id).await?);
+    let webhook = WebhookView::from(&call.service.webhooks.row(id).await?);
     let secret_shown = secret.is_some();
     Ok(Reply::created(&NewWebhookSecret { webhook, secret, secret_shown }))
 }
@@ -241,14 +241,14 @@ async fn commit(
 }
 
 async fn find(call: &Call) -> Result<WebhookEndpoint, ApiError> {
-    Ok(call.service.webhook_row(call.id("webhook", "webhook")?).await?)
+    Ok(call.service.webhooks.row(call.id("webhook", "webhook")?).await?)
 }
 
 const DELIVERY_FILTERS: [Parameter; 1] = [filter("pending", Form::Flag, "Only deliveries that wait.")];
 
 async fn list_deliveries(call: Call) -> Outcome {
     let webhook: WebhookId = call.id("webhook", "webhook")?;
-    call.service.webhook_row(webhook).await?;
+    call.service.webhooks.row(webhook).await?;
     let query = DeliveryQuery { webhook, pending: call.query.flag("pending") };
     let page = call.service.store.list_deliveries(query, call.position()?, call.query.limit()).await?;
     call.list(page.rows.iter().map(DeliveryView::from).collect(), page.next)
@@ -256,7 +256,7 @@ async fn list_deliveries(call: Call) -> Outcome {
 
 async fn resend_range(call: Call) -> Outcome {
     let webhook: WebhookId = call.id("webhook", "webhook")?;
-    let (chosen, answer) = call.service.choose_resent(webhook, &call.json()?).await?;
+    let (chosen, answer) = call.service.webhooks.choose_resent(webhook, &call.json()?).await?;
     let count = told("deliveries", chosen.len());
     let change = WebhookChange::ResendAll { id: webhook, deliveries: chosen };
     let command = Command::Webhook { change: Box::new(change), at: call.at };
@@ -279,5 +279,5 @@ async fn resend(call: Call) -> Outcome {
 }
 
 async fn find_delivery(call: &Call) -> Result<WebhookDelivery, ApiError> {
-    Ok(call.service.delivery(call.id("delivery", "delivery")?).await?)
+    Ok(call.service.webhooks.delivery(call.id("delivery", "delivery")?).await?)
 }

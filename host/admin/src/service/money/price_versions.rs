@@ -1,19 +1,29 @@
-//! Versions of the price book: what was in effect since when, what changed it, and what a request would have cost by it.
+//! Versions of the price book: what was in effect since when, what changed it, and what a request would
+//! have cost by it. Owns nothing; the configuration has the versions that wait to be written.
+
+use std::sync::Arc;
 
 use gatehouse_model::{Credits, Price};
+use gatehouse_store::Store;
 use gatehouse_tasks::{MAX_PRICE_BOOKS, PricePart, PriceVersion, price_changes};
 
-use super::super::admin_service::AdminService;
 use crate::api::error::OperationError;
 use crate::api::price::{PreviewUnit, PricePreview};
 use crate::api::price_version::{PriceChangeView, PriceChanges, PriceVersionDetails};
+use crate::service::configuration::Configuration;
 use crate::service::price_history::key_in_variant;
 
 const MILLION: i128 = 1_000_000;
 
-impl AdminService {
+/// Writes versions of the price book, and compares them.
+pub struct PriceVersions {
+    pub(in crate::service) store: Store,
+    pub(in crate::service) configuration: Arc<dyn Configuration>,
+}
+
+impl PriceVersions {
     /// Writes versions of the price book that wait. What cannot be written is logged and waits on.
-    pub async fn keep_price_books(&self) {
+    pub async fn keep(&self) {
         let Some(history) = self.configuration.price_history() else { return };
         if let Err(error) = history.write(&self.store).await {
             tracing::error!(%error, "a version of the price book is not written yet");
@@ -21,14 +31,11 @@ impl AdminService {
     }
 
     /// A version with its prices.
-    pub(crate) async fn price_book_details(
-        &self,
-        number: u64,
-    ) -> Result<PriceVersionDetails, OperationError> {
-        self.price_book(number).await.map(PriceVersionDetails::from)
+    pub(crate) async fn details(&self, number: u64) -> Result<PriceVersionDetails, OperationError> {
+        self.version(number).await.map(PriceVersionDetails::from)
     }
 
-    pub(super) async fn price_book(&self, number: u64) -> Result<PriceVersion, OperationError> {
+    pub(super) async fn version(&self, number: u64) -> Result<PriceVersion, OperationError> {
         let found = self.store.price_book(number).await?;
         found.ok_or_else(|| {
             let why = format!("no version {number} of the price book; the last {MAX_PRICE_BOOKS} are kept");
@@ -37,17 +44,17 @@ impl AdminService {
     }
 
     /// What differs between a version and another: without `against`, the one before it.
-    pub(crate) async fn price_changes(
+    pub(crate) async fn changes(
         &self,
         number: u64,
         against: Option<u64>,
     ) -> Result<PriceChanges, OperationError> {
-        let after = self.price_book(number).await?;
+        let after = self.version(number).await?;
         let before = match against {
-            Some(other) => Some(self.price_book(other).await?),
+            Some(other) => Some(self.version(other).await?),
             // The first one has none before it; the oldest that is kept may have had one.
             None => match self.store.list_price_books(Some(number), 1).await?.rows.pop() {
-                Some(before) => Some(self.price_book(before.number).await?),
+                Some(before) => Some(self.version(before.number).await?),
                 None => None,
             },
         };

@@ -1,27 +1,37 @@
-//! The prices in effect, by family, and what a request would cost, for operators.
+//! The prices in effect, by family, and what a request would cost, for operators. Owns nothing; asks the
+//! running gateway, and [`PriceVersions`] for other versions.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_driver::{FamilyListing, ModelPrices, PriceList, VariantPrices};
 use gatehouse_model::{CustomerId, Price};
+use gatehouse_store::Store;
 use serde_json::Value;
 
-use super::super::admin_service::AdminService;
-use super::price_versions::priced_by;
+use super::price_versions::{PriceVersions, priced_by};
 use crate::api::error::OperationError;
 use crate::api::price::{FamilyPrices, PricePreview, PriceVariantView, PricesView, TokenPrice, UnitPrice};
+use crate::service::gateway::Gateway;
 
 /// What stands between a price key and a more specific one.
 const MORE_SPECIFIC: [char; 2] = ['-', '@'];
 
-impl AdminService {
+/// Shows prices, and what a request would cost.
+pub struct Prices {
+    pub(in crate::service) store: Store,
+    pub(in crate::service) gateway: Arc<Gateway>,
+    pub(in crate::service) price_versions: Arc<PriceVersions>,
+}
+
+impl Prices {
     /// All prices of the configuration that is in effect.
     ///
     /// # Errors
     /// [`OperationError::Refused`] without a running gateway: the configuration is its.
-    pub(crate) fn prices(&self) -> Result<PricesView, OperationError> {
-        let driver = self.driver("prices are known to a running gateway only")?;
+    pub(crate) fn in_effect(&self) -> Result<PricesView, OperationError> {
+        let driver = self.gateway.running("prices are known to a running gateway only")?;
         Ok(book(driver.models.prices(), &driver.models.loaded_families()))
     }
 
@@ -29,9 +39,10 @@ impl AdminService {
     ///
     /// # Errors
     /// The names there are; [`OperationError::Refused`] without a running gateway.
-    pub(crate) fn check_price_variant(&self, name: Option<&str>) -> Result<(), OperationError> {
+    pub(crate) fn check_variant(&self, name: Option<&str>) -> Result<(), OperationError> {
         let Some(name) = name else { return Ok(()) };
-        let driver = self.driver("variants of the price book are known to a running gateway only")?;
+        let driver =
+            self.gateway.running("variants of the price book are known to a running gateway only")?;
         let variants = driver.models.prices().variants;
         if variants.contains_key(name) {
             return Ok(());
@@ -53,7 +64,7 @@ impl AdminService {
     /// # Errors
     /// What a client would be refused with; [`OperationError::Refused`] without a running gateway, and for a version that
     /// lacks a price which the request needs.
-    pub(crate) async fn preview_price(
+    pub(crate) async fn preview(
         &self,
         target: String,
         body: &Value,
@@ -61,7 +72,7 @@ impl AdminService {
         book: Option<u64>,
     ) -> Result<PricePreview, OperationError> {
         let book = match book {
-            Some(number) => Some(self.price_book(number).await?),
+            Some(number) => Some(self.price_versions.version(number).await?),
             None => None,
         };
         let of_customer = match &customer {
@@ -70,7 +81,7 @@ impl AdminService {
         };
         let variant = of_customer.and_then(|customer| customer.price_variant);
         let body = Bytes::from(body.to_string());
-        let found = self.public_api()?.price(target, body, customer).await?;
+        let found = self.gateway.public_api()?.price(target, body, customer).await?;
         let preview = PricePreview::from(found);
         match book {
             Some(book) => priced_by(preview, &book, variant.as_deref()),

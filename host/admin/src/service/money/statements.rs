@@ -1,12 +1,12 @@
 //! Statements for operators: ledger rows of all, of one customer or of one key, newest first, with the balance after each.
+//! Owns how rows are added up; reads the store.
 
 use std::ops::Range;
 
 use gatehouse_model::{Credits, Customer, CustomerId, KeyId, UnixMs};
-use gatehouse_store::{StatementOf, StatementPage, StatementQuery, StatementRow, StatementTotals};
+use gatehouse_store::{StatementOf, StatementPage, StatementQuery, StatementRow, StatementTotals, Store};
 use gatehouse_tasks::{EntryKind, JournalEntry};
 
-use super::super::admin_service::AdminService;
 use crate::api::error::OperationError;
 
 /// Which rows.
@@ -66,13 +66,18 @@ impl StatementSums {
     }
 }
 
-impl AdminService {
+/// Reads statements.
+pub struct Statements {
+    pub(in crate::service) store: Store,
+}
+
+impl Statements {
     /// A page of a statement. Balances are the key's where a key is asked for, otherwise the customer's.
     ///
     /// # Errors
     /// [`OperationError::NotFound`] for a customer or key that does not exist, or a key of another customer.
-    pub async fn statement(&self, request: StatementRequest) -> Result<StatementPage, OperationError> {
-        let query = self.statement_query(request).await?;
+    pub async fn page(&self, request: StatementRequest) -> Result<StatementPage, OperationError> {
+        let query = self.query(request).await?;
         Ok(self.store.statement(query).await?)
     }
 
@@ -80,7 +85,7 @@ impl AdminService {
     ///
     /// # Errors
     /// [`OperationError::NotFound`] for a customer that does not exist.
-    pub async fn statement_behind(
+    pub async fn behind(
         &self,
         id: CustomerId,
         position: Option<u64>,
@@ -94,8 +99,8 @@ impl AdminService {
     ///
     /// # Errors
     /// As for a page.
-    pub async fn statement_rows(&self, request: StatementRequest, max: u64) -> Result<u64, OperationError> {
-        let query = self.statement_query(request).await?;
+    pub async fn rows(&self, request: StatementRequest, max: u64) -> Result<u64, OperationError> {
+        let query = self.query(request).await?;
         let max = usize::try_from(max).unwrap_or(usize::MAX).saturating_add(1);
         Ok(self.store.count_statement(query, max).await? as u64)
     }
@@ -105,11 +110,8 @@ impl AdminService {
     ///
     /// # Errors
     /// As for a page.
-    pub async fn statement_sums(
-        &self,
-        request: StatementRequest,
-    ) -> Result<Option<StatementSums>, OperationError> {
-        match self.statement_rows(request.clone(), MAX_SUMMED).await? {
+    pub async fn sums(&self, request: StatementRequest) -> Result<Option<StatementSums>, OperationError> {
+        match self.rows(request.clone(), MAX_SUMMED).await? {
             0..=MAX_SUMMED => self.sums_of_rows(request).await.map(Some),
             _ => self.sums_of_days(request).await,
         }
@@ -123,7 +125,7 @@ impl AdminService {
         let (mut rows, mut before, start) = (0, None, request.created.start);
         let mut sums = StatementSums { held: Some(Credits::ZERO), ..StatementSums::default() };
         loop {
-            let page = self.statement(StatementRequest { before, limit: PIECE, ..request.clone() }).await?;
+            let page = self.page(StatementRequest { before, limit: PIECE, ..request.clone() }).await?;
             if let (0, Some(last)) = (rows, page.rows.first()) {
                 sums.closing = last.after;
             }
@@ -138,7 +140,7 @@ impl AdminService {
         }
         if has_balances {
             let earlier = StatementRequest { created: UnixMs(0)..start, before: None, limit: 1, ..request };
-            let last = self.statement(earlier).await?.rows.into_iter().next();
+            let last = self.page(earlier).await?.rows.into_iter().next();
             sums.opening = Some(last.and_then(|row| row.after).unwrap_or_default());
             sums.closing = sums.closing.or(sums.opening);
         }
@@ -155,7 +157,7 @@ impl AdminService {
             return Ok(None);
         }
         let is_key = request.key.is_some();
-        let of = self.statement_query(request).await?.of;
+        let of = self.query(request).await?.of;
         let found = self.store.statement_totals(of, days, MAX_DAY_ROWS).await?;
         let Some(StatementTotals { deposited, withdrawn, spent, opening, closing }) = found else {
             return Ok(None);
@@ -175,7 +177,7 @@ impl AdminService {
         Ok(Some(StatementSums { rows: None, deposited, withdrawn, held, spent, opening, closing }))
     }
 
-    async fn statement_query(&self, request: StatementRequest) -> Result<StatementQuery, OperationError> {
+    async fn query(&self, request: StatementRequest) -> Result<StatementQuery, OperationError> {
         let StatementRequest { customer, key, created, before, limit } = request;
         if let Some(customer) = &customer {
             let found = self.store.customer(customer).await?;

@@ -6,14 +6,14 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
-use gatehouse_model::{CustomerId, KeyId, UnixMs};
+use gatehouse_model::{Clock, CustomerId, KeyId, UnixMs};
 use gatehouse_store::{
-    KEPT_DAYS_OF_HOURS, UsagePeriod, UsagePosition, UsageQuery, UsageRow, UsageRows, UsageScope,
+    KEPT_DAYS_OF_HOURS, Store, UsagePeriod, UsagePosition, UsageQuery, UsageRow, UsageRows, UsageScope,
 };
 use gatehouse_tasks::{UsageSums, hour_of};
 
-use super::super::admin_service::AdminService;
 use crate::api::error::OperationError;
 
 /// Rows that one report may read.
@@ -87,14 +87,20 @@ pub struct UsagePiece {
     pub next: Option<UsagePosition>,
 }
 
-impl AdminService {
+/// Reads sums of usage.
+pub struct Usage {
+    pub(in crate::service) store: Store,
+    pub(in crate::service) clock: Arc<dyn Clock>,
+}
+
+impl Usage {
     /// A report on usage.
     ///
     /// # Errors
     /// [`OperationError::Invalid`] for a time that is cut in the middle of its unit, or has too much usage.
-    pub async fn usage(&self, request: &UsageRequest) -> Result<UsageReport, OperationError> {
+    pub async fn report(&self, request: &UsageRequest) -> Result<UsageReport, OperationError> {
         let unit = self.unit_of(request)?;
-        let Some(scope) = self.usage_scope(request, request.groups).await? else {
+        let Some(scope) = self.scope(request, request.groups).await? else {
             return Ok(UsageReport::default());
         };
         let found = self.sums(scope, unit, request, None, MAX_ROWS).await?;
@@ -121,18 +127,18 @@ impl AdminService {
         Ok(report)
     }
 
-    /// Every row that [`AdminService::usage`] sums up for the same request, in pieces: its sum is the report's total.
+    /// Every row that [`Usage::report`] sums up for the same request, in pieces: its sum is the report's total.
     ///
     /// # Errors
     /// As for a report; a listing has no limit of its own.
-    pub async fn usage_rows(
+    pub async fn rows(
         &self,
         request: &UsageRequest,
         after: Option<UsagePosition>,
     ) -> Result<UsagePiece, OperationError> {
         let unit = self.unit_of(request)?;
         let each = UsageGroups { key: true, ..request.groups };
-        let Some(scope) = self.usage_scope(request, each).await? else {
+        let Some(scope) = self.scope(request, each).await? else {
             return Ok(UsagePiece { unit, rows: Vec::new(), next: None });
         };
         let found = self.sums(scope, unit, request, after, PIECE).await?;
@@ -188,7 +194,7 @@ impl AdminService {
     }
 
     /// The sums to read; none where the filters contradict each other.
-    async fn usage_scope(
+    async fn scope(
         &self,
         request: &UsageRequest,
         groups: UsageGroups,

@@ -2,20 +2,25 @@
 //!
 //! A report is written after the switch it tells of, because a switch waits for no disk. What a crash lost, and what happened
 //! without the admin service, is found from the list of versions: by the next start, or after a rollback of a canary.
+//! Owns the search for what is missing; reads and writes the store.
 
+use std::sync::Arc;
+
+use gatehouse_model::Clock;
 use gatehouse_runtime::{
-    DeployReport, PluginService, StageReport, StageVerdict, VersionState, VersionSummary,
+    DeployError, DeployReport, PluginService, StageReport, StageVerdict, VersionState, VersionSummary,
 };
-use gatehouse_store::Durability;
+use gatehouse_store::{Durability, Store};
 use gatehouse_tasks::{
     Command, DeploymentKind, DeploymentOutcome, DeploymentRecord, MAX_DEPLOYMENTS, OperatorRecord,
     StageRecord,
 };
+use tokio::sync::Mutex;
 
+use crate::api::configuration::DefaultView;
 use crate::api::deployment::DeploymentView;
 use crate::api::error::OperationError;
-use crate::api::plugin::StageView;
-use crate::service::admin_service::{AdminService, Backend};
+use crate::api::plugin::{DeployedView, PluginVersion, StageView};
 use crate::service::configuration::Deployed;
 use crate::service::paging::first_rows;
 use crate::service::price_history::present;
@@ -23,9 +28,27 @@ use crate::service::price_history::present;
 /// Rows of one page that are read at a time.
 const PAGE: usize = 200;
 
-impl AdminService {
+/// Keeps reports of deployments.
+pub struct Deployments {
+    store: Store,
+    /// Those of a running gateway.
+    plugins: Option<PluginService>,
+    clock: Arc<dyn Clock>,
+    /// Held while reports that are missing are looked up and written: two at once would each write the same.
+    missing_reports: Mutex<()>,
+}
+
+impl Deployments {
+    pub(in crate::service) fn new(
+        store: Store,
+        plugins: Option<PluginService>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, plugins, clock, missing_reports: Mutex::default() }
+    }
+
     /// One report.
-    pub(crate) async fn deployment(&self, number: u64) -> Result<DeploymentView, OperationError> {
+    pub(crate) async fn get(&self, number: u64) -> Result<DeploymentView, OperationError> {
         let found = self.store.deployment(number).await?.map(DeploymentView::from);
         found.ok_or_else(|| {
             let why = format!("no deployment {number}; the last {MAX_DEPLOYMENTS} are kept");
@@ -34,7 +57,7 @@ impl AdminService {
     }
 
     /// Keeps the report of a deployment. It is over by now: what cannot be kept is logged.
-    pub(in crate::service) async fn keep_deployment(&self, deployed: &Deployed) {
+    pub(in crate::service) async fn keep(&self, deployed: &Deployed) {
         let Deployed { kind, digest, family, outcome } = deployed;
         let mut row = self.new_row(*kind);
         (row.digest, row.family) = (*digest, family.clone());
@@ -60,11 +83,23 @@ impl AdminService {
         self.keep_row(row).await;
     }
 
+    /// Keeps the report and answers with it.
+    pub(super) async fn answer(
+        &self,
+        deployed: Deployed,
+        defaults: Vec<DefaultView>,
+    ) -> Result<DeployedView, OperationError> {
+        self.keep(&deployed).await;
+        let report = deployed.outcome.map_err(refused)?;
+        let (replaced, stages) = (report.replaced.map(|digest| digest.to_string()), views(&report.stages));
+        Ok(DeployedView { plugin: PluginVersion::deployed(report, "serves"), replaced, stages, defaults })
+    }
+
     /// What a start deployed by itself; then every version that serves although no report says so, and every canary that was
     /// rolled back without one.
-    pub async fn keep_first_deployments(&self, built_in: Vec<Deployed>) {
+    pub async fn keep_first(&self, built_in: Vec<Deployed>) {
         for deployed in &built_in {
-            self.keep_deployment(deployed).await;
+            self.keep(deployed).await;
         }
         self.keep_found(true).await;
     }
@@ -75,8 +110,8 @@ impl AdminService {
     }
 
     async fn keep_found(&self, at_start: bool) {
-        let Backend::Running { plugins, missing_reports, .. } = &self.backend else { return };
-        let _alone = missing_reports.lock().await;
+        let Some(plugins) = &self.plugins else { return };
+        let _alone = self.missing_reports.lock().await;
         if let Err(error) = self.try_keep_found(plugins, at_start).await {
             tracing::error!(%error, "deployments could not be looked up");
         }
@@ -174,4 +209,14 @@ fn stages(stages: &[StageReport]) -> Vec<StageRecord> {
         StageRecord { stage, verdict: verdict.as_str().to_owned(), took_ms, note }
     };
     stages.iter().map(record).collect()
+}
+
+/// What is said of a deployment that a stage refused.
+pub(super) fn refused(refused: DeployError) -> OperationError {
+    OperationError::PluginRefused { reason: refused.to_string(), stages: views(&refused.stages) }
+}
+
+/// The stages as operators read them.
+pub(super) fn views(stages: &[StageReport]) -> Vec<StageView> {
+    stages.iter().map(StageView::from).collect()
 }

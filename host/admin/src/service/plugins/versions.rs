@@ -1,44 +1,52 @@
-//! Plugin versions: list, check, install, activate, roll back, remove.
+//! Plugin versions: list, check, install, activate, roll back, remove. Owns nothing; has histories written by [`Deployments`] and
+//! [`PriceVersions`].
 
 use std::sync::Arc;
 
 use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
-    Companion, DeployError, DeployReport, PluginService, Removal, RemoveError, SignedComponent, StageReport,
+    Companion, DeployError, DeployReport, PluginService, Removal, RemoveError, SignedComponent,
 };
 use gatehouse_store::Store;
 use gatehouse_tasks::DeploymentKind;
 
-use super::live_states::StoredStates;
+use super::deployments::{Deployments, refused, views};
+use super::plugin_source::{PluginSource, needed_by_task};
 use crate::api::configuration::DefaultView;
 use crate::api::error::OperationError;
-use crate::api::plugin::{DeployedView, PluginVersion, StageView};
+use crate::api::plugin::{DeployedView, PluginVersion};
 use crate::api::plugin_offer::PluginOffer;
-use crate::service::admin_service::{AdminService, Backend, on_blocking_thread};
-use crate::service::configuration::Configuration;
-use crate::service::configuration::Deployed;
+use crate::service::configuration::{Configuration, Deployed};
+use crate::service::job::on_blocking_thread;
+use crate::service::money::PriceVersions;
 use crate::service::price_history::PriceCause;
 
-/// Streams of a plugin runtime that a command opens for itself.
-const OFFLINE_STREAMS: usize = 8;
+/// Versions of plugins.
+pub struct Versions {
+    pub(in crate::service) store: Store,
+    pub(in crate::service) plugins: Arc<PluginSource>,
+    pub(in crate::service) configuration: Arc<dyn Configuration>,
+    pub(in crate::service) deployments: Arc<Deployments>,
+    pub(in crate::service) price_versions: Arc<PriceVersions>,
+}
 
-impl AdminService {
+impl Versions {
     /// Every version in the plugin store, by family and digest. They are in memory, and as many as an operator installed.
     ///
     /// # Errors
     /// A plugin store that cannot be opened.
-    pub async fn plugins(&self) -> Result<Vec<PluginVersion>, OperationError> {
-        let all = self.plugin_service().await?.list();
+    pub async fn list(&self) -> Result<Vec<PluginVersion>, OperationError> {
+        let all = self.plugins.service().await?.list();
         let mut all: Vec<PluginVersion> = all.into_iter().map(PluginVersion::from).collect();
         all.sort_by(|one, other| (&one.family, &one.digest).cmp(&(&other.family, &other.digest)));
         Ok(all)
     }
 
     /// Takes a component through every stage of deployment but the switch.
-    pub(crate) async fn check_plugin(&self, offer: PluginOffer) -> Result<DeployedView, OperationError> {
+    pub(crate) async fn check(&self, offer: PluginOffer) -> Result<DeployedView, OperationError> {
         let (_, outcome, defaults) = self.deploy(offer, Goal::Check).await?;
         let report = outcome.map_err(refused)?;
-        let stages = stages(&report.stages);
+        let stages = views(&report.stages);
         Ok(DeployedView {
             plugin: PluginVersion::deployed(report, "checked"),
             replaced: None,
@@ -48,10 +56,12 @@ impl AdminService {
     }
 
     /// Deploys a component: every stage, the switch of its family included.
-    pub(crate) async fn install_plugin(&self, offer: PluginOffer) -> Result<DeployedView, OperationError> {
+    pub(crate) async fn install(&self, offer: PluginOffer) -> Result<DeployedView, OperationError> {
         let (digest, outcome, effects) = self.deploy(offer, Goal::Install).await?;
-        self.keep_price_books().await;
-        self.finish(Deployed::new(DeploymentKind::Install, Some(digest), "", outcome), effects).await
+        self.price_versions.keep().await;
+        self.deployments
+            .answer(Deployed::new(DeploymentKind::Install, Some(digest), "", outcome), effects)
+            .await
     }
 
     /// Takes a plugin through the deployment, up to the goal: what comes before the goal is the same for both.
@@ -61,7 +71,7 @@ impl AdminService {
             let why = format!("the component's sha256 is {digest}, not {expected}; nothing was installed");
             return Err(OperationError::Refused(why));
         }
-        let plugins = self.plugin_service().await?;
+        let plugins = self.plugins.service().await?;
         let configuration = Arc::clone(&self.configuration);
         let who = PriceCause::present(String::new());
         let deployed = move || deploy(&plugins, &*configuration, &offer, goal, &who);
@@ -69,42 +79,34 @@ impl AdminService {
         Ok((digest, outcome, effects))
     }
 
-    /// Keeps the report and answers with it.
-    pub(super) async fn finish(
-        &self,
-        deployed: Deployed,
-        defaults: Vec<DefaultView>,
-    ) -> Result<DeployedView, OperationError> {
-        self.keep_deployment(&deployed).await;
-        let report = deployed.outcome.map_err(refused)?;
-        let (replaced, stages) = (report.replaced.map(|digest| digest.to_string()), stages(&report.stages));
-        Ok(DeployedView { plugin: PluginVersion::deployed(report, "serves"), replaced, stages, defaults })
-    }
-
     /// Switches a family to a version in the plugin store: by its digest, or an unambiguous prefix of it.
-    pub(crate) async fn activate_plugin(
+    pub(crate) async fn activate(
         &self,
         version: &str,
         allow_removal: bool,
     ) -> Result<DeployedView, OperationError> {
-        let plugins = self.plugin_service().await?;
+        let plugins = self.plugins.service().await?;
         let digest = find_version(&plugins, version)?;
         let removal = removal(allow_removal);
         let outcome = on_blocking_thread(move || plugins.activate_with(&digest, removal)).await?;
-        self.finish(Deployed::new(DeploymentKind::Activate, Some(digest), "", outcome), Vec::new()).await
+        self.deployments
+            .answer(Deployed::new(DeploymentKind::Activate, Some(digest), "", outcome), Vec::new())
+            .await
     }
 
     /// Switches a family back to its previous version.
-    pub(crate) async fn roll_back_plugin(&self, family: &str) -> Result<DeployedView, OperationError> {
-        let (plugins, name) = (self.plugin_service().await?, family.to_owned());
+    pub(crate) async fn roll_back(&self, family: &str) -> Result<DeployedView, OperationError> {
+        let (plugins, name) = (self.plugins.service().await?, family.to_owned());
         let outcome = on_blocking_thread(move || plugins.roll_back(&name)).await?;
-        self.finish(Deployed::new(DeploymentKind::RollBack, None, family, outcome), Vec::new()).await
+        self.deployments
+            .answer(Deployed::new(DeploymentKind::RollBack, None, family, outcome), Vec::new())
+            .await
     }
 
     /// Deletes a version that neither serves nor has tasks to finish. The store is checked too: without a running gateway no
     /// version is pinned by the tasks that need it.
-    pub(crate) async fn remove_plugin(&self, version: &str) -> Result<Digest, OperationError> {
-        let plugins = self.plugin_service().await?;
+    pub(crate) async fn remove(&self, version: &str) -> Result<Digest, OperationError> {
+        let plugins = self.plugins.service().await?;
         let digest = find_version(&plugins, version)?;
         let store = self.store.clone();
         on_blocking_thread(move || {
@@ -115,38 +117,6 @@ impl AdminService {
         })
         .await??;
         Ok(digest)
-    }
-
-    pub(super) async fn plugin_service(&self) -> Result<PluginService, OperationError> {
-        match &self.backend {
-            Backend::Running { plugins, .. } => Ok(plugins.clone()),
-            Backend::Offline(config) => {
-                // Nobody reads a stream here, and each reserves address space.
-                let config =
-                    gatehouse_runtime::Config { streams: OFFLINE_STREAMS, ..config.as_ref().clone() };
-                let clock = self.clock.clone();
-                let opened = on_blocking_thread(move || {
-                    PluginService::open(config, clock).inspect(|service| service.complete_start())
-                });
-                let plugins =
-                    opened.await?.map_err(|error| OperationError::Failed(format!("plugins: {error}")))?;
-                plugins.rehearse_on(Arc::new(StoredStates(self.store.clone())));
-                Ok(plugins)
-            }
-        }
-    }
-}
-
-/// One of the versions that a live task needs, by the store: without a running gateway none is loaded for it.
-pub(super) fn needed_by_task(store: &Store, versions: &[Digest]) -> Result<Option<Digest>, OperationError> {
-    let mut last = None;
-    loop {
-        let tasks = store.live_tasks_behind(last)?;
-        let Some(newest) = tasks.last() else { return Ok(None) };
-        last = Some(newest.id);
-        if let Some(task) = tasks.iter().find(|task| versions.contains(&task.digest)) {
-            return Ok(Some(task.digest));
-        }
     }
 }
 
@@ -223,12 +193,4 @@ fn deploy(
         plugins.apply_switches();
     }
     Ok((outcome, effects))
-}
-
-fn refused(refused: DeployError) -> OperationError {
-    OperationError::PluginRefused { reason: refused.to_string(), stages: stages(&refused.stages) }
-}
-
-fn stages(stages: &[StageReport]) -> Vec<StageView> {
-    stages.iter().map(StageView::from).collect()
 }

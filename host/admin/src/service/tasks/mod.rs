@@ -3,5 +3,7 @@
 mod reconcile;
 mod task;
 
+pub(super) use reconcile::Rulings;
 pub(crate) use reconcile::changes as ruling_changes;
 pub use task::TaskDetails;
+pub(super) use task::Tasks;

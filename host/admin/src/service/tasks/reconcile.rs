@@ -1,33 +1,40 @@
 //! Rulings about ambiguous calls.
 //!
 //! The change, its line in the audit record and the memory of its idempotency key are one commit; the driver prepares it and
-//! has the task go on.
+//! has the task go on. Owns what a ruling has to say; asks the running gateway.
+
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use gatehouse_driver::{CallRuling, PreparedRuling, RulingError};
-use gatehouse_model::{Task, TaskId};
+use gatehouse_model::TaskId;
 use gatehouse_tasks::FieldChange;
 
 use crate::api::error::OperationError;
 use crate::api::task::{AdoptedReply, RulingWord, TaskRuling};
 use crate::audit::told;
-use crate::service::admin_service::AdminService;
+use crate::service::gateway::Gateway;
 
 /// The type of a reply that names none.
 const JSON: &str = "application/json";
 /// Why a ruling needs a running gateway.
 const WHY: &str = "ambiguous tasks are settled by a running gateway only; start it";
 
-impl AdminService {
+/// Prepares and follows rulings.
+pub struct Rulings {
+    pub(in crate::service) gateway: Arc<Gateway>,
+}
+
+impl Rulings {
     /// The change that a ruling comes to, with its steps.
-    pub(crate) async fn prepare_ruling(
+    pub(crate) async fn prepare(
         &self,
         id: TaskId,
         ruling: &TaskRuling,
     ) -> Result<PreparedRuling, OperationError> {
-        let driver = self.driver(WHY)?;
+        let driver = self.gateway.running(WHY)?;
         let asked = call_ruling(ruling)?;
         let prepared =
             driver.rulings.prepare_ruling((id, ruling.revision), asked, ruling.reason.clone()).await;
@@ -40,14 +47,8 @@ impl AdminService {
         prepared: PreparedRuling,
         is_committed: bool,
     ) -> Result<(), OperationError> {
-        self.driver(WHY)?.rulings.ruled(prepared, is_committed).await;
+        self.gateway.running(WHY)?.rulings.ruled(prepared, is_committed).await;
         Ok(())
-    }
-
-    /// The task as it is now.
-    pub(crate) async fn task_row(&self, id: TaskId) -> Result<Task, OperationError> {
-        let found = self.store.task(id).await?;
-        found.ok_or_else(|| OperationError::NotFound(format!("no task {id}")))
     }
 }
 

@@ -1,13 +1,15 @@
 //! Tasks of all customers for operators: listed, inspected with their money, their results and their steps, cancelled with a
-//! reason.
+//! reason. Owns nothing; reads the store, and asks the running gateway.
+
+use std::sync::Arc;
 
 use gatehouse_driver::{CancelError, Cancelled, MediaFile, MediaRefusal};
 use gatehouse_model::{Task, TaskId, UnixMs};
-use gatehouse_store::{StatementOf, StatementQuery};
+use gatehouse_store::{StatementOf, StatementQuery, Store};
 use gatehouse_tasks::{HoldId, JournalEntry, MAX_WEBHOOKS, StepRow, WebhookDelivery, delivery_of};
 
 use crate::api::error::OperationError;
-use crate::service::admin_service::AdminService;
+use crate::service::gateway::Gateway;
 
 /// Commands are applied in another order than their moments by this much at most, unless the writer waits for its disk.
 const AROUND_MS: u64 = 1_000;
@@ -28,14 +30,24 @@ pub struct TaskDetails {
     pub deliveries: Vec<WebhookDelivery>,
 }
 
-impl AdminService {
-    /// One task.
+/// Shows tasks, and ends them early.
+pub struct Tasks {
+    pub(in crate::service) store: Store,
+    pub(in crate::service) gateway: Arc<Gateway>,
+}
+
+impl Tasks {
+    /// The task as it is now.
+    pub(crate) async fn row(&self, id: TaskId) -> Result<Task, OperationError> {
+        self.store.task(id).await?.ok_or_else(|| unknown(id))
+    }
+
+    /// One task with its money and what was told of it.
     ///
     /// # Errors
     /// [`OperationError::NotFound`].
-    pub async fn task(&self, id: TaskId) -> Result<TaskDetails, OperationError> {
-        let found = self.store.task(id).await?;
-        let task = found.ok_or_else(|| unknown(id))?;
+    pub async fn details(&self, id: TaskId) -> Result<TaskDetails, OperationError> {
+        let task = self.row(id).await?;
         let mut entries = Vec::new();
         for at in [Some(task.created), task.finished].into_iter().flatten() {
             let of = StatementOf::Customer(task.customer.clone());
@@ -70,13 +82,13 @@ impl AdminService {
     ///
     /// # Errors
     /// [`OperationError::NotFound`] without such a task or result; the inner ones are the media store's.
-    pub async fn task_media(
+    pub async fn media(
         &self,
         id: TaskId,
         at: usize,
         range: Option<&str>,
     ) -> Result<Result<MediaFile, MediaRefusal>, OperationError> {
-        let driver = self.driver("results are shown by a running gateway only")?;
+        let driver = self.gateway.running("results are shown by a running gateway only")?;
         let found = self.store.task(id).await?;
         let media = found.as_ref().and_then(|task| task.media.get(at));
         let media = media.ok_or_else(|| OperationError::NotFound(format!("task {id} has no result {at}")))?;
@@ -88,7 +100,7 @@ impl AdminService {
     ///
     /// # Errors
     /// [`OperationError::Refused`] while its provider works on it and it is not given up, and once it has ended.
-    pub(crate) async fn cancel_task(
+    pub(crate) async fn cancel(
         &self,
         id: TaskId,
         reason: &str,
@@ -97,7 +109,7 @@ impl AdminService {
         if reason.trim().is_empty() || reason.len() > MAX_REASON {
             return Err(OperationError::Invalid(format!("reason: expected 1 to {MAX_REASON} bytes of text")));
         }
-        let driver = self.driver("tasks are cancelled by a running gateway only")?;
+        let driver = self.gateway.running("tasks are cancelled by a running gateway only")?;
         let ended = match give_up {
             true => driver.cancels.give_up(id, reason).await,
             false => driver.cancels.cancel_for_operator(id, reason).await,
@@ -119,9 +131,7 @@ impl AdminService {
     /// # Errors
     /// [`OperationError::NotFound`], or the store's.
     pub async fn steps(&self, task: TaskId) -> Result<Vec<StepRow>, OperationError> {
-        if self.store.task(task).await?.is_none() {
-            return Err(unknown(task));
-        }
+        self.row(task).await?;
         Ok(self.store.steps(task).await?)
     }
 }

@@ -34,7 +34,12 @@ pub(super) async fn keep(
             problems.push((control.to_owned(), format!("expected at most {MAX_FILES} files")));
             break;
         }
-        match pages.service.keep_input(&request.caller(), &file.bytes, &pages.facts.public_url).await {
+        match pages
+            .service
+            .playground
+            .keep_input(&request.caller(), &file.bytes, &pages.facts.public_url)
+            .await
+        {
             Ok(link) => form.set(control, link),
             Err(OperationError::Invalid(message) | OperationError::Busy(message)) => {
                 problems.push((control.to_owned(), message));
@@ -52,7 +57,7 @@ async fn result_of(pages: &PageContext, wanted: &str) -> Result<ResultInput, Pag
         Some((task.parse::<TaskId>().ok()?, at.parse::<usize>().ok()?))
     };
     let (task, at) = named().ok_or_else(|| PageError::not_found(format!("no result {wanted:?}")))?;
-    Ok(pages.service.result_input(task, at, &pages.facts.public_url).await?)
+    Ok(pages.service.playground.result_input(task, at, &pages.facts.public_url).await?)
 }
 
 /// Puts a result into the field of the surface that `into` names, into the best one where it names none.
@@ -92,7 +97,7 @@ pub(super) async fn choose(
 ) -> Result<Response<ResponseBody>, PageError> {
     let result = result_of(pages, wanted).await?;
     let medium = Medium::of_type(&result.mime);
-    let rows = pages.service.endpoints()?;
+    let rows = pages.service.playground.endpoints()?;
     let mut found = Vec::new();
     for family in offer::every_family(pages) {
         for surface in &family.surfaces {

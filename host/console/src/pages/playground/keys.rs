@@ -44,13 +44,13 @@ impl Keys {
         let from = (!after.is_empty()).then(|| KeyId::from(after.as_str()));
         let service = &pages.service;
         if find.is_empty() {
-            let page = service.keys_page(all, from, KEYS).await?;
+            let page = service.keys.page(all, from, KEYS).await?;
             return Ok(Self { search, rows: page.rows, next: page.next });
         }
         let named = KeyQuery { name: Some(find.clone()), ..all.clone() };
-        let named = service.keys_page(named, from.clone(), KEYS).await?;
+        let named = service.keys.page(named, from.clone(), KEYS).await?;
         let owned = KeyQuery { customer: Some(CustomerId::from(find.as_str())), ..all.clone() };
-        let owned = service.keys_page(owned, from, KEYS).await?;
+        let owned = service.keys.page(owned, from, KEYS).await?;
         // Up to where both lists were looked at.
         let end = [&named.next, &owned.next].into_iter().flatten().min().cloned();
         let found = named.rows.into_iter().chain(owned.rows).map(|key| (key.id.clone(), key));
@@ -62,8 +62,10 @@ impl Keys {
         let mut rows = Vec::new();
         if after.is_empty() {
             let begin = KeyId::from(find.trim_start_matches("sk-"));
-            rows.extend(service.key(&begin).await?.filter(|key| KeyState::of(key, now) == KeyState::Active));
-            let below = service.keys_page(all, Some(begin.clone()), KEYS).await?.rows;
+            rows.extend(
+                service.keys.get(&begin).await?.filter(|key| KeyState::of(key, now) == KeyState::Active),
+            );
+            let below = service.keys.page(all, Some(begin.clone()), KEYS).await?.rows;
             rows.extend(below.into_iter().take_while(|key| key.id.0.starts_with(&begin.0)));
         }
         let rest: Vec<Key> = page.into_iter().filter(|key| rows.iter().all(|one| one.id != key.id)).collect();

@@ -165,7 +165,7 @@ async fn content(pages: &PageContext, run: &Run) -> Fragment {
     let answer = run.answer();
     let found = answer::read(&answer);
     let task = match found.task {
-        Some(id) => pages.service.task(id).await.ok(),
+        Some(id) => pages.service.tasks.details(id).await.ok(),
         None => None,
     };
     let is_over = task.as_ref().is_none_or(|details| details.task.status.is_final());
@@ -215,7 +215,7 @@ async fn price(
 ) -> Result<Result<Value, (String, Option<String>)>, PageError> {
     let mut body = Value::Object(wanted.body.clone());
     body["dry_run"] = true.into();
-    let response = pages.service.send_as(&wanted.caller, &wanted.key, &wanted.path, body).await?;
+    let response = pages.service.playground.send_as(&wanted.caller, &wanted.key, &wanted.path, body).await?;
     let is_ok = response.status().is_success();
     let failed = |error: &dyn std::fmt::Display| {
         PageError::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the price could not be read: {error}"))

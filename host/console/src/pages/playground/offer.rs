@@ -25,7 +25,7 @@ pub(super) struct Offer {
 
 /// Every family that the gateway has loaded; empty without a running gateway.
 pub(super) fn every_family(pages: &PageContext) -> Vec<FamilyListing> {
-    pages.service.offers(None).unwrap_or_default()
+    pages.service.playground.offers(None).unwrap_or_default()
 }
 
 impl Offer {
@@ -43,16 +43,16 @@ impl Offer {
             id => Some(KeyId::from(id.trim_start_matches("sk-"))),
         };
         let key = match key {
-            Some(id) => pages.service.key(&id).await?,
+            Some(id) => pages.service.keys.get(&id).await?,
             None => None,
         };
         let known = every_family(pages);
         let unknown = || PageError::not_found(format!("no family {family:?} is loaded"));
         let all = known.into_iter().find(|one| one.family == family).ok_or_else(unknown)?;
         // A key that may use nothing of it sees what there is; the gateway says the rest.
-        let own = pages.service.offers(key.as_ref())?.into_iter().find(|one| one.family == family);
+        let own = pages.service.playground.offers(key.as_ref())?.into_iter().find(|one| one.family == family);
         let family = own.unwrap_or(all);
-        let rows = pages.service.endpoints()?;
+        let rows = pages.service.playground.endpoints()?;
         let first = |name: &str| rows.iter().find(|row| row.surface == name).copied();
         let endpoints: Vec<PublicEndpoint> =
             family.surfaces.iter().filter_map(|one| first(&one.name)).collect();

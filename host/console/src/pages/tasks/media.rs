@@ -32,7 +32,7 @@ pub(crate) async fn show(
     let (task, at): (TaskId, usize) =
         (task.parse().map_err(|_| unknown())?, at.parse().map_err(|_| unknown())?);
     let range = request.headers.get(RANGE).and_then(|range| range.to_str().ok());
-    let file = match pages.service.task_media(task, at, range).await? {
+    let file = match pages.service.tasks.media(task, at, range).await? {
         Ok(file) => file,
         Err(MediaRefusal::BadRange(length)) => return Ok(not_in_range(length)),
         Err(unavailable @ MediaRefusal::Unavailable) => {

@@ -44,8 +44,8 @@ pub(crate) fn follow(
     let look = move || {
         let pages = Arc::clone(&pages);
         async move {
-            let details = pages.service.task(id).await.ok()?;
-            let steps = if is_operator { Some(pages.service.steps(id).await.ok()?) } else { None };
+            let details = pages.service.tasks.details(id).await.ok()?;
+            let steps = if is_operator { Some(pages.service.tasks.steps(id).await.ok()?) } else { None };
             let html = content(&details, steps.as_deref(), scale, pages.service.clock.now());
             Some(Fragment { html, is_last: details.task.status.is_final() })
         }
@@ -102,14 +102,14 @@ async fn page(
     problems: &Problems,
 ) -> Result<Response<ResponseBody>, PageError> {
     let id = id_of(request)?;
-    let details = pages.service.task(id).await?;
+    let details = pages.service.tasks.details(id).await?;
     let steps = match request.is_operator() {
         true => {
             // The page shows clients' words. One line stands for the page and for what it follows; without the line
             // they are not shown.
             let about = ("listTaskSteps", format!("tasks/{id}/steps"));
-            match pages.service.note(&request.caller(), about, None, Vec::new()).await {
-                Ok(()) => Some(pages.service.steps(id).await?),
+            match pages.service.commands.note(&request.caller(), about, None, Vec::new()).await {
+                Ok(()) => Some(pages.service.tasks.steps(id).await?),
                 Err(_) => None,
             }
         }

@@ -29,11 +29,11 @@ async fn reconcile(call: Call) -> Outcome {
     let ruling: TaskRuling = call.json()?;
     let (object, made) = (format!("tasks/{id}"), id.to_string());
     call.describe(object.as_str(), ruling_changes(&ruling));
-    let prepared = call.service.prepare_ruling(id, &ruling).await?;
+    let prepared = call.service.rulings.prepare(id, &ruling).await?;
     let command = prepared.command.clone();
     let committed = call.commit(command, (object, &made), 200, ruling_changes(&ruling)).await;
     let is_new = committed.as_ref().is_ok_and(|committed| committed.before.is_none());
-    call.service.ruled(prepared, is_new).await?;
+    call.service.rulings.ruled(prepared, is_new).await?;
     committed?;
-    Ok(Reply::json(&TaskLine::from(&call.service.task_row(id).await?)))
+    Ok(Reply::json(&TaskLine::from(&call.service.tasks.row(id).await?)))
 }

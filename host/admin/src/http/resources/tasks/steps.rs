@@ -182,7 +182,7 @@ impl From<StepKind> for TaskStepKind {
 async fn list(call: Call) -> Outcome {
     let task: TaskId = call.id("task", "task")?;
     let after = call.position::<u64>()?;
-    let rows = call.service.steps(task).await?;
+    let rows = call.service.tasks.steps(task).await?;
     call.note_read(format!("tasks/{task}/steps")).await?;
     let mut rest = rows.into_iter().filter(|row| after.is_none_or(|after| row.revision > after));
     let page: Vec<TaskSteps> = rest.by_ref().take(call.query.limit()).map(TaskSteps::from).collect();

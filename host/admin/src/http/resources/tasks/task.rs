@@ -461,7 +461,7 @@ fn cells(task: &Task) -> Vec<String> {
 }
 
 async fn show(call: Call) -> Outcome {
-    let details = call.service.task(call.id("task", "task")?).await?;
+    let details = call.service.tasks.details(call.id("task", "task")?).await?;
     Ok(Reply::json(&TaskView::from(details)))
 }
 
@@ -469,7 +469,7 @@ async fn cancel(call: Call) -> Outcome {
     let id: TaskId = call.id("task", "task")?;
     let Cancellation { reason, give_up } = call.json()?;
     call.describe(format!("tasks/{id}"), vec![told("reason", reason.as_str()), told("give_up", give_up)]);
-    let task = call.service.cancel_task(id, &reason, give_up).await?;
+    let task = call.service.tasks.cancel(id, &reason, give_up).await?;
     let line = TaskLine::from(&task);
     Ok(if task.status.is_final() { Reply::json(&line) } else { Reply::accepted(&line) })
 }
