@@ -12,12 +12,12 @@ use crate::clock::VirtualClock;
 use crate::crash_switch::CrashSwitch;
 use crate::customers::first_disk;
 use crate::engine_outage::EngineOutage;
-use crate::oracle::memory::Oracle;
+use crate::memory::Memory;
 use crate::plan::actions::Plan;
-use crate::provider::hook_record::HookRecord;
-use crate::provider::outcomes::Outages;
-use crate::provider::record::ProviderRecord;
 use crate::random::Random;
+use crate::record::hook_record::HookRecord;
+use crate::record::outcomes::Outages;
+use crate::record::provider_record::ProviderRecord;
 
 /// One simulation.
 pub(crate) struct Simulation {
@@ -31,7 +31,7 @@ pub(crate) struct Simulation {
     pub(crate) objects: Arc<InMemory>,
     pub(crate) plan: Plan,
     provider: Mutex<ProviderRecord>,
-    oracle: Mutex<Oracle>,
+    memory: Mutex<Memory>,
     state: Mutex<State>,
 }
 
@@ -93,7 +93,7 @@ impl Simulation {
             objects: Arc::new(InMemory::new()),
             plan,
             provider: Mutex::new(provider),
-            oracle: Mutex::default(),
+            memory: Mutex::default(),
             state: Mutex::new(state),
         })
     }
@@ -102,8 +102,8 @@ impl Simulation {
         lock(&self.provider)
     }
 
-    pub(crate) fn oracle(&self) -> MutexGuard<'_, Oracle> {
-        lock(&self.oracle)
+    pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
+        lock(&self.memory)
     }
 
     /// Whether faults happen.

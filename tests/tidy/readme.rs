@@ -1,6 +1,11 @@
 //! The READMEs against the tree: the code map names every crate, and every path in backquotes exists.
 
+use std::collections::BTreeSet;
+
 use crate::{assert_none, root};
+
+/// Files of the host that the path of a request may name.
+const MOST_FILES: usize = 30;
 
 #[test]
 fn the_code_map_names_every_crate() {
@@ -38,6 +43,24 @@ fn every_path_in_a_readme_exists() {
         }
     }
     assert_none("paths that do not exist", &missing);
+}
+
+/// A newcomer reads them in one go; what only some requests need is named behind `Off this path`.
+#[test]
+fn the_path_of_a_request_is_short() {
+    let text = std::fs::read_to_string(root().join("host/README.md")).expect("host/README.md");
+    let mut long = Vec::new();
+    for walk in text.split("\n## The path of ").skip(1) {
+        let name = walk.lines().next().unwrap_or_default();
+        let walk = walk.split("\n## ").next().and_then(|walk| walk.split("\nOff this path").next());
+        let words = walk.unwrap_or_default().split('`').skip(1).step_by(2);
+        let files: BTreeSet<&str> =
+            words.filter(|word| word.starts_with("host/") && word.ends_with(".rs")).collect();
+        if files.len() > MOST_FILES {
+            long.push(format!("{name}: {} files", files.len()));
+        }
+    }
+    assert_none("paths of requests through more than 30 files", &long);
 }
 
 /// Whether a word in backquotes is a path below the top; patterns such as `plugins/<family>` are not.

@@ -16,7 +16,7 @@ use crate::common::records::{RecordsEndpoint, record};
 use crate::common::samples::Samples;
 use crate::common::server::Listener;
 use crate::common::settings::Settings;
-use crate::context::delivery::endpoint::DeliveryEndpoint;
+use crate::context::delivery::DeliveryEndpoint;
 use crate::context::poll::PollEndpoint;
 use crate::context::provider::{ContextAddresses, Provider};
 use crate::context::record::ContextRecord;

@@ -5,14 +5,14 @@
 
 use gatehouse_model::{UnixMs, Usage};
 
-use crate::administration::record::{AdminIdempotency, AuditedRequest};
 use crate::commands::command::{Applied, Command};
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
-use crate::commands::{administer, funds, keep_record, keep_response, keep_steps, keys};
+use crate::commands::webhook_change::WebhookChange;
+use crate::records::administration::{AdminIdempotency, AuditedRequest};
+use crate::rules::{administer, funds, keep_record, keep_response, keep_steps, keys};
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 use crate::task::{advance, finish, forget, join, reconcile, submit};
-use crate::webhooks::change::WebhookChange;
 use crate::webhooks::{deliveries, endpoints};
 
 /// Applies one command.
@@ -58,7 +58,7 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         Command::Forget { customer, rows, at } => forget::expired(storage, customer.as_ref(), rows, at),
         Command::ForgetResponse { customer, id, at } => keep_response::forget(storage, &customer, &id, at),
         Command::Hold { id, key, model, amount, expires, at } => {
-            funds::hold(storage, id, key, amount, model, (at, expires))
+            funds::hold(storage, id, key, amount, model, at..expires)
         }
         Command::Join { parent, request, idempotency, at } => {
             join::join(storage, parent, *request, idempotency, at)
@@ -77,7 +77,7 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         },
         Command::AddCustomer { id, policy, at } => funds::add_customer(storage, id, policy, at),
         Command::Reconcile { id, revision, ruling, reason, deadline, at } => {
-            reconcile::reconcile(storage, id, revision, (ruling, reason), (at, deadline))
+            reconcile::reconcile(storage, id, revision, (ruling, reason), at, deadline)
         }
         Command::Release { id, at } => {
             funds::resolve(storage, id, None, (String::new(), Usage::default()), at)
@@ -103,7 +103,7 @@ fn webhook<B: LedgerStorage>(storage: &mut B, change: WebhookChange, at: UnixMs)
     match change {
         WebhookChange::Add(webhook) => endpoints::add(storage, &webhook),
         WebhookChange::Edit { id, revision, policy, by_customer, by_word } => {
-            endpoints::edit(storage, id, revision, (policy, by_customer, by_word), at)
+            endpoints::edit(storage, id, revision, policy, by_customer, by_word, at)
         }
         WebhookChange::Remove { id } => endpoints::remove(storage, id),
         WebhookChange::Rotate { id, secret } => endpoints::rotate(storage, id, secret, at),

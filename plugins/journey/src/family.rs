@@ -6,7 +6,7 @@ use gatehouse_sdk::{
 };
 use serde_json::Value;
 
-use crate::steps::state::State;
+use crate::state::State;
 use crate::{manifest, provider, request, steps, view};
 
 /// The family.

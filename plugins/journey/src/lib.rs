@@ -13,6 +13,7 @@ mod manifest;
 mod provider;
 mod record;
 mod request;
+mod state;
 mod steps;
 mod version;
 mod view;

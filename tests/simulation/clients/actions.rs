@@ -80,7 +80,7 @@ async fn revoke(system: &System, key: usize) -> Result<(), String> {
     let outcome = system.driver.store().execute(Command::RevokeKey { id, at }).await;
     if system.is_open() && matches!(outcome, Ok(Ok(_))) {
         system.simulation.count("a key was revoked");
-        system.simulation.oracle().revoked.insert(key);
+        system.simulation.memory().revoked.insert(key);
     }
     Ok(())
 }

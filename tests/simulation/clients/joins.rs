@@ -33,9 +33,9 @@ pub(crate) async fn join(system: &System, patch: PatchCall) -> Result<(), String
         return stranger(system, &patch, parent.task).await;
     }
     let (was_in, was_revoked) = {
-        let mut oracle = simulation.oracle();
-        oracle.patches.insert(patch.prompt.clone(), parent.task);
-        (oracle.quilt_with(&patch.prompt).is_some(), oracle.revoked.contains(&patch.key))
+        let mut memory = simulation.memory();
+        memory.patches.insert(patch.prompt.clone(), parent.task);
+        (memory.quilt_with(&patch.prompt).is_some(), memory.revoked.contains(&patch.key))
     };
     let asked = || system.driver.intake.submit(request(&patch, patch.key, parent.task));
     let outcome = until_reached(asked, is_away).await;
@@ -46,8 +46,8 @@ pub(crate) async fn join(system: &System, patch: PatchCall) -> Result<(), String
     simulation.log(format_args!("client: {:?} joins {:?} -> {outcome:?}", patch.prompt, patch.joins));
     match outcome {
         Ok(receipt) => {
-            let oracle = simulation.oracle();
-            let seen = oracle.seen.get(&parent.task).ok_or("I9: its task is gone")?;
+            let memory = simulation.memory();
+            let seen = memory.seen.get(&parent.task).ok_or("I9: its task is gone")?;
             let quilt = seen.quilt.as_ref().ok_or("it joined another task")?;
             let is_in = quilt.patches.contains(&patch.prompt) || quilt.released_at_once > 0;
             if receipt.task != parent.task || !is_in {
@@ -65,7 +65,7 @@ pub(crate) async fn join(system: &System, patch: PatchCall) -> Result<(), String
             Ok(())
         }
         Err(SubmitError::Invalid { .. }) if patch.has_rival => {
-            if simulation.oracle().quilt_with(&patch.prompt).is_none() {
+            if simulation.memory().quilt_with(&patch.prompt).is_none() {
                 return Err(format!("{patch:?} was refused, and its rival has not joined"));
             }
             simulation.count("of two rivals one joined");

@@ -19,13 +19,13 @@ pub(super) struct Before {
 /// `None` where the request follows up a quilt whose receipt nobody has.
 pub(super) fn before(system: &System, submission: &Submission) -> Option<Before> {
     let follows = match &submission.quilt.follows {
-        Some(prompt) => Some(system.simulation.oracle().promises.get(prompt)?.task),
+        Some(prompt) => Some(system.simulation.memory().promises.get(prompt)?.task),
         None => None,
     };
-    let oracle = system.simulation.oracle();
+    let memory = system.simulation.memory();
     let customer = &keys()[submission.key].customer;
-    let parent = follows.and_then(|task| oracle.seen.get(&task)).map(|seen| &seen.task);
-    let owned = submission.quilt.uses.is_some_and(|name| oracle.names.get(name) == Some(customer));
+    let parent = follows.and_then(|task| memory.seen.get(&task)).map(|seen| &seen.task);
+    let owned = submission.quilt.uses.is_some_and(|name| memory.names.get(name) == Some(customer));
     let was_finished = parent.is_some_and(|task| task.status == Status::Completed);
     let is_foreign = parent.is_some_and(|task| task.customer != *customer);
     Some(Before { follows, was_finished, is_foreign, owned })
@@ -42,7 +42,7 @@ impl Before {
             return Err(format!("I9: {submission:?} follows up a task of another customer"));
         }
         let Some(name) = submission.quilt.uses else { return Ok(()) };
-        let owner = system.simulation.oracle().names.get(name).cloned();
+        let owner = system.simulation.memory().names.get(name).cloned();
         if owner.as_ref() != Some(&keys()[submission.key].customer) {
             return Err(format!("names: {submission:?} was accepted, and {name} belongs to {owner:?}"));
         }

@@ -14,8 +14,8 @@ use serde_json::json;
 
 use crate::clients::{is_away, references, until_reached};
 use crate::customers::{KEY_COUNT, keys, payer};
+use crate::memory::{Promise, Seen, brief};
 use crate::oracle::ends::opens;
-use crate::oracle::memory::{Promise, Seen, brief};
 use crate::plan::requests::{QuiltFields, Submission, SubmissionKind};
 use crate::simulation::Simulation;
 use crate::system::under_test::System;
@@ -49,7 +49,7 @@ fn request(submission: &Submission, follows: Option<TaskId>) -> SubmitRequest {
 /// Submits; the task if the client received a receipt.
 pub(crate) async fn submit(system: &System, submission: Submission) -> Result<Option<TaskId>, String> {
     let simulation = &system.simulation;
-    let was_revoked = simulation.oracle().revoked.contains(&submission.key);
+    let was_revoked = simulation.memory().revoked.contains(&submission.key);
     let Some(before) = references::before(system, &submission) else { return Ok(None) };
     let asked = || system.driver.intake.submit(request(&submission, before.follows));
     let outcome = until_reached(asked, is_away).await;
@@ -110,12 +110,12 @@ fn accepted(
     task: TaskId,
     repeated: bool,
 ) -> Result<(), String> {
-    let mut oracle = simulation.oracle();
-    if !oracle.seen.contains_key(&task) {
+    let mut memory = simulation.memory();
+    if !memory.seen.contains_key(&task) {
         return Err(format!("I9: {task} was promised before it was durable"));
     }
     if let Some(token) = submission.token {
-        let first = *oracle.tokens.entry((submission.key, token.clone())).or_insert(task);
+        let first = *memory.tokens.entry((submission.key, token.clone())).or_insert(task);
         if first != task {
             return Err(format!("I5: {token:?} made {first} and then {task}"));
         }
@@ -123,7 +123,7 @@ fn accepted(
             simulation.count("a submission was repeated");
         }
     }
-    if let Some(seen) = oracle.seen.get_mut(&task) {
+    if let Some(seen) = memory.seen.get_mut(&task) {
         if seen.prompt.as_ref().is_some_and(|prompt| *prompt != submission.prompt) {
             return Err(format!(
                 "{task} was promised for {:?} and is about {:?}",
@@ -132,7 +132,7 @@ fn accepted(
         }
         seen.prompt.get_or_insert_with(|| submission.prompt.clone());
     }
-    let known = oracle.promises.entry(submission.prompt).or_insert(Promise { task, key: submission.key });
+    let known = memory.promises.entry(submission.prompt).or_insert(Promise { task, key: submission.key });
     // Without a token, or with another key, it is another task; the first one is followed.
     if repeated && known.task != task && known.key == submission.key {
         return Err(format!("I5: {} and {task} are the same submission", known.task));
@@ -157,8 +157,8 @@ pub(crate) fn read_task(system: &System, promise: &Promise) -> Result<Task, Stri
         }
     }
     let task = found.ok_or("no owner")?;
-    let oracle = system.simulation.oracle();
-    match oracle.seen.get(id) {
+    let memory = system.simulation.memory();
+    match memory.seen.get(id) {
         Some(seen) if seen.task.revision > task.revision || seen.task.status > task.status => {
             Err(format!("I11: {id} was read older than it had been seen: {:?}", task.status))
         }
@@ -167,7 +167,7 @@ pub(crate) fn read_task(system: &System, promise: &Promise) -> Result<Task, Stri
 }
 
 pub(crate) fn promise(system: &System, prompt: &str) -> Option<Promise> {
-    system.simulation.oracle().promises.get(prompt).cloned()
+    system.simulation.memory().promises.get(prompt).cloned()
 }
 
 pub(crate) fn read(system: &System, prompt: &str) -> Result<(), String> {
@@ -198,7 +198,7 @@ pub(crate) async fn list(system: &System, key: usize) -> Result<(), String> {
     let page = system.driver.tasks.tasks(&keys()[key], &filter).await.map_err(|error| error.to_string())?;
     let (tasks, more) = (page.tasks, page.more);
     let mine = |seen: &&Seen| seen.task.customer == keys()[key].customer;
-    let expected = system.simulation.oracle().seen.values().filter(mine).count();
+    let expected = system.simulation.memory().seen.values().filter(mine).count();
     if more || tasks.len() != expected || tasks.iter().any(|task| task.customer != keys()[key].customer) {
         return Err(format!("I9: key {key} lists {} tasks of {expected}", tasks.len()));
     }
@@ -265,7 +265,7 @@ pub(crate) async fn last_task(system: &System) -> Result<(), String> {
     };
     let task = submit(system, submission).await?;
     wait(system, &prompt, Duration::from_secs(100)).await?;
-    let status = task.and_then(|task| simulation.oracle().seen.get(&task).map(|seen| seen.task.status));
+    let status = task.and_then(|task| simulation.memory().seen.get(&task).map(|seen| seen.task.status));
     match status {
         Some(Status::Completed) => Ok(()),
         _ if !system.is_open() => Ok(()),
@@ -277,8 +277,8 @@ pub(crate) async fn last_task(system: &System) -> Result<(), String> {
 pub(crate) fn read_everything(system: &System) -> Result<(), String> {
     let simulation = &system.simulation;
     let (promises, seen) = {
-        let oracle = simulation.oracle();
-        (oracle.promises.values().cloned().collect::<Vec<_>>(), oracle.seen.clone())
+        let memory = simulation.memory();
+        (memory.promises.values().cloned().collect::<Vec<_>>(), memory.seen.clone())
     };
     for promise in &promises {
         read_task(system, promise)?;

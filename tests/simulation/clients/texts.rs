@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::provider::text_outcomes::Protocol;
+use crate::record::text_outcomes::Protocol;
 use gatehouse_driver::{
     CompletionRequest, CompletionResponse, RequestReport, SubmitError, TextError, TextStream,
 };
@@ -17,7 +17,7 @@ use gatehouse_tasks::{EntryKind, HoldId};
 use crate::clients::until_reached;
 use crate::clock::VirtualClock;
 use crate::customers::{keys, payer};
-use crate::oracle::memory::TextRecord;
+use crate::memory::TextRecord;
 use crate::oracle::texts::ledger_rows;
 use crate::plan::requests::{Client, TextCall};
 use crate::simulation::Simulation;
@@ -28,7 +28,7 @@ pub(crate) async fn run(system: &System, text: TextCall) -> Result<bool, String>
     let simulation = &system.simulation;
     let id = RequestId::new(simulation.clock.now(), &*simulation.seed);
     let known = TextRecord { text: text.clone(), sent: simulation.clock.now(), received: false, ended: None };
-    simulation.oracle().texts.insert(id, known);
+    simulation.memory().texts.insert(id, known);
     let request = CompletionRequest {
         id,
         key: Arc::clone(&keys()[text.key]),
@@ -72,7 +72,7 @@ pub(crate) async fn run(system: &System, text: TextCall) -> Result<bool, String>
     let delivered = answer.is_some_and(|answer| text.is_delivered(answer));
     match received {
         Ok(()) if end == Some(EntryKind::Settle) || (end == Some(EntryKind::Release) && !steady) => {
-            if let Some(known) = simulation.oracle().texts.get_mut(&id) {
+            if let Some(known) = simulation.memory().texts.get_mut(&id) {
                 known.received = true;
             }
             Ok(true)

@@ -30,8 +30,8 @@ pub(crate) async fn settle(system: &System) -> Result<(), String> {
         VirtualClock::pause(Duration::from_secs(1)).await;
     }
     let ended: Vec<String> = {
-        let oracle = simulation.oracle();
-        let own = oracle.seen.values().filter(|seen| seen.task.customer == customer(0));
+        let memory = simulation.memory();
+        let own = memory.seen.values().filter(|seen| seen.task.customer == customer(0));
         own.filter(|seen| seen.task.status.is_final()).map(|seen| seen.task.id.to_string()).collect()
     };
     let provider = simulation.provider();

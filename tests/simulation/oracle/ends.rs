@@ -6,9 +6,9 @@ use gatehouse_model::{Credits, FailureKind, Status, Task};
 use gatehouse_store::Store;
 use gatehouse_tasks::lost_answer;
 
+use crate::memory::{Memory, SeenQuilt};
 use crate::oracle::audit::lines_about;
 use crate::oracle::joins::ended_with_claims;
-use crate::oracle::memory::{Oracle, SeenQuilt};
 use crate::simulation::Simulation;
 
 /// What the quilt says when the host broke a promise to it.
@@ -16,64 +16,62 @@ const BROKEN: &str = "the host broke its word";
 /// The progress of a quilt that is moderated; the step that fails it raises it.
 const MODERATED: u8 = 30;
 
-impl Oracle {
-    /// Checks every end that is seen for the first time.
-    pub(super) fn check_endings(
-        &mut self,
-        simulation: &Simulation,
-        store: &Store,
-        driver: Option<&Driver>,
-    ) -> Result<(), String> {
-        let names = &self.names;
-        for seen in self.seen.values_mut().filter(|seen| seen.task.status.is_final() && !seen.end_checked) {
-            let Some(driver) = driver else { return Ok(()) };
-            seen.end_checked = true;
-            let taken = seen.prompt.as_deref().map_or(0, |prompt| simulation.provider().taken(prompt));
-            let task = &seen.task;
-            let works = seen.prompt.as_deref().map_or(0, |prompt| simulation.provider().works_on(prompt));
-            check_end(task, works)
-                .and_then(|()| had_its_time(simulation, task))
-                .map_err(|what| format!("{}: {what}", task.id))?;
-            let lost = task.failure.as_ref() == Some(&lost_answer());
-            let notes = lines_about(store, task.id)?;
-            if lost && notes.is_empty() {
-                return Err(format!("I13: {} was given up without an audit record", task.id));
-            }
-            let late = task.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Timeout)
-                && taken > 0;
-            let recorded = notes.iter().filter(|note| note.text.ends_with("is the operator's cost")).count();
-            if late && recorded != 1 {
-                return Err(format!("I14: {} is late and recorded {recorded} times: {notes:?}", task.id));
-            }
-            simulation.count(match &task.failure {
-                _ if lost => "an ambiguous call was given up",
-                None => "a task was completed",
-                Some(failure) => match failure.kind {
-                    FailureKind::Cancelled => "a task was cancelled",
-                    FailureKind::Timeout => "a task ran out of time",
-                    FailureKind::Request => "a task was doomed",
-                    FailureKind::Moderation => "a picture was moderated",
-                    FailureKind::Upstream => "a task failed at its provider",
-                    FailureKind::Limit => "a limit of the provider was reached",
-                    FailureKind::Internal => {
-                        let name = seen.quilt.as_ref().and_then(|quilt| quilt.name.as_ref());
-                        let owner = name.and_then(|name| names.get(name));
-                        if owner.is_none_or(|owner| *owner == task.customer) {
-                            return Err(format!("{}: {failure:?}", task.id));
-                        }
-                        "a name of another customer was not claimed"
-                    }
-                },
-            });
-            if let Some(quilt) = &seen.quilt {
-                check_quilt(simulation, task, quilt).map_err(|what| format!("{}: {what}", task.id))?;
-            }
-            if task.status == Status::Completed {
-                opens(driver, task).map_err(|what| format!("I15: {}: {what}", task.id))?;
-            }
+/// Checks every end that is seen for the first time.
+pub(super) fn check_endings(
+    memory: &mut Memory,
+    simulation: &Simulation,
+    store: &Store,
+    driver: Option<&Driver>,
+) -> Result<(), String> {
+    let names = &memory.names;
+    for seen in memory.seen.values_mut().filter(|seen| seen.task.status.is_final() && !seen.end_checked) {
+        let Some(driver) = driver else { return Ok(()) };
+        seen.end_checked = true;
+        let taken = seen.prompt.as_deref().map_or(0, |prompt| simulation.provider().taken(prompt));
+        let task = &seen.task;
+        let works = seen.prompt.as_deref().map_or(0, |prompt| simulation.provider().works_on(prompt));
+        check_end(task, works)
+            .and_then(|()| had_its_time(simulation, task))
+            .map_err(|what| format!("{}: {what}", task.id))?;
+        let lost = task.failure.as_ref() == Some(&lost_answer());
+        let notes = lines_about(store, task.id)?;
+        if lost && notes.is_empty() {
+            return Err(format!("I13: {} was given up without an audit record", task.id));
         }
-        Ok(())
+        let late =
+            task.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Timeout) && taken > 0;
+        let recorded = notes.iter().filter(|note| note.text.ends_with("is the operator's cost")).count();
+        if late && recorded != 1 {
+            return Err(format!("I14: {} is late and recorded {recorded} times: {notes:?}", task.id));
+        }
+        simulation.count(match &task.failure {
+            _ if lost => "an ambiguous call was given up",
+            None => "a task was completed",
+            Some(failure) => match failure.kind {
+                FailureKind::Cancelled => "a task was cancelled",
+                FailureKind::Timeout => "a task ran out of time",
+                FailureKind::Request => "a task was doomed",
+                FailureKind::Moderation => "a picture was moderated",
+                FailureKind::Upstream => "a task failed at its provider",
+                FailureKind::Limit => "a limit of the provider was reached",
+                FailureKind::Internal => {
+                    let name = seen.quilt.as_ref().and_then(|quilt| quilt.name.as_ref());
+                    let owner = name.and_then(|name| names.get(name));
+                    if owner.is_none_or(|owner| *owner == task.customer) {
+                        return Err(format!("{}: {failure:?}", task.id));
+                    }
+                    "a name of another customer was not claimed"
+                }
+            },
+        });
+        if let Some(quilt) = &seen.quilt {
+            check_quilt(simulation, task, quilt).map_err(|what| format!("{}: {what}", task.id))?;
+        }
+        if task.status == Status::Completed {
+            opens(driver, task).map_err(|what| format!("I15: {}: {what}", task.id))?;
+        }
     }
+    Ok(())
 }
 
 /// I12, under a clock that is set forward: so much of a task's time has not gone by.

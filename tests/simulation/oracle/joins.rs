@@ -6,115 +6,85 @@ use gatehouse_model::{Credits, Event, Phase, Status, Task, TaskId};
 use gatehouse_tasks::{EntryKind, HoldId, JournalEntry};
 use serde_json::Value;
 
-use crate::oracle::memory::{Oracle, Seen, SeenQuilt, sum};
+use crate::memory::{Memory, Seen, SeenQuilt, sum};
 use crate::simulation::Simulation;
 
-impl Oracle {
-    /// A patch reaches the provider: its attempt must be on disk by now.
-    ///
-    /// # Errors
-    /// What the disk says instead.
-    pub(crate) fn patch_arrives(&self, prompt: &str) -> Result<(), String> {
-        match self.quilt_with(prompt).map(|seen| &seen.task.phase) {
-            Some(Phase::Sent { .. }) => Ok(()),
-            other => Err(format!("patch {prompt:?} reached the provider while the disk says {other:?}")),
-        }
+/// What is known of a task's joined requests after the disk has it like that.
+///
+/// # Errors
+/// A request that is lost, is there twice, is from nobody, or is not held once.
+pub(super) fn joins_of(
+    memory: &Memory,
+    simulation: &Simulation,
+    task: &Task,
+) -> Result<Option<SeenQuilt>, String> {
+    let own = task.terms().hold().ok_or("a price too high")?;
+    if task.family != "quilt" {
+        let is_alone = task.joined.is_empty() && task.held == own && task.joined_held == Credits::ZERO;
+        return if is_alone { Ok(None) } else { Err(format!("nothing can join it: {task:?}")) };
     }
-
-    /// A job is stopped: the call is on disk, or its task is out of time.
-    ///
-    /// # Errors
-    /// What the disk says instead.
-    pub(crate) fn stop_arrives(&self, prompt: &str) -> Result<(), String> {
-        let task = self.task_of(prompt).map(|seen| &seen.task);
-        match task.map(|task| (&task.phase, task.status)) {
-            Some((Phase::Sent { .. }, _) | (Phase::Over, Status::Failed)) => Ok(()),
-            other => Err(format!("{prompt:?} is stopped while the disk says {other:?}")),
+    let before = memory.seen.get(&task.id);
+    let mut quilt = before.and_then(|seen| seen.quilt.clone()).unwrap_or_else(|| SeenQuilt::of(task));
+    let price = simulation.prices().get("quilt-patch").copied().ok_or("no price of a patch")?;
+    if !task.status.is_final() {
+        let patches = joined(task);
+        if !patches.starts_with(&quilt.patches) {
+            return Err(format!("joins: {:?} had joined, and now {patches:?}", quilt.patches));
         }
-    }
-
-    /// The task that a patch has joined.
-    pub(crate) fn quilt_with(&self, patch: &str) -> Option<&Seen> {
-        let has = |quilt: &SeenQuilt| quilt.patches.iter().any(|known| known == patch);
-        self.seen.values().find(|seen| seen.quilt.as_ref().is_some_and(has))
-    }
-
-    /// What is known of a task's joined requests after the disk has it like that.
-    ///
-    /// # Errors
-    /// A request that is lost, is there twice, is from nobody, or is not held once.
-    pub(super) fn joins_of(&self, simulation: &Simulation, task: &Task) -> Result<Option<SeenQuilt>, String> {
-        let own = task.terms().hold().ok_or("a price too high")?;
-        if task.family != "quilt" {
-            let is_alone = task.joined.is_empty() && task.held == own && task.joined_held == Credits::ZERO;
-            return if is_alone { Ok(None) } else { Err(format!("nothing can join it: {task:?}")) };
-        }
-        let before = self.seen.get(&task.id);
-        let mut quilt = before.and_then(|seen| seen.quilt.clone()).unwrap_or_else(|| SeenQuilt::of(task));
-        let price = simulation.prices().get("quilt-patch").copied().ok_or("no price of a patch")?;
-        if !task.status.is_final() {
-            let patches = joined(task);
-            if !patches.starts_with(&quilt.patches) {
-                return Err(format!("joins: {:?} had joined, and now {patches:?}", quilt.patches));
+        for (at, patch) in patches.iter().enumerate().skip(quilt.patches.len()) {
+            let is_sent = memory.patches.get(patch) == Some(&task.id);
+            if !is_sent || patches[..at].contains(patch) || memory.quilt_with(patch).is_some() {
+                return Err(format!("joins: {patch:?} is from nobody, or twice in {patches:?}"));
             }
-            for (at, patch) in patches.iter().enumerate().skip(quilt.patches.len()) {
-                let is_sent = self.patches.get(patch) == Some(&task.id);
-                if !is_sent || patches[..at].contains(patch) || self.quilt_with(patch).is_some() {
-                    return Err(format!("joins: {patch:?} is from nobody, or twice in {patches:?}"));
-                }
-                quilt.held = sum([quilt.held, price].into_iter());
-                simulation.count("a request joined a task");
-            }
-            quilt.patches = patches;
-        }
-        if task.status == Status::Failed && task.joined_held > quilt.held {
-            // It joined and was released in one commit.
             quilt.held = sum([quilt.held, price].into_iter());
-            quilt.released_at_once += 1;
-            simulation.count("a request joined in the moment of an end");
+            simulation.count("a request joined a task");
         }
-        if task.joined_held != quilt.held || task.held != sum([own, quilt.held].into_iter()) {
-            return Err(format!(
-                "joins: {} credits are held at a price of {own} and {} for {:?}, of which {} are theirs",
-                task.held, quilt.held, quilt.patches, task.joined_held
-            ));
-        }
-        quilt.shown = shown(task, before, &quilt)?;
-        Ok(Some(quilt))
+        quilt.patches = patches;
     }
+    if task.status == Status::Failed && task.joined_held > quilt.held {
+        // It joined and was released in one commit.
+        quilt.held = sum([quilt.held, price].into_iter());
+        quilt.released_at_once += 1;
+        simulation.count("a request joined in the moment of an end");
+    }
+    if task.joined_held != quilt.held || task.held != sum([own, quilt.held].into_iter()) {
+        return Err(format!(
+            "joins: {} credits are held at a price of {own} and {} for {:?}, of which {} are theirs",
+            task.held, quilt.held, quilt.patches, task.joined_held
+        ));
+    }
+    quilt.shown = shown(task, before, &quilt)?;
+    Ok(Some(quilt))
+}
 
-    /// Every task is held once, each request that joined adds its part once, and the end takes back all of it.
-    ///
-    /// # Errors
-    /// The first task whose rows do not agree with its record.
-    pub(super) fn check_task_rows(&self, rows: &[Vec<JournalEntry>]) -> Result<(), String> {
-        let mut by_task = BTreeMap::<TaskId, Vec<&JournalEntry>>::new();
-        for row in rows.iter().flatten() {
-            if let Some(HoldId::Task(id)) = row.hold {
-                by_task.entry(id).or_default().push(row);
-            }
+/// Every task is held once, each request that joined adds its part once, and the end takes back all of it.
+///
+/// # Errors
+/// The first task whose rows do not agree with its record.
+pub(super) fn check_task_rows(memory: &Memory, rows: &[Vec<JournalEntry>]) -> Result<(), String> {
+    let mut by_task = BTreeMap::<TaskId, Vec<&JournalEntry>>::new();
+    for row in rows.iter().flatten() {
+        if let Some(HoldId::Task(id)) = row.hold {
+            by_task.entry(id).or_default().push(row);
         }
-        for (id, rows) in by_task {
-            let seen = self.seen.get(&id).ok_or_else(|| format!("{id} is held, and is no task"))?;
-            let count = |kind| rows.iter().filter(|row| row.kind == kind).count();
-            let joins = seen.quilt.as_ref().map_or(0, |quilt| quilt.patches.len() + quilt.released_at_once);
-            let reserved = sum(rows.iter().map(|row| row.movement.reserved));
-            let spent = sum(rows.iter().map(|row| row.movement.spent));
-            let task = &seen.task;
-            let expected = if task.status.is_final() {
-                (Credits::ZERO, task.cost.unwrap_or(Credits::ZERO))
-            } else {
-                (task.held, Credits::ZERO)
-            };
-            if (count(EntryKind::Hold), count(EntryKind::Join)) != (1, joins) || (reserved, spent) != expected
-            {
-                return Err(format!(
-                    "I3: {id} with {joins} requests that joined has {rows:?}, not {expected:?}"
-                ));
-            }
-        }
-        Ok(())
     }
+    for (id, rows) in by_task {
+        let seen = memory.seen.get(&id).ok_or_else(|| format!("{id} is held, and is no task"))?;
+        let count = |kind| rows.iter().filter(|row| row.kind == kind).count();
+        let joins = seen.quilt.as_ref().map_or(0, |quilt| quilt.patches.len() + quilt.released_at_once);
+        let reserved = sum(rows.iter().map(|row| row.movement.reserved));
+        let spent = sum(rows.iter().map(|row| row.movement.spent));
+        let task = &seen.task;
+        let expected = if task.status.is_final() {
+            (Credits::ZERO, task.cost.unwrap_or(Credits::ZERO))
+        } else {
+            (task.held, Credits::ZERO)
+        };
+        if (count(EntryKind::Hold), count(EntryKind::Join)) != (1, joins) || (reserved, spent) != expected {
+            return Err(format!("I3: {id} with {joins} requests that joined has {rows:?}, not {expected:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// The requests in a live task, oldest first: those its plugin has, the one it is told of, and those that wait.

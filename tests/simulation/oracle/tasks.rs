@@ -10,11 +10,14 @@ use gatehouse_sample::at_once;
 use gatehouse_store::Store;
 
 use crate::customers::{CUSTOMERS, credits, customer};
+use crate::memory::{Memory, Seen, brief, prompt_of, sum};
 use crate::oracle::audit::lines_about;
-use crate::oracle::memory::{Oracle, Seen, brief, prompt_of, sum};
-use crate::oracle::texts::ledger_rows;
+use crate::oracle::ends::check_endings;
+use crate::oracle::joins::{check_task_rows, joins_of};
+use crate::oracle::names::check_names;
+use crate::oracle::texts::{check_texts, ledger_rows};
 use crate::plugins::reads;
-use crate::provider::endpoints::ACCOUNT_LIMITS;
+use crate::record::endpoints::ACCOUNT_LIMITS;
 use crate::simulation::Simulation;
 
 /// How late a time limit may be noticed (goal G9).
@@ -23,140 +26,136 @@ const LATE: Duration = Duration::from_secs(10);
 const LATE_AFTER_JUMP: Duration = Duration::from_secs(45);
 const LATE_WHILE_SENT: Duration = Duration::from_secs(130);
 
-impl Oracle {
-    /// Checks everything that may have changed.
-    ///
-    /// # Errors
-    /// The first broken invariant.
-    pub(crate) fn check(
-        &mut self,
-        simulation: &Simulation,
-        store: &Store,
-        driver: Option<&Driver>,
-    ) -> Result<(), String> {
-        self.checks += 1;
-        let unreadable = |error: gatehouse_store::StoreError| format!("the store cannot be read: {error}");
-        let report = store.examine().map_err(unreadable)?;
-        if !report.is_clean() {
-            return Err(format!("the doctor finds {:?}, imbalance {}", report.findings, report.imbalance));
-        }
-        if report.entries < self.rows {
-            return Err(format!("I6: the ledger had {} rows and has {}", self.rows, report.entries));
-        }
-        let grown = report.entries > self.rows;
-        self.rows = report.entries;
-        let live: Vec<Task> = at_once(store.live_tasks(None)).map_err(unreadable)?;
-        let rows: Vec<_> = if grown {
-            (0..CUSTOMERS.len()).map(|number| ledger_rows(store, number)).collect::<Result<_, _>>()?
-        } else {
-            Vec::new()
-        };
-        if grown {
-            self.check_texts(simulation, &rows).map_err(|what| format!("text: {what}"))?;
-        }
-        check_balances(store, &live, &self.held_by_texts).map_err(|what| format!("money: {what}"))?;
-        let gone: Vec<TaskId> = self
-            .seen
-            .values()
-            .filter(|seen| !seen.task.status.is_final() && !live.iter().any(|task| task.id == seen.task.id))
-            .map(|seen| seen.task.id)
-            .collect();
-        for id in gone {
-            let task =
-                at_once(store.task(id)).map_err(unreadable)?.ok_or_else(|| format!("I9: {id} is gone"))?;
-            self.observe(simulation, store, task)?;
-        }
-        for task in live {
-            self.observe(simulation, store, task)?;
-        }
-        self.check_task_rows(&rows)?;
-        self.check_names(simulation, store).map_err(|what| format!("names: {what}"))?;
-        self.check_endings(simulation, store, driver)?;
-        let provider = simulation.provider();
-        for prompt in provider.arrivals.keys() {
-            let patches =
-                self.task_of(prompt).and_then(|seen| seen.quilt.as_ref()).map(|quilt| &quilt.patches);
-            let patches = patches.into_iter().flatten().map(|patch| provider.patch_repeated(patch));
-            let repeated = provider.repeated(prompt) + patches.sum::<usize>();
-            let audited = self.resends(store, prompt);
-            if repeated > audited {
-                let all = &provider.arrivals[prompt];
-                return Err(format!("I13: {prompt:?} was sent again, audited {audited} times: {all:?}"));
-            }
-            if provider.taken(prompt) > 1 {
-                return Err(format!("I13: {prompt:?} was taken {} times", provider.taken(prompt)));
-            }
-        }
-        if let Some(patch) = provider.patches.keys().find(|patch| provider.patch_taken(patch) > 1) {
-            return Err(format!("I13: patch {patch:?} was taken {} times", provider.patch_taken(patch)));
-        }
-        Ok(())
+/// Checks everything that may have changed.
+///
+/// # Errors
+/// The first broken invariant.
+pub(crate) fn check(
+    memory: &mut Memory,
+    simulation: &Simulation,
+    store: &Store,
+    driver: Option<&Driver>,
+) -> Result<(), String> {
+    memory.checks += 1;
+    let unreadable = |error: gatehouse_store::StoreError| format!("the store cannot be read: {error}");
+    let report = store.examine().map_err(unreadable)?;
+    if !report.is_clean() {
+        return Err(format!("the doctor finds {:?}, imbalance {}", report.findings, report.imbalance));
     }
+    if report.entries < memory.rows {
+        return Err(format!("I6: the ledger had {} rows and has {}", memory.rows, report.entries));
+    }
+    let grown = report.entries > memory.rows;
+    memory.rows = report.entries;
+    let live: Vec<Task> = at_once(store.live_tasks(None)).map_err(unreadable)?;
+    let rows: Vec<_> = if grown {
+        (0..CUSTOMERS.len()).map(|number| ledger_rows(store, number)).collect::<Result<_, _>>()?
+    } else {
+        Vec::new()
+    };
+    if grown {
+        check_texts(memory, simulation, &rows).map_err(|what| format!("text: {what}"))?;
+    }
+    check_balances(store, &live, &memory.held_by_texts).map_err(|what| format!("money: {what}"))?;
+    let gone: Vec<TaskId> = memory
+        .seen
+        .values()
+        .filter(|seen| !seen.task.status.is_final() && !live.iter().any(|task| task.id == seen.task.id))
+        .map(|seen| seen.task.id)
+        .collect();
+    for id in gone {
+        let task = at_once(store.task(id)).map_err(unreadable)?.ok_or_else(|| format!("I9: {id} is gone"))?;
+        observe(memory, simulation, store, task)?;
+    }
+    for task in live {
+        observe(memory, simulation, store, task)?;
+    }
+    check_task_rows(memory, &rows)?;
+    check_names(memory, simulation, store).map_err(|what| format!("names: {what}"))?;
+    check_endings(memory, simulation, store, driver)?;
+    let provider = simulation.provider();
+    for prompt in provider.arrivals.keys() {
+        let patches = memory.task_of(prompt).and_then(|seen| seen.quilt.as_ref()).map(|quilt| &quilt.patches);
+        let patches = patches.into_iter().flatten().map(|patch| provider.patch_repeated(patch));
+        let repeated = provider.repeated(prompt) + patches.sum::<usize>();
+        let audited = resends(memory, store, prompt);
+        if repeated > audited {
+            let all = &provider.arrivals[prompt];
+            return Err(format!("I13: {prompt:?} was sent again, audited {audited} times: {all:?}"));
+        }
+        if provider.taken(prompt) > 1 {
+            return Err(format!("I13: {prompt:?} was taken {} times", provider.taken(prompt)));
+        }
+    }
+    if let Some(patch) = provider.patches.keys().find(|patch| provider.patch_taken(patch) > 1) {
+        return Err(format!("I13: patch {patch:?} was taken {} times", provider.patch_taken(patch)));
+    }
+    Ok(())
+}
 
-    /// How often the audit record says that this prompt's call is sent again.
-    fn resends(&self, store: &Store, prompt: &str) -> usize {
-        let Some(id) = self.task_of(prompt).map(|seen| seen.task.id) else { return 0 };
-        let notes = lines_about(store, id).unwrap_or_default();
-        notes.iter().filter(|note| is_resend(&note.text)).count()
-    }
+/// How often the audit record says that this prompt's call is sent again.
+fn resends(memory: &Memory, store: &Store, prompt: &str) -> usize {
+    let Some(id) = memory.task_of(prompt).map(|seen| seen.task.id) else { return 0 };
+    let notes = lines_about(store, id).unwrap_or_default();
+    notes.iter().filter(|note| is_resend(&note.text)).count()
+}
 
-    /// A task as the disk has it now.
-    fn observe(&mut self, simulation: &Simulation, store: &Store, task: Task) -> Result<(), String> {
-        let id = task.id;
-        if self.seen.get(&id).is_some_and(|seen| seen.task == task) {
-            return on_time(simulation, &task);
-        }
-        let quilt = self.joins_of(simulation, &task).map_err(|what| format!("{id}: {what}"))?;
-        if let Phase::SaveFailed(ending) = &task.phase
-            && ending.products.is_empty()
-        {
-            return Err(format!("{id}: an end without products has a commit before it: {}", brief(&task)));
-        }
-        let limit = Duration::from_secs(simulation.plan.limit_s.into());
-        if let Some(seen) = self.seen.get_mut(&id) {
-            if task.status == Status::Failed && task.progress > seen.task.progress {
-                simulation.count("a failing step raised the progress");
-            }
-            follows(&seen.task, &task, simulation.plan.asks).map_err(|what| format!("{id}: {what}"))?;
-            if task.phase.ambiguous_call().is_some() && seen.task.phase.ambiguous_call().is_none() {
-                simulation.count("an operator was asked about a call");
-            }
-            if seen.task.phase.ambiguous_call().is_some() && !has_ruling(store, &seen.task, &task)? {
-                return Err(format!("I13: {id} went on without a ruling: {}", brief(&task)));
-            }
-            let last = simulation.clock.now().plus(limit);
-            if task.deadline != seen.task.deadline && task.deadline > last {
-                return Err(format!("{id}: what joined has time until {}, after {last}", task.deadline));
-            }
-            if seen.task.digest != task.digest {
-                simulation.count("a state was migrated");
-                if seen.prompt.as_ref().is_some_and(|prompt| prompt.ends_with(['1', '3', '5', '7', '9'])) {
-                    return Err(format!("{id}: its state cannot be read by its present version"));
-                }
-            }
-            if seen.task.status != task.status {
-                simulation.log(format_args!(
-                    "system: {id} {} -> {}",
-                    seen.task.status.as_str(),
-                    task.status.as_str()
-                ));
-            }
-            (seen.task, seen.quilt) = (task, quilt);
-        } else {
-            let price = simulation.prices().get(&task.model).copied().unwrap_or(Credits::ZERO);
-            if task.prices != [Price::each(price)] || task.charge.0[0].quantity != 1 {
-                return Err(format!("{id}: {:?} are its prices, not {price}", task.prices));
-            }
-            if task.deadline != task.created.plus(limit) {
-                return Err(format!("I8: {id} was made at {} and ends at {}", task.created, task.deadline));
-            }
-            simulation.log(format_args!("system: {id} is created"));
-            let prompt = prompt_of(&task);
-            self.seen.insert(id, Seen { task, prompt, end_checked: false, quilt });
-        }
-        let task = &self.seen[&id].task;
-        on_time(simulation, task)
+/// A task as the disk has it now.
+fn observe(memory: &mut Memory, simulation: &Simulation, store: &Store, task: Task) -> Result<(), String> {
+    let id = task.id;
+    if memory.seen.get(&id).is_some_and(|seen| seen.task == task) {
+        return on_time(simulation, &task);
     }
+    let quilt = joins_of(memory, simulation, &task).map_err(|what| format!("{id}: {what}"))?;
+    if let Phase::SaveFailed(ending) = &task.phase
+        && ending.products.is_empty()
+    {
+        return Err(format!("{id}: an end without products has a commit before it: {}", brief(&task)));
+    }
+    let limit = Duration::from_secs(simulation.plan.limit_s.into());
+    if let Some(seen) = memory.seen.get_mut(&id) {
+        if task.status == Status::Failed && task.progress > seen.task.progress {
+            simulation.count("a failing step raised the progress");
+        }
+        follows(&seen.task, &task, simulation.plan.asks).map_err(|what| format!("{id}: {what}"))?;
+        if task.phase.ambiguous_call().is_some() && seen.task.phase.ambiguous_call().is_none() {
+            simulation.count("an operator was asked about a call");
+        }
+        if seen.task.phase.ambiguous_call().is_some() && !has_ruling(store, &seen.task, &task)? {
+            return Err(format!("I13: {id} went on without a ruling: {}", brief(&task)));
+        }
+        let last = simulation.clock.now().plus(limit);
+        if task.deadline != seen.task.deadline && task.deadline > last {
+            return Err(format!("{id}: what joined has time until {}, after {last}", task.deadline));
+        }
+        if seen.task.digest != task.digest {
+            simulation.count("a state was migrated");
+            if seen.prompt.as_ref().is_some_and(|prompt| prompt.ends_with(['1', '3', '5', '7', '9'])) {
+                return Err(format!("{id}: its state cannot be read by its present version"));
+            }
+        }
+        if seen.task.status != task.status {
+            simulation.log(format_args!(
+                "system: {id} {} -> {}",
+                seen.task.status.as_str(),
+                task.status.as_str()
+            ));
+        }
+        (seen.task, seen.quilt) = (task, quilt);
+    } else {
+        let price = simulation.prices().get(&task.model).copied().unwrap_or(Credits::ZERO);
+        if task.prices != [Price::each(price)] || task.charge.0[0].quantity != 1 {
+            return Err(format!("{id}: {:?} are its prices, not {price}", task.prices));
+        }
+        if task.deadline != task.created.plus(limit) {
+            return Err(format!("I8: {id} was made at {} and ends at {}", task.created, task.deadline));
+        }
+        simulation.log(format_args!("system: {id} is created"));
+        let prompt = prompt_of(&task);
+        memory.seen.insert(id, Seen { task, prompt, end_checked: false, quilt });
+    }
+    let task = &memory.seen[&id].task;
+    on_time(simulation, task)
 }
 
 /// After a crash by the policy of the call, or by a ruling.

@@ -9,8 +9,8 @@ use gatehouse_store::{StatementOf, StatementQuery, Store};
 use gatehouse_tasks::{EntryKind, HoldId, JournalEntry};
 
 use crate::customers::customer;
-use crate::oracle::memory::{Oracle, TextRecord, sum};
-use crate::provider::text_outcomes::TextOutcome;
+use crate::memory::{Memory, TextRecord, sum};
+use crate::record::text_outcomes::TextOutcome;
 use crate::simulation::Simulation;
 
 /// More rows than any customer of a simulation has.
@@ -28,49 +28,51 @@ pub(crate) fn ledger_rows(store: &Store, number: usize) -> Result<Vec<JournalEnt
     Ok(page.rows.into_iter().rev().map(|row| row.entry).collect())
 }
 
-impl Oracle {
-    /// Checks the money of every text, and records what the open ones hold.
-    ///
-    /// # Errors
-    /// The first wrong row.
-    pub(crate) fn check_texts(
-        &mut self,
-        simulation: &Simulation,
-        rows: &[Vec<JournalEntry>],
-    ) -> Result<(), String> {
-        for (prompt, all) in &simulation.provider().text_answers {
-            let again = all.len().checked_sub(1).map(|last| &all[..last]).unwrap_or_default();
-            let text = self.texts.values().map(|known| &known.text).find(|text| text.prompt == *prompt);
-            let is_for_client = |answer: TextOutcome| text.is_some_and(|text| text.is_delivered(answer));
-            if again.iter().any(|answer| !answer.has_ended() || is_for_client(*answer)) {
-                return Err(format!("{prompt:?} was sent again: {all:?}"));
-            }
+/// Checks the money of every text, and records what the open ones hold.
+///
+/// # Errors
+/// The first wrong row.
+pub(crate) fn check_texts(
+    memory: &mut Memory,
+    simulation: &Simulation,
+    rows: &[Vec<JournalEntry>],
+) -> Result<(), String> {
+    for (prompt, all) in &simulation.provider().text_answers {
+        let again = all.len().checked_sub(1).map(|last| &all[..last]).unwrap_or_default();
+        let text = memory.texts.values().map(|known| &known.text).find(|text| text.prompt == *prompt);
+        let is_for_client = |answer: TextOutcome| text.is_some_and(|text| text.is_delivered(answer));
+        if again.iter().any(|answer| !answer.has_ended() || is_for_client(*answer)) {
+            return Err(format!("{prompt:?} was sent again: {all:?}"));
         }
-        let held = rows.iter().map(|rows| self.check_rows(simulation, rows));
-        self.held_by_texts = held.collect::<Result<_, _>>()?;
-        Ok(())
     }
+    let held = rows.iter().map(|rows| check_rows(memory, simulation, rows));
+    memory.held_by_texts = held.collect::<Result<_, _>>()?;
+    Ok(())
+}
 
-    fn check_rows(&mut self, simulation: &Simulation, rows: &[JournalEntry]) -> Result<Credits, String> {
-        let (mut open, mut ended) = (BTreeMap::new(), BTreeSet::new());
-        for row in rows {
-            let Some(HoldId::Request(id)) = row.hold else { continue };
-            let known = self.texts.get_mut(&id).ok_or_else(|| format!("no client sent {id}"))?;
-            if row.kind == EntryKind::Hold {
-                if ended.contains(&id) || open.insert(id, row.movement.reserved).is_some() {
-                    return Err(format!("{known:?} is held twice"));
-                }
-                continue;
+fn check_rows(
+    memory: &mut Memory,
+    simulation: &Simulation,
+    rows: &[JournalEntry],
+) -> Result<Credits, String> {
+    let (mut open, mut ended) = (BTreeMap::new(), BTreeSet::new());
+    for row in rows {
+        let Some(HoldId::Request(id)) = row.hold else { continue };
+        let known = memory.texts.get_mut(&id).ok_or_else(|| format!("no client sent {id}"))?;
+        if row.kind == EntryKind::Hold {
+            if ended.contains(&id) || open.insert(id, row.movement.reserved).is_some() {
+                return Err(format!("{known:?} is held twice"));
             }
-            let held = open.remove(&id).ok_or_else(|| format!("{known:?} ended twice"))?;
-            ended.insert(id);
-            if known.ended.is_none() {
-                known.ended = Some(row.kind);
-                check_text_end(simulation, known, row, held).map_err(|what| format!("{known:?}: {what}"))?;
-            }
+            continue;
         }
-        Ok(sum(open.into_values()))
+        let held = open.remove(&id).ok_or_else(|| format!("{known:?} ended twice"))?;
+        ended.insert(id);
+        if known.ended.is_none() {
+            known.ended = Some(row.kind);
+            check_text_end(simulation, known, row, held).map_err(|what| format!("{known:?}: {what}"))?;
+        }
     }
+    Ok(sum(open.into_values()))
 }
 
 /// The end of a hold, seen for the first time.

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, VecDeque};
 use gatehouse_model::Credits;
 
 use crate::plan::requests::{PatchCall, QuiltFields, Submission, SubmissionKind, TextCall};
-use crate::provider::hook_record::HookAnswer;
-use crate::provider::outcomes::{ListAnswer, Outages, TaskOutcome};
-use crate::provider::text_outcomes::TextOutcome;
+use crate::record::hook_record::HookAnswer;
+use crate::record::outcomes::{ListAnswer, Outages, TaskOutcome};
+use crate::record::text_outcomes::TextOutcome;
 
 /// One action of a client or an operator.
 #[derive(Clone, Debug)]

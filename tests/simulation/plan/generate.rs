@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::provider::text_outcomes::Protocol;
+use crate::record::text_outcomes::Protocol;
 
 use crate::customers::KEY_COUNT;
 use crate::plan::actions::{Action, OperatorRuling, Plan};
 use crate::plan::requests::{CLIENTS, QuiltFields, Submission, SubmissionKind, TextCall};
 use crate::plugins;
-use crate::provider::hook_record::HookAnswer;
-use crate::provider::outcomes::{Answer, JobEnd, Outages, TaskOutcome};
-use crate::provider::text_outcomes::TextOutcome;
 use crate::random::Random;
+use crate::record::hook_record::HookAnswer;
+use crate::record::outcomes::{Answer, JobEnd, Outages, TaskOutcome};
+use crate::record::text_outcomes::TextOutcome;
 
 impl Plan {
     /// The plan of a seed.

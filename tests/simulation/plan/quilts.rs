@@ -5,8 +5,8 @@ use crate::plan::actions::{Action, Plan};
 use crate::plan::generate::task_outcome;
 use crate::plan::requests::{PatchCall, QuiltFields, Submission, SubmissionKind};
 use crate::plugins::QUILTS;
-use crate::provider::outcomes::{Answer, ListAnswer, TaskOutcome};
 use crate::random::Random;
+use crate::record::outcomes::{Answer, ListAnswer, TaskOutcome};
 
 /// Every name that tasks claim.
 pub(crate) const NAMES: [&str; 3] = ["asset://patchwork", "asset://lining", "asset://hem"];

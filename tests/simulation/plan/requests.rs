@@ -1,10 +1,10 @@
 //! The requests of a plan: submissions of tasks, and text requests of both client APIs.
 
-use crate::provider::text_outcomes::Protocol;
+use crate::record::text_outcomes::Protocol;
 use gatehouse_driver::CheckedBody;
 use serde_json::json;
 
-use crate::provider::text_outcomes::TextOutcome;
+use crate::record::text_outcomes::TextOutcome;
 
 /// A submission.
 #[derive(Clone, Debug)]

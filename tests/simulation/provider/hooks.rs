@@ -11,8 +11,8 @@ use hyper::{Request, Response};
 use crate::clock::VirtualClock;
 use crate::customers::webhook_secret;
 use crate::provider::connection::HungUp;
-use crate::provider::hook_record::HookAnswer;
 use crate::provider::pages::Page;
+use crate::record::hook_record::HookAnswer;
 use crate::simulation::Simulation;
 
 pub(crate) async fn answer(simulation: Arc<Simulation>, request: Request<Incoming>) -> Result<Page, HungUp> {

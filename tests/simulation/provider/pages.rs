@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::clock::VirtualClock;
 use crate::provider::connection::HungUp;
-use crate::provider::outcomes::{Answer, JobEnd};
+use crate::record::outcomes::{Answer, JobEnd};
 use crate::simulation::Simulation;
 
 pub(crate) type Page = Response<Full<Bytes>>;

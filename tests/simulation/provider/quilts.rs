@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::provider::connection::HungUp;
-use crate::provider::outcomes::ListAnswer;
 use crate::provider::pages::{Page, answered, check_account, page, status, text, too_many};
+use crate::record::outcomes::ListAnswer;
 use crate::simulation::Simulation;
 
 pub(super) async fn patch(simulation: &Simulation, body: &[u8], account: &str) -> Result<Page, HungUp> {
@@ -16,7 +16,7 @@ pub(super) async fn patch(simulation: &Simulation, body: &[u8], account: &str) -
         return Ok(page(422, &json!({"detail": "a patch needs a prompt and a job"})));
     };
     check_account(simulation, job, account, "gets a patch");
-    if let Err(what) = simulation.oracle().patch_arrives(prompt) {
+    if let Err(what) = simulation.memory().patch_arrives(prompt) {
         simulation.fail(what);
     }
     let token = request["token"].as_str();
@@ -44,7 +44,7 @@ pub(super) fn stop(simulation: &Simulation, body: &[u8], account: &str) -> Resul
     if job.stops > 1 {
         simulation.fail(format!("{:?} was told to stop {} times", job.prompt, job.stops));
     }
-    if let Err(what) = simulation.oracle().stop_arrives(&job.prompt) {
+    if let Err(what) = simulation.memory().stop_arrives(&job.prompt) {
         simulation.fail(what);
     }
     simulation.count("a provider was told to stop");

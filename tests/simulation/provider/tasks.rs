@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::clock::VirtualClock;
 use crate::provider::connection::HungUp;
-use crate::provider::endpoints::{Endpoint, KEY_OF};
 use crate::provider::pages::{Page, answered, check_account, page, status, text, too_many};
 use crate::provider::quilts;
+use crate::record::endpoints::{Endpoint, KEY_OF};
 use crate::simulation::Simulation;
 
 pub(crate) async fn answer(
@@ -48,7 +48,7 @@ async fn submit(simulation: &Simulation, body: &[u8], account: &str) -> Result<P
     let Some(prompt) = request["prompt"].as_str() else {
         return Ok(page(422, &json!({"detail": [{"loc": ["body", "prompt"], "msg": "Field required"}]})));
     };
-    if let Err(what) = simulation.oracle().arrival(prompt) {
+    if let Err(what) = simulation.memory().arrival(prompt) {
         simulation.fail(what);
     }
     if let Some(source) = request["made_from"].as_u64() {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::provider::text_outcomes::Protocol;
+use crate::record::text_outcomes::Protocol;
 use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -16,8 +16,8 @@ use tokio::sync::mpsc;
 
 use crate::clock::VirtualClock;
 use crate::provider::connection::HungUp;
-use crate::provider::text_outcomes::TextOutcome;
 use crate::provider::transcripts;
+use crate::record::text_outcomes::TextOutcome;
 use crate::simulation::Simulation;
 
 pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, HungUp>>;

@@ -1,6 +1,6 @@
 //! Streams as providers of both protocols write them: text, end, and token counts.
 
-use crate::provider::text_outcomes::Protocol;
+use crate::record::text_outcomes::Protocol;
 use bytes::Bytes;
 
 /// Line ends a provider may use; the last one is all of them in turn.

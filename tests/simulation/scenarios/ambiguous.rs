@@ -2,7 +2,7 @@
 //! and with none.
 
 use crate::plan::actions::{Action, OperatorRuling, Plan};
-use crate::provider::outcomes::{Answer, JobEnd, TaskOutcome};
+use crate::record::outcomes::{Answer, JobEnd, TaskOutcome};
 use crate::scenarios::crashes::{answered, every_point};
 
 const ASKED: &str = "an operator was asked about a call";

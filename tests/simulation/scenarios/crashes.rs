@@ -6,15 +6,15 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::provider::text_outcomes::Protocol;
+use crate::record::text_outcomes::Protocol;
 
 use crate::plan::actions::{Action, Plan};
 use crate::plan::requests::{Client, TextCall};
 use crate::plugins::Plugins;
-use crate::provider::outcomes::{Answer, JobEnd, TaskOutcome};
-use crate::provider::text_outcomes::TextOutcome;
+use crate::record::outcomes::{Answer, JobEnd, TaskOutcome};
+use crate::record::text_outcomes::TextOutcome;
+use crate::run;
 use crate::simulation::Simulation;
-use crate::system;
 
 /// One in so many crash points is followed by a second crash during recovery.
 const SECOND_CRASH: usize = 7;
@@ -30,7 +30,7 @@ fn run(plan: &Plan, crashes: Vec<usize>, plugins: &mut Plugins) -> (Arc<Simulati
     // What a crash leaves on the disk differs from one to the next; until then the system does the same.
     let fault_seed = crashes.iter().fold(1, |fault_seed: u64, crash| fault_seed * 10_007 + *crash as u64);
     let simulation = Simulation::new(fault_seed, plan.clone(), crashes);
-    let outcome = system::run::run(&simulation, plugins);
+    let outcome = run::run(&simulation, plugins);
     (simulation, outcome)
 }
 

@@ -3,7 +3,7 @@
 use crate::plan::actions::{Action, Plan};
 use crate::plan::quilts::NAMES;
 use crate::plan::requests::QuiltFields;
-use crate::provider::outcomes::{Answer, JobEnd, ListAnswer, TaskOutcome};
+use crate::record::outcomes::{Answer, JobEnd, ListAnswer, TaskOutcome};
 use crate::scenarios::crashes::{answered, every_point_since};
 
 /// Two keys of one customer, and one of another.

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use crate::plan::actions::{Action, OperatorRuling, Plan};
 use crate::plan::requests::{Client, TextCall};
 use crate::plugins::Plugins;
-use crate::provider::hook_record::HookAnswer::Status;
-use crate::provider::outcomes::{Answer, TaskOutcome};
-use crate::provider::text_outcomes::{Protocol, TextOutcome};
+use crate::record::hook_record::HookAnswer::Status;
+use crate::record::outcomes::{Answer, TaskOutcome};
+use crate::record::text_outcomes::{Protocol, TextOutcome};
+use crate::run;
 use crate::scenarios::crashes::answered;
 use crate::simulation::Simulation;
-use crate::system;
 
 /// How long the engine is away, ms.
 const LENGTHS: [u64; 2] = [0, 4_000];
@@ -27,7 +27,7 @@ fn every_access(name: &str, plan: &Plan, covered: &[&str]) {
         if let Some((first, lasts)) = outage {
             simulation.outage.begin_at(first, lasts);
         }
-        let outcome = system::run::run(&simulation, &mut plugins);
+        let outcome = run::run(&simulation, &mut plugins);
         outcome.unwrap_or_else(|what| {
             panic!("{name}, away from {outage:?}: {what}\n{}", simulation.log_lines().join("\n"))
         });

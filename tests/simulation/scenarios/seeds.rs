@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use crate::plan::actions::Plan;
 use crate::plugins::Plugins;
 use crate::random::Random;
+use crate::run::{crashes, run};
 use crate::simulation::Simulation;
-use crate::system::run::{crashes, run};
 
 /// Worlds in a run.
 const SEEDS: u64 = 500;
@@ -131,7 +131,7 @@ fn every_seed_keeps_the_invariants() {
                             for (what, times) in simulation.counts() {
                                 *all.entry(what).or_default() += times;
                             }
-                            checks.fetch_add(simulation.oracle().checks as u64, Ordering::SeqCst);
+                            checks.fetch_add(simulation.memory().checks as u64, Ordering::SeqCst);
                         }
                         Err(what) => failures.lock().unwrap().push(what),
                     }

@@ -2,8 +2,8 @@
 
 use super::crashes::{answered, every_point};
 use crate::plan::actions::{Action, Plan};
-use crate::provider::hook_record::HookAnswer::{self, Status, TakeAndHang};
-use crate::provider::outcomes::{Answer, JobEnd, TaskOutcome};
+use crate::record::hook_record::HookAnswer::{self, Status, TakeAndHang};
+use crate::record::outcomes::{Answer, JobEnd, TaskOutcome};
 
 fn told(plan: Plan, answers: impl IntoIterator<Item = HookAnswer>) -> Plan {
     Plan { webhook: Some(answers.into_iter().collect()), ..plan }

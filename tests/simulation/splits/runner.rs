@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::provider::text_outcomes::Protocol;
+use crate::record::text_outcomes::Protocol;
 use futures_util::future::BoxFuture;
 use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Parts, RequestReport};
 use gatehouse_fault_injection::Disk;

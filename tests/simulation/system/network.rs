@@ -14,8 +14,8 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 
 use crate::clock::VirtualClock;
 use crate::provider::connection::serve;
-use crate::provider::endpoints::{ENDPOINTS, Endpoint};
 use crate::provider::{hooks, tasks, texts};
+use crate::record::endpoints::{ENDPOINTS, Endpoint};
 use crate::simulation::Simulation;
 
 /// Capacity of a pipe, bytes.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use crate::provider::text_outcomes::Protocol;
+use crate::record::text_outcomes::Protocol;
 use gatehouse_driver::{Config, Driver, ModelConfig, Parts, TextConfig};
 use gatehouse_fault_injection::{Disk, DiskFault};
 use gatehouse_media::MediaStore;
@@ -19,8 +19,9 @@ use tokio::task::JoinHandle;
 
 use crate::clock::VirtualClock;
 use crate::customers::pepper;
+use crate::oracle;
 use crate::plugins::Plugins;
-use crate::provider::endpoints::{ACCOUNT_LIMITS, ENDPOINTS, HOOK_HOST, KEY_OF};
+use crate::record::endpoints::{ACCOUNT_LIMITS, ENDPOINTS, HOOK_HOST, KEY_OF};
 use crate::simulation::Simulation;
 use crate::system::media_objects::MediaObjects;
 use crate::system::network::Network;
@@ -195,7 +196,7 @@ fn check(simulation: &Simulation, store: &Store, driver: Option<&Driver>) {
         if !simulation.switch.is_running() || is_closed {
             return Ok(());
         }
-        simulation.oracle().check(simulation, store, driver)
+        oracle::tasks::check(&mut simulation.memory(), simulation, store, driver)
     });
     if let Err(what) = found {
         simulation.fail(what);

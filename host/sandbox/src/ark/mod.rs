@@ -12,11 +12,14 @@ pub(crate) mod data;
 pub mod faults;
 pub(crate) mod files;
 pub(crate) mod ids;
+pub(crate) mod library;
 pub(crate) mod link;
 pub(crate) mod media;
 pub(crate) mod provider;
 pub mod record;
+pub(crate) mod refusal;
 mod start;
+pub(crate) mod tasks;
 
 pub use provider::ArkAddresses;
 pub(crate) use start::start;

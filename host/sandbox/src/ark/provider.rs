@@ -7,10 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::ark::control::library::Library;
-use crate::ark::data::tasks::TaskTable;
+use crate::ark::library::Library;
 use crate::ark::link::LinkKey;
 use crate::ark::record::ArkRecord;
+use crate::ark::tasks::TaskTable;
 use crate::common::picture::PictureCache;
 use crate::common::settings::Settings;
 

@@ -9,7 +9,7 @@
 //! ```text
 //! POST /v1/flux-kontext-pro|max -> submit/ (schema, input images) -> faults -> jobs
 //! GET  /v1/get_result?id=       -> poll -> jobs -> a freshly signed link
-//! GET  /results/..?se=&sig=     -> delivery/ (signature) -> common::picture
+//! GET  /results/..?se=&sig=     -> delivery (signature) -> common::picture
 //! ```
 
 pub(crate) mod delivery;
@@ -19,6 +19,7 @@ pub(crate) mod poll;
 pub(crate) mod provider;
 pub(crate) mod record;
 mod refusal;
+mod signature;
 pub(crate) mod submit;
 
 pub use faults::{MARKERS, Marker, Target};

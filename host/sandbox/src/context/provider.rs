@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::common::picture::PictureCache;
 use crate::common::settings::Settings;
-use crate::context::delivery::signature::Signer;
 use crate::context::jobs::JobTable;
 use crate::context::record::ContextRecord;
 use crate::context::refusal::Refusal;
+use crate::context::signature::Signer;
 
 /// Where the context-image provider listens; every address is an origin without a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@
 //! GET  /api/v1/tasks?status=..      -> list -> tasks
 //! GET  /api/v1/tasks/{id}          -> poll -> tasks -> a freshly signed link
 //! POST /api/v1/tasks/{id}/cancel   -> tasks, while PENDING
-//! GET  /{id}.mp4?Expires=..        -> files/ (signature) -> gatehouse_sandbox_files
+//! GET  /{id}.mp4?Expires=..        -> files (signature) -> gatehouse_sandbox_files
 //! ```
 
 mod create;
@@ -22,6 +22,7 @@ mod poll;
 mod provider;
 mod record;
 mod refusal;
+mod signature;
 mod start;
 mod tasks;
 

@@ -10,9 +10,9 @@ use http::header::AUTHORIZATION;
 use serde::{Deserialize, Serialize};
 
 use crate::common::settings::Settings;
-use crate::dashscope::files::signature::Signer;
 use crate::dashscope::record::DashscopeRecord;
 use crate::dashscope::refusal::Refusal;
+use crate::dashscope::signature::Signer;
 use crate::dashscope::tasks::TaskTable;
 
 /// Where the provider listens; every address but `record` is an origin without a trailing slash.

@@ -9,7 +9,7 @@ use crate::common::records::{RecordsEndpoint, record};
 use crate::common::server::Listener;
 use crate::common::settings::Settings;
 use crate::dashscope::endpoint::ApiEndpoint;
-use crate::dashscope::files::endpoint::FilesEndpoint;
+use crate::dashscope::files::FilesEndpoint;
 use crate::dashscope::provider::{DashscopeAddresses, Provider};
 
 /// Binds the provider's listeners and serves them.

@@ -11,8 +11,8 @@ use crate::midjourney::faults::Marker;
 use crate::midjourney::provider::Provider;
 use crate::midjourney::read;
 use crate::midjourney::record::Declined;
+use crate::midjourney::refusal::{Refusal, not_allowed};
 use crate::midjourney::submit::answer::Answer;
-use crate::midjourney::submit::refusal::{Refusal, not_allowed};
 use crate::midjourney::submit::{self, Speed};
 
 /// Five pictures of 12 MiB in base64, and the rest of a body.

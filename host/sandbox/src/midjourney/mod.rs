@@ -13,16 +13,18 @@
 //! POST /mj/submit/...            -> submit/ (binding, rules, codes) -> engine/ -> tasks/
 //! GET  /mj/task/<id>/fetch       -> read -> tasks/ (the record of a task at this moment)
 //! POST /mj/task/list-by-condition -> read
-//! GET  /attachments/..?ex=&hm=   -> files/ (signature) -> drawn on demand
+//! GET  /attachments/..?ex=&hm=   -> files (signature) -> drawn on demand
 //! ```
 
 mod api;
 mod engine;
 mod faults;
 mod files;
+mod link;
 mod provider;
 mod read;
 mod record;
+mod refusal;
 mod start;
 mod submit;
 mod tasks;

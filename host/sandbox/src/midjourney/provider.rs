@@ -9,9 +9,9 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 
 use crate::common::settings::Settings;
-use crate::midjourney::files::link::Signer;
+use crate::midjourney::link::Signer;
 use crate::midjourney::record::MidjourneyRecord;
-use crate::midjourney::submit::refusal::Refusal;
+use crate::midjourney::refusal::Refusal;
 use crate::midjourney::tasks::table::TaskTable;
 
 /// Where the proxy listens; every address is an origin without a trailing slash.

@@ -10,7 +10,7 @@ use crate::common::server::{self, Body, HandlerResult, reply};
 use crate::midjourney::faults::Marker;
 use crate::midjourney::provider::Provider;
 use crate::midjourney::record::ListRead;
-use crate::midjourney::submit::refusal::Refusal;
+use crate::midjourney::refusal::Refusal;
 use crate::midjourney::tasks::shown::{self, Links};
 use crate::midjourney::tasks::task::Task;
 

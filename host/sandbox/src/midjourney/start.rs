@@ -9,7 +9,7 @@ use crate::common::records::{RecordsEndpoint, record};
 use crate::common::server::Listener;
 use crate::common::settings::Settings;
 use crate::midjourney::api::ApiEndpoint;
-use crate::midjourney::files::endpoint::FilesEndpoint;
+use crate::midjourney::files::FilesEndpoint;
 use crate::midjourney::provider::{MidjourneyAddresses, Provider};
 
 /// Binds the listeners and serves them in `listeners`.

@@ -7,15 +7,15 @@ use gatehouse_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::administration::record::{AdminIdempotency, AuditedRequest};
 use crate::commands::change::{Change, Ending, Reconciliation};
 use crate::commands::expired_row::ExpiredRow;
 use crate::commands::request::{Idempotency, JoinRequest};
-use crate::ledger::mark::LedgerMark;
-use crate::records::record::OperatorRecord;
-use crate::responses::record::{ResponseLimits, ResponseRecord};
-use crate::steps::record::StepRecord;
-use crate::webhooks::change::WebhookChange;
+use crate::commands::webhook_change::WebhookChange;
+use crate::records::administration::{AdminIdempotency, AuditedRequest};
+use crate::records::mark::LedgerMark;
+use crate::records::operator::OperatorRecord;
+use crate::records::response::{ResponseLimits, ResponseRecord};
+use crate::records::step::StepRecord;
 
 /// One change. The sender sets its times; the rules read no clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

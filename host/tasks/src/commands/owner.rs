@@ -3,7 +3,7 @@
 use gatehouse_model::{CustomerId, DeliveryId, KeyId, RequestId, TaskId, WebhookId};
 
 use crate::commands::command::Command;
-use crate::webhooks::change::WebhookChange;
+use crate::commands::webhook_change::WebhookChange;
 
 /// A customer, by id or by what belongs to it, or nobody. No command changes rows of two customers; lines of the audit record
 /// are nobody's.

@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use gatehouse_model::{Credits, CustomerId, DeliveryId, KeyId, Status, TaskId, WebhookId};
 
-use crate::ledger::hold::HoldId;
-use crate::ledger::quota::QuotaExceeded;
+use crate::records::hold::HoldId;
+use crate::records::quota::QuotaExceeded;
 
 /// Why a command changed nothing. Expected in normal work; the storage is unchanged and the batch goes on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,12 +5,13 @@
 use gatehouse_model::{Credits, Customer, KeyId, LedgerHead, UnixMs, Usage};
 
 use crate::commands::rejection::Rejection;
-use crate::ledger::hold::{Hold, HoldId, PeriodShares};
-use crate::ledger::journal_entry::{EntryKind, JournalEntry, Movement};
 use crate::ledger::key_lineage::KeyLineage;
-use crate::ledger::quota::{PeriodCounter, QuotaOwner, check_quota};
+use crate::ledger::quota::{PeriodCounter, check_quota};
+use crate::records::hold::{Hold, HoldId, PeriodShares};
+use crate::records::journal_entry::{EntryKind, JournalEntry, Movement};
+use crate::records::quota::QuotaOwner;
+use crate::records::usage::{UsageKey, UsageSums, hour_of};
 use crate::storage::ledger_storage::{BalancesAfter, LedgerStorage};
-use crate::usage::sums::{UsageKey, UsageSums, hour_of};
 use crate::webhooks::alerts;
 
 /// Checked, not yet written.
@@ -123,8 +124,9 @@ impl BalancedEntry {
         {
             check_affordable(&customer, key, above, at)?;
         }
-        let whole = (hold.amount, cost.unwrap_or(Credits::ZERO));
-        let counted = PeriodCounter::of_customer(&mut customer).resolve(whole, hold.counted_of_customer, at);
+        let cost_of_all = cost.unwrap_or(Credits::ZERO);
+        let mut counter = PeriodCounter::of_customer(&mut customer);
+        let counted = counter.resolve(hold.amount, cost_of_all, hold.counted_of_customer, at);
         counted.ok_or(Rejection::Overflow)?;
         let own = (own, hold.counted);
         let shares = hold
@@ -139,7 +141,7 @@ impl BalancedEntry {
             if entries.is_empty() {
                 key.close(&hold.model);
             }
-            key.period_counter().resolve((held, cost), counted, at).ok_or(Rejection::Overflow)?;
+            key.period_counter().resolve(held, cost, counted, at).ok_or(Rejection::Overflow)?;
             let row = entry_of(hold, key.id(), (kind, movement), customer.head, at);
             let entry = JournalEntry { memo: memo.to_owned(), ..row };
             let balanced = Self::balanced(customer, Some(key), entry)?;

@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, Status, Task, UnixMs};
 
 use crate::ledger::head_examination::{HeadExamination, named};
-use crate::ledger::hold::{Hold, HoldId};
-use crate::ledger::journal_entry::{EntryKind, JournalEntry};
 use crate::ledger::key_examination::KeyExamination;
-use crate::ledger::mark::LedgerMark;
 use crate::ledger::quota_examination::CustomerQuotas;
+use crate::ledger::usage_check::UsageCheck;
 use crate::records::check::RecordCheck;
-use crate::records::record::{DeploymentRecord, PriceVersion};
+use crate::records::hold::{Hold, HoldId};
+use crate::records::journal_entry::{EntryKind, JournalEntry};
+use crate::records::mark::LedgerMark;
+use crate::records::operator::{DeploymentRecord, PriceVersion};
+use crate::records::usage::UsageSums;
 use crate::storage::ledger_storage::NameRecord;
-use crate::usage::check::UsageCheck;
-use crate::usage::sums::UsageSums;
 
 /// Findings kept as text; beyond them only the count goes on.
 const KEPT: usize = 1000;

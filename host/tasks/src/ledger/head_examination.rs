@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::{Customer, CustomerId, LedgerHead, UnixMs};
 
-use crate::ledger::journal_entry::JournalEntry;
-use crate::ledger::mark::LedgerMark;
+use crate::records::journal_entry::JournalEntry;
+use crate::records::mark::LedgerMark;
 
 /// The chains as far as their entries were seen.
 #[derive(Debug, Default)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::{Credits, Key, KeyId};
 
-use crate::ledger::hold::Hold;
 use crate::ledger::quota_examination::{OpenShares, QuotaRow, add_share};
+use crate::records::hold::Hold;
 
 /// What was seen of keys, until all rows were.
 #[derive(Debug, Default)]

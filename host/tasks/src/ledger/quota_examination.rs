@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::{Credits, Customer, CustomerId, Key, PeriodUse};
 
-use crate::ledger::hold::Hold;
-use crate::ledger::quota::PeriodShare;
+use crate::records::hold::Hold;
+use crate::records::quota::PeriodShare;
 
 /// What open holds count, by the number of the period.
 pub(crate) type OpenShares = BTreeMap<u64, i128>;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ledger::balanced_entry::move_balances;
-use crate::ledger::hold::HoldId;
-use crate::ledger::journal_entry::{EntryKind, JournalEntry, Movement};
+use crate::records::hold::HoldId;
+use crate::records::journal_entry::{EntryKind, JournalEntry, Movement};
 
 /// The form of the lines.
 const FORMAT: u32 = 1;

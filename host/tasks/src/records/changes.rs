@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use gatehouse_model::Credits;
 
-use crate::records::record::{PricePart, PriceRow};
+use crate::records::operator::{PricePart, PriceRow};
 
 /// One price that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]

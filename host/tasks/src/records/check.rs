@@ -2,7 +2,7 @@
 //! Fed row by row in the order of numbers; trusts no row.
 
 use crate::records::changes::price_changes;
-use crate::records::record::{
+use crate::records::operator::{
     DeploymentOutcome, DeploymentRecord, MAX_DEPLOYMENTS, MAX_PRICE_BOOKS, MAX_PRICES, MAX_STAGES, PricePart,
     PriceRow, PriceVersion,
 };
@@ -18,7 +18,7 @@ impl RecordCheck {
     /// The next version, which stands under that number; `count` of them were seen, this one included.
     pub(crate) fn price_book(&mut self, number: u64, count: u64, book: PriceVersion) -> Vec<String> {
         let before = self.book.as_ref().map(|before| before.number);
-        let mut wrong = numbering(before, (number, book.number), (count, MAX_PRICE_BOOKS));
+        let mut wrong = numbering(before, Numbered { number, own: book.number, count }, MAX_PRICE_BOOKS);
         let order = |pair: &[_]| matches!(pair, [one, next] if key_of(one) < key_of(next));
         if !book.prices.windows(2).all(order) {
             wrong.push("its prices are not in order".to_owned());
@@ -45,7 +45,8 @@ impl RecordCheck {
 
     /// The same of a report.
     pub(crate) fn deployment(&mut self, number: u64, count: u64, row: &DeploymentRecord) -> Vec<String> {
-        let mut wrong = numbering(self.deployment, (number, row.number), (count, MAX_DEPLOYMENTS));
+        let mut wrong =
+            numbering(self.deployment, Numbered { number, own: row.number, count }, MAX_DEPLOYMENTS);
         if row.stages.len() > MAX_STAGES {
             wrong.push(format!("{} stages, expected at most {MAX_STAGES}", row.stages.len()));
         }
@@ -61,8 +62,16 @@ fn key_of(row: &PriceRow) -> (&str, PricePart) {
     (&row.key, row.part)
 }
 
+/// Where a row stands: under which number, the number it says itself, and as which of them.
+struct Numbered {
+    number: u64,
+    own: u64,
+    count: u64,
+}
+
 /// Rows stand under their numbers, which count up by one, and are not too many.
-fn numbering(before: Option<u64>, (number, own): (u64, u64), (count, most): (u64, u64)) -> Vec<String> {
+fn numbering(before: Option<u64>, row: Numbered, most: u64) -> Vec<String> {
+    let Numbered { number, own, count } = row;
     let mut wrong = Vec::new();
     if own != number {
         wrong.push(format!("its row says {own}"));

@@ -9,16 +9,16 @@ use gatehouse_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::administration::record::{AdminIdempotencyRecord, AuditedRequest};
-use crate::ledger::hold::{Hold, HoldId};
-use crate::ledger::journal_entry::JournalEntry;
-use crate::ledger::mark::LedgerMark;
-use crate::records::record::{DeploymentRecord, PriceVersion};
-use crate::responses::record::{ResponseRecord, ResponseTotals};
-use crate::steps::record::{MAX_STEP_ROWS, StepRow};
+use crate::records::administration::{AdminIdempotencyRecord, AuditedRequest};
+use crate::records::hold::{Hold, HoldId};
+use crate::records::journal_entry::JournalEntry;
+use crate::records::mark::LedgerMark;
+use crate::records::operator::{DeploymentRecord, PriceVersion};
+use crate::records::response::{ResponseRecord, ResponseTotals};
+use crate::records::step::{MAX_STEP_ROWS, StepRow};
+use crate::records::usage::{UsageKey, UsageSums};
+use crate::records::webhook::{WebhookDelivery, WebhookEndpoint};
 use crate::storage::row::{Kind, List, Row, RowKey, Series};
-use crate::usage::sums::{UsageKey, UsageSums};
-use crate::webhooks::record::{WebhookDelivery, WebhookEndpoint};
 
 /// What is remembered of a submission that came with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

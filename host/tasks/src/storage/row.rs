@@ -4,15 +4,15 @@
 use gatehouse_model::{Customer, CustomerId, DeliveryId, Digest, Key, KeyId, Task, TaskId, WebhookId};
 use serde::Serialize;
 
-use crate::administration::record::AdminIdempotencyRecord;
-use crate::ledger::hold::{Hold, HoldId};
-use crate::ledger::journal_entry::JournalEntry;
-use crate::records::record::{DeploymentRecord, PriceVersion};
-use crate::responses::record::{ResponseRecord, ResponseTotals};
-use crate::steps::record::StepRow;
+use crate::records::administration::AdminIdempotencyRecord;
+use crate::records::hold::{Hold, HoldId};
+use crate::records::journal_entry::JournalEntry;
+use crate::records::operator::{DeploymentRecord, PriceVersion};
+use crate::records::response::{ResponseRecord, ResponseTotals};
+use crate::records::step::StepRow;
+use crate::records::usage::{UsageKey, UsageSums};
+use crate::records::webhook::{WebhookDelivery, WebhookEndpoint};
 use crate::storage::ledger_storage::{AuditRecord, BalancesAfter, IdempotencyRecord, NameRecord};
-use crate::usage::sums::{UsageKey, UsageSums};
-use crate::webhooks::record::{WebhookDelivery, WebhookEndpoint};
 
 /// The name of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,10 +5,10 @@ use gatehouse_model::{Credits, Phase, Status, Task, TaskId, UnixMs, Usage};
 
 use crate::commands::change::{Ending, ResultRecord};
 use crate::commands::command::Applied;
-use crate::commands::funds::resolution;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
-use crate::ledger::hold::HoldId;
+use crate::records::hold::HoldId;
+use crate::rules::funds::resolution;
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::claims;
 use crate::task::current::{append_audit_text, current};

@@ -4,9 +4,9 @@ use gatehouse_model::{CustomerId, UnixMs, Usage};
 
 use crate::commands::command::Applied;
 use crate::commands::expired_row::ExpiredRow;
-use crate::commands::funds::resolution;
 use crate::commands::ruling::{Ruling, Stop};
-use crate::ledger::hold::HoldId;
+use crate::records::hold::HoldId;
+use crate::rules::funds::resolution;
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::webhooks::deliveries;
 

@@ -7,11 +7,11 @@
 use gatehouse_model::{Charge, CustomerId, JoinedRequest, Status, Task, TaskId, Terms, UnixMs};
 
 use crate::commands::command::Applied;
-use crate::commands::funds::{addition, valid_key};
 use crate::commands::rejection::Rejection;
 use crate::commands::request::{Idempotency, JoinRequest, JudgedTask};
 use crate::commands::ruling::{Ruling, Stop};
-use crate::ledger::hold::{Hold, HoldId};
+use crate::records::hold::{Hold, HoldId};
+use crate::rules::funds::{addition, valid_key};
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::idempotency;
 use crate::task::submit::{check_price, check_scope};

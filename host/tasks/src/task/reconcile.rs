@@ -21,7 +21,8 @@ pub(crate) fn reconcile<B: LedgerStorage>(
     id: TaskId,
     revision: Option<u64>,
     (ruling, reason): (Reconciliation, String),
-    (at, deadline): (UnixMs, UnixMs),
+    at: UnixMs,
+    deadline: UnixMs,
 ) -> Ruling<Applied, B> {
     if reason.trim().is_empty() || reason.len() > MAX_RULING_REASON {
         let problem = format!("expected 1 to {MAX_RULING_REASON} bytes of text, got {} bytes", reason.len());

@@ -3,11 +3,11 @@
 use gatehouse_model::{Credits, Event, KeyId, Phase, Task, Terms};
 
 use crate::commands::command::Applied;
-use crate::commands::funds::{reservation, valid_key};
 use crate::commands::rejection::Rejection;
 use crate::commands::request::Idempotency;
 use crate::commands::ruling::{Ruling, Stop};
-use crate::ledger::hold::{Hold, HoldId};
+use crate::records::hold::{Hold, HoldId};
+use crate::rules::funds::{reservation, valid_key};
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::brief::without_brief;
 use crate::task::idempotency;

@@ -6,10 +6,10 @@
 
 use gatehouse_model::{Credits, Customer, Key, QuotaUse, UnixMs};
 
+use crate::records::webhook::WebhookEvent;
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::webhooks::deliveries;
 use crate::webhooks::payload;
-use crate::webhooks::record::WebhookEvent;
 
 /// What a movement of money crosses; `after` is about to be written. A customer without thresholds costs nothing.
 pub(crate) fn of_movement<B: LedgerStorage>(

@@ -12,13 +12,13 @@ use gatehouse_model::{Customer, CustomerId, DeliveryId, Key, Task, UnixMs, Webho
 use crate::commands::command::Applied;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
-use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
-use crate::webhooks::endpoints::find;
-use crate::webhooks::payload;
-use crate::webhooks::record::{
+use crate::records::webhook::{
     Callback, DeliveryState, Disabled, MAX_ATTEMPTS, MAX_PENDING, MAX_RESENT, WebhookAttempt,
     WebhookDelivery, WebhookEndpoint, WebhookEvent,
 };
+use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
+use crate::webhooks::endpoints::find;
+use crate::webhooks::payload;
 use crate::webhooks::schedule::{FAILING_DAYS, is_old, wait_after};
 
 /// The status by which a receiver says that it wants nothing more.

@@ -3,15 +3,14 @@
 use gatehouse_model::{CustomerId, UnixMs, WebhookId};
 
 use crate::commands::command::Applied;
-use crate::commands::funds::customer_of;
 use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop};
-use crate::storage::ledger_storage::LedgerStorage;
-use crate::webhooks::operators::operators;
-use crate::webhooks::record::{
+use crate::commands::ruling::{Ruling, Stop, customer_of};
+use crate::records::webhook::{
     BY_CUSTOMER, BY_OPERATOR, Disabled, MAX_DESCRIPTION, MAX_OWN_WEBHOOKS, MAX_URL, MAX_WEBHOOKS, OldSecret,
     SealedSecret, WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
+use crate::storage::ledger_storage::LedgerStorage;
+use crate::webhooks::operators::operators;
 use crate::webhooks::schedule::SECRET_OVERLAP;
 
 pub(crate) fn add<B: LedgerStorage>(storage: &mut B, webhook: &WebhookEndpoint) -> Ruling<Applied, B> {
@@ -40,7 +39,9 @@ pub(crate) fn edit<B: LedgerStorage>(
     storage: &mut B,
     id: WebhookId,
     revision: u64,
-    (policy, by_customer, by_word): (WebhookPolicy, bool, bool),
+    policy: WebhookPolicy,
+    by_customer: bool,
+    by_word: bool,
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     let mut webhook = find(storage, id)?;

@@ -4,10 +4,8 @@
 //! end. Never sends and never signs: the driver does, and reports each attempt as a command.
 
 pub(crate) mod alerts;
-pub(crate) mod change;
 pub(crate) mod deliveries;
 pub(crate) mod endpoints;
 pub(crate) mod operators;
 pub(crate) mod payload;
-pub(crate) mod record;
 pub(crate) mod schedule;

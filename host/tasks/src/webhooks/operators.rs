@@ -6,10 +6,10 @@
 use gatehouse_model::{CustomerId, Digest, UnixMs};
 use serde::Serialize;
 
+use crate::records::webhook::WebhookEvent;
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::webhooks::deliveries::{enqueue, new};
 use crate::webhooks::payload::{body_of, event_id};
-use crate::webhooks::record::WebhookEvent;
 
 /// A version that failed its canary.
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -8,7 +8,7 @@ use gatehouse_model::{
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::webhooks::record::WebhookEvent;
+use crate::records::webhook::WebhookEvent;
 use gatehouse_model::FailureKind;
 
 #[derive(Serialize)]

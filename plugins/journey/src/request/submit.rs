@@ -7,7 +7,7 @@ use crate::billing::MODEL;
 use crate::job::{Job, USUAL_DURATION};
 use crate::request::fields::Fields;
 use crate::request::{follow_up, modal, pictures, rules, video};
-use crate::steps::state::State;
+use crate::state::State;
 
 pub(crate) fn submit(request: &Submission) -> Result<Accepted<State>, Refusal> {
     let Some(action) = Action::of_surface(&request.surface) else {

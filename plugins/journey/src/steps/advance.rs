@@ -9,7 +9,7 @@ use crate::record::Status;
 use crate::request::follow_up::press_of;
 use crate::request::parent::lacks_button;
 use crate::request::source;
-use crate::steps::state::{State, Waiting, shown};
+use crate::state::{State, Waiting, shown};
 use crate::steps::{dialog, poll, send};
 
 pub(crate) fn step(cx: &Context, state: State, event: Event) -> Step<State> {

@@ -7,8 +7,8 @@ use crate::job::ModalRequest;
 use crate::provider::failure::POLICY;
 use crate::record::Status;
 use crate::request::{modal, source};
+use crate::state::{State, Waiting, shown};
 use crate::steps::send;
-use crate::steps::state::{State, Waiting, shown};
 
 pub(crate) fn step(cx: &Context, mut waiting: Waiting, event: Event) -> Step<State> {
     match event {

@@ -14,4 +14,3 @@ mod dialog;
 mod finish;
 mod poll;
 mod send;
-pub(crate) mod state;

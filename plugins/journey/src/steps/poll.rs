@@ -10,8 +10,8 @@ use crate::provider::failure::POLICY;
 use crate::provider::polled::{Answer, polled};
 use crate::provider::result::Finished;
 use crate::record::Status;
+use crate::state::{Running, State, shown, stage, too_late};
 use crate::steps::finish;
-use crate::steps::state::{Running, State, shown, stage, too_late};
 
 /// The highest progress before the results are copied.
 const MAX_PROGRESS: u8 = 99;

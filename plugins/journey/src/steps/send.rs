@@ -8,8 +8,8 @@ use crate::provider::calls;
 use crate::provider::failure::POLICY;
 use crate::provider::submitted::{Taken, submitted};
 use crate::record::Status;
+use crate::state::{Dialog, Sending, State, Waiting, shown, too_late};
 use crate::steps::poll;
-use crate::steps::state::{Dialog, Sending, State, Waiting, shown, too_late};
 
 /// Sends the job.
 pub(crate) fn create(cx: &Context, job: Job) -> Step<State> {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::errors::ControlError;
-use super::library::{AssetNow, Library};
 use crate::ark::faults::{Marker, Target};
+use crate::ark::library::{AssetNow, Library};
 use crate::ark::media;
 use crate::ark::provider::Provider;
 use crate::ark::record::{ArkAsset, ArkGroup};

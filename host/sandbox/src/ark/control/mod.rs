@@ -3,5 +3,4 @@
 pub(crate) mod actions;
 pub(crate) mod endpoint;
 pub(crate) mod errors;
-pub(crate) mod library;
 pub(crate) mod signature;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::errors::Refusal;
 use crate::ark::media::{self, MILLISECONDS};
+use crate::ark::refusal::Refusal;
 use crate::common::schema::{Kind, Variant, fields, items, object, text};
 
 const URL: Kind = object! { url: Kind::Text };

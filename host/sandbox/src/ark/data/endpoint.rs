@@ -11,14 +11,14 @@ use sha2::{Digest, Sha256};
 use url::form_urlencoded;
 
 use super::content::{self, Content};
-use super::errors::Refusal;
 use super::request;
 use super::sizes;
-use super::tasks::{ArkTask, Stage, brief};
 use super::view;
 use crate::ark::faults::{Faults, Marker, Target};
 use crate::ark::provider::Provider;
 use crate::ark::record::ArkSubmit;
+use crate::ark::refusal::Refusal;
+use crate::ark::tasks::{ArkTask, Stage, brief};
 use crate::common::server::{self, Body, Handler, HandlerResult, closed, parameter};
 use gatehouse_sandbox_files::Film;
 

@@ -2,8 +2,6 @@
 
 pub(crate) mod content;
 pub(crate) mod endpoint;
-pub(crate) mod errors;
 pub(crate) mod request;
 pub(crate) mod sizes;
-pub(crate) mod tasks;
 pub(crate) mod view;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::content::{self, Content};
-use super::errors::{ArkDialect, Refusal};
+use crate::ark::refusal::{ArkDialect, Refusal};
 use crate::common::schema::{self, Field, Kind, fields, object};
 
 /// A model, by its names on both clouds.

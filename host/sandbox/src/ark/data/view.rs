@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::tasks::{ArkTask, Stage};
 use crate::ark::faults::{Marker, Target};
 use crate::ark::provider::Provider;
+use crate::ark::tasks::{ArkTask, Stage};
 
 /// Frames per second of every video.
 const FRAMES: u64 = 24;

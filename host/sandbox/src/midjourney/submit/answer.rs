@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::midjourney::faults::{Marker, Target};
-use crate::midjourney::tasks::shown::instance;
+use crate::midjourney::refusal::instance;
 use crate::midjourney::tasks::table::Admitted;
 use crate::midjourney::tasks::task::{Phase, Task};
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use crate::midjourney::refusal::Refusal;
 
 /// The longest `state` and `notifyHook`.
 const MAX_STATE: usize = 255;

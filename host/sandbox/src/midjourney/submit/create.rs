@@ -6,10 +6,10 @@ use super::answer::Answer;
 use super::body::{Body, Dimensions, given};
 use super::draft::{Origin, tile_size};
 use super::image::{InputPicture, picture};
-use super::refusal::Refusal;
 use crate::midjourney::engine::buttons::Kind;
 use crate::midjourney::engine::prompt::Prompt;
 use crate::midjourney::engine::words;
+use crate::midjourney::refusal::Refusal;
 use crate::midjourney::tasks::task::Hues;
 
 pub(super) async fn imagine(mut origin: Origin<'_>, body: Body) -> Result<Answer, Refusal> {

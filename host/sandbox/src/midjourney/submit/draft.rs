@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::answer::{Answer, is_answered, receipt_fault};
 use super::body::Body;
-use super::refusal::Refusal;
 use crate::midjourney::engine::buttons::Kind;
 use crate::midjourney::engine::prompt::Prompt;
 use crate::midjourney::engine::version::Version;
 use crate::midjourney::faults::Faults;
 use crate::midjourney::provider::Provider;
 use crate::midjourney::record::TaskRecord;
+use crate::midjourney::refusal::Refusal;
 use crate::midjourney::tasks::task::{Hues, Plan, Task};
 
 /// Pixels of a tile: a quarter of the real side, so that drawing stays cheap.

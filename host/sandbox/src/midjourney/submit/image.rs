@@ -9,11 +9,11 @@ use image::{ImageFormat, RgbImage};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::refusal::Refusal;
 use crate::common::links;
 use crate::midjourney::engine::colour::{self, Hue};
-use crate::midjourney::files::link::parts;
+use crate::midjourney::link::parts;
 use crate::midjourney::provider::Provider;
+use crate::midjourney::refusal::Refusal;
 
 /// The largest input file, decoded.
 const MAX_BYTES: usize = 20_000_000;

@@ -7,7 +7,6 @@ mod draft;
 mod image;
 mod modal;
 mod press;
-pub(crate) mod refusal;
 mod video;
 
 use serde_json::Value;
@@ -16,9 +15,9 @@ use answer::Answer;
 use body::Body;
 use draft::Origin;
 pub(crate) use draft::Speed;
-use refusal::Refusal;
 
 use crate::midjourney::provider::Provider;
+use crate::midjourney::refusal::Refusal;
 
 const ROUTES: [&str; 10] =
     ["imagine", "blend", "describe", "edit", "edits", "action", "change", "simple-change", "modal", "video"];

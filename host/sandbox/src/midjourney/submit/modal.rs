@@ -4,9 +4,9 @@ use super::answer::{Answer, is_answered, receipt_fault};
 use super::body::{Body, given};
 use super::draft::{Origin, judge};
 use super::image::{InputArea, mask};
-use super::refusal::Refusal;
 use crate::midjourney::engine::prompt::Prompt;
 use crate::midjourney::faults::Faults;
+use crate::midjourney::refusal::Refusal;
 use crate::midjourney::tasks::task::{MODAL_MS, Plan, Task};
 
 pub(super) async fn modal(mut origin: Origin<'_>, body: Body) -> Result<Answer, Refusal> {

@@ -3,12 +3,12 @@
 use super::answer::Answer;
 use super::body::{Body, given};
 use super::draft::{Origin, judge};
-use super::refusal::Refusal;
 use crate::midjourney::engine::buttons::{self, Effect, Kind};
 use crate::midjourney::engine::colour::Hue;
 use crate::midjourney::engine::prompt::Prompt;
 use crate::midjourney::engine::version::Version;
 use crate::midjourney::faults::{Faults, Marker};
+use crate::midjourney::refusal::Refusal;
 use crate::midjourney::submit::video::{FILM_MS, LONGER_MS, film_size};
 use crate::midjourney::tasks::task::{Hues, Plan, Task};
 

@@ -6,8 +6,8 @@ use super::answer::Answer;
 use super::body::{Body, given};
 use super::draft::Origin;
 use super::image::picture;
-use super::refusal::Refusal;
 use crate::midjourney::engine::buttons::Kind;
+use crate::midjourney::refusal::Refusal;
 use crate::midjourney::tasks::task::Hues;
 
 /// A film's length, and what an extension adds.

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::midjourney::engine::buttons::{self, Kind};
 use crate::midjourney::faults::{Marker, Target};
-use crate::midjourney::files::link::{Signer, path};
+use crate::midjourney::link::{Signer, path};
+use crate::midjourney::refusal::instance;
 use crate::midjourney::tasks::task::{Phase, Task};
 
 /// Status words outside the protocol.
@@ -182,9 +183,4 @@ pub(crate) fn odd(mut shown: Value, fault: Marker, earlier: u32) -> Value {
     }
     shown["buttons"] = json!([]);
     shown
-}
-
-/// The engine's account behind an account of the proxy.
-pub(crate) fn instance(account: usize) -> String {
-    format!("11181383385625601{account:02}")
 }

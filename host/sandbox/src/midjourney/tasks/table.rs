@@ -11,7 +11,7 @@ use crate::common::settings::Settings;
 use crate::midjourney::engine::buttons::Kind;
 use crate::midjourney::faults::{Marker, Target};
 use crate::midjourney::record::{AccountRecord, Declined, ListRead, MidjourneyRecord};
-use crate::midjourney::submit::refusal::Refusal;
+use crate::midjourney::refusal::Refusal;
 use crate::midjourney::tasks::task::{Plan, Task};
 
 /// Tasks kept.

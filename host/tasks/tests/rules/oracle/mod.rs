@@ -131,7 +131,7 @@ impl Oracle {
             }
             Command::Finish { id, revision, ending, .. } => self.finish(*id, *revision, ending),
             Command::Reconcile { id, revision, ruling, reason, deadline, at } => {
-                !reason.is_empty() && self.reconcile(*id, *revision, ruling, (*at, *deadline))
+                !reason.is_empty() && self.reconcile(*id, *revision, ruling, *at, *deadline)
             }
             // The log moves no money.
             Command::Logged { change, .. } => self.accept(change),
@@ -208,7 +208,8 @@ impl Oracle {
         id: TaskId,
         revision: Option<u64>,
         ruling: &Reconciliation,
-        (at, deadline): (UnixMs, UnixMs),
+        at: UnixMs,
+        deadline: UnixMs,
     ) -> bool {
         let Some(task_state) = self.tasks.get_mut(&id) else { return false };
         let is_current = revision.is_none_or(|revision| revision == task_state.revision);

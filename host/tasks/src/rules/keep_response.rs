@@ -5,7 +5,7 @@ use gatehouse_model::{CustomerId, UnixMs};
 use crate::commands::command::Applied;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
-use crate::responses::record::{ResponseLimits, ResponseRecord};
+use crate::records::response::{ResponseLimits, ResponseRecord};
 use crate::storage::ledger_storage::LedgerStorage;
 
 pub(crate) fn keep<B: LedgerStorage>(

@@ -8,7 +8,7 @@ use std::fmt;
 use gatehouse_model::{Credits, CustomerId, KeyId, RequestId, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::quota::PeriodShare;
+use crate::records::quota::PeriodShare;
 
 /// What a hold is for, and so its name. A task's hold is resolved by the task's end only, a request's by
 /// [`crate::Command::Settle`], [`crate::Command::Release`] or its expiry.

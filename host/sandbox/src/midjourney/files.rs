@@ -9,10 +9,10 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Incoming;
 
-use super::link::parts;
 use crate::common::server::{Body, Handler, HandlerResult, closed, reply, with};
 use crate::midjourney::engine::colour::rgb;
 use crate::midjourney::faults::Marker;
+use crate::midjourney::link::parts;
 use crate::midjourney::provider::Provider;
 use crate::midjourney::tasks::task::Task;
 use gatehouse_sandbox_files::Film;

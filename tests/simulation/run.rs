@@ -15,8 +15,8 @@ use crate::clock::VirtualClock;
 use crate::panics;
 use crate::plan::actions::Action;
 use crate::plugins::Plugins;
-use crate::provider::endpoints::ACCOUNT_LIMITS;
 use crate::random::Random;
+use crate::record::endpoints::ACCOUNT_LIMITS;
 use crate::simulation::Simulation;
 use crate::system::under_test::System;
 

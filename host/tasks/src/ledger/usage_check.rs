@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::{CustomerId, KeyId, Usage};
 
-use crate::ledger::journal_entry::JournalEntry;
-use crate::usage::sums::{UsageSums, hour_of};
+use crate::records::journal_entry::JournalEntry;
+use crate::records::usage::{UsageSums, hour_of};
 
 /// Days of keys whose ledger rows and sums of usage have not met yet.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@
 use gatehouse_model::{Credits, CustomerId, Digest, KeyId, LedgerHead, UnixMs};
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::hold::HoldId;
+use crate::records::hold::HoldId;
 
 /// Why money moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use crate::commands::command::Applied;
 use crate::commands::ruling::Ruling;
 use crate::records::changes::price_changes;
-use crate::records::record::{
+use crate::records::operator::{
     AccountRecord, DeploymentKind, DeploymentRecord, MAX_DEPLOYMENTS, MAX_PRICE_BOOKS, MAX_PRICES,
     MAX_RECORD_TEXT, MAX_STAGES, OperatorRecord, PriceVersion,
 };

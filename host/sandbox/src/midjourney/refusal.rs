@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use crate::common::server::{self, Body};
 use crate::midjourney::faults::Marker;
-use crate::midjourney::tasks::shown::instance;
 
 /// Why a request is refused.
 #[derive(Debug)]
@@ -104,4 +103,9 @@ impl Refusal {
 /// 405 and the method that is served.
 pub(crate) fn not_allowed(method: &str) -> Response<Body> {
     server::with(server::reply(405, "text/plain", ""), "allow", method)
+}
+
+/// The engine's account behind an account of the proxy.
+pub(crate) fn instance(account: usize) -> String {
+    format!("11181383385625601{account:02}")
 }

@@ -6,20 +6,20 @@ use std::convert::Infallible;
 
 use gatehouse_model::{Claim, Customer, CustomerId, Key, Task, TaskId};
 
-use crate::administration::record::AdminIdempotencyRecord;
 use crate::ledger::examination::{Examination, Report};
-use crate::ledger::hold::Hold;
-use crate::ledger::journal_entry::JournalEntry;
-use crate::records::record::{DeploymentRecord, PriceVersion};
-use crate::responses::record::ResponseRecord;
-use crate::steps::record::StepRow;
+use crate::records::administration::AdminIdempotencyRecord;
+use crate::records::hold::Hold;
+use crate::records::journal_entry::JournalEntry;
+use crate::records::operator::{DeploymentRecord, PriceVersion};
+use crate::records::response::ResponseRecord;
+use crate::records::step::StepRow;
+use crate::records::usage::{UsageKey, UsageSums};
+use crate::records::webhook::{WebhookDelivery, WebhookEndpoint};
 use crate::storage::ledger_storage::{
     AuditRecord, BalancesAfter, IdempotencyRecord, LedgerStorage as _, NameRecord,
 };
 use crate::storage::row::{Kind, List, Row, RowKey};
 use crate::storage::rows::{Backend, RowChange, Rows};
-use crate::usage::sums::{UsageKey, UsageSums};
-use crate::webhooks::record::{WebhookDelivery, WebhookEndpoint};
 
 /// An engine without rows.
 #[derive(Clone, Copy, Debug, Default)]

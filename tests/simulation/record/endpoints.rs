@@ -1,6 +1,6 @@
 //! The provider's endpoints, and its accounts with their limits.
 
-use crate::provider::text_outcomes::Protocol;
+use crate::record::text_outcomes::Protocol;
 
 /// Accounts at the provider and their concurrency, in order of priority.
 pub(crate) const ACCOUNT_LIMITS: [(&str, usize); 2] = [("main", 3), ("spare", 2)];

@@ -4,7 +4,7 @@ use gatehouse_model::UnixMs;
 
 use crate::commands::command::Applied;
 use crate::commands::ruling::Ruling;
-use crate::steps::record::{MAX_STEP_ROWS_OF_A_DAY, StepRecord, StepRow};
+use crate::records::step::{MAX_STEP_ROWS_OF_A_DAY, StepRecord, StepRow};
 use crate::storage::ledger_storage::LedgerStorage;
 
 /// Keeps the steps that led to a change of a task, which was applied already.

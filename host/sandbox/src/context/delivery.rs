@@ -5,11 +5,11 @@ use std::sync::Arc;
 use http::{Method, Request, Response};
 use hyper::body::Incoming;
 
-use super::signature::LinkError;
 use crate::common::clock::iso;
 use crate::common::server::{Body, Handler, HandlerResult, reply, truncated, with};
 use crate::context::faults::Marker;
 use crate::context::provider::Provider;
+use crate::context::signature::LinkError;
 use gatehouse_sandbox_files::Picture;
 
 /// The delivery listener.

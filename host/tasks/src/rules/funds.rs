@@ -1,17 +1,19 @@
 //! The rules of customers and the holds of requests.
 
+use std::ops::Range;
+
 use gatehouse_model::{
     Credits, Customer, CustomerId, CustomerPolicy, Key, KeyId, QuotaUse, RequestId, UnixMs, Usage,
 };
 
 use crate::commands::command::Applied;
-use crate::commands::keys::{check_quota_alert, check_quota_policy};
 use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop};
+use crate::commands::ruling::{Ruling, Stop, customer_of};
 use crate::ledger::balanced_entry::{BalancedEntry, check_affordable};
-use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::key_lineage::KeyLineage;
 use crate::ledger::quota::PeriodCounter;
+use crate::records::hold::{Hold, HoldId};
+use crate::rules::keys::{check_quota_alert, check_quota_policy};
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 use crate::webhooks::alerts;
 
@@ -98,16 +100,16 @@ pub(crate) fn deposit<B: LedgerStorage>(
     Ok(Applied::Deposited(entry.write(storage)?))
 }
 
-/// From when to when the hold lasts at most.
+/// `lasts` is from when to when at most.
 pub(crate) fn hold<B: LedgerStorage>(
     storage: &mut B,
     id: RequestId,
     key: KeyId,
     amount: Credits,
     model: String,
-    (at, expires): (UnixMs, UnixMs),
+    lasts: Range<UnixMs>,
 ) -> Ruling<Applied, B> {
-    let id = HoldId::Request(id);
+    let (id, Range { start: at, end: expires }) = (HoldId::Request(id), lasts);
     if expires <= at {
         let problem = format!("expected a moment after {at}, not {expires}");
         return Err(Stop::Rejected(Rejection::malformed("expires", problem)));
@@ -269,9 +271,4 @@ pub(crate) fn resolution<B: LedgerStorage>(
     }
     let entries = BalancedEntry::resolve(customer, keys, hold, (cost, memo), at);
     entries.map(Resolution).map_err(Stop::Rejected)
-}
-
-/// The customer of that id.
-pub(crate) fn customer_of<B: LedgerStorage>(storage: &B, id: &CustomerId) -> Ruling<Customer, B> {
-    storage.customer(id)?.ok_or_else(|| Stop::Rejected(Rejection::NoCustomer(id.clone())))
 }

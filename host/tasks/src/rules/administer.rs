@@ -3,10 +3,10 @@
 
 use gatehouse_model::UnixMs;
 
-use crate::administration::record::{AdminIdempotency, AdminIdempotencyRecord, AuditedRequest};
 use crate::commands::command::Applied;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
+use crate::records::administration::{AdminIdempotency, AdminIdempotencyRecord, AuditedRequest};
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 
 /// What is remembered of a request that came before.

@@ -5,10 +5,10 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
-use super::errors::Refusal;
 use crate::ark::faults::{Faults, Marker, Target};
 use crate::ark::ids::{digits_of_time, random_word};
 use crate::ark::record::{ArkDeclined, ArkSubmit};
+use crate::ark::refusal::Refusal;
 use crate::common::markers::Counts;
 use gatehouse_sandbox_files::Film;
 

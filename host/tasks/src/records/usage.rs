@@ -4,7 +4,7 @@
 use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs, Usage};
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::journal_entry::{EntryKind, JournalEntry};
+use crate::records::journal_entry::{EntryKind, JournalEntry};
 
 const HOUR_MS: u64 = 3_600_000;
 const HOURS_PER_DAY: u32 = 24;

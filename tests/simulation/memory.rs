@@ -1,9 +1,9 @@
 //! The oracle's memory, across every crash: what was promised to which client, and how each task was last seen. The
-//! checks are in the files beside this one.
+//! checks are in `oracle`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gatehouse_model::{Credits, CustomerId, Phase, RequestId, Task, TaskId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, Phase, RequestId, Status, Task, TaskId, UnixMs};
 use gatehouse_tasks::EntryKind;
 
 use crate::plan::requests::TextCall;
@@ -62,9 +62,9 @@ pub(crate) struct TextRecord {
     pub(crate) ended: Option<EntryKind>,
 }
 
-/// Everything that was promised and seen, and the checks.
+/// Everything that was promised and seen.
 #[derive(Default)]
-pub(crate) struct Oracle {
+pub(crate) struct Memory {
     /// By prompt.
     pub(crate) promises: BTreeMap<String, Promise>,
     /// By key and idempotency token: the task of the first answer.
@@ -86,7 +86,7 @@ pub(crate) struct Oracle {
     pub(crate) checks: usize,
 }
 
-impl Oracle {
+impl Memory {
     /// The task of that prompt, promised or only seen on disk.
     pub(crate) fn task_of(&self, prompt: &str) -> Option<&Seen> {
         self.seen.values().find(|seen| seen.prompt.as_deref() == Some(prompt))
@@ -101,6 +101,35 @@ impl Oracle {
             Some(Phase::Sent { .. }) => Ok(()),
             other => Err(format!("{prompt:?} reached the provider while the disk says {other:?}")),
         }
+    }
+
+    /// A patch reaches the provider: its attempt must be on disk by now.
+    ///
+    /// # Errors
+    /// What the disk says instead.
+    pub(crate) fn patch_arrives(&self, prompt: &str) -> Result<(), String> {
+        match self.quilt_with(prompt).map(|seen| &seen.task.phase) {
+            Some(Phase::Sent { .. }) => Ok(()),
+            other => Err(format!("patch {prompt:?} reached the provider while the disk says {other:?}")),
+        }
+    }
+
+    /// A job is stopped: the call is on disk, or its task is out of time.
+    ///
+    /// # Errors
+    /// What the disk says instead.
+    pub(crate) fn stop_arrives(&self, prompt: &str) -> Result<(), String> {
+        let task = self.task_of(prompt).map(|seen| &seen.task);
+        match task.map(|task| (&task.phase, task.status)) {
+            Some((Phase::Sent { .. }, _) | (Phase::Over, Status::Failed)) => Ok(()),
+            other => Err(format!("{prompt:?} is stopped while the disk says {other:?}")),
+        }
+    }
+
+    /// The task that a patch has joined.
+    pub(crate) fn quilt_with(&self, patch: &str) -> Option<&Seen> {
+        let has = |quilt: &SeenQuilt| quilt.patches.iter().any(|known| known == patch);
+        self.seen.values().find(|seen| seen.quilt.as_ref().is_some_and(has))
     }
 }
 

@@ -3,7 +3,7 @@
 use gatehouse_model::{DeliveryId, WebhookId};
 use serde::{Deserialize, Serialize};
 
-use crate::webhooks::record::{SealedSecret, WebhookAttempt, WebhookEndpoint, WebhookPolicy};
+use crate::records::webhook::{SealedSecret, WebhookAttempt, WebhookEndpoint, WebhookPolicy};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

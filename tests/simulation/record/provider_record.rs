@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::provider::hook_record::HookRecord;
-use crate::provider::outcomes::{Answer, JobEnd, ListAnswer, Outages, TaskOutcome};
-use crate::provider::text_outcomes::TextOutcome;
+use crate::record::hook_record::HookRecord;
+use crate::record::outcomes::{Answer, JobEnd, ListAnswer, Outages, TaskOutcome};
+use crate::record::text_outcomes::TextOutcome;
 
 /// A submission that reached the provider.
 #[derive(Clone, Copy, Debug)]

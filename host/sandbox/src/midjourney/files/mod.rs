@@ -1,4 +1,0 @@
-//! Files: signed links, drawing, delivery.
-
-pub(crate) mod endpoint;
-pub(crate) mod link;

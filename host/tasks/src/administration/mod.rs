@@ -1,3 +1,0 @@
-//! Requests of operators: the line each leaves in the audit record, and how a repeated one is recognised.
-
-pub(crate) mod record;
