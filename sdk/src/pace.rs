@@ -5,6 +5,7 @@
 //! `[plugins.settings.<family>.pace]` with `shortest_ms` and `longest_ms`.
 
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde::Deserialize as _;
@@ -54,7 +55,8 @@ pub fn backoff(cx: &Context, attempt: u32) -> UnixMs {
     cx.now.plus((shortest * (1 << attempt.saturating_sub(1).min(16))).clamp(shortest, longest))
 }
 
-/// The progress, percent, of a job whose provider tells none: from `first` to `highest` in its `usual` duration.
+/// The progress, percent, of a job whose provider tells none: from the first percent of `range` to
+/// its last in the `usual` duration.
 ///
 /// ```
 /// use std::time::Duration;
@@ -63,12 +65,13 @@ pub fn backoff(cx: &Context, attempt: u32) -> UnixMs {
 /// let since = UnixMs(1_000_000);
 /// let after = |seconds| {
 ///     let cx = Context::at(since.plus(Duration::from_secs(seconds)));
-///     pace::estimate(&cx, since, Duration::from_secs(100), (10, 95))
+///     pace::estimate(&cx, since, Duration::from_secs(100), 10..=95)
 /// };
 /// assert_eq!([after(0), after(50), after(100), after(1000)], [10, 52, 95, 95]);
 /// ```
 #[must_use]
-pub fn estimate(cx: &Context, since: UnixMs, usual: Duration, (first, highest): (u8, u8)) -> u8 {
+pub fn estimate(cx: &Context, since: UnixMs, usual: Duration, range: RangeInclusive<u8>) -> u8 {
+    let (first, highest) = range.into_inner();
     let span = highest.saturating_sub(first);
     let share = cx.now.since(since).as_millis() * u128::from(span) / usual.as_millis().max(1);
     first + u8::try_from(share).map_or(span, |share| share.min(span))

@@ -12,6 +12,7 @@ mod features;
 mod files;
 mod impls;
 mod readme;
+mod tuples;
 mod words;
 
 use std::path::{Path, PathBuf};

@@ -44,7 +44,7 @@ fn tracer(share: f64) -> Arc<Tracer> {
 #[test]
 fn a_request_that_is_not_traced_allocates_nothing() {
     let tracer = tracer(0.0);
-    let counted = allocation_counter::measure(|| assert!(tracer.root(None, ("POST", "/v1/x")).is_none()));
+    let counted = allocation_counter::measure(|| assert!(tracer.root(None, "POST", "/v1/x").is_none()));
     assert_eq!((counted.count_total, counted.bytes_total), (0, 0));
 }
 
@@ -53,7 +53,7 @@ fn a_request_that_is_not_traced_allocates_nothing() {
 fn a_span_is_a_few_allocations() {
     let tracer = tracer(1.0);
     let counted = allocation_counter::measure(|| {
-        let mut root = tracer.root(None, ("POST", "/v1/x")).expect("it is sampled");
+        let mut root = tracer.root(None, "POST", "/v1/x").expect("it is sampled");
         root.set("http.response.status_code", 200_u32);
         let mut part = root.trace().begin("hold", SpanKind::Internal);
         part.set("gatehouse.account", "main");

@@ -78,7 +78,7 @@ fn poll(cx: &Context, mut job: Job, event: Event) -> Step<State> {
         Next::Action(action) => action,
         Next::Answer(Answer::Running(share)) => {
             job.seen = true;
-            let estimated = pace::estimate(cx, job.polls.since, USUAL_DURATION, (0, MAX_ESTIMATED));
+            let estimated = pace::estimate(cx, job.polls.since, USUAL_DURATION, 0..=MAX_ESTIMATED);
             job.polls.reach(share.unwrap_or(estimated));
             job.polls.rest(cx)
         }

@@ -9,6 +9,8 @@
 //! `provider` reads the answers. It reports no percentage; the progress is 5 while a task waits and 10 to 95 by its age
 //! while it is worked on.
 
+use std::ops::RangeInclusive;
+
 use gatehouse_sdk::job::{Attempts, Next, Polls};
 use gatehouse_sdk::{Action, Charge, Context, Event, Outcome, Stage, Step, pace};
 use serde_json::json;
@@ -21,7 +23,7 @@ use crate::submit::USUAL_DURATION;
 /// The progress of a task that waits.
 const WAITING: u8 = 5;
 /// The progress of one that is worked on, from the first to the highest.
-const WORKING: (u8, u8) = (10, 95);
+const WORKING: RangeInclusive<u8> = 10..=95;
 
 pub(crate) fn step(cx: &Context, state: State, event: Event) -> Step<State> {
     match state {
@@ -102,7 +104,7 @@ impl Job {
             }
             Answer::Ready { video } => {
                 self.begun.get_or_insert(cx.now);
-                self.polls.reach(WORKING.1);
+                self.polls.reach(*WORKING.end());
                 let public = json!({"videos": [{"url": ["media:0"], "expires_at": "expires:0"}]});
                 let private = json!({"id": self.polls.id});
                 let outcome = Outcome::new(public).product(video, Some("video/mp4")).private(private);

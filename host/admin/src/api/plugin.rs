@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::About;
+use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
     DeployReport, Disabled, ManifestFacts, StageReport, StageVerdict as RuntimeVerdict, VersionState,
     VersionSummary,
@@ -137,7 +137,7 @@ impl From<VersionSummary> for PluginVersion {
     fn from(version: VersionSummary) -> Self {
         let VersionSummary { family, version, digest, models, facts, state, .. } = version;
         let models = models.into_iter().map(|model| (model.id, model.aliases));
-        let plain = Self::new((family, version, digest.to_string()), models, facts, "kept");
+        let plain = Self::new(family, version, digest, models, facts, "kept");
         let by_configuration = "the configuration has its family switched off".to_owned();
         let by_operator = "an operator has switched its family off".to_owned();
         let (state, at, reason) = match state {
@@ -162,11 +162,13 @@ impl PluginVersion {
         let facts = (&report.about).into();
         let About { family, version, models, .. } = report.about;
         let models = models.into_iter().map(|model| (model.id, model.aliases));
-        Self::new((family, version, report.digest.to_string()), models, facts, state)
+        Self::new(family, version, report.digest, models, facts, state)
     }
 
     fn new(
-        (family, version, digest): (String, String, String),
+        family: String,
+        version: String,
+        digest: Digest,
         models: impl Iterator<Item = (String, Vec<String>)>,
         facts: ManifestFacts,
         state: &'static str,
@@ -176,7 +178,7 @@ impl PluginVersion {
         Self {
             family,
             version,
-            digest,
+            digest: digest.to_string(),
             state,
             at: None,
             reason: None,

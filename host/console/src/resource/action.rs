@@ -172,7 +172,7 @@ impl Action {
 
     async fn controls(&self, pages: &PageContext) -> Result<Option<Controls>, PageError> {
         let Some(asks) = &self.asks else { return Ok(None) };
-        let controls = Controls::of(pages.document().await?, ("post", asks.operation), asks.hints)?;
+        let controls = Controls::of(pages.document().await?, "post", asks.operation, asks.hints)?;
         Ok(Some(controls.without(asks.without).of_form(self.word)))
     }
 

@@ -161,7 +161,7 @@ impl Resource {
     ) -> Result<(&Forms, Controls), PageError> {
         let forms = self.forms.as_ref().ok_or_else(|| PageError::not_found("there is no such form"))?;
         let path = operation(forms).ok_or_else(|| PageError::not_found("there is no such form"))?;
-        Ok((forms, Controls::of(pages.document().await?, (method, path), forms.hints)?))
+        Ok((forms, Controls::of(pages.document().await?, method, path, forms.hints)?))
     }
 
     /// The object that a page is about.

@@ -70,11 +70,7 @@ impl Controls {
     ///
     /// # Errors
     /// There is no such operation with an object as its body.
-    pub(crate) fn of(
-        document: &Value,
-        (method, path): (&str, &str),
-        hints: &[Hint],
-    ) -> Result<Self, PageError> {
+    pub(crate) fn of(document: &Value, method: &str, path: &str, hints: &[Hint]) -> Result<Self, PageError> {
         let content = &document["paths"][path][method]["requestBody"]["content"];
         let schema =
             ["application/json", "application/merge-patch+json"].iter().find_map(|kind| content.get(*kind));

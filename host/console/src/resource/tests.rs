@@ -33,7 +33,7 @@ fn document() -> Value {
 
 fn controls() -> Controls {
     let hints = [Hint { name: "name", label: "Called", help: "", required: false }];
-    Controls::of(&document(), ("post", "/keys"), &hints).unwrap()
+    Controls::of(&document(), "post", "/keys", &hints).unwrap()
 }
 
 fn read(form: &str) -> (Value, String) {

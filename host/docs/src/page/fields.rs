@@ -114,7 +114,8 @@ fn kind_text(kind: &Kind) -> String {
         Kind::Boolean => "true | false".to_owned(),
         Kind::Number { integer, range, exclusive, .. } => {
             let name = if *integer { "integer" } else { "number" };
-            number_range(range, *exclusive)
+            let (above, below) = *exclusive;
+            number_range(range, above, below)
                 .map_or_else(|| name.to_owned(), |range| format!("{name}, {range}"))
         }
         Kind::List { item, length, unique } => {
@@ -147,7 +148,7 @@ fn limits_text(limits: &Limits<u64>) -> Option<String> {
     }
 }
 
-fn number_range(range: &Limits<Number>, (above, below): (bool, bool)) -> Option<String> {
+fn number_range(range: &Limits<Number>, above: bool, below: bool) -> Option<String> {
     let least = range.min.as_ref().map(|min| format!("{} {min}", if above { "above" } else { "from" }));
     let most = range.max.as_ref().map(|max| format!("{} {max}", if below { "below" } else { "to" }));
     match (least, most) {

@@ -198,7 +198,7 @@ impl Cancels {
             .plugins
             .advance(&version, self.shared.context(task, &version), task.state.clone(), event)
             .await
-            .inspect(|step| log.plugin((began, self.shared.now()), version.digest(), "cancel", step));
+            .inspect(|step| log.plugin(began..self.shared.now(), version.digest(), "cancel", step));
         match step.map(|step| (step.next, step.state)) {
             // The plugin does not know of a crash.
             Ok((Action::Fail(_), _)) if task.sent_again || is_perhaps_sent(&task.phase) => {

@@ -78,7 +78,7 @@ impl Steps {
         run.steps = 1;
         run.log.trace_with(self.step_span(task));
         let word = event_word(&Event::Start(Bytes::new()));
-        run.log.plugin((task.created, self.shared.now()), version.digest(), word, &step);
+        run.log.plugin(task.created..self.shared.now(), version.digest(), word, &step);
         let next = self.next_of(&mut run, version, step);
         Some(Box::new(FirstStep { run, version: Arc::clone(version), next, in_progress }))
     }

@@ -56,7 +56,7 @@ impl Copies {
                 return Ok(StepOutcome::Until(self.shared.now().plus(STORE_PAUSE)));
             }
         };
-        run.log.probe((began, self.shared.now()), found.len());
+        run.log.probe(began..self.shared.now(), found.len());
         let mut findings = Vec::with_capacity(found.len());
         for Probed { finding, kept } in found {
             findings.push(finding);
@@ -157,7 +157,7 @@ impl Copies {
             }
         }
         if !media.is_empty() {
-            run.log.copy((began, self.shared.now()), &media);
+            run.log.copy(began..self.shared.now(), &media);
         }
         Ok(Ok(media))
     }

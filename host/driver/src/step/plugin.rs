@@ -74,13 +74,13 @@ impl PluginSteps {
             .await
         {
             Ok(ServedBy { by, answer: step }) => {
-                run.log.plugin((began, self.shared.now()), by.digest(), word, &step);
+                run.log.plugin(began..self.shared.now(), by.digest(), word, &step);
                 self.adopt_version(run, by);
                 self.take_step(run, step).await
             }
             Err(PluginFault::Busy) => Ok(self.step_later(run, self.shared.now().plus(BUSY_PAUSE))),
             Err(fault) => {
-                run.log.fault((began, self.shared.now()), version.digest(), word, &fault.to_string());
+                run.log.fault(began..self.shared.now(), version.digest(), word, &fault.to_string());
                 let (task, family, digest) = (run.task.id, &run.task.family, version.digest());
                 // Another version may take this step: the one that an operator installs or goes back to.
                 if may_wait && fault.is_plugin_caused() {

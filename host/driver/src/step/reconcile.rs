@@ -167,7 +167,7 @@ impl Rulings {
         let kept = self.shared.media.keep_for(&task.customer, &files).await;
         kept.map_err(|error| RulingError::NotKept(error.to_string()))?;
         let account = assigned.map_or("", |assigned| assigned.account.as_str());
-        log.exchange((began, self.shared.now()), account, call, &Event::Reply(reply.clone()));
+        log.exchange(began..self.shared.now(), account, call, &Event::Reply(reply.clone()));
         Ok(Reconciliation::Adopt { reply, blobs: files.iter().map(|file| file.id).collect() })
     }
 }

@@ -278,7 +278,7 @@ impl TextCalls {
         let mut stream = OpenStream { batches, account_permit: permit, span: run.span.take() };
         let due = run.cx.accepted_at.plus(self.shared.config.text.head());
         let deadline = self.deadline_of_text(&run.cx);
-        let begun = self.begin_stream(&mut stream, &run.client, (due, deadline), patience).await;
+        let begun = self.begin_stream(&mut stream, &run.client, due, deadline, patience).await;
         if begun.is_err() {
             // Its failure is told with that of the call.
             run.span = stream.span.take();

@@ -206,7 +206,8 @@ impl TextCalls {
         &self,
         stream: &mut OpenStream,
         client: &Client,
-        (due, deadline): (UnixMs, UnixMs),
+        due: UnixMs,
+        deadline: UnixMs,
         mut patience: Option<Pause>,
     ) -> Result<(), NoStream> {
         let OpenStream { batches, account_permit, .. } = stream;

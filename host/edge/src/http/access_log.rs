@@ -107,7 +107,7 @@ impl AccessRecord {
 
     /// Traces the request, if it is to be traced: under its client's span, where it names one.
     pub(crate) fn trace(&mut self, tracer: &Arc<Tracer>, headers: &HeaderMap) {
-        let Some(mut span) = tracer.root(client_span(headers), (name(&self.method), self.pattern)) else {
+        let Some(mut span) = tracer.root(client_span(headers), name(&self.method), self.pattern) else {
             return;
         };
         span.began_earlier(self.started.elapsed());

@@ -1,6 +1,7 @@
 //! Polls: when to poll, and what each answer means. A poll is harmless to repeat, so a lost or unreadable answer
 //! is polled again. Also the end of a task that its client does not want any more.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use gatehouse_sdk::job::{Next, Polls};
@@ -15,7 +16,7 @@ use crate::video::state::{Job, VideoState};
 pub(crate) const USUAL_DURATION: Duration = Duration::from_secs(150);
 /// The provider reports no progress. These are a task in the queue, and one just begun and about to end.
 const QUEUED: u8 = 5;
-const ESTIMATED: (u8, u8) = (10, 95);
+const ESTIMATED: RangeInclusive<u8> = 10..=95;
 
 /// The provider has accepted it.
 pub(crate) fn accepted(cx: &Context, id: String, request: &VideoRequest) -> Step<VideoState> {

@@ -117,7 +117,7 @@ pub(crate) fn messages<'a>(
     list.into_iter()
         .enumerate()
         .map(|(index, given)| {
-            let message = message(&at.index(index), &given, (index == 0, index == last), findings)?;
+            let message = message(&at.index(index), &given, index == 0, index == last, findings)?;
             if index == 0 && message.role == Role::System {
                 return Err(no_system_message(&at.index(0)));
             }
@@ -129,7 +129,8 @@ pub(crate) fn messages<'a>(
 fn message<'a>(
     at: &Path<'_>,
     given: &UniqueObject<'a>,
-    (is_first, last): (bool, bool),
+    is_first: bool,
+    is_last: bool,
     findings: &mut Findings,
 ) -> Result<Message<'a>, Refusal> {
     let role = match required(at, given, "role")? {
@@ -149,7 +150,7 @@ fn message<'a>(
         return Err(at.sentence(rule));
     }
     let is_blank = !findings.is_chat && blocks.iter().all(Block::is_blank);
-    if is_blank && role == Role::User && (last || is_first) {
+    if is_blank && role == Role::User && (is_last || is_first) {
         return Err(in_provider_words(
             &at.key("content").to_string(),
             "messages: text content blocks must contain non-whitespace text",

@@ -2,6 +2,8 @@
 //!
 //! The provider reports no percentage; the progress is 10 to 95 by its age.
 
+use std::ops::RangeInclusive;
+
 use gatehouse_sdk::job::{Next, Polls};
 use gatehouse_sdk::{Action, Context, Event, Failure, Stage, Step, log, pace};
 
@@ -12,12 +14,12 @@ use crate::steps::fetch;
 use crate::submit::USUAL_DURATION;
 
 /// The progress from the first poll to the highest.
-const WORKING: (u8, u8) = (10, 95);
+const WORKING: RangeInclusive<u8> = 10..=95;
 
 impl Job {
     pub(super) fn new(cx: &Context, operation: String, request: VideoRequest) -> Self {
         let mut polls = Polls::new(cx, operation);
-        polls.reach(WORKING.0);
+        polls.reach(*WORKING.start());
         Self { model: request.model, kind: request.kind, polls }
     }
 
@@ -52,7 +54,7 @@ pub(super) fn step(cx: &Context, mut job: Job, event: Event) -> Step<State> {
             job.then(wait)
         }
         Next::Answer(Answer::Ready(ready)) => {
-            job.polls.reach(WORKING.1);
+            job.polls.reach(*WORKING.end());
             fetch::begin(cx, job, ready)
         }
     }

@@ -268,7 +268,7 @@ impl Shapes {
                 if message.get("model").is_some() {
                     return None;
                 }
-                let written = written(message.iter().filter(|(name, _)| *name != "model"), ("model", "\"\""));
+                let written = written(message.iter().filter(|(name, _)| *name != "model"), "model", "\"\"");
                 Some(vec![with(event, &data, "message", &written)])
             }
             "content_block_start" => {
@@ -299,7 +299,7 @@ impl Shapes {
                 let reason = delta.text("stop_reason")?;
                 let right = right_reason(&reason, self.has_called)?;
                 let members = delta.iter().filter(|(name, _)| *name != "stop_reason");
-                Some(vec![with(event, &data, "delta", &written(members, ("stop_reason", &quoted(right))))])
+                Some(vec![with(event, &data, "delta", &written(members, "stop_reason", &quoted(right)))])
             }
             _ => None,
         }
@@ -307,7 +307,7 @@ impl Shapes {
 }
 
 /// Members, and one more.
-fn written<'m>(members: impl Iterator<Item = (&'m str, Raw<'m>)>, (name, json): (&str, &str)) -> String {
+fn written<'m>(members: impl Iterator<Item = (&'m str, Raw<'m>)>, name: &str, json: &str) -> String {
     let mut out = Writer::new(256);
     members.for_each(|(name, raw)| out.member(name, raw.get()));
     out.member(name, json);

@@ -81,7 +81,7 @@ impl Calls {
         if outage.is_none() {
             // Who reads the log sees what may have left; its own line was lost with the process.
             let account = borrowed.as_deref().or(assigned).unwrap_or_default();
-            run.log.exchange((at, at), account, call, &Event::Timer);
+            run.log.exchange(at..at, account, call, &Event::Timer);
         }
         run.log.decision(self.shared.now(), &audit);
         audit

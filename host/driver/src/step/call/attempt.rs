@@ -84,7 +84,7 @@ impl Calls {
             permit.trace_with(place);
         }
         let event = self.send(&permit, &call, run, borrowed).await;
-        run.log.exchange((began, self.shared.now()), permit.account(), &call, &event);
+        run.log.exchange(began..self.shared.now(), permit.account(), &call, &event);
         if let Event::Outage(outage) = event
             && asks_after_outage(&call, outage, self.shared.upstream.asks_when_ambiguous(&call.provider))
         {

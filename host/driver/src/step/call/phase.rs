@@ -51,7 +51,7 @@ impl Calls {
                 let account = self.shared.upstream.account_of(&call.provider, &reply.affinity);
                 let status = reply.status;
                 let event = self.as_read(reply, &call, &mut run.task, &mut run.account_permit).await;
-                run.log.exchange((began, self.shared.now()), "", &call, &event);
+                run.log.exchange(began..self.shared.now(), "", &call, &event);
                 run.not_before = not_before;
                 run.answered = account.map(|account| AnsweredCall { call, account, status });
                 run.task.phase = Phase::Run(event);

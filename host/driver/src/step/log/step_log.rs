@@ -4,6 +4,7 @@
 //! noted as it is (`exchange`) and written out only for a commit: most polls have none.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use gatehouse_model::{Action, Call, Digest, Event, Media, Span, SpanKind, Step, TraceParent, UnixMs};
 use gatehouse_tasks::{Command, MAX_STEPS_OF_A_ROW, StepKind, StepRecord};
@@ -56,9 +57,9 @@ impl StepLog {
     }
 
     /// A part of the run that has ended, if that is traced.
-    fn part(&self, name: &'static str, kind: SpanKind, (at, now): (UnixMs, UnixMs)) -> Option<Span> {
+    fn part(&self, name: &'static str, kind: SpanKind, time: &Range<UnixMs>) -> Option<Span> {
         let mut part = self.span.as_ref()?.trace().begin(name, kind);
-        part.set_times(at, now);
+        part.set_times(time.start, time.end);
         Some(part)
     }
 
@@ -69,29 +70,23 @@ impl StepLog {
         quiet
     }
 
-    fn add(&mut self, at: UnixMs, now: UnixMs, what: StepKind) {
-        self.note(at, now, Noted::Kind(what));
+    fn add(&mut self, time: Range<UnixMs>, what: StepKind) {
+        self.note(time, Noted::Kind(what));
     }
 
-    fn note(&mut self, at: UnixMs, now: UnixMs, what: Noted) {
+    fn note(&mut self, time: Range<UnixMs>, what: Noted) {
         if self.steps.len() >= MAX_HELD
             && let Some(oldest) = self.steps.pop_front()
         {
             self.quiet.add(oldest.at);
         }
-        let took_ms = u64::try_from(now.since(at).as_millis()).unwrap_or(u64::MAX);
-        self.steps.push_back(NotedStep { at, took_ms, what });
+        let took_ms = u64::try_from(time.end.since(time.start).as_millis()).unwrap_or(u64::MAX);
+        self.steps.push_back(NotedStep { at: time.start, took_ms, what });
     }
 
     /// The plugin was told an event and answered.
-    pub(in crate::step) fn plugin(
-        &mut self,
-        (at, now): (UnixMs, UnixMs),
-        digest: Digest,
-        event: &str,
-        step: &Step,
-    ) {
-        if let Some(mut part) = self.part("plugin advance", SpanKind::Internal, (at, now)) {
+    pub(in crate::step) fn plugin(&mut self, time: Range<UnixMs>, digest: Digest, event: &str, step: &Step) {
+        if let Some(mut part) = self.part("plugin advance", SpanKind::Internal, &time) {
             part.set("gatehouse.event", event);
             part.set("gatehouse.next", verdict(&step.next));
         }
@@ -103,18 +98,12 @@ impl StepLog {
             state_bytes: step.state.len() as u64,
             fault: None,
         };
-        self.add(at, now, what);
+        self.add(time, what);
     }
 
     /// The plugin was told an event and failed.
-    pub(in crate::step) fn fault(
-        &mut self,
-        (at, now): (UnixMs, UnixMs),
-        digest: Digest,
-        event: &str,
-        fault: &str,
-    ) {
-        if let Some(mut part) = self.part("plugin advance", SpanKind::Internal, (at, now)) {
+    pub(in crate::step) fn fault(&mut self, time: Range<UnixMs>, digest: Digest, event: &str, fault: &str) {
+        if let Some(mut part) = self.part("plugin advance", SpanKind::Internal, &time) {
             part.set("gatehouse.event", event);
             // A plugin's own words may quote the request.
             part.fail("plugin fault");
@@ -127,18 +116,18 @@ impl StepLog {
             state_bytes: 0,
             fault: Some(excerpt(fault.as_bytes(), fault.len() as u64)),
         };
-        self.add(at, now, what);
+        self.add(time, what);
     }
 
     /// A provider was called through that account; `event` is what the plugin is told of it.
     pub(in crate::step) fn exchange(
         &mut self,
-        (at, now): (UnixMs, UnixMs),
+        time: Range<UnixMs>,
         account: &str,
         call: &Call,
         event: &Event,
     ) {
-        if let Some(mut part) = self.part("provider call", SpanKind::Client, (at, now)) {
+        if let Some(mut part) = self.part("provider call", SpanKind::Client, &time) {
             part.set("gen_ai.provider.name", call.provider.as_str());
             part.set("gatehouse.account", account);
             part.set("http.request.method", call.method.as_str());
@@ -148,33 +137,33 @@ impl StepLog {
                 _ => {}
             }
         }
-        self.note(at, now, Noted::Exchange(Box::new(NotedExchange::of(account, call, event))));
+        self.note(time, Noted::Exchange(Box::new(NotedExchange::of(account, call, event))));
     }
 
     /// Media were looked at.
-    pub(in crate::step) fn probe(&mut self, (at, now): (UnixMs, UnixMs), media: usize) {
-        drop(self.part("probe", SpanKind::Internal, (at, now)));
-        self.add(at, now, StepKind::Probe { media: media as u64 });
+    pub(in crate::step) fn probe(&mut self, time: Range<UnixMs>, media: usize) {
+        drop(self.part("probe", SpanKind::Internal, &time));
+        self.add(time, StepKind::Probe { media: media as u64 });
     }
 
     /// Results were copied.
-    pub(in crate::step) fn copy(&mut self, (at, now): (UnixMs, UnixMs), media: &[Media]) {
+    pub(in crate::step) fn copy(&mut self, time: Range<UnixMs>, media: &[Media]) {
         let bytes = media.iter().map(|one| one.bytes).sum();
-        if let Some(mut part) = self.part("copy", SpanKind::Client, (at, now)) {
+        if let Some(mut part) = self.part("copy", SpanKind::Client, &time) {
             part.set("gatehouse.media", media.len() as u64);
             part.set("gatehouse.bytes", bytes);
         }
-        self.add(at, now, StepKind::Copy { media: media.len() as u64, bytes });
+        self.add(time, StepKind::Copy { media: media.len() as u64, bytes });
     }
 
     /// The task waits.
     pub(in crate::step) fn wait(&mut self, now: UnixMs, until: UnixMs, reason: &str) {
-        self.add(now, now, StepKind::Wait { until, reason: reason.to_owned() });
+        self.add(now..now, StepKind::Wait { until, reason: reason.to_owned() });
     }
 
     /// The host decided.
     pub(in crate::step) fn decision(&mut self, now: UnixMs, text: &str) {
-        self.add(now, now, StepKind::Decision { text: text.to_owned() });
+        self.add(now..now, StepKind::Decision { text: text.to_owned() });
     }
 
     /// The change with the steps that led to it.

@@ -17,7 +17,8 @@ const MAX_BODY_BYTES: usize = 300 << 20;
 /// Begins an operation of `model`; `parent` is the beginning of its name.
 pub(super) async fn submit(
     provider: &Provider,
-    (model, parent): (&str, &str),
+    model: &str,
+    parent: &str,
     headers: &HeaderMap,
     body: Incoming,
 ) -> HandlerResult {

@@ -31,7 +31,7 @@ impl Handler for VertexEndpoint {
         match (head.method, called) {
             (Method::POST, Some((model, "predictLongRunning"))) => {
                 let parent = parent(model);
-                submit::submit(&self.0, (model, &parent), &head.headers, body).await
+                submit::submit(&self.0, model, &parent, &head.headers, body).await
             }
             (Method::POST, Some((model, "fetchPredictOperation"))) => {
                 let account = match self.0.account(&head.headers) {
