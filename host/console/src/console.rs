@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::Request;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{MatchedPath, Path, Request};
+use axum::handler::Handler as _;
 use axum::middleware::{Next, from_fn};
-use bytes::Bytes;
+use axum::routing::{MethodFilter, MethodRouter, on};
 use gatehouse_admin::{
     Access, AdminService, Console, ConsoleRefusal, LocalApi, PageCaller, ResponseBody, Role, Sessions, admit,
 };
 use http::header::ALLOW;
-use http::request::Parts;
-use http::{HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::BodyExt as _;
 
 use crate::api::Api;
@@ -21,7 +22,7 @@ use crate::error::PageError;
 use crate::once::{self, Once};
 use crate::pages::{failure, login};
 use crate::request::{PageRequest, Theme};
-use crate::routes::{self, Answer, Found, Row};
+use crate::routes::{self, Answer, Row};
 use crate::runs::Runs;
 
 /// The console.
@@ -43,23 +44,20 @@ impl Pages {
     #[must_use]
     pub fn console(self) -> Console {
         let refuse = self.clone();
-        let respond = move |Extension(visit): Extension<PageCaller>, request: Request| {
-            let pages = Arc::clone(&self.0);
-            async move {
-                let (parts, body) = request.into_parts();
-                // It was read within its limits already.
-                let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-                pages.respond(parts, body, visit).await
-            }
+        let (pages, no_method) = (Arc::clone(&self.0), Arc::clone(&self.0));
+        let unknown = move |visit: Extension<PageCaller>, request: Request| async move {
+            pages.without_page(&visit, request.uri().path(), Theme::of(request.headers()))
         };
-        let admitted = from_fn(|request: Request, next: Next| {
-            let access = access(request.method(), request.uri().path());
-            admit(access, request, next)
+        let other_method = move |visit: Extension<PageCaller>, path: MatchedPath, headers: HeaderMap| async move {
+            no_method.wrong_method(&visit, &routes::methods(path.as_str()), Theme::of(&headers))
+        };
+        let elsewhere = from_fn(|request: Request, next: Next| {
+            admit(access_elsewhere(request.uri().path()), request, next)
         });
-        Console {
-            router: axum::Router::new().fallback(respond).layer(admitted),
-            refuse: Box::new(move |refusal| refuse.refuse(refusal)),
-        }
+        let router = routes::router(|row| page(&self.0, row))
+            .method_not_allowed_fallback(other_method.layer(elsewhere.clone()))
+            .fallback(unknown.layer(elsewhere));
+        Console { router, refuse: Box::new(move |refusal| refuse.refuse(refusal)) }
     }
 
     fn refuse(&self, refusal: &ConsoleRefusal<'_>) -> Response<ResponseBody> {
@@ -71,13 +69,22 @@ impl Pages {
     }
 }
 
-fn access(method: &Method, path: &str) -> Access {
-    match routes::find(method, path) {
-        Found::Row(row, _) => Access { role: row.role, max_body: row.max_body },
-        _ if path.starts_with(assets::PREFIX) || path == ICON => Access { role: None, max_body: 0 },
-        // What does not exist is told to those who may read the rest.
-        _ => Access { role: Some(Role::Viewer), max_body: 0 },
-    }
+/// Answers a row's method, for those who may ask.
+fn page(pages: &Arc<PageContext>, row: &'static Row) -> MethodRouter {
+    let (pages, access) = (Arc::clone(pages), Access { role: row.role, max_body: row.max_body });
+    let show =
+        move |id: Result<Path<String>, PathRejection>, visit: Extension<PageCaller>, request: Request| {
+            let pages = Arc::clone(&pages);
+            async move { pages.respond(row, id, visit.0, request).await }
+        };
+    let filter = MethodFilter::try_from(row.method.clone()).expect("a common method");
+    on(filter, show).route_layer(from_fn(move |request: Request, next: Next| admit(access, request, next)))
+}
+
+/// Where there is no page: files are for everybody, and what does not exist is told to those who may read the rest.
+fn access_elsewhere(path: &str) -> Access {
+    let is_file = path.starts_with(assets::PREFIX) || path == ICON;
+    Access { role: Some(Role::Viewer).filter(|_| !is_file), max_body: 0 }
 }
 
 /// Browsers ask for it by themselves.
@@ -86,37 +93,41 @@ const ICON: &str = "/favicon.ico";
 impl PageContext {
     async fn respond(
         self: Arc<Self>,
-        parts: Parts,
-        body: Bytes,
+        row: &'static Row,
+        id: Result<Path<String>, PathRejection>,
         visit: PageCaller,
+        request: Request,
     ) -> Response<ResponseBody> {
-        let path = parts.uri.path().to_owned();
-        let (session, theme) = (visit.session.clone(), Theme::of(&parts.headers));
-        let failed = |error: &PageError| failure::show(&self, session.as_ref(), theme, error);
-        let row = match routes::find(&parts.method, &path) {
-            Found::Row(row, id) => Some((row, id)),
-            Found::OtherMethods(methods) => {
-                let message = format!("allowed here: {}", methods.join(", "));
-                let mut response = failed(&PageError::new(StatusCode::METHOD_NOT_ALLOWED, message));
-                let allowed = HeaderValue::from_str(&methods.join(", ")).expect("names of methods");
-                response.headers_mut().insert(ALLOW, allowed);
-                return response;
-            }
-            Found::Nothing => None,
-        };
-        let Some((row, id)) = row else {
-            let asset = assets::respond(if path == ICON { &ICON_FILE } else { &path });
-            return asset
-                .unwrap_or_else(|| failed(&PageError::not_found(format!("there is no page at {path}"))));
-        };
+        let (parts, body) = request.into_parts();
+        let (path, theme) = (parts.uri.path().to_owned(), Theme::of(&parts.headers));
+        let Some(id) = row.id_of(id) else { return self.without_page(&visit, &path, theme) };
+        // It was read within its limits already.
+        let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        let session = visit.session.clone();
         let mut request = PageRequest::new((parts, body), visit, id, self.service.clock.now());
         request.number = self.once.number();
         self.page_once(row, request, &path).await.unwrap_or_else(|error| {
             if error.status.is_server_error() {
                 tracing::error!(path, error = error.message, "a page of the console failed");
             }
-            failed(&error)
+            failure::show(&self, session.as_ref(), theme, &error)
         })
+    }
+
+    /// A file, or that there is nothing.
+    fn without_page(&self, visit: &PageCaller, path: &str, theme: Theme) -> Response<ResponseBody> {
+        assets::respond(if path == ICON { &ICON_FILE } else { path }).unwrap_or_else(|| {
+            let error = PageError::not_found(format!("there is no page at {path}"));
+            failure::show(self, visit.session.as_ref(), theme, &error)
+        })
+    }
+
+    fn wrong_method(&self, visit: &PageCaller, methods: &[&str], theme: Theme) -> Response<ResponseBody> {
+        let methods = methods.join(", ");
+        let error = PageError::new(StatusCode::METHOD_NOT_ALLOWED, format!("allowed here: {methods}"));
+        let mut response = failure::show(self, visit.session.as_ref(), theme, &error);
+        response.headers_mut().insert(ALLOW, HeaderValue::from_str(&methods).expect("names of methods"));
+        response
     }
 
     /// The answer, unless it is that to a form that was sent before.

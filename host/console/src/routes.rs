@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::future::Future;
 use std::sync::{Arc, LazyLock};
 
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
+use axum::routing::MethodRouter;
 use gatehouse_admin::{ResponseBody, Role};
 use gatehouse_model::Boxed;
 use http::{Method, Response};
@@ -32,7 +35,7 @@ pub(crate) type Answer = Result<Response<ResponseBody>, PageError>;
 /// One address.
 pub(crate) struct Row {
     pub(crate) method: &'static Method,
-    /// `*` stands for one part, the id of what the page is about.
+    /// `{id}` stands for one part, the id of what the page is about.
     pub(crate) path: Cow<'static, str>,
     /// Missing for what everybody may read.
     pub(crate) role: Option<Role>,
@@ -75,17 +78,17 @@ fn own() -> Vec<Row> {
         row(FILL_IN, "/logs-download", |p, r| async move { logs::download(&p, &r).await }),
         // What is sent and what comes back are prompts and results.
         row(FILL_IN, "/playground", |p, r| async move { playground::list(&p, &r).await }),
-        row(FILL_IN, "/playground/*", |p, r| async move { playground::show(&p, &r).await }),
-        row((&Method::POST, operator, REQUEST), "/playground/*", |p, r| async move {
+        row(FILL_IN, "/playground/{id}", |p, r| async move { playground::show(&p, &r).await }),
+        row((&Method::POST, operator, REQUEST), "/playground/{id}", |p, r| async move {
             playground::act(&p, &r).await
         }),
-        row(FILL_IN, "/playground/*/live", |p, r| async move { playground::follow(&p, r) }),
+        row(FILL_IN, "/playground/{id}/live", |p, r| async move { playground::follow(&p, r) }),
         row(READ, "/plugins", |p, r| async move { plugins::list::show(&p, &r).await }),
         row((&Method::POST, operator, COMPONENT), "/plugins/upload", |p, r| async move {
             plugins::upload::take(&p, &r).await
         }),
         row(READ, "/prices", |p, r| async move { prices::active::show(&p, &r).await }),
-        row(READ, "/price-books/*", |p, r| async move { prices::versions::show(&p, &r).await }),
+        row(READ, "/price-books/{id}", |p, r| async move { prices::versions::show(&p, &r).await }),
         row(CHANGE, "/prices", |p, r| async move { prices::active::preview(&p, &r).await }),
         row(READ, "/providers", |p, r| async move { providers::show(&p, &r).await }),
         row(READ, "/system", |p, r| async move { Ok(system::show(&p, &r)) }),
@@ -93,14 +96,14 @@ fn own() -> Vec<Row> {
         row(CHANGE, "/system/backup", |p, r| async move { backup::begin(&p, &r).await }),
         row(CHANGE, "/system/doctor", |p, r| async move { system::examine(&p, &r).await }),
         row(CHANGE, "/system/reload", |p, r| async move { system::reload(&p, &r).await }),
-        row(CHANGE, "/system/sessions/*/end", |p, r| async move { system::end_session(&p, &r).await }),
+        row(CHANGE, "/system/sessions/{id}/end", |p, r| async move { system::end_session(&p, &r).await }),
         row(CHANGE, "/system/sessions/end", |p, r| async move { system::end_all_sessions(&p, &r).await }),
         // Results may quote what a client wrote.
-        row(FILL_IN, "/admin/media/*", |p, r| async move { tasks::media::show(&p, &r).await }),
-        row(READ, "/tasks/*", |p, r| async move { tasks::one::show(&p, &r).await }),
-        row(CHANGE, "/tasks/*/cancel", |p, r| async move { tasks::one::cancel(&p, &r).await }),
-        row(READ, "/tasks/*/live", |p, r| async move { tasks::one::follow(&p, r) }),
-        row(CHANGE, "/tasks/*/reconcile", |p, r| async move { tasks::one::reconcile(&p, &r).await }),
+        row(FILL_IN, "/admin/media/{id}", |p, r| async move { tasks::media::show(&p, &r).await }),
+        row(READ, "/tasks/{id}", |p, r| async move { tasks::one::show(&p, &r).await }),
+        row(CHANGE, "/tasks/{id}/cancel", |p, r| async move { tasks::one::cancel(&p, &r).await }),
+        row(READ, "/tasks/{id}/live", |p, r| async move { tasks::one::follow(&p, r) }),
+        row(CHANGE, "/tasks/{id}/reconcile", |p, r| async move { tasks::one::reconcile(&p, &r).await }),
         row(READ, "/usage", |p, r| async move { usage::show(&p, &r).await }),
     ]
 }
@@ -117,7 +120,11 @@ fn of_kind(kind: &'static Resource) -> Vec<Row> {
         rows.push(row(see, format!("{path}-live"), move |p, r| async move { Ok(list::follow(&p, r, kind)) }));
     }
     if kind.has_page {
-        rows.push(row(see, format!("{path}/*"), move |p, r| async move { one::show(&p, &r, kind).await }));
+        rows.push(row(
+            see,
+            format!("{path}/{{id}}"),
+            move |p, r| async move { one::show(&p, &r, kind).await },
+        ));
     }
     if let Some(forms) = kind.forms {
         if forms.create.is_some() {
@@ -127,105 +134,86 @@ fn of_kind(kind: &'static Resource) -> Vec<Row> {
             rows.push(row(CHANGE, path, move |p, r| async move { edit::create(&p, &r, kind).await }));
         }
         if forms.edit.is_some() {
-            let path = format!("{path}/*/edit");
+            let path = format!("{path}/{{id}}/edit");
             rows.push(row(FILL_IN, path.clone(), move |p, r| async move { edit::show(&p, &r, kind).await }));
             rows.push(row(CHANGE, path, move |p, r| async move { edit::save(&p, &r, kind).await }));
         }
     }
     rows.extend(kind.actions.iter().map(|action| {
-        row(CHANGE, format!("{path}/*/{}", action.word), move |p, r| async move {
+        row(CHANGE, format!("{path}/{{id}}/{}", action.word), move |p, r| async move {
             action::act(&p, &r, kind, action).await
         })
     }));
     rows
 }
 
-/// What a path leads to.
-pub(crate) enum Found {
-    /// A row, and the id in the path.
-    Row(&'static Row, String),
-    /// Rows of other methods only.
-    OtherMethods(Vec<&'static str>),
-    Nothing,
+/// Every row at its path, answered by what `show` makes of it.
+pub(crate) fn router(show: impl Fn(&'static Row) -> MethodRouter) -> axum::Router {
+    ROWS.iter().fold(axum::Router::new(), |router, row| router.route(&row.path, show(row)))
 }
 
-/// Finds the row of a request; a path without `*` goes before one with it.
-pub(crate) fn find(method: &Method, path: &str) -> Found {
-    let method = if method == Method::HEAD { &Method::GET } else { method };
-    let matching = || ROWS.iter().filter_map(|row| Some((row, id_in(&row.path, path)?)));
-    let exact_first = matching().filter(|(row, _)| !row.path.contains('*')).chain(matching());
-    if let Some((row, id)) = exact_first.clone().find(|(row, _)| row.method == method) {
-        return Found::Row(row, id);
-    }
-    let mut others: Vec<&'static str> = matching().map(|(row, _)| row.method.as_str()).collect();
-    others.dedup();
-    if others.is_empty() { Found::Nothing } else { Found::OtherMethods(others) }
+/// The methods of the rows at a path, as [`Row::path`] writes it.
+pub(crate) fn methods(path: &str) -> Vec<&'static str> {
+    ROWS.iter().filter(|row| row.path == path).map(|row| row.method.as_str()).collect()
 }
 
-/// The part of `path` at the `*` of `pattern`, decoded; empty where there is none. `None` where they do not fit.
-fn id_in(pattern: &str, path: &str) -> Option<String> {
-    let (mut id, mut parts) = (String::new(), path.split('/'));
-    for wanted in pattern.split('/') {
-        let part = parts.next()?;
-        match wanted {
-            "*" if !part.is_empty() => id = decode(part)?,
-            "*" => return None,
-            _ if wanted == part => {}
-            _ => return None,
+impl Row {
+    /// The id in the path of a request; empty where the path has none. `None` where it is no text.
+    pub(crate) fn id_of(&self, found: Result<Path<String>, PathRejection>) -> Option<String> {
+        match self.path.contains("{id}") {
+            true => found.ok().map(|Path(id)| id),
+            false => Some(String::new()),
         }
     }
-    parts.next().is_none().then_some(id)
-}
-
-/// Undoes percent escapes.
-fn decode(part: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let [first, after @ ..] = rest {
-        rest = after;
-        if *first == b'%' {
-            let digits = std::str::from_utf8(after.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &after[2..];
-        } else {
-            bytes.push(*first);
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+    use axum::extract::{MatchedPath, Request};
+    use axum::routing::{MethodFilter, on};
+    use http_body_util::BodyExt as _;
+    use tower::ServiceExt as _;
+
     use super::*;
 
-    fn found(method: &Method, path: &str) -> String {
-        match find(method, path) {
-            Found::Row(row, id) => format!("{} {} {id}", row.method, row.path),
-            Found::OtherMethods(methods) => methods.join(" "),
-            Found::Nothing => "nothing".to_owned(),
-        }
+    async fn found(method: &Method, path: &str) -> String {
+        let show = |row: &'static Row| {
+            let filter = MethodFilter::try_from(row.method.clone()).unwrap();
+            on(filter, move |id: Result<Path<String>, PathRejection>| async move {
+                let id = row.id_of(id);
+                id.map_or_else(|| "nothing".to_owned(), |id| format!("{} {} {id}", row.method, row.path))
+            })
+        };
+        let router = router(show)
+            .method_not_allowed_fallback(|path: MatchedPath| async move { methods(path.as_str()).join(" ") })
+            .fallback(|| async { "nothing" });
+        let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+        let answer = router.oneshot(request).await.unwrap();
+        String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
     }
 
-    #[test]
-    fn paths_lead_to_pages() {
+    #[tokio::test]
+    async fn paths_lead_to_pages() {
         for (method, path, expected) in [
             (Method::GET, "/", "GET / "),
-            (Method::HEAD, "/keys", "GET /keys "),
+            // A handler of GET answers, without a body.
+            (Method::HEAD, "/keys", ""),
             (Method::POST, "/keys", "POST /keys "),
             (Method::GET, "/keys/new", "GET /keys/new "),
-            (Method::GET, "/keys/abc", "GET /keys/* abc"),
-            (Method::GET, "/customers/a%40b.c", "GET /customers/* a@b.c"),
-            (Method::GET, "/customers/a%2Fb", "GET /customers/* a/b"),
+            (Method::GET, "/keys/abc", "GET /keys/{id} abc"),
+            (Method::GET, "/customers/a%40b.c", "GET /customers/{id} a@b.c"),
+            (Method::GET, "/customers/a%2Fb", "GET /customers/{id} a/b"),
             (Method::GET, "/customers/%ff", "nothing"),
-            (Method::GET, "/customers/%4", "nothing"),
+            (Method::GET, "/customers/%4", "GET /customers/{id} %4"),
             (Method::GET, "/customers/", "nothing"),
-            (Method::POST, "/keys/abc/revoke", "POST /keys/*/revoke abc"),
+            (Method::POST, "/keys/abc/revoke", "POST /keys/{id}/revoke abc"),
             (Method::GET, "/keys/abc/revoke", "POST"),
             (Method::DELETE, "/keys", "GET POST"),
             (Method::GET, "/v1/models", "nothing"),
             (Method::POST, "/system/sessions/end", "POST /system/sessions/end "),
         ] {
-            assert_eq!(found(&method, path), expected, "{method} {path}");
+            assert_eq!(found(&method, path).await, expected, "{method} {path}");
         }
     }
 

@@ -11,7 +11,7 @@ use crate::routes::ROWS;
 
 /// An address of the row; what it names need not exist.
 fn path(pattern: &str) -> String {
-    pattern.replace('*', "known")
+    pattern.replace("{id}", "known")
 }
 
 async fn ask(browser: &mut Browser, method: &Method, path: &str) -> Response {
