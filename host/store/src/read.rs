@@ -23,7 +23,7 @@ use crate::tables::{find, task_in};
 pub type LongRead<'a, T> = Boxed<'a, Result<T, StoreError>>;
 
 /// Rows read under one snapshot.
-const PIECE: usize = 512;
+pub(crate) const PIECE: usize = 512;
 
 impl Store {
     /// A task, live or ended.

@@ -232,7 +232,7 @@ fn span(table: &ReadOnlyTable<u64, layout::Row>, query: &AuditQuery) -> Result<R
 }
 
 impl KeyQuery {
-    fn takes(&self, key: &Key) -> bool {
+    pub(crate) fn takes(&self, key: &Key) -> bool {
         let named = |name: &String| key.name.to_lowercase().contains(&name.to_lowercase());
         self.customer.as_ref().is_none_or(|customer| key.customer == *customer)
             && self.name.as_ref().is_none_or(named)
@@ -241,7 +241,7 @@ impl KeyQuery {
 }
 
 impl AuditQuery {
-    fn takes(&self, record: &AuditRecord) -> bool {
+    pub(crate) fn takes(&self, record: &AuditRecord) -> bool {
         let request = record.request.as_ref();
         let below = |object: &str, whole: &str| {
             object.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

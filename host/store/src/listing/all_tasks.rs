@@ -88,7 +88,7 @@ impl Store {
 }
 
 /// Bits of the first id of that moment.
-fn first_id(at: UnixMs) -> u128 {
+pub(crate) fn first_id(at: UnixMs) -> u128 {
     const TIME_BITS: u64 = (1 << 48) - 1;
     u128::from(at.0.min(TIME_BITS)) << 80
 }
@@ -135,7 +135,7 @@ fn page(txn: &ReadTransaction, query: &AllTasksQuery) -> Result<AllTasksPage, St
 
 impl AllTasksQuery {
     /// What no list decides.
-    fn shows(&self, task: &Task) -> bool {
+    pub(crate) fn shows(&self, task: &Task) -> bool {
         self.model.as_ref().is_none_or(|model| task.model == *model)
             && task.tags.have(self.user.as_deref(), self.tag.as_ref())
     }
