@@ -52,6 +52,20 @@ pub enum OpenError {
         /// For the operator.
         reason: String,
     },
+    /// The address of the database cannot be used.
+    #[error("{problem}")]
+    Address {
+        /// Which part of it, what was expected and what came.
+        problem: String,
+    },
+    /// No connection to the database.
+    #[error("the database cannot be used: {reason}")]
+    Database {
+        /// Server by server, for the operator.
+        reason: String,
+        /// Whether one of them may take it later, with the same settings.
+        passes: bool,
+    },
     /// The writer's thread could not be started.
     #[error("the store's writer thread could not be started")]
     Thread(#[source] std::io::Error),
