@@ -21,7 +21,7 @@ use crate::layout::{self, Day, UsageHours, with_fixed_tables};
 /// Rows in one commit of the copy.
 const ROWS: usize = 10_000;
 /// Memory for pages of the copy.
-const CACHE: usize = 32 * 1024 * 1024;
+pub(crate) const CACHE: usize = 32 * 1024 * 1024;
 
 /// What a copy holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -57,7 +57,7 @@ pub(crate) fn ledger_mark(txn: &ReadTransaction) -> Result<LedgerMark, StoreErro
 const CACHE: usize = 32 * 1024 * 1024;
 
 /// Marks of the ledger that are checked: the newest. Each head stands for all entries before it.
-const MARKS: usize = 24;
+pub(crate) const MARKS: usize = 24;
 
 /// How far an examination is, for a caller that waits for it. The look-up tables are not counted: they are walked along.
 #[derive(Debug, Default)]

@@ -22,13 +22,17 @@ pub enum PepperFit {
 
 /// Whether the rows of this file need the pepper they were made with.
 pub(crate) fn needs_its_pepper(txn: &ReadTransaction) -> Result<bool, StoreError> {
-    Ok(txn.open_table(META)?.get(CHECK)?.is_some() || txn.open_table(KEYS)?.len()? > 0)
+    Ok(check_of(txn)?.is_some() || txn.open_table(KEYS)?.len()? > 0)
+}
+
+/// The check value that the file holds.
+pub(crate) fn check_of(txn: &ReadTransaction) -> Result<Option<u64>, StoreError> {
+    Ok(txn.open_table(META)?.get(CHECK)?.map(|known| known.value()))
 }
 
 /// Compares the check value of a pepper with the one of this file; a file without one takes it.
 pub(crate) fn fit_pepper(database: &Database, check: u64) -> Result<PepperFit, StoreError> {
-    let known = database.begin_read()?.open_table(META)?.get(CHECK)?.map(|known| known.value());
-    match known {
+    match check_of(&database.begin_read()?)? {
         Some(known) if known == check => return Ok(PepperFit::Fits),
         Some(_) => return Ok(PepperFit::Foreign),
         None => {}

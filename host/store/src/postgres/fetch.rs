@@ -24,7 +24,7 @@ use crate::error::StoreError;
 const ADMIN_IDEMPOTENCY: &str = "select row from admin_idempotency where token = any($1)";
 const CUSTOMERS: &str = "select row from customer where id = any($1)";
 const DELIVERIES: &str = "select row from delivery where id = any($1)";
-const DEPLOYMENTS: &str = "select row, number from deployment where number = any($1)";
+const DEPLOYMENTS: &str = "select row from deployment where number = any($1)";
 const HOLDS: &str = "select row from hold where (of_task, id) in (select * from unnest($1, $2))";
 const IDEMPOTENCY: &str = "select row from idempotency where (key, token) in (select * from unnest($1, $2))";
 const KEYS: &str = "select row from api_key where id = any($1)";
@@ -120,7 +120,10 @@ fn question<'a>(keys: &[&'a RowKey]) -> Option<(&'static str, Vec<Value<'a>>, fn
             })
         }
         RowKey::Deployment(_) => {
-            (DEPLOYMENTS, vec![numbers(of!(RowKey::Deployment(of) => *of))], deployments)
+            let numbers = numbers(of!(RowKey::Deployment(number) => *number));
+            (DEPLOYMENTS, vec![numbers], |found| {
+                rows("deployment", found, |row: &DeploymentRecord| RowKey::Deployment(row.number))
+            })
         }
         RowKey::Hold(_) => {
             let parts = || of!(RowKey::Hold(id) => hold_parts(*id));
@@ -195,14 +198,6 @@ fn rows<T: DeserializeOwned + Into<Row>>(table: &str, found: &[Answer], key: fn(
     let row = |answer| {
         let row: T = decoded(table, answer, 0)?;
         Ok((key(&row), row.into()))
-    };
-    found.iter().map(row).collect()
-}
-
-fn deployments(found: &[Answer]) -> Found {
-    let row = |answer| {
-        let row: DeploymentRecord = decoded("deployment", answer, 0)?;
-        Ok((RowKey::Deployment(count(answer, 1)?), row.into()))
     };
     found.iter().map(row).collect()
 }

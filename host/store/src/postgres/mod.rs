@@ -4,6 +4,7 @@
 //! readers. One connection writes. The only folder that knows `tokio-postgres`.
 
 pub(crate) mod connect;
+pub(crate) mod examine;
 mod failure;
 pub(crate) mod fetch;
 pub(crate) mod migrate;

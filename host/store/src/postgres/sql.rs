@@ -7,7 +7,7 @@ use gatehouse_model::UnixMs;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_postgres::types::{FromSql, ToSql, Type};
-use tokio_postgres::{Client, Error, GenericClient, Row};
+use tokio_postgres::{Client, Error, GenericClient, Row, Transaction};
 use uuid::Uuid;
 
 use super::failure::store_error;
@@ -57,6 +57,27 @@ pub(super) async fn first(
     values: Vec<Value<'_>>,
 ) -> Result<Option<Row>, StoreError> {
     Ok(query(client, sql, values).await?.into_iter().next())
+}
+
+/// Rows that are here at once.
+const PIECE: i32 = 200;
+
+/// Visits every row that a statement answers, however many there are.
+pub(super) async fn walk(
+    txn: &Transaction<'_>,
+    sql: &str,
+    mut visit: impl FnMut(&Row) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let failed = |error| store_error("reading from the database", &error);
+    let statement = txn.prepare(sql).await.map_err(failed)?;
+    let portal = txn.bind(&statement, &[]).await.map_err(failed)?;
+    loop {
+        let rows = txn.query_portal(&portal, PIECE).await.map_err(failed)?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        rows.iter().try_for_each(&mut visit)?;
+    }
 }
 
 /// A column.

@@ -26,10 +26,12 @@ pub(crate) use rows::{
     admin_idempotency_record, count_customers, customer, idempotency_record, key, key_by_digest, key_lineage,
     live_tasks, owned_names, steps, task,
 };
+pub(super) use statement::{ENTRIES, entry};
 pub(crate) use statement::{count_statement, journal_entry, statement, statement_behind};
 pub(crate) use tasks::{list_all_tasks, list_tasks};
 pub(crate) use totals::statement_totals;
 pub(crate) use usage::usage;
+pub(super) use usage::usage_row;
 pub(crate) use watch::{fit_pepper, gauges, ledger_mark, needs_its_pepper};
 pub(crate) use webhooks::{
     count_troubled_webhooks, delivery, list_deliveries, list_webhooks, next_delivery, troubled_webhooks,

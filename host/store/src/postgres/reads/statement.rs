@@ -25,11 +25,10 @@ macro_rules! entries {
     };
 }
 
-pub(in crate::postgres) const ENTRIES_BEHIND: &str = entries!(
+/// All of them.
+pub(in crate::postgres) const ENTRIES: &str = entries!(
     "
-    where position > $1
-    order by position
-    limit $2"
+    order by position"
 );
 const ENTRY: &str = entries!(
     "
@@ -197,10 +196,7 @@ async fn first_since(client: &impl GenericClient, at: UnixMs) -> Result<u64, Sto
 const AVAILABLE_AFTER: Option<usize> = Some(15);
 const USED_AFTER: Option<usize> = Some(16);
 
-pub(in crate::postgres) fn statement_row(
-    row: &Row,
-    after: Option<usize>,
-) -> Result<StatementRow, StoreError> {
+fn statement_row(row: &Row, after: Option<usize>) -> Result<StatementRow, StoreError> {
     let after = match after {
         Some(index) => column::<Option<i64>>(row, index)?.map(Credits),
         None => None,

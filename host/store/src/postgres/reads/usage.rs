@@ -234,15 +234,15 @@ fn take(rows: &[Row], most: usize, first: u32, found: &mut UsageRows) -> Result<
             return Ok(());
         }
         found.rows_read += 1;
-        let sums = sums(row)?;
-        last = sums.as_ref().map(UsagePosition::from);
-        found.rows.extend(sums);
+        let row = usage_row(row)?;
+        last = row.as_ref().map(UsagePosition::from);
+        found.rows.extend(row);
     }
     Ok(())
 }
 
 /// A row, where the customer and key have one.
-fn sums(row: &Row) -> Result<Option<UsageRow>, StoreError> {
+pub(in crate::postgres) fn usage_row(row: &Row) -> Result<Option<UsageRow>, StoreError> {
     let Some(period) = column::<Option<i32>>(row, 2)? else { return Ok(None) };
     let count = |index| column::<&str>(row, index)?.parse::<u64>().map_err(StoreError::failed);
     Ok(Some(UsageRow {

@@ -6,7 +6,7 @@
 //!
 //! Nothing is read: the writer is the only one, so it knows what is there.
 
-mod money;
+pub(super) mod money;
 mod responses;
 pub(super) mod rows;
 mod tasks;
@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use futures_util::FutureExt as _;
-use futures_util::future::join_all;
+use futures_util::future::{join_all, try_join_all};
 use gatehouse_tasks::{Kind, RowChange, RowKey};
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Error};
+use tokio_postgres::{Client, Error, Transaction};
 
 use super::sql::{Statement, Value, amounts, day, texts, value};
 use crate::engine::write::sides;
@@ -77,6 +77,13 @@ impl<'a> Flush<'a> {
         }
         answers.push(client.batch_execute("commit").boxed());
         join_all(answers).await.into_iter().collect()
+    }
+}
+
+impl Flush<'_> {
+    /// Writes them in a transaction that is open, which nobody else has to be kept from.
+    pub(super) async fn send_within(&self, txn: &Transaction<'_>) -> Result<(), Error> {
+        try_join_all(self.0.iter().map(|statement| statement.execute(txn.client()))).await.map(drop)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::engine::ledger::Deposits;
 use crate::engine::usage::{Added, KEPT_DAYS_OF_HOURS, SumKey};
 use crate::error::StoreError;
 use crate::postgres::sql::{
-    Value, amounts, day, days, digests, moments, numbers, optional_texts, texts, value,
+    Statement, Value, amounts, day, days, digests, moments, numbers, optional_texts, texts, value,
 };
 
 const PUT_ENTRIES: &str = "
@@ -33,7 +33,7 @@ const ADD_DEPOSITS: &str = "
 /// A new day ends the oldest one.
 const FORGET_HOURS: &str = "
     delete from usage_hour
-    where hour < 24 * (greatest($1, (select max(hour) / 24 from usage_hour)) + 1 - $2)";
+    where hour < 24 * (greatest($1, (select max(hour) / 24 from usage_hour))::bigint + 1 - $2)";
 
 /// Adds to sums of a table by its unit of time. At the end of its range a sum stays there.
 macro_rules! add_usage {
@@ -77,7 +77,7 @@ const ADD_HOURS: &str = add_usage!(
     "usage_hour",
     "hour",
     "
-    where hour >= 24 * (greatest($13, (select max(hour) / 24 from usage_hour)) + 1 - $14)"
+    where hour >= 24 * (greatest($13, (select max(hour) / 24 from usage_hour))::bigint + 1 - $14)"
 );
 
 impl<'a> Writes<'a> {
@@ -141,6 +141,17 @@ impl<'a> Writes<'a> {
         self.add(by_hour.len(), ADD_HOURS, values.collect());
         Ok(())
     }
+}
+
+/// Statements that keep sums as they are: of keys, customers and all.
+pub(in crate::postgres) fn kept_sums<'a>(
+    days: &[(SumKey<'a>, UsageSums)],
+    hours: &[(SumKey<'a>, UsageSums)],
+) -> [Statement<'a>; 2] {
+    // Whatever was kept is.
+    let all = [day(0), day(u32::MAX)];
+    let hours = sums(hours).into_iter().chain(all);
+    [Statement::new(ADD_DAYS, sums(days)), Statement::new(ADD_HOURS, hours.collect())]
 }
 
 fn sums<'a>(rows: &[(SumKey<'a>, UsageSums)]) -> Vec<Value<'a>> {

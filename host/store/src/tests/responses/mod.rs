@@ -22,7 +22,13 @@ fn at(seconds: u64) -> UnixMs {
     START.plus(Duration::from_secs(seconds))
 }
 
-fn record(owner: &str, id: &str, previous: Option<&str>, seconds: u64, bytes: usize) -> ResponseRecord {
+pub(super) fn record(
+    owner: &str,
+    id: &str,
+    previous: Option<&str>,
+    seconds: u64,
+    bytes: usize,
+) -> ResponseRecord {
     ResponseRecord {
         customer: customer(owner),
         id: id.to_owned(),
@@ -36,7 +42,7 @@ fn record(owner: &str, id: &str, previous: Option<&str>, seconds: u64, bytes: us
     }
 }
 
-fn keep(record: ResponseRecord) -> Command {
+pub(super) fn keep(record: ResponseRecord) -> Command {
     Command::KeepResponse { record: Box::new(record), limits: LIMITS }
 }
 
