@@ -113,6 +113,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Libraries with one owner: nobody else may name them as a dependency.
 const OWNERS: &[(&str, &[&str])] = &[
     ("redb", &["gatehouse-fault-injection", "gatehouse-store"]),
+    ("tokio-postgres", &["gatehouse-store"]),
     ("wasmtime", &["gatehouse-guest", "gatehouse-runtime"]),
     ("wasmtime-wasi", &["gatehouse-guest", "gatehouse-runtime"]),
     ("wit-bindgen", &["gatehouse-sdk", "gatehouse-fixture-puppet"]),

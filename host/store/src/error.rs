@@ -44,6 +44,17 @@ pub enum OpenError {
         /// The one this release knows.
         supported: u64,
     },
+    /// An earlier release made the tables of the database.
+    #[error(
+        "the database has schema {found}, this release works with {supported}: stop the gateway that uses it, make a dump, and \
+         run `gatehouse store migrate`"
+    )]
+    Migrate {
+        /// The database's schema.
+        found: u64,
+        /// The one of this release.
+        supported: u64,
+    },
     /// The file cannot be read or made.
     #[error("{path}: {reason}")]
     Storage {
@@ -51,6 +62,20 @@ pub enum OpenError {
         path: PathBuf,
         /// For the operator.
         reason: String,
+    },
+    /// The address of the database cannot be used.
+    #[error("{problem}")]
+    Address {
+        /// Which part of it, what was expected and what came.
+        problem: String,
+    },
+    /// No connection to the database.
+    #[error("the database cannot be used: {reason}")]
+    Database {
+        /// Server by server, for the operator.
+        reason: String,
+        /// Whether one of them may take it later, with the same settings.
+        passes: bool,
     },
     /// The writer's thread could not be started.
     #[error("the store's writer thread could not be started")]
