@@ -3,7 +3,6 @@
 pub(crate) mod change;
 pub(crate) mod command;
 pub(crate) mod expired_row;
-pub(crate) mod likely_rows;
 pub(crate) mod owner;
 pub(crate) mod rejection;
 pub(crate) mod request;
