@@ -4,6 +4,7 @@
 //! readers. One connection writes. The only folder that knows `tokio-postgres`.
 
 pub(crate) mod connect;
+pub(crate) mod copy;
 pub(crate) mod examine;
 mod failure;
 pub(crate) mod fetch;
@@ -15,6 +16,7 @@ mod tls;
 pub(crate) mod write;
 
 pub use connect::Server;
+pub use copy::{copy_to_database, copy_to_file};
 
 #[cfg(test)]
 mod tests;
