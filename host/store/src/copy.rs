@@ -15,14 +15,13 @@ use redb::{
 };
 
 use crate::error::StoreError;
-use crate::examine::{Progress, mark_of};
+use crate::examine::{Progress, ledger_mark};
 use crate::layout::{self, Day, UsageHours, with_fixed_tables};
-use crate::store::Store;
 
 /// Rows in one commit of the copy.
 const ROWS: usize = 10_000;
 /// Memory for pages of the copy.
-const CACHE: usize = 32 * 1024 * 1024;
+pub(crate) const CACHE: usize = 32 * 1024 * 1024;
 
 /// What a copy holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,19 +53,9 @@ impl CopyError {
     }
 }
 
-impl Store {
-    /// Copies everything that is committed into a new file at `path`, durably. Blocks for as long as that takes; what the
-    /// store does meanwhile is not in the copy.
-    ///
-    /// # Errors
-    /// [`CopyError`]. A file that was begun stays.
-    pub fn copy_to(&self, path: &Path, progress: &Progress) -> Result<StoreCopy, CopyError> {
-        let txn = self.database()?.begin_read().map_err(CopyError::store)?;
-        copy(&txn, path, progress)
-    }
-}
-
-fn copy(txn: &ReadTransaction, path: &Path, progress: &Progress) -> Result<StoreCopy, CopyError> {
+/// Copies what is committed into a new file at `path`, durably.
+pub(crate) fn copy(database: &Database, path: &Path, progress: &Progress) -> Result<StoreCopy, CopyError> {
+    let txn = &database.begin_read().map_err(CopyError::store)?;
     for table in txn.list_tables().map_err(CopyError::store)? {
         let table = txn.open_untyped_table(table).map_err(CopyError::store)?;
         progress.expect_rows(table.len().map_err(CopyError::store)?);
@@ -79,7 +68,7 @@ fn copy(txn: &ReadTransaction, path: &Path, progress: &Progress) -> Result<Store
     let rows = target.rows;
     let last = database.begin_write().map_err(CopyError::copy)?;
     last.commit().map_err(CopyError::copy)?;
-    Ok(StoreCopy { rows, mark: mark_of(txn)? })
+    Ok(StoreCopy { rows, mark: ledger_mark(txn)? })
 }
 
 struct Target<'a> {

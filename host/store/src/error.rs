@@ -44,6 +44,17 @@ pub enum OpenError {
         /// The one this release knows.
         supported: u64,
     },
+    /// An earlier release made the tables of the database.
+    #[error(
+        "the database has schema {found}, this release works with {supported}: stop the gateway that uses it, make a dump, and \
+         run `gatehouse store migrate`"
+    )]
+    Migrate {
+        /// The database's schema.
+        found: u64,
+        /// The one of this release.
+        supported: u64,
+    },
     /// The file cannot be read or made.
     #[error("{path}: {reason}")]
     Storage {

@@ -9,7 +9,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gatehouse_model::{Customer, CustomerId, Key, Task, metric};
+use gatehouse_model::{Customer, CustomerId, Key, Task};
 use gatehouse_tasks::{AuditRecord, Examination, Hold, JournalEntry, LedgerMark, NameRecord, Report};
 use redb::{
     Database, DatabaseError, ReadTransaction, ReadableDatabase as _, ReadableTable as _,
@@ -23,65 +23,28 @@ use crate::error::{OpenError, StoreError};
 use crate::layout::{self, Day, Row};
 use crate::listing::task_index::IndexCheck;
 use crate::open::schema;
-use crate::read::LongRead;
 use crate::row::decode;
 use crate::statement::check::{StatementCheck, check_deposits};
-use crate::store::Store;
 use crate::tables::each;
 use crate::{records, usage, webhooks};
 
-impl Store {
-    /// Re-sums the whole ledger, checks every hold against its task, the index against all tasks, and the owners of
-    /// names against the names, in one snapshot.
-    ///
-    /// # Errors
-    /// [`StoreError`]; what merely contradicts itself is in the report.
-    pub fn examine(&self) -> Result<Report, StoreError> {
-        self.examine_with(&Progress::default())
-    }
-
-    /// The same, telling how far it is.
-    ///
-    /// # Errors
-    /// The same.
-    pub fn examine_with(&self, progress: &Progress) -> Result<Report, StoreError> {
-        let report = self.read(|txn| examine(txn, progress))?;
-        #[expect(clippy::cast_precision_loss, reason = "an alert asks whether it is zero")]
-        metrics::gauge!(metric::IMBALANCE).set(report.imbalance.0 as f64);
-        Ok(report)
-    }
-}
-
-impl Store {
-    /// [`Store::examine_with`] for the file of a store that no process has open, and where its ledger ends. The file stays as it is.
-    ///
-    /// # Errors
-    /// [`OpenError`] for a file that cannot be read as it is, or of another schema.
-    pub fn examine_file(path: &Path, progress: &Progress) -> Result<(Report, LedgerMark), OpenError> {
-        let storage =
-            |error: &dyn Display| OpenError::Storage { path: path.to_owned(), reason: error.to_string() };
-        let database = Database::builder().set_cache_size(CACHE).open_read_only(path);
-        let database = database.map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => OpenError::Locked { path: path.to_owned() },
-            other => storage(&other),
-        })?;
-        let txn = database.begin_read().map_err(|error| storage(&error))?;
-        schema::check(&txn, path)?;
-        let looked = examine(&txn, progress).and_then(|report| Ok((report, mark_of(&txn)?)));
-        looked.map_err(|error| storage(&error))
-    }
-
-    /// The heads of all chains as they are now, in one snapshot. Reads on a blocking thread.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn ledger_mark(&self) -> LongRead<'_, LedgerMark> {
-        self.long_read(mark_of)
-    }
+/// Looks at a file that no process has open; where its ledger ends.
+pub(crate) fn examine_file(path: &Path, progress: &Progress) -> Result<(Report, LedgerMark), OpenError> {
+    let storage =
+        |error: &dyn Display| OpenError::Storage { path: path.to_owned(), reason: error.to_string() };
+    let database = Database::builder().set_cache_size(CACHE).open_read_only(path);
+    let database = database.map_err(|error| match error {
+        DatabaseError::DatabaseAlreadyOpen => OpenError::Locked { path: path.to_owned() },
+        other => storage(&other),
+    })?;
+    let txn = database.begin_read().map_err(|error| storage(&error))?;
+    schema::check(&txn, path)?;
+    let looked = examine(&txn, progress).and_then(|report| Ok((report, ledger_mark(&txn)?)));
+    looked.map_err(|error| storage(&error))
 }
 
 /// The heads of all chains in a snapshot.
-pub(crate) fn mark_of(txn: &ReadTransaction) -> Result<LedgerMark, StoreError> {
+pub(crate) fn ledger_mark(txn: &ReadTransaction) -> Result<LedgerMark, StoreError> {
     let mut mark = LedgerMark::default();
     each(txn, layout::CUSTOMERS, |customer: Customer| {
         mark = mark.with(&customer.id, customer.head);
@@ -94,7 +57,7 @@ pub(crate) fn mark_of(txn: &ReadTransaction) -> Result<LedgerMark, StoreError> {
 const CACHE: usize = 32 * 1024 * 1024;
 
 /// Marks of the ledger that are checked: the newest. Each head stands for all entries before it.
-const MARKS: usize = 24;
+pub(crate) const MARKS: usize = 24;
 
 /// How far an examination is, for a caller that waits for it. The look-up tables are not counted: they are walked along.
 #[derive(Debug, Default)]
@@ -143,7 +106,8 @@ impl Progress {
     }
 }
 
-fn examine(txn: &ReadTransaction, progress: &Progress) -> Result<Report, StoreError> {
+/// Feeds every row of a snapshot to the rules.
+pub(crate) fn examine(txn: &ReadTransaction, progress: &Progress) -> Result<Report, StoreError> {
     let days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect();
     progress.expect(txn, layout::LEDGER)?;
     progress.expect(txn, layout::CUSTOMERS)?;

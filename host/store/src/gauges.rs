@@ -10,7 +10,6 @@ use crate::error::StoreError;
 use crate::layout::{
     self, DELIVERY_DUE, DELIVERY_INDEX, HOLDS, HoldKey, PENDING_DELIVERIES, TROUBLED_WEBHOOKS, WITHOUT_CREDIT,
 };
-use crate::store::Store;
 
 /// Webhooks whose oldest delivery is looked for; of more than these it is the oldest of the first.
 const MAX_WEBHOOKS: usize = 1_000;
@@ -32,30 +31,23 @@ pub struct StoreGauges {
     pub webhooks_failing: u64,
 }
 
-impl Store {
-    /// What there is now. Reads at most a row for each of a thousand webhooks; to be called on a blocking thread.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn gauges(&self) -> Result<StoreGauges, StoreError> {
-        self.read(|txn| {
-            let holds = txn.open_table(HOLDS)?;
-            let oldest = |kind: u8| -> Result<Option<u128>, StoreError> {
-                let (mut first, mut last): (HoldKey, HoldKey) = ([0; 17], [u8::MAX; 17]);
-                (first[0], last[0]) = (kind, kind);
-                let row = holds.range(first..=last)?.next().transpose()?;
-                Ok(row.map(|(key, _)| layout::hold_bits(&key.value())))
-            };
-            Ok(StoreGauges {
-                customers_without_credit: txn.open_table(WITHOUT_CREDIT)?.len()?,
-                oldest_request_hold: oldest(0)?.map(|bits| RequestId::from_bits(bits).timestamp()),
-                oldest_task_hold: oldest(1)?.map(|bits| TaskId::from_bits(bits).timestamp()),
-                deliveries_waiting: txn.open_table(DELIVERY_DUE)?.len()?,
-                oldest_delivery: oldest_delivery(txn)?,
-                webhooks_failing: txn.open_table(TROUBLED_WEBHOOKS)?.len()?,
-            })
-        })
-    }
+/// What there is now.
+pub(crate) fn gauges(txn: &ReadTransaction) -> Result<StoreGauges, StoreError> {
+    let holds = txn.open_table(HOLDS)?;
+    let oldest = |kind: u8| -> Result<Option<u128>, StoreError> {
+        let (mut first, mut last): (HoldKey, HoldKey) = ([0; 17], [u8::MAX; 17]);
+        (first[0], last[0]) = (kind, kind);
+        let row = holds.range(first..=last)?.next().transpose()?;
+        Ok(row.map(|(key, _)| layout::hold_bits(&key.value())))
+    };
+    Ok(StoreGauges {
+        customers_without_credit: txn.open_table(WITHOUT_CREDIT)?.len()?,
+        oldest_request_hold: oldest(0)?.map(|bits| RequestId::from_bits(bits).timestamp()),
+        oldest_task_hold: oldest(1)?.map(|bits| TaskId::from_bits(bits).timestamp()),
+        deliveries_waiting: txn.open_table(DELIVERY_DUE)?.len()?,
+        oldest_delivery: oldest_delivery(txn)?,
+        webhooks_failing: txn.open_table(TROUBLED_WEBHOOKS)?.len()?,
+    })
 }
 
 /// When the oldest delivery was made that waits.

@@ -1,19 +1,20 @@
 //! The handle of the store: open, execute, fail, close.
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
-use gatehouse_model::{Boxed, TaskId};
+use gatehouse_model::{Boxed, TaskId, WebhookId};
 use gatehouse_tasks::{Applied, Command, Rejection};
 use redb::backends::FileBackend;
-use redb::{Database, DatabaseError, ReadTransaction, StorageBackend};
+use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase as _, StorageBackend};
 use tokio::runtime;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-use crate::changes::{TaskChanges, TaskListener, WebhookChanges};
+use crate::changes::{TaskChanges, TaskListener};
 use crate::config::Config;
 use crate::disk_full::WaitingBackend;
 use crate::durability::Durability;
@@ -152,8 +153,10 @@ impl Store {
         self.shared.changes.listen(task)
     }
 
-    pub(crate) fn webhook_changes(&self) -> &WebhookChanges {
-        &self.shared.changes.webhooks
+    /// Webhooks whose rows were written since this was last asked; ends once there are any. For one sender: each change
+    /// is told once.
+    pub async fn changed_webhooks(&self) -> BTreeSet<WebhookId> {
+        self.shared.changes.webhooks.next().await
     }
 
     /// Applies a command and makes it durable; the answer comes after the commit that holds it.
@@ -294,6 +297,16 @@ impl Store {
             mpsc::error::TrySendError::Full(_) => StoreError::Busy,
             mpsc::error::TrySendError::Closed(_) => self.failure().unwrap_or(StoreError::Closed),
         })
+    }
+
+    /// Reads a few rows in one snapshot, on the thread of its caller.
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let database = self.database()?;
+        let read = |database: &Database| work(&database.begin_read()?);
+        self.notice(read(&database))
     }
 
     /// Reads many rows in one snapshot, on a blocking thread, [`MAX_LONG_READS`] at a time. A store made by

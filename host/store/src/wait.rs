@@ -31,6 +31,23 @@ pub enum Access {
     Read,
 }
 
+/// The time between two looks for the engine, longer each time.
+pub(crate) struct Pause(Duration);
+
+impl Default for Pause {
+    fn default() -> Self {
+        Self(LOOKS.0)
+    }
+}
+
+impl Pause {
+    fn next(&mut self) -> Duration {
+        let pause = self.0;
+        self.0 = pause.saturating_mul(2).min(LOOKS.1);
+        pause
+    }
+}
+
 type Asked = Box<dyn Fn(Access) -> bool + Send + Sync>;
 
 /// Whether one store can write now, and why not.
@@ -114,17 +131,30 @@ impl WriterWait {
     /// # Errors
     /// The store is being closed, and it cannot.
     pub(crate) async fn until_reached(&self, access: Access) -> Result<(), StoreError> {
-        let (mut pause, longest) = LOOKS;
-        while let Err(error) = self.reach(access) {
-            self.wait_for(error.clone(), &format_args!("at {access:?}"));
-            if self.is_closing() {
-                return Err(error);
-            }
-            // The end of the store, too, ends the pause.
-            drop(clock::timeout(pause, self.closed_engine.notified()).await);
-            pause = pause.saturating_mul(2).min(longest);
+        let mut pause = Pause::default();
+        while self.reach(access).is_err() {
+            self.lose(&format_args!("at {access:?}"));
+            self.pause(&mut pause).await?;
         }
         self.go_on();
+        Ok(())
+    }
+
+    /// Everyone is told that the engine cannot be reached, until [`WriterWait::go_on`].
+    pub(crate) fn lose(&self, cause: &dyn std::fmt::Display) {
+        self.wait_for(StoreError::Unavailable, cause);
+    }
+
+    /// Ends when it is time to look for the engine again.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] once the store is being closed.
+    pub(crate) async fn pause(&self, pause: &mut Pause) -> Result<(), StoreError> {
+        if self.is_closing() {
+            return Err(StoreError::Unavailable);
+        }
+        // The end of the store, too, ends the pause.
+        drop(clock::timeout(pause.next(), self.closed_engine.notified()).await);
         Ok(())
     }
 
@@ -171,7 +201,8 @@ impl WriterWait {
         }
     }
 
-    fn go_on(&self) {
+    /// Nothing is waited for any more.
+    pub(crate) fn go_on(&self) {
         let Some(reason) = self.waits() else { return };
         self.set(None);
         metrics::gauge!(gauge_of(&reason)).set(0.0);

@@ -73,7 +73,7 @@ impl Tasks {
             after: filter.after,
             limit: filter.limit,
         };
-        self.shared.store.list_tasks(&key.customer, query).await
+        self.shared.store.list_tasks(key.customer.clone(), query).await
     }
 
     /// The client's `result` of a task as JSON, interim or final; `None` before it has one. Links begin with `base` (no trailing slash).

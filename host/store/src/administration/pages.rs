@@ -11,9 +11,7 @@ use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _, ReadableTableMeta
 
 use crate::error::StoreError;
 use crate::layout;
-use crate::read::LongRead;
 use crate::row::decode;
-use crate::store::Store;
 use crate::tables::find;
 
 /// Rows that one page looks at, at most.
@@ -83,131 +81,93 @@ pub struct AuditQuery {
     pub before: Option<UnixMs>,
 }
 
-impl Store {
-    /// A page of customers by id, after the one of id `after`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn list_customers(
-        &self,
-        after: Option<CustomerId>,
-        limit: usize,
-    ) -> LongRead<'_, RowPage<Customer, CustomerId>> {
-        let read = move |txn: &ReadTransaction| {
-            let rows = txn.open_table(layout::CUSTOMERS)?;
-            customers(&rows, after.as_ref(), limit, |_, row| decode("accounts", row).map(Some))
-        };
-        self.long_read(read)
-    }
+/// A page of customers by id.
+pub(crate) fn list_customers(
+    txn: &ReadTransaction,
+    after: Option<&CustomerId>,
+    limit: usize,
+) -> Result<RowPage<Customer, CustomerId>, StoreError> {
+    let rows = txn.open_table(layout::CUSTOMERS)?;
+    customers(&rows, after, limit, |_, row| decode("accounts", row).map(Some))
+}
 
-    /// A page of the customers that have no credit, by id, after the one of id `after`. Reads these alone.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn customers_without_credit(
-        &self,
-        after: Option<CustomerId>,
-        limit: usize,
-    ) -> LongRead<'_, RowPage<Customer, CustomerId>> {
-        let read = move |txn: &ReadTransaction| {
-            let (list, rows) = (txn.open_table(layout::WITHOUT_CREDIT)?, txn.open_table(layout::CUSTOMERS)?);
-            customers(&list, after.as_ref(), limit, |id, ()| find("accounts", &rows, id))
-        };
-        self.long_read(read)
-    }
+/// A page of the customers that have no credit, by id.
+pub(crate) fn customers_without_credit(
+    txn: &ReadTransaction,
+    after: Option<&CustomerId>,
+    limit: usize,
+) -> Result<RowPage<Customer, CustomerId>, StoreError> {
+    let (list, rows) = (txn.open_table(layout::WITHOUT_CREDIT)?, txn.open_table(layout::CUSTOMERS)?);
+    customers(&list, after, limit, |id, ()| find("accounts", &rows, id))
+}
 
-    /// How many customers have no credit. Reads no row.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn count_without_credit(&self) -> Result<u64, StoreError> {
-        self.read(|txn| Ok(txn.open_table(layout::WITHOUT_CREDIT)?.len()?))
-    }
+/// How many customers have no credit.
+pub(crate) fn count_without_credit(txn: &ReadTransaction) -> Result<u64, StoreError> {
+    Ok(txn.open_table(layout::WITHOUT_CREDIT)?.len()?)
+}
 
-    /// A page of keys by id, after the one of id `after`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn list_keys(
-        &self,
-        query: KeyQuery,
-        after: Option<KeyId>,
-        limit: usize,
-    ) -> LongRead<'_, RowPage<Key, KeyId>> {
-        let read = move |txn: &ReadTransaction| {
-            let table = txn.open_table(layout::KEYS)?;
-            let from = after.as_ref().map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
-            let mut page = RowPage { rows: Vec::new(), next: None };
-            let mut last = None;
-            for (read, row) in table.range::<&str>((from, Bound::Unbounded))?.enumerate() {
-                if page.rows.len() == limit || read == MAX_ROWS_READ {
-                    page.next = last;
-                    break;
-                }
-                let key: Key = decode("keys", row?.1.value())?;
-                last = Some(key.id.clone());
-                if query.takes(&key) {
-                    page.rows.push(key);
-                }
-            }
-            Ok(page)
-        };
-        self.long_read(read)
+/// A page of keys by id.
+pub(crate) fn list_keys(
+    txn: &ReadTransaction,
+    query: &KeyQuery,
+    after: Option<&KeyId>,
+    limit: usize,
+) -> Result<RowPage<Key, KeyId>, StoreError> {
+    let table = txn.open_table(layout::KEYS)?;
+    let from = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
+    let mut page = RowPage { rows: Vec::new(), next: None };
+    let mut last = None;
+    for (read, row) in table.range::<&str>((from, Bound::Unbounded))?.enumerate() {
+        if page.rows.len() == limit || read == MAX_ROWS_READ {
+            page.next = last;
+            break;
+        }
+        let key: Key = decode("keys", row?.1.value())?;
+        last = Some(key.id.clone());
+        if query.takes(&key) {
+            page.rows.push(key);
+        }
     }
+    Ok(page)
+}
 
-    /// A page of the audit record, newest first: lines with their numbers, below the number `before`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn list_audit(
-        &self,
-        query: AuditQuery,
-        before: Option<u64>,
-        limit: usize,
-    ) -> LongRead<'_, RowPage<(u64, AuditRecord), u64>> {
-        let read = move |txn: &ReadTransaction| {
-            let table = txn.open_table(layout::AUDIT)?;
-            let span = span(&table, &query)?;
-            let end = before.map_or(span.end, |before| before.min(span.end));
-            let mut page = RowPage { rows: Vec::new(), next: None };
-            let mut last = None;
-            for (read, row) in table.range(span.start..end.max(span.start))?.rev().enumerate() {
-                if page.rows.len() == limit || read == MAX_ROWS_READ {
-                    page.next = last;
-                    break;
-                }
-                let row = row?;
-                let number = row.0.value();
-                let record: AuditRecord = decode("audit", row.1.value())?;
-                last = Some(number);
-                if query.takes(&record) {
-                    page.rows.push((number, record));
-                }
-            }
-            Ok(page)
-        };
-        self.long_read(read)
+/// A page of the audit record, newest first.
+pub(crate) fn list_audit(
+    txn: &ReadTransaction,
+    query: &AuditQuery,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<RowPage<(u64, AuditRecord), u64>, StoreError> {
+    let table = txn.open_table(layout::AUDIT)?;
+    let span = span(&table, query)?;
+    let end = before.map_or(span.end, |before| before.min(span.end));
+    let mut page = RowPage { rows: Vec::new(), next: None };
+    let mut last = None;
+    for (read, row) in table.range(span.start..end.max(span.start))?.rev().enumerate() {
+        if page.rows.len() == limit || read == MAX_ROWS_READ {
+            page.next = last;
+            break;
+        }
+        let row = row?;
+        let number = row.0.value();
+        let record: AuditRecord = decode("audit", row.1.value())?;
+        last = Some(number);
+        if query.takes(&record) {
+            page.rows.push((number, record));
+        }
     }
+    Ok(page)
+}
 
-    /// How many lines of the audit record lie in the range of time of `query`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn audit_span(&self, query: AuditQuery) -> LongRead<'_, u64> {
-        let read = move |txn: &ReadTransaction| {
-            let span = span(&txn.open_table(layout::AUDIT)?, &query)?;
-            Ok(span.end.saturating_sub(span.start))
-        };
-        self.long_read(read)
-    }
+/// How many lines of the audit record lie in the range of time of `query`.
+pub(crate) fn audit_span(txn: &ReadTransaction, query: &AuditQuery) -> Result<u64, StoreError> {
+    let span = span(&txn.open_table(layout::AUDIT)?, query)?;
+    Ok(span.end.saturating_sub(span.start))
+}
 
-    /// The ledger row of that number.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn journal_entry(&self, number: u64) -> Result<Option<JournalEntry>, StoreError> {
-        self.read(|txn| find("ledger", &txn.open_table(layout::LEDGER)?, number))
-    }
+/// The ledger row of that number.
+pub(crate) fn journal_entry(txn: &ReadTransaction, number: u64) -> Result<Option<JournalEntry>, StoreError> {
+    find("ledger", &txn.open_table(layout::LEDGER)?, number)
 }
 
 /// The numbers of the lines in the range of time of a query. Lines are numbered without gaps, in the order of time, so their
@@ -232,7 +192,7 @@ fn span(table: &ReadOnlyTable<u64, layout::Row>, query: &AuditQuery) -> Result<R
 }
 
 impl KeyQuery {
-    fn takes(&self, key: &Key) -> bool {
+    pub(crate) fn takes(&self, key: &Key) -> bool {
         let named = |name: &String| key.name.to_lowercase().contains(&name.to_lowercase());
         self.customer.as_ref().is_none_or(|customer| key.customer == *customer)
             && self.name.as_ref().is_none_or(named)
@@ -241,7 +201,7 @@ impl KeyQuery {
 }
 
 impl AuditQuery {
-    fn takes(&self, record: &AuditRecord) -> bool {
+    pub(crate) fn takes(&self, record: &AuditRecord) -> bool {
         let request = record.request.as_ref();
         let below = |object: &str, whole: &str| {
             object.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -5,4 +5,3 @@ mod webhook_changes;
 
 pub(crate) use task_changes::TaskChanges;
 pub use task_changes::TaskListener;
-pub(crate) use webhook_changes::WebhookChanges;

@@ -18,22 +18,36 @@ use crate::tables::find;
 pub const KEPT_DAYS_OF_HOURS: u32 = 35;
 
 /// Customer, key, hour or day, model.
-type SumKey<'a> = (&'a str, &'a str, u32, &'a str);
+pub(crate) type SumKey<'a> = (&'a str, &'a str, u32, &'a str);
+
+/// What a commit adds, by day, and by hour in the days of these hours.
+#[derive(Default)]
+pub(crate) struct Added<'a> {
+    pub(crate) days: BTreeMap<SumKey<'a>, UsageSums>,
+    pub(crate) hours: BTreeMap<u32, BTreeMap<SumKey<'a>, UsageSums>>,
+}
+
+impl<'a> Added<'a> {
+    pub(crate) fn of(group: &'a [RowChange]) -> Self {
+        let mut added = Self::default();
+        for change in group {
+            let (RowKey::Usage(key), (_, Some(sums))) = (&change.key, sides::<UsageSums>(change)) else {
+                continue;
+            };
+            let (customer, name) = (key.customer.0.as_str(), key.key.0.as_str());
+            let hours = added.hours.entry(key.day()).or_default();
+            for (customer, name) in [(customer, name), (customer, ""), ("", "")] {
+                let row = |period| (customer, name, period, key.model.as_str());
+                added.days.entry(row(key.day())).or_default().add(sums);
+                hours.entry(row(key.hour)).or_default().add(sums);
+            }
+        }
+        added
+    }
+}
 
 pub(super) fn write(txn: &WriteTransaction, group: &[RowChange]) -> Result<(), StoreError> {
-    let mut days: BTreeMap<SumKey<'_>, UsageSums> = BTreeMap::new();
-    let mut hours: BTreeMap<u32, BTreeMap<SumKey<'_>, UsageSums>> = BTreeMap::new();
-    for change in group {
-        let (RowKey::Usage(key), (_, Some(sums))) = (&change.key, sides::<UsageSums>(change)) else {
-            continue;
-        };
-        let (customer, name) = (key.customer.0.as_str(), key.key.0.as_str());
-        for (customer, name) in [(customer, name), (customer, ""), ("", "")] {
-            let row = |period| (customer, name, period, key.model.as_str());
-            days.entry(row(key.day())).or_default().add(sums);
-            hours.entry(key.day()).or_default().entry(row(key.hour)).or_default().add(sums);
-        }
-    }
+    let Added { days, hours } = Added::of(group);
     add_rows(&mut txn.open_table(layout::USAGE_DAYS)?, &days)?;
     for (day, rows) in hours {
         if keeps(txn, day)? {

@@ -1,6 +1,6 @@
 //! The checksums of every page that is in use: what a disk, a copy or a hand has changed in the file.
 //!
-//! redb writes a checksum with each page and compares none of them in normal work. [`Store::check_pages`] compares all of
+//! redb writes a checksum with each page and compares none of them in normal work. [`check_pages`] compares all of
 //! them on a view whose changes stay in memory, so that a damaged file is left as it is. Not for a file that is open.
 
 use std::collections::HashMap;
@@ -15,7 +15,6 @@ use redb::backends::FileBackend;
 use redb::{BackendError, Database, DatabaseError, StorageBackend};
 
 use crate::error::OpenError;
-use crate::store::Store;
 
 /// After an unclean stop the pages of a file up to this many bytes are checked before it is used, which takes moments.
 const QUICK: u64 = 64 * 1024 * 1024;
@@ -27,51 +26,48 @@ const BLOCK: u64 = 4096;
 const STATE_BYTE: usize = 9;
 const NOT_CLOSED: u8 = 2;
 
-impl Store {
-    /// Compares every page that is in use with its checksum. Never changes the file.
-    ///
-    /// # Errors
-    /// [`OpenError::Damaged`]; [`OpenError::Locked`] while a process has the file.
-    pub fn check_pages(path: &Path) -> Result<(), OpenError> {
-        let storage =
-            |error: io::Error| OpenError::Storage { path: path.to_owned(), reason: error.to_string() };
-        let is_closed = !was_interrupted(path).map_err(storage)?;
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(storage)?;
-        let backend = FileBackend::new(file);
-        // A malformed page may be more than redb expects of any file.
-        let checked = catch_unwind(AssertUnwindSafe(|| {
-            let mut database =
-                Database::builder().set_cache_size(CACHE).create_with_backend(Overlay::new(backend?)?)?;
-            database.check_integrity()
-        }));
-        let reason = match checked {
-            // After an unclean stop, pages that nothing uses may still be taken.
-            Ok(Ok(sound)) if sound || !is_closed => return Ok(()),
-            Ok(Ok(_)) => "what it says of its own pages is wrong".to_owned(),
-            Ok(Err(DatabaseError::DatabaseAlreadyOpen)) => {
-                return Err(OpenError::Locked { path: path.to_owned() });
-            }
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "a page cannot be read".to_owned(),
-        };
-        Err(OpenError::Damaged { path: path.to_owned(), reason })
-    }
-
-    /// The same for a file that its last process did not close, unless it is large: then a start would take long.
-    ///
-    /// # Errors
-    /// As [`Store::check_pages`].
-    pub fn check_pages_after_crash(path: &Path) -> Result<(), OpenError> {
-        // What cannot be read is found by the opening.
-        let is_due = || Ok::<_, io::Error>(path.metadata()?.len() <= QUICK && was_interrupted(path)?);
-        match is_due() {
-            Ok(true) => match Self::check_pages(path) {
-                // The opening says so, or waits.
-                Err(OpenError::Locked { .. }) => Ok(()),
-                checked => checked,
-            },
-            _ => Ok(()),
+/// Compares every page that is in use with its checksum. Never changes the file.
+///
+/// # Errors
+/// [`OpenError::Damaged`]; [`OpenError::Locked`] while a process has the file.
+pub(crate) fn check_pages(path: &Path) -> Result<(), OpenError> {
+    let storage = |error: io::Error| OpenError::Storage { path: path.to_owned(), reason: error.to_string() };
+    let is_closed = !was_interrupted(path).map_err(storage)?;
+    let file = OpenOptions::new().read(true).write(true).open(path).map_err(storage)?;
+    let backend = FileBackend::new(file);
+    // A malformed page may be more than redb expects of any file.
+    let checked = catch_unwind(AssertUnwindSafe(|| {
+        let mut database =
+            Database::builder().set_cache_size(CACHE).create_with_backend(Overlay::new(backend?)?)?;
+        database.check_integrity()
+    }));
+    let reason = match checked {
+        // After an unclean stop, pages that nothing uses may still be taken.
+        Ok(Ok(sound)) if sound || !is_closed => return Ok(()),
+        Ok(Ok(_)) => "what it says of its own pages is wrong".to_owned(),
+        Ok(Err(DatabaseError::DatabaseAlreadyOpen)) => {
+            return Err(OpenError::Locked { path: path.to_owned() });
         }
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "a page cannot be read".to_owned(),
+    };
+    Err(OpenError::Damaged { path: path.to_owned(), reason })
+}
+
+/// The same for a file that its last process did not close, unless it is large: then a start would take long.
+///
+/// # Errors
+/// As [`check_pages`].
+pub(crate) fn check_pages_after_crash(path: &Path) -> Result<(), OpenError> {
+    // What cannot be read is found by the opening.
+    let is_due = || Ok::<_, io::Error>(path.metadata()?.len() <= QUICK && was_interrupted(path)?);
+    match is_due() {
+        Ok(true) => match check_pages(path) {
+            // The opening says so, or waits.
+            Err(OpenError::Locked { .. }) => Ok(()),
+            checked => checked,
+        },
+        _ => Ok(()),
     }
 }
 

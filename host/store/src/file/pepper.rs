@@ -3,11 +3,10 @@
 //! Digests of keys and secrets of webhooks are of no use under another pepper, and nothing but a refused key would tell. The
 //! file holds a check value of its pepper from the first opening on; the pepper itself never comes here.
 
-use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
+use redb::{Database, ReadTransaction, ReadableDatabase as _, ReadableTableMetadata as _};
 
 use crate::error::StoreError;
 use crate::layout::{KEYS, META};
-use crate::store::Store;
 
 /// Where `META` holds it.
 const CHECK: &str = "pepper-check";
@@ -21,32 +20,26 @@ pub enum PepperFit {
     Foreign,
 }
 
-impl Store {
-    /// Whether the rows of this file need the pepper they were made with: without it none of its keys works.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn needs_its_pepper(&self) -> Result<bool, StoreError> {
-        let txn = self.database()?.begin_read()?;
-        Ok(txn.open_table(META)?.get(CHECK)?.is_some() || txn.open_table(KEYS)?.len()? > 0)
-    }
+/// Whether the rows of this file need the pepper they were made with.
+pub(crate) fn needs_its_pepper(txn: &ReadTransaction) -> Result<bool, StoreError> {
+    Ok(check_of(txn)?.is_some() || txn.open_table(KEYS)?.len()? > 0)
+}
 
-    /// Compares the check value of a pepper with the one of this file; a file without one takes it. Before any command.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn fit_pepper(&self, check: u64) -> Result<PepperFit, StoreError> {
-        let database = self.database()?;
-        let known = database.begin_read()?.open_table(META)?.get(CHECK)?.map(|known| known.value());
-        match known {
-            Some(known) if known == check => return Ok(PepperFit::Fits),
-            Some(_) => return Ok(PepperFit::Foreign),
-            None => {}
-        }
-        let mut txn = database.begin_write()?;
-        txn.set_quick_repair(true);
-        txn.open_table(META)?.insert(CHECK, check)?;
-        txn.commit()?;
-        Ok(PepperFit::Fits)
+/// The check value that the file holds.
+pub(crate) fn check_of(txn: &ReadTransaction) -> Result<Option<u64>, StoreError> {
+    Ok(txn.open_table(META)?.get(CHECK)?.map(|known| known.value()))
+}
+
+/// Compares the check value of a pepper with the one of this file; a file without one takes it.
+pub(crate) fn fit_pepper(database: &Database, check: u64) -> Result<PepperFit, StoreError> {
+    match check_of(&database.begin_read()?)? {
+        Some(known) if known == check => return Ok(PepperFit::Fits),
+        Some(_) => return Ok(PepperFit::Foreign),
+        None => {}
     }
+    let mut txn = database.begin_write()?;
+    txn.set_quick_repair(true);
+    txn.open_table(META)?.insert(CHECK, check)?;
+    txn.commit()?;
+    Ok(PepperFit::Fits)
 }

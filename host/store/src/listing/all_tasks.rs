@@ -15,8 +15,6 @@ use crate::engine::tasks::{ALL, AMBIGUOUS, BY_FAMILY, BY_KEY, BY_STATUS};
 use crate::error::StoreError;
 use crate::layout::{self, Day, IndexKey, Row};
 use crate::listing::page::{TaskQuery, lists_of};
-use crate::read::LongRead;
-use crate::store::Store;
 use crate::tables::task_in;
 
 /// Which tasks to list. Values of one filter are alternatives; an empty filter lets all pass.
@@ -77,23 +75,17 @@ pub struct AllTasksPage {
     pub tasks_read: usize,
 }
 
-impl Store {
-    /// A page of all customers' tasks. Reads on a blocking thread.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn list_all_tasks(&self, query: AllTasksQuery) -> LongRead<'_, AllTasksPage> {
-        self.long_read(move |txn| page(txn, &query))
-    }
-}
-
 /// Bits of the first id of that moment.
-fn first_id(at: UnixMs) -> u128 {
+pub(crate) fn first_id(at: UnixMs) -> u128 {
     const TIME_BITS: u64 = (1 << 48) - 1;
     u128::from(at.0.min(TIME_BITS)) << 80
 }
 
-fn page(txn: &ReadTransaction, query: &AllTasksQuery) -> Result<AllTasksPage, StoreError> {
+/// A page of all customers' tasks.
+pub(crate) fn list_all_tasks(
+    txn: &ReadTransaction,
+    query: &AllTasksQuery,
+) -> Result<AllTasksPage, StoreError> {
     let mut page = AllTasksPage::default();
     let oldest = first_id(query.created.start);
     let until = match query.created.end {
@@ -135,7 +127,7 @@ fn page(txn: &ReadTransaction, query: &AllTasksQuery) -> Result<AllTasksPage, St
 
 impl AllTasksQuery {
     /// What no list decides.
-    fn shows(&self, task: &Task) -> bool {
+    pub(crate) fn shows(&self, task: &Task) -> bool {
         self.model.as_ref().is_none_or(|model| task.model == *model)
             && task.tags.have(self.user.as_deref(), self.tag.as_ref())
     }

@@ -12,8 +12,6 @@ use redb::{Range, ReadOnlyTable, ReadTransaction};
 
 use crate::error::StoreError;
 use crate::layout::{self, Day, IndexKey};
-use crate::read::LongRead;
-use crate::store::Store;
 use crate::tables::task_in;
 
 /// Which of a customer's tasks to list.
@@ -40,18 +38,12 @@ pub struct TaskPage {
     pub rows_read: usize,
 }
 
-impl Store {
-    /// A page of a customer's tasks. Reads on a blocking thread.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn list_tasks(&self, customer: &CustomerId, query: TaskQuery) -> LongRead<'_, TaskPage> {
-        let customer = customer.clone();
-        self.long_read(move |txn| page(txn, &customer, &query))
-    }
-}
-
-fn page(txn: &ReadTransaction, customer: &CustomerId, query: &TaskQuery) -> Result<TaskPage, StoreError> {
+/// A page of a customer's tasks.
+pub(crate) fn list_tasks(
+    txn: &ReadTransaction,
+    customer: &CustomerId,
+    query: &TaskQuery,
+) -> Result<TaskPage, StoreError> {
     let mut page = TaskPage::default();
     let newest = query.after.unwrap_or(TaskId::from_bits(u128::MAX)).timestamp().day();
     let mut days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::task_index_day(&table)).collect();

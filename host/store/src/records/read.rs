@@ -8,9 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::administration::pages::{MAX_ROWS_READ, RowPage};
 use crate::error::StoreError;
 use crate::layout::{DEPLOYMENTS, PRICE_BOOKS, Row};
-use crate::read::LongRead;
 use crate::row::decode;
-use crate::store::Store;
 use crate::tables::find;
 
 /// A version of the price book without its prices.
@@ -40,50 +38,34 @@ impl From<PriceVersion> for PriceVersionSummary {
     }
 }
 
-impl Store {
-    /// A version of the price book.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn price_book(&self, number: u64) -> Result<Option<PriceVersion>, StoreError> {
-        self.read(|txn| find(PRICE_BOOKS.name(), &txn.open_table(PRICE_BOOKS)?, number))
-    }
+/// A version of the price book.
+pub(crate) fn price_book(txn: &ReadTransaction, number: u64) -> Result<Option<PriceVersion>, StoreError> {
+    find(PRICE_BOOKS.name(), &txn.open_table(PRICE_BOOKS)?, number)
+}
 
-    /// A page of versions of the price book, newest first, below the number `before`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn list_price_books(
-        &self,
-        before: Option<u64>,
-        limit: usize,
-    ) -> LongRead<'_, RowPage<PriceVersionSummary, u64>> {
-        let take = |book: PriceVersion| Some(PriceVersionSummary::from(book));
-        self.long_read(move |txn| page(txn, PRICE_BOOKS, before, limit, take))
-    }
+/// A page of versions of the price book.
+pub(crate) fn list_price_books(
+    txn: &ReadTransaction,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<RowPage<PriceVersionSummary, u64>, StoreError> {
+    page(txn, PRICE_BOOKS, before, limit, |book: PriceVersion| Some(book.into()))
+}
 
-    /// The report of a deployment.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn deployment(&self, number: u64) -> Result<Option<DeploymentRecord>, StoreError> {
-        self.read(|txn| find(DEPLOYMENTS.name(), &txn.open_table(DEPLOYMENTS)?, number))
-    }
+/// The report of a deployment.
+pub(crate) fn deployment(txn: &ReadTransaction, number: u64) -> Result<Option<DeploymentRecord>, StoreError> {
+    find(DEPLOYMENTS.name(), &txn.open_table(DEPLOYMENTS)?, number)
+}
 
-    /// A page of reports of deployments, of one family or of all, newest first, below the number `before`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn list_deployments(
-        &self,
-        family: Option<String>,
-        before: Option<u64>,
-        limit: usize,
-    ) -> LongRead<'_, RowPage<DeploymentRecord, u64>> {
-        let take =
-            move |row: DeploymentRecord| family.as_ref().is_none_or(|of| row.family == *of).then_some(row);
-        self.long_read(move |txn| page(txn, DEPLOYMENTS, before, limit, take))
-    }
+/// A page of reports of deployments, of one family or of all.
+pub(crate) fn list_deployments(
+    txn: &ReadTransaction,
+    family: Option<&String>,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<RowPage<DeploymentRecord, u64>, StoreError> {
+    let take = |row: DeploymentRecord| family.is_none_or(|of| row.family == *of).then_some(row);
+    page(txn, DEPLOYMENTS, before, limit, take)
 }
 
 /// Feeds every row to the examination, in the order of numbers.

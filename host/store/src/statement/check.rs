@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use gatehouse_tasks::{Examination, JournalEntry};
 use redb::{ReadTransaction, ReadableTable as _};
 
-use crate::engine::ledger::{Deposits, Listed};
+use crate::engine::ledger::{Deposits, Listed, Paid};
 use crate::error::StoreError;
 use crate::layout::{self, CUSTOMER_ROWS, DEPOSIT_DAYS, KEY_ROWS};
 use crate::row::decode;
@@ -82,12 +82,27 @@ pub(crate) fn check_deposits(
     for row in txn.open_table(DEPOSIT_DAYS)?.iter()? {
         let (key, sums) = row?;
         let (customer, day) = key.value();
-        if deposits.0.remove(&(customer.to_owned(), day)) != Some(sums.value()) {
-            examination.look_up(wrong(customer, day));
-        }
+        compare_deposits(&mut deposits, (customer, day), sums.value(), examination);
     }
-    deposits.0.keys().for_each(|(customer, day)| examination.look_up(wrong(customer, *day)));
+    missing_deposits(&deposits, examination);
     Ok(())
+}
+
+/// Compares the sums of a customer and day with those of the ledger, and takes these out.
+pub(crate) fn compare_deposits(
+    deposits: &mut Deposits,
+    (customer, day): (&str, u32),
+    found: Paid,
+    examination: &mut Examination,
+) {
+    if deposits.0.remove(&(customer.to_owned(), day)) != Some(found) {
+        examination.look_up(wrong(customer, day));
+    }
+}
+
+/// Once all were compared: those that are not kept.
+pub(crate) fn missing_deposits(deposits: &Deposits, examination: &mut Examination) {
+    deposits.0.keys().for_each(|(customer, day)| examination.look_up(wrong(customer, *day)));
 }
 
 fn wrong(customer: &str, day: u32) -> String {

@@ -10,9 +10,7 @@ use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
 use crate::engine::ledger::Listed;
 use crate::error::StoreError;
 use crate::layout::{self, CUSTOMER_ROWS, KEY_ROWS, Row};
-use crate::read::LongRead;
 use crate::row::decode;
-use crate::store::Store;
 use crate::tables::find;
 
 /// Whose statement.
@@ -61,53 +59,33 @@ pub struct StatementPage {
     pub rows_read: usize,
 }
 
-impl Store {
-    /// A page of a statement. Reads on a blocking thread.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn statement(&self, query: StatementQuery) -> LongRead<'_, StatementPage> {
-        self.long_read(move |txn| page(txn, &query))
-    }
+/// How many rows a statement has, its limit left out; no more than `max` are counted.
+pub(crate) fn count_statement(
+    txn: &ReadTransaction,
+    query: &StatementQuery,
+    max: usize,
+) -> Result<usize, StoreError> {
+    let query = StatementQuery { limit: max, ..query.clone() };
+    let ledger = txn.open_table(layout::LEDGER)?;
+    Ok(shown(txn, &ledger, &query, &mut StatementPage::default())?.len().min(max))
+}
 
-    /// How many rows a statement has, its limit left out; no more than `max` are counted. Reads the index alone, on a
-    /// blocking thread.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn count_statement(&self, query: StatementQuery, max: usize) -> LongRead<'_, usize> {
-        let query = StatementQuery { limit: max, ..query };
-        let count = move |txn: &ReadTransaction| {
-            let ledger = txn.open_table(layout::LEDGER)?;
-            let mut page = StatementPage::default();
-            Ok(shown(txn, &ledger, &query, &mut page)?.len().min(max))
-        };
-        self.long_read(count)
-    }
-
-    /// A customer's ledger rows behind a position, oldest first, and in the same snapshot the customer, with whose head the
-    /// last row of all ends. Reads on a blocking thread.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn statement_behind(
-        &self,
-        id: CustomerId,
-        position: Option<u64>,
-        limit: usize,
-    ) -> LongRead<'_, Option<(Customer, Vec<StatementRow>)>> {
-        let read = move |txn: &ReadTransaction| {
-            let customer = find("accounts", &txn.open_table(layout::CUSTOMERS)?, id.0.as_str())?;
-            let Some(customer) = customer else { return Ok(None) };
-            Ok(Some((customer, behind(txn, &id.0, position, limit)?)))
-        };
-        self.long_read(read)
-    }
+/// A customer's ledger rows behind a position, and the customer.
+pub(crate) fn statement_behind(
+    txn: &ReadTransaction,
+    id: &CustomerId,
+    position: Option<u64>,
+    limit: usize,
+) -> Result<Option<(Customer, Vec<StatementRow>)>, StoreError> {
+    let customer = find("accounts", &txn.open_table(layout::CUSTOMERS)?, id.0.as_str())?;
+    let Some(customer) = customer else { return Ok(None) };
+    Ok(Some((customer, behind(txn, &id.0, position, limit)?)))
 }
 
 type Ledger = ReadOnlyTable<u64, Row>;
 
-fn page(txn: &ReadTransaction, query: &StatementQuery) -> Result<StatementPage, StoreError> {
+/// A page of a statement.
+pub(crate) fn statement(txn: &ReadTransaction, query: &StatementQuery) -> Result<StatementPage, StoreError> {
     let mut page = StatementPage::default();
     let ledger = txn.open_table(layout::LEDGER)?;
     if query.limit == 0 {

@@ -10,10 +10,8 @@ use redb::ReadTransaction;
 use crate::engine::ledger::{Paid, plus};
 use crate::error::StoreError;
 use crate::layout::{DEPOSIT_DAYS, KEYS, USAGE_DAYS};
-use crate::read::LongRead;
 use crate::row::decode;
 use crate::statement::read::{StatementOf, StatementQuery, last_balance};
-use crate::store::Store;
 use crate::tables::find;
 
 /// The sums of a statement.
@@ -31,29 +29,14 @@ pub struct StatementTotals {
     pub closing: Option<Credits>,
 }
 
-impl Store {
-    /// The sums of a statement of days (since the epoch, UTC). Reads a row for each day and model, and a row for each day
-    /// with deposits; `None` where that is more than `max_rows`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn statement_totals(
-        &self,
-        of: StatementOf,
-        days: Range<u32>,
-        max_rows: usize,
-    ) -> LongRead<'_, Option<StatementTotals>> {
-        self.long_read(move |txn| totals(txn, of, &days, max_rows))
-    }
-}
-
-fn totals(
+/// The sums of a statement of days.
+pub(crate) fn statement_totals(
     txn: &ReadTransaction,
-    of: StatementOf,
+    of: &StatementOf,
     days: &Range<u32>,
     max_rows: usize,
 ) -> Result<Option<StatementTotals>, StoreError> {
-    let (customer, key) = match &of {
+    let (customer, key) = match of {
         StatementOf::All => (String::new(), String::new()),
         StatementOf::Customer(customer) => (customer.0.clone(), String::new()),
         StatementOf::Key(key) => {

@@ -8,7 +8,7 @@ use redb::{ReadableDatabase as _, ReadableTableMetadata as _, TableHandle as _};
 use super::{Dump, memory_store, remember};
 use crate::config::Config;
 use crate::copy::CopyError;
-use crate::examine::{Progress, mark_of};
+use crate::examine::{Progress, ledger_mark};
 use crate::store::Store;
 use crate::transaction::open::commit;
 
@@ -50,7 +50,7 @@ proptest! {
         let total = expected.values().sum::<u64>();
         prop_assert_eq!(progress.so_far(), (total, total));
         prop_assert_eq!(&copied.rows, &expected);
-        prop_assert_eq!(copied.mark, store.read(mark_of).unwrap());
+        prop_assert_eq!(copied.mark, store.read(ledger_mark).unwrap());
         Store::check_pages(&path).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         let looked = Store::examine_file(&path, &Progress::default()).unwrap();

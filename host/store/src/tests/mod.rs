@@ -16,6 +16,7 @@ mod kept;
 mod ledger;
 mod lists;
 mod open_transaction;
+mod postgres;
 mod quotas;
 mod records;
 mod responses;
@@ -106,7 +107,10 @@ impl Dump {
     }
 
     fn of_store(store: &Store) -> Self {
-        let database = store.database().unwrap();
+        Self::of_database(&store.database().unwrap())
+    }
+
+    fn of_database(database: &redb::Database) -> Self {
         let txn = database.begin_read().unwrap();
         let mut days: Vec<u32> =
             txn.list_tables().unwrap().filter_map(|table| layout::task_index_day(&table)).collect();

@@ -9,7 +9,7 @@ use gatehouse_tasks::{
 use super::*;
 use crate::{PriceVersionSummary, RowPage};
 
-fn book(price: i64) -> Command {
+pub(super) fn book(price: i64) -> Command {
     let row = PriceRow { key: "a".to_owned(), part: PricePart::Unit, price: Credits(price) };
     keep(OperatorRecord::PriceBook(PriceVersion {
         number: 0,
@@ -23,7 +23,7 @@ fn book(price: i64) -> Command {
     }))
 }
 
-fn deployment(family: &str) -> Command {
+pub(super) fn deployment(family: &str) -> Command {
     keep(OperatorRecord::Deployment(DeploymentRecord {
         number: 0,
         at: START,

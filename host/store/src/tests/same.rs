@@ -17,7 +17,7 @@ use crate::wait::WriterWait;
 use gatehouse_fault_injection::Disk;
 
 /// Plays the templates in batches of the given sizes, again and again.
-fn play(
+pub(super) fn play(
     templates: &[CommandTemplate],
     sizes: &[usize],
     mut batch: impl FnMut(Vec<gatehouse_tasks::Command>, &[Outcome]),

@@ -4,71 +4,97 @@
 use std::collections::BTreeMap;
 
 use gatehouse_tasks::{Examination, UsageSums};
-use redb::{ReadOnlyTable, ReadTransaction};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
 
 use crate::error::StoreError;
 use crate::layout::{self, Row, UsageHours, UsageRowKey};
 use crate::row::decode;
 
 /// Customer, key, hour or day, model.
-type Rows = BTreeMap<(String, String, u32, String), UsageSums>;
+type Key = (String, String, u32, String);
 
 /// Feeds the sums of keys by day to the examination, and checks the rest.
 pub(crate) fn check(txn: &ReadTransaction, examination: &mut Examination) -> Result<(), StoreError> {
-    let days = keys_of(&txn.open_table(layout::USAGE_DAYS)?, "day", examination)?;
-    for ((customer, key, day, _), sums) in &days {
-        examination.usage(&customer.as_str().into(), &key.as_str().into(), *day, sums);
-    }
+    let days = sums_of(&txn.open_table(layout::USAGE_DAYS)?)?.of_days(examination);
     let kept: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::usage_hours_day(&table)).collect();
     for day in kept {
-        let hours = keys_of(&txn.open_table(UsageHours::new(day).table())?, "hour", examination)?;
-        let mut by_day = Rows::new();
-        for ((customer, key, hour, model), sums) in hours {
-            by_day.entry((customer, key, hour / 24, model)).or_default().add(&sums);
-        }
-        let of_day: Rows = days
-            .iter()
-            .filter(|((_, _, of, _), _)| *of == day)
-            .map(|(key, sums)| (key.clone(), *sums))
-            .collect();
-        if by_day != of_day {
-            examination.look_up(format!("usage on day {day}: its hours are not the sums of the day"));
-        }
+        let hours = sums_of(&txn.open_table(UsageHours::new(day).table())?)?;
+        hours.of_hours(day, &days, examination);
     }
     Ok(())
 }
 
-/// The rows of keys. Those of customers and of all must be their sums.
-fn keys_of(
-    table: &ReadOnlyTable<UsageRowKey, Row>,
-    unit: &str,
-    examination: &mut Examination,
-) -> Result<Rows, StoreError> {
-    use redb::ReadableTable as _;
-    let (mut keys, mut sums_of_many, mut expected) = (Rows::new(), Rows::new(), Rows::new());
+fn sums_of(table: &ReadOnlyTable<UsageRowKey, Row>) -> Result<Sums, StoreError> {
+    let mut found = Sums::default();
     for row in table.iter()? {
         let (row_key, row) = row?;
         let (customer, key, period, model) = row_key.value();
-        let sums: UsageSums = decode("usage", row.value())?;
+        found.add((customer, key, period, model), decode("usage", row.value())?);
+    }
+    Ok(found)
+}
+
+/// Sums by hour or by day.
+#[derive(Default)]
+pub(crate) struct Sums {
+    keys: BTreeMap<Key, UsageSums>,
+    /// Of customers, and of all.
+    of_many: BTreeMap<Key, UsageSums>,
+    /// What these must be.
+    expected: BTreeMap<Key, UsageSums>,
+}
+
+/// The sums of keys by day.
+pub(crate) struct KeyDays(BTreeMap<Key, UsageSums>);
+
+impl Sums {
+    /// The next row.
+    pub(crate) fn add(&mut self, (customer, key, period, model): (&str, &str, u32, &str), sums: UsageSums) {
         let of = |customer: &str, key: &str| (customer.to_owned(), key.to_owned(), period, model.to_owned());
         if key.is_empty() {
-            sums_of_many.insert(of(customer, key), sums);
+            self.of_many.insert(of(customer, key), sums);
         } else {
-            expected.entry(of(customer, "")).or_default().add(&sums);
-            expected.entry(of("", "")).or_default().add(&sums);
-            keys.insert(of(customer, key), sums);
+            self.expected.entry(of(customer, "")).or_default().add(&sums);
+            self.expected.entry(of("", "")).or_default().add(&sums);
+            self.keys.insert(of(customer, key), sums);
         }
     }
-    if sums_of_many != expected {
-        let whose = |(customer, _, period, _): &(String, String, u32, String)| match customer.as_str() {
+
+    /// Once every day was seen.
+    pub(crate) fn of_days(self, examination: &mut Examination) -> KeyDays {
+        self.compare("day", examination);
+        for ((customer, key, day, _), sums) in &self.keys {
+            examination.usage(&customer.as_str().into(), &key.as_str().into(), *day, sums);
+        }
+        KeyDays(self.keys)
+    }
+
+    /// Once every hour of a day was seen.
+    pub(crate) fn of_hours(self, day: u32, days: &KeyDays, examination: &mut Examination) {
+        self.compare("hour", examination);
+        let mut by_day = BTreeMap::<Key, UsageSums>::new();
+        for ((customer, key, hour, model), sums) in self.keys {
+            by_day.entry((customer, key, hour / 24, model)).or_default().add(&sums);
+        }
+        let of_day = days.0.iter().filter(|((_, _, of, _), _)| *of == day);
+        if by_day != of_day.map(|(key, sums)| (key.clone(), *sums)).collect() {
+            examination.look_up(format!("usage on day {day}: its hours are not the sums of the day"));
+        }
+    }
+
+    /// The rows of customers and of all must be the sums of those of keys.
+    fn compare(&self, unit: &str, examination: &mut Examination) {
+        if self.of_many == self.expected {
+            return;
+        }
+        let whose = |(customer, _, period, _): &Key| match customer.as_str() {
             "" => format!("usage of all customers in {unit} {period}: it is not the sum of all keys"),
             customer => {
                 format!("usage of customer {customer} in {unit} {period}: it is not the sum of its keys")
             }
         };
-        let wrong = expected.iter().filter(|(key, sums)| sums_of_many.get(*key) != Some(*sums));
-        let unknown = sums_of_many.iter().filter(|(key, _)| !expected.contains_key(*key));
+        let wrong = self.expected.iter().filter(|(key, sums)| self.of_many.get(*key) != Some(*sums));
+        let unknown = self.of_many.iter().filter(|(key, _)| !self.expected.contains_key(*key));
         wrong.chain(unknown).for_each(|(key, _)| examination.look_up(whose(key)));
     }
-    Ok(keys)
 }

@@ -11,9 +11,7 @@ use redb::{ReadOnlyTable, ReadTransaction};
 
 use crate::error::StoreError;
 use crate::layout::{self, Row, UsageHours, UsageRowKey};
-use crate::read::LongRead;
 use crate::row::decode;
-use crate::store::Store;
 
 const HOURS_PER_DAY: u32 = 24;
 
@@ -102,17 +100,8 @@ pub struct UsageRows {
     pub rows_read: usize,
 }
 
-impl Store {
-    /// Sums of usage. Reads on a blocking thread.
-    ///
-    /// # Errors
-    /// [`crate::StoreError`].
-    pub fn usage(&self, query: UsageQuery) -> LongRead<'_, UsageRows> {
-        self.long_read(move |txn| read(txn, &query))
-    }
-}
-
-fn read(txn: &ReadTransaction, query: &UsageQuery) -> Result<UsageRows, StoreError> {
+/// Sums of usage.
+pub(crate) fn usage(txn: &ReadTransaction, query: &UsageQuery) -> Result<UsageRows, StoreError> {
     let mut found = UsageRows::default();
     match query.period {
         UsagePeriod::Day => {

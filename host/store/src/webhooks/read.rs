@@ -13,9 +13,7 @@ use crate::layout::{
     ALL_DELIVERIES, DELIVERIES, DELIVERY_DUE, DELIVERY_INDEX, PENDING_DELIVERIES, TROUBLED_WEBHOOKS,
     WEBHOOK_OWNERS, WEBHOOKS,
 };
-use crate::read::LongRead;
 use crate::row::decode;
-use crate::store::Store;
 use crate::tables::find;
 
 /// Which deliveries of a webhook to list.
@@ -27,161 +25,119 @@ pub struct DeliveryQuery {
     pub pending: bool,
 }
 
-impl Store {
-    /// Webhooks whose rows were written since this was last asked; ends once there are any. For one sender: each change
-    /// is told once.
-    pub async fn changed_webhooks(&self) -> BTreeSet<WebhookId> {
-        self.webhook_changes().next().await
+/// Webhooks for which a delivery waits. Reads one row for each.
+pub(crate) fn waiting_webhooks(txn: &ReadTransaction) -> Result<BTreeSet<WebhookId>, StoreError> {
+    let due = txn.open_table(DELIVERY_DUE)?;
+    let (mut found, mut from) = (BTreeSet::new(), Bound::Unbounded);
+    while let Some(row) = due.range((from, Bound::Unbounded))?.next() {
+        let (webhook, ..) = row?.0.value();
+        found.insert(WebhookId::from_bits(webhook));
+        from = Bound::Excluded((webhook, u64::MAX, u128::MAX));
     }
+    Ok(found)
+}
 
-    /// Webhooks for which a delivery waits. Reads one row for each.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn waiting_webhooks(&self) -> Result<BTreeSet<WebhookId>, StoreError> {
-        self.read(|txn| {
-            let due = txn.open_table(DELIVERY_DUE)?;
-            let (mut found, mut from) = (BTreeSet::new(), Bound::Unbounded);
-            while let Some(row) = due.range((from, Bound::Unbounded))?.next() {
-                let (webhook, ..) = row?.0.value();
-                found.insert(WebhookId::from_bits(webhook));
-                from = Bound::Excluded((webhook, u64::MAX, u128::MAX));
+/// The delivery of a webhook that is due first, and when.
+pub(crate) fn next_delivery(
+    txn: &ReadTransaction,
+    webhook: WebhookId,
+) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
+    let due = txn.open_table(DELIVERY_DUE)?;
+    let of = |moment, id| (webhook.bits(), moment, id);
+    let first = due.range(of(0, 0)..=of(u64::MAX, u128::MAX))?.next().transpose()?;
+    Ok(first.map(|(key, _)| {
+        let (_, moment, id) = key.value();
+        (UnixMs(moment), DeliveryId::from_bits(id))
+    }))
+}
+
+/// A webhook.
+pub(crate) fn webhook(txn: &ReadTransaction, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
+    find("webhooks", &txn.open_table(WEBHOOKS)?, id.bits())
+}
+
+/// A delivery.
+pub(crate) fn delivery(txn: &ReadTransaction, id: DeliveryId) -> Result<Option<WebhookDelivery>, StoreError> {
+    find("deliveries", &txn.open_table(DELIVERIES)?, id.bits())
+}
+
+/// A page of webhooks by id, of one customer or of all.
+pub(crate) fn list_webhooks(
+    txn: &ReadTransaction,
+    customer: Option<&CustomerId>,
+    after: Option<WebhookId>,
+    limit: usize,
+) -> Result<RowPage<WebhookEndpoint, WebhookId>, StoreError> {
+    let rows = txn.open_table(WEBHOOKS)?;
+    let after = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.bits()));
+    let mut page = RowPage { rows: Vec::new(), next: None };
+    let mut add = |row: Option<WebhookEndpoint>| {
+        if page.rows.len() == limit {
+            page.next = page.rows.last().map(|last: &WebhookEndpoint| last.id);
+            return false;
+        }
+        page.rows.extend(row);
+        true
+    };
+    if let Some(customer) = customer {
+        let customer = customer.0.as_str();
+        let owners = txn.open_table(WEBHOOK_OWNERS)?;
+        let from = after.map(|id| (customer, id));
+        let from = if from == Bound::Unbounded { Bound::Included((customer, 0)) } else { from };
+        for row in owners.range((from, Bound::Included((customer, u128::MAX))))? {
+            if !add(find("webhooks", &rows, row?.0.value().1)?) {
+                break;
             }
-            Ok(found)
-        })
-    }
-
-    /// The delivery of a webhook that is due first, and when.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn next_delivery(
-        &self,
-        webhook: WebhookId,
-    ) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
-        self.read(|txn| {
-            let due = txn.open_table(DELIVERY_DUE)?;
-            let of = |moment, id| (webhook.bits(), moment, id);
-            let first = due.range(of(0, 0)..=of(u64::MAX, u128::MAX))?.next().transpose()?;
-            Ok(first.map(|(key, _)| {
-                let (_, moment, id) = key.value();
-                (UnixMs(moment), DeliveryId::from_bits(id))
-            }))
-        })
-    }
-
-    /// A webhook.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
-        self.read(|txn| find("webhooks", &txn.open_table(WEBHOOKS)?, id.bits()))
-    }
-
-    /// A delivery.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn delivery(&self, id: DeliveryId) -> Result<Option<WebhookDelivery>, StoreError> {
-        self.read(|txn| find("deliveries", &txn.open_table(DELIVERIES)?, id.bits()))
-    }
-
-    /// A page of webhooks by id, of one customer or of all, after the one of id `after`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn list_webhooks(
-        &self,
-        customer: Option<CustomerId>,
-        after: Option<WebhookId>,
-        limit: usize,
-    ) -> LongRead<'_, RowPage<WebhookEndpoint, WebhookId>> {
-        let read = move |txn: &ReadTransaction| {
-            let rows = txn.open_table(WEBHOOKS)?;
-            let after = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.bits()));
-            let mut page = RowPage { rows: Vec::new(), next: None };
-            let mut add = |row: Option<WebhookEndpoint>| {
-                if page.rows.len() == limit {
-                    page.next = page.rows.last().map(|last: &WebhookEndpoint| last.id);
-                    return false;
-                }
-                page.rows.extend(row);
-                true
-            };
-            if let Some(customer) = &customer {
-                let customer = customer.0.as_str();
-                let owners = txn.open_table(WEBHOOK_OWNERS)?;
-                let from = after.map(|id| (customer, id));
-                let from = if from == Bound::Unbounded { Bound::Included((customer, 0)) } else { from };
-                for row in owners.range((from, Bound::Included((customer, u128::MAX))))? {
-                    if !add(find("webhooks", &rows, row?.0.value().1)?) {
-                        break;
-                    }
-                }
-            } else {
-                for row in rows.range((after, Bound::Unbounded))? {
-                    if !add(Some(decode("webhooks", row?.1.value())?)) {
-                        break;
-                    }
-                }
+        }
+    } else {
+        for row in rows.range((after, Bound::Unbounded))? {
+            if !add(Some(decode("webhooks", row?.1.value())?)) {
+                break;
             }
-            Ok(page)
-        };
-        self.long_read(read)
+        }
     }
+    Ok(page)
+}
 
-    /// Webhooks that do not reach their receiver, by id; the first `limit` of them. Reads these alone.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn troubled_webhooks(&self, limit: usize) -> LongRead<'_, Vec<WebhookEndpoint>> {
-        let read = move |txn: &ReadTransaction| {
-            let (troubled, rows) = (txn.open_table(TROUBLED_WEBHOOKS)?, txn.open_table(WEBHOOKS)?);
-            let mut found = Vec::new();
-            for id in troubled.iter()?.take(limit) {
-                found.extend(find("webhooks", &rows, id?.0.value())?);
-            }
-            Ok(found)
-        };
-        self.long_read(read)
+/// The first `limit` webhooks that do not reach their receiver.
+pub(crate) fn troubled_webhooks(
+    txn: &ReadTransaction,
+    limit: usize,
+) -> Result<Vec<WebhookEndpoint>, StoreError> {
+    let (troubled, rows) = (txn.open_table(TROUBLED_WEBHOOKS)?, txn.open_table(WEBHOOKS)?);
+    let mut found = Vec::new();
+    for id in troubled.iter()?.take(limit) {
+        found.extend(find("webhooks", &rows, id?.0.value())?);
     }
+    Ok(found)
+}
 
-    /// How many webhooks do not reach their receiver. Reads no row.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn count_troubled_webhooks(&self) -> Result<u64, StoreError> {
-        self.read(|txn| Ok(txn.open_table(TROUBLED_WEBHOOKS)?.len()?))
-    }
+/// How many webhooks do not reach their receiver.
+pub(crate) fn count_troubled_webhooks(txn: &ReadTransaction) -> Result<u64, StoreError> {
+    Ok(txn.open_table(TROUBLED_WEBHOOKS)?.len()?)
+}
 
-    /// A page of deliveries, newest first, before the one of id `before`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn list_deliveries(
-        &self,
-        query: DeliveryQuery,
-        before: Option<DeliveryId>,
-        limit: usize,
-    ) -> LongRead<'_, RowPage<WebhookDelivery, DeliveryId>> {
-        let read = move |txn: &ReadTransaction| {
-            let (index, rows) = (txn.open_table(DELIVERY_INDEX)?, txn.open_table(DELIVERIES)?);
-            let kind = if query.pending { PENDING_DELIVERIES } else { ALL_DELIVERIES };
-            let of = |id| (query.webhook.bits(), kind, id);
-            let end = match before {
-                Some(id) => Bound::Excluded(of(id.bits())),
-                None => Bound::Included(of(u128::MAX)),
-            };
-            let mut page = RowPage { rows: Vec::new(), next: None };
-            for row in index.range((Bound::Included(of(0)), end))?.rev().take(MAX_ROWS_READ) {
-                if page.rows.len() == limit {
-                    page.next = page.rows.last().map(|last: &WebhookDelivery| last.id);
-                    break;
-                }
-                page.rows.extend(find("deliveries", &rows, row?.0.value().2)?);
-            }
-            Ok(page)
-        };
-        self.long_read(read)
+/// A page of deliveries, newest first.
+pub(crate) fn list_deliveries(
+    txn: &ReadTransaction,
+    query: &DeliveryQuery,
+    before: Option<DeliveryId>,
+    limit: usize,
+) -> Result<RowPage<WebhookDelivery, DeliveryId>, StoreError> {
+    let (index, rows) = (txn.open_table(DELIVERY_INDEX)?, txn.open_table(DELIVERIES)?);
+    let kind = if query.pending { PENDING_DELIVERIES } else { ALL_DELIVERIES };
+    let of = |id| (query.webhook.bits(), kind, id);
+    let end = match before {
+        Some(id) => Bound::Excluded(of(id.bits())),
+        None => Bound::Included(of(u128::MAX)),
+    };
+    let mut page = RowPage { rows: Vec::new(), next: None };
+    for row in index.range((Bound::Included(of(0)), end))?.rev().take(MAX_ROWS_READ) {
+        if page.rows.len() == limit {
+            page.next = page.rows.last().map(|last: &WebhookDelivery| last.id);
+            break;
+        }
+        page.rows.extend(find("deliveries", &rows, row?.0.value().2)?);
     }
+    Ok(page)
 }

@@ -10,6 +10,7 @@ pub(crate) mod keep_record;
 pub(crate) mod keep_response;
 pub(crate) mod keep_steps;
 pub(crate) mod keys;
+pub(crate) mod likely_rows;
 pub(crate) mod owner;
 pub(crate) mod rejection;
 pub(crate) mod request;

@@ -82,6 +82,10 @@ impl Kept {
         self.younger.get(key)
     }
 
+    fn knows(&self, key: &RowKey) -> bool {
+        self.younger.contains_key(key) || self.older.contains_key(key)
+    }
+
     fn add(&mut self, key: RowKey, row: Option<Row>) {
         if !key.outlives_commits(row.as_ref()) {
             self.passing.push(key.clone());
@@ -137,6 +141,11 @@ impl<B: Backend> Rows<B> {
         &mut self.backend
     }
 
+    /// Whether no command has to fetch the row of that key.
+    pub fn knows(&self, key: &RowKey) -> bool {
+        self.changed.contains_key(key) || key.is_written_only() || self.stored.borrow().knows(key)
+    }
+
     /// The rows that are there and were changed since the last commit, in the order of their keys.
     pub fn changed(&self) -> impl Iterator<Item = (&RowKey, &Row)> {
         self.changed.iter().filter_map(|(key, row)| Some((key, row.as_ref()?)))
@@ -149,6 +158,11 @@ impl<B: Backend> Rows<B> {
     pub fn commit(mut self) -> Result<(Kept, BTreeSet<WebhookId>), B::Error> {
         let changes = self.changes();
         self.backend.commit(&changes)?;
+        Ok(self.committed(changes))
+    }
+
+    /// Follows a commit of these changes, all that there were: what [`Rows::commit`] answers. For an engine that commits later.
+    pub fn committed(self, changes: Vec<RowChange>) -> (Kept, BTreeSet<WebhookId>) {
         let written = changes.iter().filter_map(|change| match (&change.key, &change.after) {
             (RowKey::Webhook(id), _) => Some(*id),
             // A callback's queue has no row of its own that would tell the sender to look.
@@ -156,7 +170,7 @@ impl<B: Backend> Rows<B> {
             _ => None,
         });
         let written = written.collect();
-        Ok((self.stored.into_inner().committed(changes), written))
+        (self.stored.into_inner().committed(changes), written)
     }
 
     /// What is to be stored, in the order of keys. Nothing is changed any more then.

@@ -42,14 +42,18 @@ impl Conversations {
         let chain = match &wanted.previous {
             None => Vec::new(),
             Some(id) => {
-                let chain = self.shared.store.conversation(customer, id, now, MAX_RESPONSES).await?;
+                let chain = self
+                    .shared
+                    .store
+                    .conversation(customer.clone(), id.to_owned(), now, MAX_RESPONSES)
+                    .await?;
                 chain.ok_or_else(|| unknown(id))?
             }
         };
         let mut referenced = Vec::with_capacity(wanted.references.len());
         if !wanted.references.is_empty() {
             let ids = wanted.references.clone();
-            let records = self.shared.store.responses_with_items(customer, ids, now).await?;
+            let records = self.shared.store.responses_with_items(customer.clone(), ids, now).await?;
             for (id, record) in wanted.references.iter().zip(records) {
                 let item = record.and_then(|record| item(&record, id));
                 referenced.push(item.ok_or_else(|| SubmitError::UnknownItem(id.clone()))?);

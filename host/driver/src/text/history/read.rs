@@ -31,7 +31,8 @@ impl Conversations {
     /// # Errors
     /// A failed store.
     pub async fn response(&self, key: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
-        let found = self.shared.store.response(&key.customer, id, self.shared.now()).await?;
+        let found =
+            self.shared.store.response(key.customer.clone(), id.to_owned(), self.shared.now()).await?;
         Ok(found.map(|record| KeptResponse { response: record.response.into(), input: record.input.into() }))
     }
 
@@ -46,7 +47,8 @@ impl Conversations {
         id: &str,
         after: Option<u64>,
     ) -> Result<Option<Vec<Sse>>, SubmitError> {
-        let found = self.shared.store.response(&key.customer, id, self.shared.now()).await?;
+        let found =
+            self.shared.store.response(key.customer.clone(), id.to_owned(), self.shared.now()).await?;
         let Some(record) = found else { return Ok(None) };
         let events = off_worker(record.response.len(), move || {
             let response = std::str::from_utf8(&record.response).unwrap_or_default();

@@ -31,7 +31,7 @@ fn line(operation: &str, object: &str) -> AuditedRequest {
     }
 }
 
-fn deposit(token: &str, at: UnixMs) -> Command {
+pub(super) fn deposit(token: &str, at: UnixMs) -> Command {
     let change = Command::Deposit { customer: customer_id(0), amount: Credits(5), memo: String::new(), at };
     Command::Administer {
         change: Some(Box::new(change)),

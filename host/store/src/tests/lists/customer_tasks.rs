@@ -40,7 +40,7 @@ async fn all_pages(store: &Store, name: &str, query: TaskQuery) -> (Vec<Task>, u
     let (mut tasks, mut rows_read, mut after) = (Vec::<Task>::new(), 0, None);
     loop {
         let query = TaskQuery { after, ..query.clone() };
-        let page = store.list_tasks(&customer(name), query.clone()).await.unwrap();
+        let page = store.list_tasks(customer(name), query.clone()).await.unwrap();
         assert!(page.tasks.len() == query.limit || !page.more, "only the last page is short");
         tasks.extend(page.tasks);
         rows_read += page.rows_read;
@@ -72,7 +72,7 @@ async fn an_owner_sees_its_own_newest_first() {
         assert_eq!(numbers(&tasks), expected(|number| number % 3 == 2), "limit {limit}");
         assert_eq!(all_pages(&store, "customer", query).await.0, vec![], "limit {limit}");
     }
-    let nothing = store.list_tasks(&customer("customer-0"), TaskQuery::default()).await.unwrap();
+    let nothing = store.list_tasks(customer("customer-0"), TaskQuery::default()).await.unwrap();
     assert_eq!((nothing.tasks, nothing.more), (vec![], true));
 }
 
@@ -130,7 +130,7 @@ async fn a_page_reads_little_more_than_it_shows() {
     let filters = [(Some(Status::Failed), None), (None, Some("none")), (Some(Status::Pending), Some("rare"))];
     for (status, model) in filters {
         let query = TaskQuery { status, model: model.map(str::to_owned), limit: 100, after: None };
-        let page = store.list_tasks(&customer("customer-0"), query).await.unwrap();
+        let page = store.list_tasks(customer("customer-0"), query).await.unwrap();
         assert_eq!((page.tasks, page.more), (vec![], false));
         assert!(page.rows_read <= LOOK_UPS, "{}", page.rows_read);
     }
@@ -148,7 +148,7 @@ async fn a_page_reads_little_more_than_it_shows() {
     }
     for (status, limit) in [(None, 1), (None, 100), (Some(Status::Completed), 100)] {
         let query = TaskQuery { status, limit, ..TaskQuery::default() };
-        let newest = store.list_tasks(&customer("customer-0"), query).await.unwrap();
+        let newest = store.list_tasks(customer("customer-0"), query).await.unwrap();
         assert_eq!((newest.tasks.len(), newest.more), (limit, true));
         assert!(newest.rows_read <= limit + 1 + LOOK_UPS, "{}", newest.rows_read);
     }

@@ -22,7 +22,13 @@ fn at(seconds: u64) -> UnixMs {
     START.plus(Duration::from_secs(seconds))
 }
 
-fn record(owner: &str, id: &str, previous: Option<&str>, seconds: u64, bytes: usize) -> ResponseRecord {
+pub(super) fn record(
+    owner: &str,
+    id: &str,
+    previous: Option<&str>,
+    seconds: u64,
+    bytes: usize,
+) -> ResponseRecord {
     ResponseRecord {
         customer: customer(owner),
         id: id.to_owned(),
@@ -36,7 +42,7 @@ fn record(owner: &str, id: &str, previous: Option<&str>, seconds: u64, bytes: us
     }
 }
 
-fn keep(record: ResponseRecord) -> Command {
+pub(super) fn keep(record: ResponseRecord) -> Command {
     Command::KeepResponse { record: Box::new(record), limits: LIMITS }
 }
 
@@ -106,7 +112,7 @@ async fn an_owner_finds_a_conversation_whole_or_not_at_all() {
         store.execute(keep(record)).await.unwrap().unwrap();
     }
     let ids = async |owner: &str, id: &str, seconds: u64, limit: usize| {
-        let chain = store.conversation(&customer(owner), id, at(seconds), limit).await.unwrap();
+        let chain = store.conversation(customer(owner), id.to_owned(), at(seconds), limit).await.unwrap();
         chain.map(|chain| chain.into_iter().map(|record| record.id).collect::<Vec<_>>().join(" "))
     };
     assert_eq!(ids("a", "two", 20, 9).await.as_deref(), Some("one two"));
@@ -116,7 +122,7 @@ async fn an_owner_finds_a_conversation_whole_or_not_at_all() {
     assert_eq!(ids("a", "two", 20, 1).await, None, "longer than may be continued");
     assert_eq!(ids("a", "two", 50, 9).await, None, "its beginning has expired");
     let items = vec!["msg_two".to_owned(), "fc_one".to_owned(), "msg_none".to_owned()];
-    let found = store.responses_with_items(&customer("a"), items, at(50)).await.unwrap();
+    let found = store.responses_with_items(customer("a"), items, at(50)).await.unwrap();
     let found: Vec<_> = found.into_iter().map(|record| record.map(|record| record.id)).collect();
     assert_eq!(found, [Some("two".to_owned()), None, None]);
 }

@@ -37,7 +37,7 @@ fn change(change: WebhookChange, at: UnixMs) -> Command {
     Command::Webhook { change: Box::new(change), at }
 }
 
-fn add(number: u128, customer: u8) -> Command {
+pub(super) fn add(number: u128, customer: u8) -> Command {
     change(WebhookChange::Add(Box::new(webhook(number, customer))), START)
 }
 
@@ -54,7 +54,12 @@ fn delivery(number: u128, at: UnixMs) -> DeliveryId {
 }
 
 /// A command about few webhooks, so that they meet in every order.
-fn any_command(random: &mut Rng, storage: &MemoryLedgerStorage, number: u8, at: UnixMs) -> Command {
+pub(super) fn any_command(
+    random: &mut Rng,
+    storage: &MemoryLedgerStorage,
+    number: u8,
+    at: UnixMs,
+) -> Command {
     let id = WebhookId::from_bits(random.u128(1..4));
     let known: Vec<DeliveryId> = storage.deliveries().map(|row| row.id).collect();
     let some = known.get(random.usize(0..known.len().max(1))).copied();

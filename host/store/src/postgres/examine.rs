@@ -1,0 +1,382 @@
+//! The examination of a whole database, behind `gatehouse doctor`.
+//!
+//! Feeds every row of one snapshot to the rules of `tasks`, and compares what stands beside the rows with them: the columns by which
+//! they are found, balances, deposits by day, the sums of usage, the counts of long lists. Never repairs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gatehouse_model::{Customer, CustomerId, Key, Task};
+use gatehouse_tasks::{
+    AuditRecord, DeploymentRecord, Examination, Hold, JournalEntry, NameRecord, PriceVersion, Report,
+    ResponseRecord, WebhookDelivery, WebhookEndpoint,
+};
+use tokio_postgres::{Client, Error, IsolationLevel, Row, Transaction};
+
+use super::failure::store_error;
+use super::reads::{ENTRIES, entry, usage_row};
+use super::sql::{column, count, decoded, id, limit, query, signed, storable, walk};
+use super::write::{CUSTOMERS, TROUBLED_WEBHOOKS, WAITING_DELIVERIES, WITHOUT_CREDIT, rows::hold_parts};
+use crate::engine::ledger::Deposits;
+use crate::error::StoreError;
+use crate::examine::{MARKS, Progress};
+use crate::statement::check::{compare_deposits, missing_deposits};
+use crate::usage::check::Sums;
+
+/// Each statement of an examination takes as long as it takes.
+const PATIENTLY: &str = "set local statement_timeout = 0";
+
+const ROWS: &str = "
+    select
+        (select count(*) from ledger) + (select count(*) from customer) + (select count(*) from api_key)
+        + (select count(*) from hold) + (select count(*) from task) + (select count(*) from name)";
+const MARKED: &str = "
+    select row
+    from audit
+    where marks
+    order by number desc
+    limit $1";
+const DEPOSIT_DAYS: &str = "select customer, day, paid, taken from deposit_day order by customer, day";
+const USAGE_DAYS: &str = "
+    select
+        customer, key, day, model, requests::text, failures::text, input::text, output::text, cached::text,
+        cache_write::text, settled, refunded
+    from usage_day
+    order by customer, key, day, model";
+const USAGE_HOURS: &str = "
+    select
+        customer, key, hour, model, requests::text, failures::text, input::text, output::text, cached::text,
+        cache_write::text, settled, refunded
+    from usage_hour
+    order by hour / 24, customer, key, hour, model";
+const ALL_CUSTOMERS: &str = "select row, id, without_credit from customer order by id";
+const KEYS: &str = "select row, id, customer, digest, rotated_to from api_key order by id";
+const HOLDS: &str = "select row, of_task, id, expires from hold order by of_task, id";
+const TASKS: &str = "
+    select row, id, customer, key, family, model, status, live, ambiguous
+    from task
+    order by not live, id";
+const NAMES: &str = "select row, name, customer from name order by customer, name";
+const PRICE_BOOKS: &str = "select row, number from price_book order by number";
+const DEPLOYMENTS: &str = "select row, number from deployment order by number";
+const RESPONSES: &str =
+    "select row, customer, id, previous, kept, expires from response order by customer, id";
+const WEBHOOKS: &str = "select row, id, customer, troubled from webhook order by id";
+const DELIVERIES: &str = "select row, id, webhook, due from delivery order by id";
+const TALLY: &str = "select list, rows from tally order by list";
+
+/// Feeds every row of a snapshot to the rules.
+///
+/// # Errors
+/// [`StoreError`]; what merely contradicts itself is in the report.
+pub(crate) async fn examine(client: &mut Client, progress: &Progress) -> Result<Report, StoreError> {
+    let begin = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+    let txn = begin.start().await.map_err(|error| failed(&error))?;
+    txn.batch_execute(PATIENTLY).await.map_err(|error| failed(&error))?;
+    examine_in(&txn, progress).await
+}
+
+/// The same in a transaction that is open.
+pub(crate) async fn examine_in(txn: &Transaction<'_>, progress: &Progress) -> Result<Report, StoreError> {
+    let mut doctor = Doctor { txn, progress, examination: Examination::default(), lists: BTreeMap::new() };
+    doctor.expect().await?;
+    doctor.marks().await?;
+    doctor.ledger().await?;
+    doctor.usage().await?;
+    doctor.customers().await?;
+    doctor.keys().await?;
+    doctor.holds().await?;
+    doctor.tasks().await?;
+    doctor.names().await?;
+    doctor.records().await?;
+    doctor.responses().await?;
+    doctor.webhooks().await?;
+    doctor.tally().await?;
+    Ok(doctor.examination.report())
+}
+
+struct Doctor<'a> {
+    txn: &'a Transaction<'a>,
+    progress: &'a Progress,
+    examination: Examination,
+    /// How long the lists are that are counted as they change.
+    lists: BTreeMap<&'static str, u64>,
+}
+
+impl Doctor<'_> {
+    async fn expect(&self) -> Result<(), StoreError> {
+        let row = self.txn.query_typed_one(ROWS, &[]).await.map_err(|error| failed(&error))?;
+        self.progress.expect_rows(count(&row, 0)?);
+        Ok(())
+    }
+
+    /// The newest marks of the audit record.
+    async fn marks(&mut self) -> Result<(), StoreError> {
+        for row in query(self.txn, MARKED, vec![limit(MARKS)]).await? {
+            let record: AuditRecord = decoded("audit", &row, 0)?;
+            record.mark.into_iter().for_each(|mark| self.examination.mark(record.at, mark));
+        }
+        Ok(())
+    }
+
+    /// The ledger, the balances beside its entries, and what was paid in and taken back.
+    async fn ledger(&mut self) -> Result<(), StoreError> {
+        let (mut balances, mut paid) = (Balances::default(), Deposits::default());
+        walk(self.txn, ENTRIES, |row| {
+            let entry = entry(row)?;
+            self.progress.check_rows(1);
+            self.examination.entry(&entry);
+            balances.entry(&entry, (column(row, 15)?, column(row, 16)?));
+            paid.add(&entry);
+            Ok(())
+        })
+        .await?;
+        for (kind, owner) in balances.wrong {
+            self.examination.look_up(format!(
+                "statement of {kind} {owner}: the balances beside its ledger rows are not their sums"
+            ));
+        }
+        walk(self.txn, DEPOSIT_DAYS, |row| {
+            let day = u32::try_from(column::<i32>(row, 1)?).unwrap_or_default();
+            let sums = (column(row, 2)?, column(row, 3)?);
+            compare_deposits(&mut paid, (column(row, 0)?, day), sums, &mut self.examination);
+            Ok(())
+        })
+        .await?;
+        missing_deposits(&paid, &mut self.examination);
+        Ok(())
+    }
+
+    async fn usage(&mut self) -> Result<(), StoreError> {
+        let mut days = Sums::default();
+        walk(self.txn, USAGE_DAYS, |row| add(row, &mut days).map(drop)).await?;
+        let days = days.of_days(&mut self.examination);
+        let mut hours: Option<(u32, Sums)> = None;
+        walk(self.txn, USAGE_HOURS, |row| {
+            let day = u32::try_from(column::<i32>(row, 2)?).unwrap_or_default() / 24;
+            if let Some((of, sums)) = hours.take_if(|(of, _)| *of != day) {
+                sums.of_hours(of, &days, &mut self.examination);
+            }
+            add(row, &mut hours.get_or_insert_with(|| (day, Sums::default())).1)
+        })
+        .await?;
+        if let Some((of, sums)) = hours {
+            sums.of_hours(of, &days, &mut self.examination);
+        }
+        Ok(())
+    }
+
+    async fn customers(&mut self) -> Result<(), StoreError> {
+        let (mut all, mut without_credit) = (0, 0);
+        walk(self.txn, ALL_CUSTOMERS, |row| {
+            let customer: Customer = decoded("customer", row, 0)?;
+            self.progress.check_rows(1);
+            all += 1;
+            without_credit += u64::from(!customer.has_credit());
+            self.examination.customer(&customer);
+            let is_found = is(row, 1, &customer.id.0)? && column::<bool>(row, 2)? != customer.has_credit();
+            self.examination.found(is_found, "customer", &customer.id.0);
+            Ok(())
+        })
+        .await?;
+        self.lists.extend([(CUSTOMERS, all), (WITHOUT_CREDIT, without_credit)]);
+        Ok(())
+    }
+
+    async fn keys(&mut self) -> Result<(), StoreError> {
+        walk(self.txn, KEYS, |row| {
+            let key: Key = decoded("api_key", row, 0)?;
+            self.progress.check_rows(1);
+            self.examination.key(&key);
+            let is_found = is(row, 1, &key.id.0)?
+                && is(row, 2, &key.customer.0)?
+                && column::<&[u8]>(row, 3)? == key.digest.0.0
+                && column::<Option<&str>>(row, 4)? == key.rotated_to.as_ref().map(|id| id.0.as_str());
+            self.examination.found(is_found, "key", &key.id.0);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn holds(&mut self) -> Result<(), StoreError> {
+        walk(self.txn, HOLDS, |row| {
+            let hold: Hold = decoded("hold", row, 0)?;
+            self.progress.check_rows(1);
+            self.examination.hold(&hold);
+            let is_found = (column(row, 1)?, id(row, 2)?) == hold_parts(hold.id)
+                && column::<i64>(row, 3)? == signed(hold.expires.0);
+            self.examination.found(is_found, "hold", &hold.id.to_string());
+            Ok(())
+        })
+        .await
+    }
+
+    async fn tasks(&mut self) -> Result<(), StoreError> {
+        walk(self.txn, TASKS, |row| {
+            let task: Task = decoded("task", row, 0)?;
+            self.progress.check_rows(1);
+            let is_live = !task.status.is_final();
+            if is_live {
+                self.examination.live(&task)
+            } else {
+                self.examination.finished(&task)
+            }
+            let is_found = id(row, 1)? == task.id.bits()
+                && is(row, 2, &task.customer.0)?
+                && is(row, 3, &task.key.0)?
+                && is(row, 4, &task.family)?
+                && is(row, 5, &task.model)?
+                && is(row, 6, task.status.as_str())?
+                && column::<bool>(row, 7)? == is_live
+                && column::<bool>(row, 8)? == task.phase.ambiguous_call().is_some();
+            self.examination.found(is_found, "task", &task.id.to_string());
+            Ok(())
+        })
+        .await
+    }
+
+    async fn names(&mut self) -> Result<(), StoreError> {
+        let mut names = 0;
+        walk(self.txn, NAMES, |row| {
+            let record: NameRecord = decoded("name", row, 0)?;
+            self.progress.check_rows(1);
+            names += 1;
+            let owner = CustomerId(column(row, 2)?);
+            self.examination.name(&record, Some(&owner));
+            let is_found = is(row, 1, &record.claim.name)?;
+            self.examination.found(is_found, "name", &record.claim.name);
+            Ok(())
+        })
+        .await?;
+        self.examination.name_owners(names);
+        Ok(())
+    }
+
+    async fn records(&mut self) -> Result<(), StoreError> {
+        walk(self.txn, PRICE_BOOKS, |row| {
+            let book: PriceVersion = decoded("price_book", row, 0)?;
+            self.examination.price_book(count(row, 1)?, book);
+            Ok(())
+        })
+        .await?;
+        walk(self.txn, DEPLOYMENTS, |row| {
+            let report: DeploymentRecord = decoded("deployment", row, 0)?;
+            self.examination.deployment(count(row, 1)?, &report);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn responses(&mut self) -> Result<(), StoreError> {
+        walk(self.txn, RESPONSES, |row| {
+            let record: ResponseRecord = decoded("response", row, 0)?;
+            let previous = record.previous.as_deref().map(storable);
+            let is_found = is(row, 1, &record.customer.0)?
+                && is(row, 2, &record.id)?
+                && column::<Option<&str>>(row, 3)? == previous.as_deref()
+                && column::<i64>(row, 4)? == signed(record.kept.0)
+                && column::<i64>(row, 5)? == signed(record.expires.0);
+            self.examination.found(is_found, "response", &record.id);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn webhooks(&mut self) -> Result<(), StoreError> {
+        let (mut troubled, mut waiting) = (0, 0);
+        walk(self.txn, WEBHOOKS, |row| {
+            let webhook: WebhookEndpoint = decoded("webhook", row, 0)?;
+            troubled += u64::from(webhook.is_troubled());
+            let is_found = id(row, 1)? == webhook.id.bits()
+                && is(row, 2, &webhook.customer.0)?
+                && column::<bool>(row, 3)? == webhook.is_troubled();
+            self.examination.found(is_found, "webhook", &webhook.id.to_string());
+            Ok(())
+        })
+        .await?;
+        walk(self.txn, DELIVERIES, |row| {
+            let delivery: WebhookDelivery = decoded("delivery", row, 0)?;
+            waiting += u64::from(delivery.due().is_some());
+            let is_found = id(row, 1)? == delivery.id.bits()
+                && id(row, 2)? == delivery.webhook.bits()
+                && column::<Option<i64>>(row, 3)? == delivery.due().map(|due| signed(due.0));
+            self.examination.found(is_found, "delivery", &delivery.id.to_string());
+            Ok(())
+        })
+        .await?;
+        self.lists.extend([(TROUBLED_WEBHOOKS, troubled), (WAITING_DELIVERIES, waiting)]);
+        Ok(())
+    }
+
+    /// Once every row was seen.
+    async fn tally(&mut self) -> Result<(), StoreError> {
+        walk(self.txn, TALLY, |row| {
+            let (list, counted): (&str, u64) = (column(row, 0)?, count(row, 1)?);
+            let rows = self.lists.remove(list).unwrap_or_default();
+            if rows != counted {
+                self.examination
+                    .look_up(format!("list of {list}: it has {rows} rows, and {counted} are counted"));
+            }
+            Ok(())
+        })
+        .await?;
+        for (list, rows) in self.lists.iter().filter(|(_, rows)| **rows != 0) {
+            self.examination.look_up(format!("list of {list}: it has {rows} rows, and none is counted"));
+        }
+        Ok(())
+    }
+}
+
+/// Notes what is found by columns that are not its own.
+trait Found {
+    fn found(&mut self, is_found: bool, kind: &str, name: &str);
+}
+
+impl Found for Examination {
+    fn found(&mut self, is_found: bool, kind: &str, name: &str) {
+        if !is_found {
+            self.look_up(format!("{kind} {name}: the columns beside its row are not what the row says"));
+        }
+    }
+}
+
+/// Whether a column has that text.
+fn is(row: &Row, index: usize, text: &str) -> Result<bool, StoreError> {
+    Ok(column::<&str>(row, index)? == storable(text))
+}
+
+fn add(row: &Row, sums: &mut Sums) -> Result<(), StoreError> {
+    if let Some(row) = usage_row(row)? {
+        sums.add((&row.customer.0, &row.key.0, row.period, &row.model), row.sums);
+    }
+    Ok(())
+}
+
+/// Balances that the entries so far sum up to.
+#[derive(Default)]
+struct Balances {
+    sums: BTreeMap<(&'static str, String), i64>,
+    wrong: BTreeSet<(&'static str, String)>,
+}
+
+impl Balances {
+    fn entry(&mut self, entry: &JournalEntry, (available, used): (i64, Option<i64>)) {
+        let moved = entry.movement;
+        self.add(("customer", &entry.customer.0), moved.available.0, Some(available));
+        if let Some(key) = &entry.key {
+            self.add(("key", &key.0), moved.reserved.0.wrapping_add(moved.spent.0), used);
+        }
+    }
+
+    fn add(&mut self, (kind, owner): (&'static str, &str), change: i64, found: Option<i64>) {
+        let sum = self.sums.entry((kind, owner.to_owned())).or_default();
+        // A ledger whose sums do not fit is found elsewhere.
+        *sum = sum.wrapping_add(change);
+        if found != Some(*sum) {
+            self.wrong.insert((kind, owner.to_owned()));
+        }
+    }
+}
+
+fn failed(error: &Error) -> StoreError {
+    store_error("an examination of the database", error)
+}

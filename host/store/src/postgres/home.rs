@@ -1,0 +1,278 @@
+//! The one session that writes: it fetches what commands miss, sends their changes, and knows after a lost connection whether a batch
+//! was committed.
+//!
+//! Whoever has the advisory lock of the database is its only writer. Opening counts `epoch` of the table `home` up, each commit counts
+//! `batch` up and fails where either is not what this process left: a writer that was replaced meanwhile writes nothing. Where the
+//! answer of a commit was lost, the row says what became of it, since the lock is not had before the session that sent it has ended:
+//!
+//! | `home` says | The batch |
+//! |---|---|
+//! | `batch` as before | was not committed, and is sent again |
+//! | `batch` one higher | was committed |
+//! | another `epoch` | is not this process's to write any more |
+//!
+//! While the server cannot be reached, the changes wait here. A trip that takes long is told to everyone else, who need not wait for it.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use gatehouse_tasks::{HoldId, RowChange, RowKey};
+use tokio::time as clock;
+use tokio_postgres::Client;
+
+use super::connect::Server;
+use super::engine::{Engine, Found, LISTED, Wanted};
+use super::failure::{describe, store_error};
+use super::fetch;
+use super::migrate;
+use super::write::Flush;
+use crate::error::{OpenError, StoreError};
+use crate::wait::{Pause, WriterWait};
+
+/// How long others wait for a trip of this session before they are told that the store cannot be reached.
+const PATIENCE: Duration = Duration::from_millis(800);
+/// What the server says where `home` is not as this process left it.
+const REPLACED: &str = "GH001";
+
+const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
+/// A session of this process that the server has not noticed the end of has the lock still.
+const END_SESSION: &str = "
+    select pg_terminate_backend(pid)
+    from pg_locks
+    where locktype = 'advisory' and classid = 1 and objid = 2871153536 and objsubid = 1 and pid = $1";
+const SESSION: &str = "select pg_backend_pid()";
+const BEGIN_EPOCH: &str = "update home set epoch = epoch + 1 where home = 0 returning epoch, batch";
+const FIND_HOME: &str = "select epoch, batch from home where home = 0";
+
+/// The database, as its only writer has it.
+pub(crate) struct Home {
+    server: Server,
+    /// `None` once it is lost.
+    client: Option<Client>,
+    /// The number of its session at the server.
+    session: i32,
+    epoch: i64,
+    /// The last one that was committed.
+    batch: i64,
+    /// Whether the next batch was sent and not answered.
+    in_doubt: bool,
+    /// Ids of all open holds.
+    holds: Arc<HashSet<HoldId>>,
+    wait: Arc<WriterWait>,
+}
+
+impl Home {
+    /// Becomes the writer of a database, whose tables are made where it is empty.
+    ///
+    /// # Errors
+    /// [`OpenError::Taken`] while another process is; the database's.
+    pub(crate) async fn open(server: Server, wait: Arc<WriterWait>) -> Result<Self, OpenError> {
+        let mut client = server.connect().await?.client;
+        let failed = |error: &tokio_postgres::Error| OpenError::Database {
+            reason: describe(error),
+            passes: super::failure::passes(error),
+        };
+        let found: bool = value(&client, LOCK).await.map_err(|error| failed(&error))?;
+        if !found {
+            return Err(OpenError::Taken { database: server.to_string() });
+        }
+        migrate::prepare(&mut client).await?;
+        let row = client.query_typed_one(BEGIN_EPOCH, &[]).await.map_err(|error| failed(&error))?;
+        let number = |index| row.try_get(index).map_err(|error| failed(&error));
+        let (epoch, batch) = (number(0)?, number(1)?);
+        let session = value(&client, SESSION).await.map_err(|error| failed(&error))?;
+        let holds = fetch::open_holds(&client).await;
+        let holds = holds.map_err(|error| OpenError::Database {
+            passes: error.passes(),
+            reason: format!("its open holds: {error}"),
+        })?;
+        let (client, holds) = (Some(client), Arc::new(holds));
+        Ok(Self { server, client, session, epoch, batch, in_doubt: false, holds, wait })
+    }
+
+    /// What is below the rows of the next batch.
+    pub(crate) fn engine(&self) -> Engine {
+        Engine::new(Arc::clone(&self.holds))
+    }
+
+    /// Fetches what an engine misses, however long it takes.
+    ///
+    /// # Errors
+    /// The database's that do not pass; [`StoreError::Unavailable`] once the store closes.
+    pub(crate) async fn supply(&mut self, engine: &mut Engine) -> Result<(), StoreError> {
+        let wanted = engine.wanted();
+        let mut pause = Pause::default();
+        loop {
+            let fetched = match self.connected().await {
+                Ok(()) => self.told(self.fetch(&wanted)).await,
+                Err(error) => Err(error),
+            };
+            match fetched {
+                Ok(found) => {
+                    self.wait.go_on();
+                    engine.add(found);
+                    return Ok(());
+                }
+                Err(error) => self.after(error, &mut pause).await?,
+            }
+        }
+    }
+
+    /// Commits these changes, once, however long it takes; without any, makes sure that the server is there.
+    ///
+    /// # Errors
+    /// As [`Home::supply`].
+    pub(crate) async fn commit(
+        &mut self,
+        changes: &[RowChange],
+        drop_before: u32,
+    ) -> Result<(), StoreError> {
+        let flush = Flush::of(changes, drop_before)?;
+        let is_empty = changes.is_empty() && drop_before == 0;
+        let next = self.batch + 1;
+        let mut pause = Pause::default();
+        loop {
+            let sent = match self.connected().await {
+                // The answer that was lost was a yes.
+                Ok(()) if self.batch == next => Ok(()),
+                Ok(()) if is_empty => self.told(self.fetch(&Wanted::default())).await.map(drop),
+                Ok(()) => self.send(&flush).await,
+                Err(error) => Err(error),
+            };
+            match sent {
+                Ok(()) => break,
+                Err(error) => self.after(error, &mut pause).await?,
+            }
+        }
+        self.wait.go_on();
+        self.follow(changes);
+        Ok(())
+    }
+
+    async fn send(&mut self, flush: &Flush<'_>) -> Result<(), StoreError> {
+        let Some(client) = &self.client else { return Err(StoreError::Unavailable) };
+        self.in_doubt = true;
+        match self.told(flush.send(client, self.epoch, self.batch)).await {
+            Ok(()) => {
+                (self.batch, self.in_doubt) = (self.batch + 1, false);
+                Ok(())
+            }
+            Err(error) if error.code().is_some_and(|state| state.code() == REPLACED) => Err(replaced()),
+            Err(error) => Err(store_error("a commit", &error)),
+        }
+    }
+
+    /// Open holds as of the commit.
+    fn follow(&mut self, changes: &[RowChange]) {
+        for change in changes {
+            let RowKey::Hold(id) = &change.key else { continue };
+            // Nobody else has it between two batches, so nothing is copied.
+            let holds = Arc::make_mut(&mut self.holds);
+            if change.after.is_some() {
+                holds.insert(*id);
+            } else {
+                holds.remove(id);
+            }
+        }
+    }
+
+    async fn fetch(&self, wanted: &Wanted) -> Result<Found, StoreError> {
+        let Some(client) = &self.client else { return Err(StoreError::Unavailable) };
+        if wanted.is_empty() {
+            client.batch_execute("").await.map_err(|error| store_error("a look at the server", &error))?;
+            return Ok(Found::default());
+        }
+        let keys: Vec<RowKey> = wanted.keys.iter().cloned().collect();
+        let lists = wanted.lists.iter().map(async |(list, from)| {
+            let entries = fetch::first(client, list, from.as_ref(), LISTED).await?;
+            Ok((list.clone(), entries))
+        });
+        let days = async {
+            Ok(if wanted.days { Some(fetch::days(client).await?) } else { None })
+        };
+        // All are sent before the first is answered.
+        let (rows, lists, days) =
+            futures_util::try_join!(fetch::fetch(client, &keys), try_join_all(lists), days)?;
+        Ok(Found { rows, lists, days })
+    }
+
+    /// Has a session that writes: the one there is, or another one, after which it is known what became of a batch in doubt.
+    async fn connected(&mut self) -> Result<(), StoreError> {
+        if self.client.as_ref().is_some_and(|client| !client.is_closed()) {
+            return Ok(());
+        }
+        self.client = None;
+        let (client, found) = self.told(self.connect_again()).await?;
+        let (session, epoch, batch) = found;
+        if epoch != self.epoch {
+            return Err(replaced());
+        }
+        match batch - self.batch {
+            0 => {}
+            1 if self.in_doubt => self.batch = batch,
+            _ => return Err(replaced()),
+        }
+        (self.client, self.session, self.in_doubt) = (Some(client), session, false);
+        Ok(())
+    }
+
+    async fn connect_again(&self) -> Result<(Client, (i32, i64, i64)), StoreError> {
+        let failed = |error: tokio_postgres::Error| store_error("another session of the writer", &error);
+        let client = self.server.connect().await?.client;
+        if !value::<bool>(&client, LOCK).await.map_err(failed)? {
+            let ended = [(&self.session as _, tokio_postgres::types::Type::INT4)];
+            client.query_typed(END_SESSION, &ended).await.map_err(failed)?;
+            // It ends in a moment, or another process has the lock: then the epoch will tell.
+            tracing::debug!("another session has the lock of the database");
+            return Err(StoreError::Unavailable);
+        }
+        let row = client.query_typed_one(FIND_HOME, &[]).await.map_err(failed)?;
+        let (epoch, batch) = (row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?);
+        let session = value(&client, SESSION).await.map_err(failed)?;
+        Ok((client, (session, epoch, batch)))
+    }
+
+    /// A trip that takes long is told to everyone else.
+    async fn told<T>(&self, trip: impl Future<Output = T>) -> T {
+        let mut trip = pin!(trip);
+        match clock::timeout(PATIENCE, &mut trip).await {
+            Ok(done) => done,
+            Err(_) => {
+                self.lose(&"it does not answer");
+                trip.await
+            }
+        }
+    }
+
+    fn lose(&self, cause: &dyn Display) {
+        self.wait.lose(&format_args!("database {}: {cause}", self.server));
+    }
+
+    /// Waits after an error that passes: the session is given up, so that its end settles what became of its batch.
+    async fn after(&mut self, error: StoreError, pause: &mut Pause) -> Result<(), StoreError> {
+        if error != StoreError::Unavailable {
+            return Err(error);
+        }
+        self.client = None;
+        self.lose(&"there is no connection");
+        self.wait.pause(pause).await
+    }
+}
+
+fn replaced() -> StoreError {
+    StoreError::failed(
+        "another gateway has taken over the database; this one has to stop, and what it had not committed is lost, as in a crash",
+    )
+}
+
+/// The one value of an answer.
+async fn value<T: for<'a> tokio_postgres::types::FromSql<'a>>(
+    client: &Client,
+    sql: &str,
+) -> Result<T, tokio_postgres::Error> {
+    client.query_typed_one(sql, &[]).await?.try_get(0)
+}

@@ -1,0 +1,93 @@
+//! Versions of the price book and reports of deployments: one by its number, or a page, newest first.
+
+use gatehouse_tasks::{DeploymentRecord, PriceVersion};
+use serde::de::DeserializeOwned;
+use tokio_postgres::GenericClient;
+
+use crate::administration::pages::{MAX_ROWS_READ, RowPage};
+use crate::error::StoreError;
+use crate::postgres::sql::{count, decoded, first, limit, number, query};
+use crate::records::read::PriceVersionSummary;
+
+const PRICE_BOOK: &str = "select row from price_book where number = $1";
+const PRICE_BOOKS: &str = "
+    select row, number
+    from price_book
+    where number < $1
+    order by number desc
+    limit $2";
+const DEPLOYMENT: &str = "select row from deployment where number = $1";
+const DEPLOYMENTS: &str = "
+    select row, number
+    from deployment
+    where number < $1
+    order by number desc
+    limit $2";
+/// Rows that one statement answers: those of the price book are large.
+const PIECE: usize = 50;
+
+/// A version of the price book.
+pub(crate) async fn price_book(
+    client: &impl GenericClient,
+    of: u64,
+) -> Result<Option<PriceVersion>, StoreError> {
+    let row = first(client, PRICE_BOOK, vec![number(of)]).await?;
+    row.map(|row| decoded("price_book", &row, 0)).transpose()
+}
+
+/// A page of versions of the price book, newest first.
+pub(crate) async fn list_price_books(
+    client: &impl GenericClient,
+    before: Option<u64>,
+    most: usize,
+) -> Result<RowPage<PriceVersionSummary, u64>, StoreError> {
+    let take = |book: PriceVersion| Some(PriceVersionSummary::from(book));
+    page(client, ("price_book", PRICE_BOOKS), before, most, take).await
+}
+
+/// The report of a deployment.
+pub(crate) async fn deployment(
+    client: &impl GenericClient,
+    of: u64,
+) -> Result<Option<DeploymentRecord>, StoreError> {
+    let row = first(client, DEPLOYMENT, vec![number(of)]).await?;
+    row.map(|row| decoded("deployment", &row, 0)).transpose()
+}
+
+/// A page of reports of deployments, of one family or of all, newest first.
+pub(crate) async fn list_deployments(
+    client: &impl GenericClient,
+    family: Option<&String>,
+    before: Option<u64>,
+    most: usize,
+) -> Result<RowPage<DeploymentRecord, u64>, StoreError> {
+    let take = |row: DeploymentRecord| family.is_none_or(|of| row.family == *of).then_some(row);
+    page(client, ("deployment", DEPLOYMENTS), before, most, take).await
+}
+
+/// Rows that `take` wants, newest first, of a bounded number that is looked at.
+async fn page<T: DeserializeOwned, R>(
+    client: &impl GenericClient,
+    (table, sql): (&str, &str),
+    before: Option<u64>,
+    most: usize,
+    take: impl Fn(T) -> Option<R>,
+) -> Result<RowPage<R, u64>, StoreError> {
+    let mut page = RowPage { rows: Vec::new(), next: None };
+    let (mut last, mut looked_at) = (before, 0);
+    loop {
+        let rows = query(client, sql, vec![number(last.unwrap_or(u64::MAX)), limit(PIECE)]).await?;
+        for row in &rows {
+            if page.rows.len() == most || looked_at == MAX_ROWS_READ {
+                page.next = last.filter(|_| looked_at > 0);
+                return Ok(page);
+            }
+            looked_at += 1;
+            last = Some(count(row, 1)?);
+            page.rows.extend(take(decoded(table, row, 0)?));
+        }
+        if rows.len() < PIECE {
+            return Ok(page);
+        }
+    }
+}

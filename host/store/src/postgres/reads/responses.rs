@@ -1,0 +1,82 @@
+//! Reads of kept responses, for their owner alone.
+
+use std::collections::HashMap;
+
+use gatehouse_model::{CustomerId, UnixMs};
+use gatehouse_tasks::ResponseRecord;
+use tokio_postgres::GenericClient;
+
+use crate::error::StoreError;
+use crate::postgres::sql::{column, decoded, each, first, limit, query, storable, text, texts};
+
+const RESPONSE: &str = "select row from response where customer = $1 and id = $2";
+const RESPONSES: &str = "select row from response where customer = $1 and id = any($2)";
+const ITEMS: &str = "select item, id from response_item where customer = $1 and item = any($2)";
+/// A response and those that it goes on from, the newest first.
+const CONVERSATION: &str = "
+    with recursive conversation (place, previous, row) as (
+        select 1::bigint, previous, row
+        from response
+        where customer = $1 and id = $2
+        union all
+        select conversation.place + 1, before.previous, before.row
+        from conversation
+        join response before on before.customer = $1 and before.id = conversation.previous
+        where conversation.place < $3
+    )
+    select row
+    from conversation
+    order by place";
+
+/// A customer's kept response and all that it goes on from, the oldest first.
+pub(crate) async fn conversation(
+    client: &impl GenericClient,
+    customer: &CustomerId,
+    id: &str,
+    now: UnixMs,
+    most: usize,
+) -> Result<Option<Vec<ResponseRecord>>, StoreError> {
+    if most == 0 {
+        return Ok(None);
+    }
+    let values = vec![text(&customer.0), text(id), limit(most)];
+    let mut chain: Vec<ResponseRecord> = each("response", &query(client, CONVERSATION, values).await?)?;
+    let is_whole = chain.last().is_some_and(|oldest| oldest.previous.is_none())
+        && chain.iter().all(|record| record.expires > now);
+    chain.reverse();
+    Ok(is_whole.then_some(chain))
+}
+
+/// A customer's kept response; `None` once it has expired at `now`.
+pub(crate) async fn response(
+    client: &impl GenericClient,
+    customer: &CustomerId,
+    id: &str,
+    now: UnixMs,
+) -> Result<Option<ResponseRecord>, StoreError> {
+    let row = first(client, RESPONSE, vec![text(&customer.0), text(id)]).await?;
+    let record: Option<ResponseRecord> = row.map(|row| decoded("response", &row, 0)).transpose()?;
+    Ok(record.filter(|record| record.expires > now))
+}
+
+/// The customer's kept response in whose output each of the items is, in the order asked; `None` for an item of none.
+pub(crate) async fn responses_with_items(
+    client: &impl GenericClient,
+    customer: &CustomerId,
+    items: &[String],
+    now: UnixMs,
+) -> Result<Vec<Option<ResponseRecord>>, StoreError> {
+    let values = vec![text(&customer.0), texts(items.iter().map(String::as_str))];
+    let found = query(client, ITEMS, values).await?;
+    let ids = found.iter().map(|row| Ok((column(row, 0)?, column(row, 1)?)));
+    let ids: HashMap<&str, &str> = ids.collect::<Result<_, StoreError>>()?;
+    let values = vec![text(&customer.0), texts(ids.values().copied())];
+    let records: Vec<ResponseRecord> = each("response", &query(client, RESPONSES, values).await?)?;
+    let records: HashMap<_, _> = records
+        .into_iter()
+        .filter(|record| record.expires > now)
+        .map(|record| (record.id.clone(), record))
+        .collect();
+    let of = |item: &String| records.get(*ids.get(&*storable(item))?).cloned();
+    Ok(items.iter().map(of).collect())
+}

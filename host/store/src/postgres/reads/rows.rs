@@ -1,0 +1,149 @@
+//! Reads of a few rows by their keys.
+
+use std::collections::HashMap;
+
+use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId};
+use gatehouse_tasks::{AdminIdempotencyRecord, IdempotencyRecord, KeyLineage, NameRecord, StepRow};
+use serde::de::DeserializeOwned;
+use tokio_postgres::GenericClient;
+
+use super::tally;
+use crate::error::StoreError;
+use crate::postgres::sql::{Value, bytes, decoded, each, first, limit, query, text, texts, uuid};
+use crate::postgres::write::CUSTOMERS;
+use crate::read::PIECE;
+
+const TASK: &str = "select row from task where id = $1";
+const LIVE_TASKS: &str = "
+    select row
+    from task
+    where live and id > $1
+    order by id
+    limit $2";
+const FIRST_LIVE_TASKS: &str = "
+    select row
+    from task
+    where live
+    order by id
+    limit $1";
+const STEPS: &str = "select row from step where task = $1";
+const CUSTOMER: &str = "select row from customer where id = $1";
+const KEY: &str = "select row from api_key where id = $1";
+const KEY_BY_DIGEST: &str = "select row from api_key where digest = $1";
+/// A key and those that replaced it.
+const LINEAGE: &str = "
+    with recursive lineage (place, rotated_to, row) as (
+        select 0, rotated_to, row
+        from api_key
+        where id = $1
+        union all
+        select lineage.place + 1, later.rotated_to, later.row
+        from lineage
+        join api_key later on later.id = lineage.rotated_to
+    )
+    select row
+    from lineage
+    order by place";
+const OWNED_NAMES: &str = "select row from name where name = any($1) and customer = $2";
+const IDEMPOTENCY: &str = "select row from idempotency where key = $1 and token = $2";
+const ADMIN_IDEMPOTENCY: &str = "select row from admin_idempotency where token = $1";
+
+/// The row that a statement answers, of a table.
+async fn find<T: DeserializeOwned>(
+    client: &impl GenericClient,
+    table: &str,
+    sql: &str,
+    values: Vec<Value<'_>>,
+) -> Result<Option<T>, StoreError> {
+    first(client, sql, values).await?.map(|row| decoded(table, &row, 0)).transpose()
+}
+
+/// A task, live or ended.
+pub(crate) async fn task(client: &impl GenericClient, id: TaskId) -> Result<Option<Task>, StoreError> {
+    find(client, "task", TASK, vec![uuid(id.bits())]).await
+}
+
+/// Live tasks by creation, some of those behind a task.
+pub(crate) async fn live_tasks(
+    client: &impl GenericClient,
+    after: Option<TaskId>,
+) -> Result<Vec<Task>, StoreError> {
+    let rows = match after {
+        Some(after) => query(client, LIVE_TASKS, vec![uuid(after.bits()), limit(PIECE)]).await?,
+        None => query(client, FIRST_LIVE_TASKS, vec![limit(PIECE)]).await?,
+    };
+    each("task", &rows)
+}
+
+/// The log of a task, oldest first.
+pub(crate) async fn steps(client: &impl GenericClient, task: TaskId) -> Result<Vec<StepRow>, StoreError> {
+    let mut rows: Vec<StepRow> = each("step", &query(client, STEPS, vec![uuid(task.bits())]).await?)?;
+    rows.sort_by_key(|row| row.revision);
+    Ok(rows)
+}
+
+/// A customer.
+pub(crate) async fn customer(
+    client: &impl GenericClient,
+    id: &CustomerId,
+) -> Result<Option<Customer>, StoreError> {
+    find(client, "customer", CUSTOMER, vec![text(&id.0)]).await
+}
+
+/// How many customers there are.
+pub(crate) async fn count_customers(client: &impl GenericClient) -> Result<u64, StoreError> {
+    tally(client, CUSTOMERS).await
+}
+
+/// A key.
+pub(crate) async fn key(client: &impl GenericClient, id: &KeyId) -> Result<Option<Key>, StoreError> {
+    find(client, "api_key", KEY, vec![text(&id.0)]).await
+}
+
+/// The key of that digest.
+pub(crate) async fn key_by_digest(
+    client: &impl GenericClient,
+    digest: &KeyDigest,
+) -> Result<Option<Key>, StoreError> {
+    find(client, "api_key", KEY_BY_DIGEST, vec![bytes(&digest.0.0)]).await
+}
+
+/// A key and those that replaced it.
+pub(crate) async fn key_lineage(
+    client: &impl GenericClient,
+    id: &KeyId,
+) -> Result<Option<KeyLineage>, StoreError> {
+    let rows: Vec<Key> = each("api_key", &query(client, LINEAGE, vec![text(&id.0)]).await?)?;
+    let rows: HashMap<KeyId, Key> = rows.into_iter().map(|key| (key.id.clone(), key)).collect();
+    let lineage = |key: &Key| KeyLineage::read_with(key.clone(), |id| Ok(rows.get(id).cloned()));
+    rows.get(id).map(lineage).transpose()
+}
+
+/// Those of the names that the customer owns, in the order asked.
+pub(crate) async fn owned_names(
+    client: &impl GenericClient,
+    customer: &CustomerId,
+    names: &[String],
+) -> Result<Vec<Claim>, StoreError> {
+    let values = vec![texts(names.iter().map(String::as_str)), text(&customer.0)];
+    let rows: Vec<NameRecord> = each("name", &query(client, OWNED_NAMES, values).await?)?;
+    let owned: HashMap<_, _> = rows.into_iter().map(|row| (row.claim.name.clone(), row.claim)).collect();
+    Ok(names.iter().filter_map(|name| owned.get(name).cloned()).collect())
+}
+
+/// What is remembered of a request that came with that key and token; it may have expired.
+pub(crate) async fn idempotency_record(
+    client: &impl GenericClient,
+    key: &KeyId,
+    token: &Digest,
+) -> Result<Option<IdempotencyRecord>, StoreError> {
+    find(client, "idempotency", IDEMPOTENCY, vec![text(&key.0), bytes(&token.0)]).await
+}
+
+/// What is remembered of a change that came with that token; it may have expired.
+pub(crate) async fn admin_idempotency_record(
+    client: &impl GenericClient,
+    token: &Digest,
+) -> Result<Option<AdminIdempotencyRecord>, StoreError> {
+    find(client, "admin_idempotency", ADMIN_IDEMPOTENCY, vec![bytes(&token.0)]).await
+}

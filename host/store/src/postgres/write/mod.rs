@@ -1,0 +1,161 @@
+//! What a commit writes: an array of values a table, all of it sent at once, one answer awaited.
+//!
+//! ```text
+//! begin; count the batch, or fail; a statement a table; commit
+//! ```
+//!
+//! Nothing is read: the writer is the only one, so it knows what is there.
+
+pub(super) mod money;
+mod responses;
+pub(super) mod rows;
+mod tasks;
+mod webhooks;
+
+use std::collections::BTreeMap;
+use std::mem;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{join_all, try_join_all};
+use gatehouse_tasks::{Kind, RowChange, RowKey};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Error, Transaction};
+
+use super::sql::{Statement, Value, amounts, day, texts, value};
+use crate::engine::write::sides;
+use crate::error::StoreError;
+
+/// Lists whose rows are counted as they change.
+pub(super) const CUSTOMERS: &str = "customers";
+pub(super) const WITHOUT_CREDIT: &str = "customers without credit";
+pub(super) const TROUBLED_WEBHOOKS: &str = "webhooks in trouble";
+pub(super) const WAITING_DELIVERIES: &str = "deliveries that wait";
+
+const COUNT_BATCH: &str = "select count_batch($1, $2)";
+const COUNT: &str = "
+    insert into tally (list, rows)
+    select * from unnest($1, $2)
+    on conflict (list) do update set rows = tally.rows + excluded.rows";
+const DROP_DAYS: &str = "select drop_days($1)";
+
+/// The changes of a commit, as statements. They can be sent again where it is known that they were not committed.
+pub(crate) struct Flush<'a>(Vec<Statement<'a>>);
+
+impl<'a> Flush<'a> {
+    /// Of these changes, in the order of their keys; the history of all days before `drop_before` goes.
+    ///
+    /// # Errors
+    /// A row cannot be encoded.
+    pub(crate) fn of(changes: &'a [RowChange], drop_before: u32) -> Result<Self, StoreError> {
+        let mut writes = Writes::default();
+        let same_kind =
+            |one: &RowChange, other: &RowChange| mem::discriminant(&one.key) == mem::discriminant(&other.key);
+        for group in changes.chunk_by(same_kind) {
+            writes.group(group)?;
+        }
+        writes.count();
+        writes.add(usize::from(drop_before > 0), DROP_DAYS, vec![day(drop_before)]);
+        Ok(Self(writes.statements))
+    }
+
+    /// Commits them, if the epoch and the number of the batch before are the database's.
+    ///
+    /// # Errors
+    /// The first of the server or the connection. After an answer of the server nothing was written; after the loss of a connection
+    /// `home` tells.
+    pub(crate) async fn send(&self, client: &Client, epoch: i64, batch: i64) -> Result<(), Error> {
+        let fence = Statement::new(COUNT_BATCH, vec![value(epoch, Type::INT8), value(batch, Type::INT8)]);
+        let mut answers = vec![client.batch_execute("begin").boxed()];
+        answers
+            .extend([&fence].into_iter().chain(&self.0).map(|statement| statement.execute(client).boxed()));
+        for answer in &mut answers {
+            // The first poll sends. What cannot be sent must not be left out of what is committed.
+            if let Some(Err(error)) = answer.now_or_never() {
+                client.batch_execute("rollback").await?;
+                return Err(error);
+            }
+        }
+        answers.push(client.batch_execute("commit").boxed());
+        join_all(answers).await.into_iter().collect()
+    }
+}
+
+impl Flush<'_> {
+    /// Writes them in a transaction that is open, which nobody else has to be kept from.
+    pub(super) async fn send_within(&self, txn: &Transaction<'_>) -> Result<(), Error> {
+        try_join_all(self.0.iter().map(|statement| statement.execute(txn.client()))).await.map(drop)
+    }
+}
+
+/// Statements so far.
+#[derive(Default)]
+struct Writes<'a> {
+    statements: Vec<Statement<'a>>,
+    /// By how many rows lists become longer.
+    tally: BTreeMap<&'static str, i64>,
+}
+
+impl<'a> Writes<'a> {
+    /// Changes of one kind.
+    fn group(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
+        match &group[0].key {
+            RowKey::AdminIdempotency(_) => self.admin_idempotency(group),
+            RowKey::Audit(_) => self.audit(group),
+            RowKey::Customer(_) => self.customers(group),
+            RowKey::Delivery(_) => self.deliveries(group),
+            RowKey::Deployment(_) => self.deployments(group),
+            RowKey::Entry(_) => self.ledger(group),
+            RowKey::Hold(_) => self.holds(group),
+            RowKey::Idempotency(..) => self.idempotency(group),
+            RowKey::Key(_) => self.keys(group),
+            RowKey::Name(_) => self.names(group),
+            RowKey::PriceBook(_) => self.price_books(group),
+            RowKey::Response(..) => self.responses(group),
+            RowKey::ResponseTotals(_) => self.response_totals(group),
+            RowKey::StepCount(_) => self.step_counts(group),
+            RowKey::Steps(..) => self.steps(group),
+            RowKey::Task(_) => self.tasks(group),
+            RowKey::Usage(_) => self.usage(group),
+            RowKey::Webhook(_) => self.webhooks(group),
+            // They follow from the rows.
+            RowKey::KeyDigest(_) | RowKey::Newest(_) | RowKey::WebhooksOf(_) => Ok(()),
+        }
+    }
+
+    /// A statement about so many rows.
+    fn add(&mut self, rows: usize, sql: &'static str, values: Vec<Value<'a>>) {
+        if rows > 0 {
+            self.statements.push(Statement::new(sql, values));
+        }
+    }
+
+    /// Whether a row was in a list, and is.
+    fn list(&mut self, list: &'static str, before: bool, after: bool) {
+        *self.tally.entry(list).or_default() += i64::from(after) - i64::from(before);
+    }
+
+    fn count(&mut self) {
+        let mut tally = mem::take(&mut self.tally);
+        tally.retain(|_, rows| *rows != 0);
+        let (lists, rows) = (texts(tally.keys().copied()), amounts(tally.values().copied()));
+        self.add(tally.len(), COUNT, vec![lists, rows]);
+    }
+}
+
+/// Changes of one kind: rows to keep, and the keys of those that go.
+struct Split<'a, K, T> {
+    kept: Vec<(K, &'a T)>,
+    gone: Vec<K>,
+}
+
+fn split<'a, K, T: Kind>(group: &'a [RowChange], key: impl Fn(&'a RowKey) -> Option<K>) -> Split<'a, K, T> {
+    let mut split = Split { kept: Vec::new(), gone: Vec::new() };
+    for change in group {
+        let Some(key) = key(&change.key) else { continue };
+        match sides(change).1 {
+            Some(row) => split.kept.push((key, row)),
+            None => split.gone.push(key),
+        }
+    }
+    split
+}

@@ -1,0 +1,76 @@
+//! What is done to a store as a whole: it is examined, copied, compared with a pepper; and what is done to a file that is not open.
+
+use std::path::Path;
+
+use gatehouse_model::metric;
+use gatehouse_tasks::{LedgerMark, Report};
+
+use crate::copy::{self, CopyError, StoreCopy};
+use crate::error::{OpenError, StoreError};
+use crate::examine::{self, Progress};
+use crate::file::pages;
+use crate::file::pepper::{self, PepperFit};
+use crate::store::Store;
+
+impl Store {
+    /// Re-sums the whole ledger, checks every hold against its task, the index against all tasks, and the owners of
+    /// names against the names, in one snapshot.
+    ///
+    /// # Errors
+    /// [`StoreError`]; what merely contradicts itself is in the report.
+    pub fn examine(&self) -> Result<Report, StoreError> {
+        self.examine_with(&Progress::default())
+    }
+
+    /// The same, telling how far it is.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn examine_with(&self, progress: &Progress) -> Result<Report, StoreError> {
+        let report = self.read(|txn| examine::examine(txn, progress))?;
+        #[expect(clippy::cast_precision_loss, reason = "an alert asks whether it is zero")]
+        metrics::gauge!(metric::IMBALANCE).set(report.imbalance.0 as f64);
+        Ok(report)
+    }
+
+    /// Compares the check value of a pepper with the one of this store; a store without one takes it. Before any command.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn fit_pepper(&self, check: u64) -> Result<PepperFit, StoreError> {
+        pepper::fit_pepper(&*self.database()?, check)
+    }
+
+    /// Copies everything that is committed into a new file at `path`, durably. Blocks for as long as that takes; what the
+    /// store does meanwhile is not in the copy.
+    ///
+    /// # Errors
+    /// [`CopyError`]. A file that was begun stays.
+    pub fn copy_to(&self, path: &Path, progress: &Progress) -> Result<StoreCopy, CopyError> {
+        copy::copy(&*self.database()?, path, progress)
+    }
+
+    /// [`Store::examine_with`] for the file of a store that no process has open, and where its ledger ends. The file stays as it is.
+    ///
+    /// # Errors
+    /// [`OpenError`] for a file that cannot be read as it is, or of another schema.
+    pub fn examine_file(path: &Path, progress: &Progress) -> Result<(Report, LedgerMark), OpenError> {
+        examine::examine_file(path, progress)
+    }
+
+    /// Compares every page of a file that is in use with its checksum. Never changes the file.
+    ///
+    /// # Errors
+    /// [`OpenError::Damaged`]; [`OpenError::Locked`] while a process has the file.
+    pub fn check_pages(path: &Path) -> Result<(), OpenError> {
+        pages::check_pages(path)
+    }
+
+    /// The same for a file that its last process did not close, unless it is large: then a start would take long.
+    ///
+    /// # Errors
+    /// As [`Store::check_pages`].
+    pub fn check_pages_after_crash(path: &Path) -> Result<(), OpenError> {
+        pages::check_pages_after_crash(path)
+    }
+}
