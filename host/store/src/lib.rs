@@ -6,6 +6,7 @@
 //! The only crate that knows redb. Called by `driver`, and by the operator's commands through it.
 
 mod administration;
+mod below;
 mod changes;
 mod config;
 mod copy;
@@ -17,6 +18,7 @@ mod examine;
 mod expired;
 mod file;
 mod gauges;
+mod home;
 mod layout;
 mod listing;
 mod open;
