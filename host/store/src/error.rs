@@ -14,6 +14,12 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
+    /// Another process writes to the database.
+    #[error("database {database}: another gateway is at work on it; stop it first, or use another database")]
+    Taken {
+        /// Its servers and its name.
+        database: String,
+    },
     /// Pages of the file are not what was written.
     #[error(
         "{path}: the file is damaged: {reason}; it was not changed. Restore the data folder from a backup, and look at the \

@@ -6,6 +6,7 @@
 //! The only crate that knows redb. Called by `driver`, and by the operator's commands through it.
 
 mod administration;
+mod below;
 mod changes;
 mod config;
 mod copy;
@@ -17,6 +18,7 @@ mod examine;
 mod expired;
 mod file;
 mod gauges;
+mod home;
 mod layout;
 mod listing;
 mod open;
@@ -48,7 +50,7 @@ pub use file::pepper::PepperFit;
 pub use gauges::StoreGauges;
 pub use listing::all_tasks::{AllTasksPage, AllTasksQuery};
 pub use listing::page::{TaskPage, TaskQuery};
-pub use postgres::Server;
+pub use postgres::{Server, copy_to_database, copy_to_file};
 pub use reads::LongRead;
 pub use records::read::PriceVersionSummary;
 pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementRow};

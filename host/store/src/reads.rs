@@ -1,12 +1,13 @@
-//! The reads of a store: one table. Each row is a method of [`Store`] and names the module whose function of the same name reads.
+//! The reads of a store: one table. Each row is a method of [`Store`] and names the module whose function of the same name reads the
+//! file; the function of that name in `postgres::reads` asks the database.
 //!
-//! | Kind | The method | In the file |
-//! |---|---|---|
-//! | `short` | a future | answers at once, without a thread of its own: its rows are in memory, or a page or two away |
-//! | `long` | a boxed future | reads many rows, on a thread for such reads |
-//! | `blocking` | blocks its caller | the same on the caller's thread |
+//! | Kind | The method | In the file | In the database |
+//! |---|---|---|---|
+//! | `short` | a future | answers at once, without a thread of its own: its rows are in memory, or a page or two away | one statement |
+//! | `long` | a boxed future | reads many rows, on a thread for such reads | one snapshot |
+//! | `blocking` | blocks its caller | the same on the caller's thread | one snapshot |
 //!
-//! Each read is one snapshot. What stands behind `=>` is handed to the function, where that is not the arguments as they are.
+//! Each read sees one snapshot. What stands behind `=>` is handed to the functions, where that is not the arguments as they are.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -27,16 +28,24 @@ use crate::gauges::{self, StoreGauges};
 use crate::listing::all_tasks::{self, AllTasksPage, AllTasksQuery};
 use crate::listing::page::{self, TaskPage, TaskQuery};
 use crate::listing::{kept_responses, steps};
+use crate::postgres::reading::snapshot;
 use crate::records::read::{self as records, PriceVersionSummary};
 use crate::statement::read::{self as statement, StatementOf, StatementPage, StatementQuery, StatementRow};
 use crate::statement::totals::{self, StatementTotals};
-use crate::store::Store;
+use crate::store::{Source, Store};
 use crate::usage::read::{self as usage, UsageQuery, UsageRows};
 use crate::webhooks::read::{self as webhooks, DeliveryQuery};
 use crate::{examine, expired, read};
 
 /// A read of many rows, on a thread for such reads. Its code is compiled here, not in every crate that awaits it.
 pub type LongRead<'a, T> = Boxed<'a, Result<T, StoreError>>;
+
+/// What asks the database.
+mod sql {
+    /// The same, for callers with a thread of their own.
+    pub(super) use crate::postgres::reads::live_tasks as live_tasks_behind;
+    pub(super) use crate::postgres::reads::*;
+}
 
 macro_rules! method {
     ($how:ident $module:ident $docs:tt $name:ident $args:tt ($($arg:ident: $type:ty),*) -> $of:ty) => {
@@ -51,7 +60,16 @@ macro_rules! method {
         /// # Errors
         /// [`StoreError`].
         pub async fn $name(&self, $($arg: $type),*) -> Result<$of, StoreError> {
-            self.read(|txn| $module::$name(txn, $($given),*))
+            match self.source()? {
+                Source::File(database) => self.read(&database, |txn| $module::$name(txn, $($given),*)),
+                Source::Postgres(reading) => {
+                    let read = async {
+                        let reader = reading.reader().await?;
+                        sql::$name(&*reader, $($given),*).await
+                    };
+                    self.wake_for(Box::pin(read).await)
+                }
+            }
         }
     };
     (
@@ -63,7 +81,21 @@ macro_rules! method {
         /// # Errors
         /// [`StoreError`].
         pub fn $name(&self, $($arg: $type),*) -> LongRead<'_, $of> {
-            self.long_read(move |txn| $module::$name(txn, $($given),*))
+            Box::pin(async move {
+                let _permit = self.long_read_permit().await?;
+                match self.source()? {
+                    Source::File(database) => {
+                        self.read_elsewhere(database, move |txn| $module::$name(txn, $($given),*)).await
+                    }
+                    Source::Postgres(reading) => {
+                        let read = async {
+                            let mut reader = reading.reader().await?;
+                            sql::$name(&snapshot(&mut reader).await?, $($given),*).await
+                        };
+                        self.wake_for(read.await)
+                    }
+                }
+            })
         }
     };
     (
@@ -75,7 +107,16 @@ macro_rules! method {
         /// # Errors
         /// [`StoreError`].
         pub fn $name(&self, $($arg: $type),*) -> Result<$of, StoreError> {
-            self.read(|txn| $module::$name(txn, $($given),*))
+            match self.source()? {
+                Source::File(database) => self.read(&database, |txn| $module::$name(txn, $($given),*)),
+                Source::Postgres(reading) => {
+                    let read = async {
+                        let mut reader = reading.reader().await?;
+                        sql::$name(&snapshot(&mut reader).await?, $($given),*).await
+                    };
+                    self.wake_for(reading.wait_for(read))
+                }
+            }
         }
     };
 }

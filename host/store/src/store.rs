@@ -5,22 +5,25 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 
-use gatehouse_model::{Boxed, TaskId, WebhookId};
+use gatehouse_model::{TaskId, WebhookId};
 use gatehouse_tasks::{Applied, Command, Rejection};
 use redb::backends::FileBackend;
 use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase as _, StorageBackend};
-use tokio::runtime;
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::runtime::{self, Runtime};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot, watch};
 
 use crate::changes::{TaskChanges, TaskListener};
 use crate::config::Config;
 use crate::disk_full::WaitingBackend;
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
+use crate::home::Home;
 use crate::open::{creation, schema};
 use crate::posted::Posted;
+use crate::postgres::reading::Reading;
+use crate::postgres::{self, Server};
 use crate::transaction::shared::{Direct, SharedTransaction};
 use crate::wait::{Access, WriterWait};
 use crate::writer::{Claim, Failure, Job, Work, Writer};
@@ -44,12 +47,19 @@ struct Shared {
 }
 
 struct Open {
-    database: Arc<Database>,
+    source: Source,
     queue: mpsc::Sender<Job>,
     posted: Arc<Posted>,
     transaction: Arc<SharedTransaction>,
     /// `None` where the caller runs the writer.
     writer: Option<JoinHandle<()>>,
+}
+
+/// Where reads go.
+#[derive(Clone)]
+pub(crate) enum Source {
+    File(Arc<Database>),
+    Postgres(Arc<Reading>),
 }
 
 impl Store {
@@ -69,7 +79,28 @@ impl Store {
             other => storage(other.to_string()),
         })?;
         creation::keep_name(path).map_err(|error| storage(error.to_string()))?;
-        Self::start(database, path, config, wait)
+        Self::of_file(database, path, config, wait)
+    }
+
+    /// Opens a database on PostgreSQL, whose tables are made where it is empty. Blocks meanwhile, whatever thread this is.
+    ///
+    /// # Errors
+    /// [`OpenError`]; [`OpenError::Taken`] while another gateway writes to it.
+    pub fn open_postgres(server: Server, config: &Config) -> Result<Self, OpenError> {
+        let wait = Arc::<WriterWait>::default();
+        let source = Source::Postgres(Arc::new(Reading::new(server.clone())?));
+        let opening = || {
+            let clock =
+                runtime::Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
+            let home = clock.block_on(postgres::home::Home::open(server, Arc::clone(&wait)))?;
+            Ok((clock, home))
+        };
+        // On a thread of its own: the caller's may be one of another runtime, which must not block on this one.
+        let opened = thread::scope(|scope| scope.spawn(opening).join());
+        let (clock, home) = opened.unwrap_or_else(|_| {
+            Err(OpenError::Database { reason: "its opening panicked".to_owned(), passes: false })
+        })?;
+        Self::start(source, Home::Postgres(Box::new(home)), clock, config, wait)
     }
 
     /// Whether another process has the file open.
@@ -85,7 +116,7 @@ impl Store {
     pub fn with_backend(backend: impl StorageBackend, config: &Config) -> Result<Self, OpenError> {
         let wait = Arc::new(WriterWait::default());
         let backend = WaitingBackend::new(backend, Arc::clone(&wait));
-        Self::start(on_backend(backend, config)?, Path::new(BACKEND), config, wait)
+        Self::of_file(on_backend(backend, config)?, Path::new(BACKEND), config, wait)
     }
 
     /// The same without a thread: the caller runs the writer with [`Writer::run_batch`]. For simulations, where
@@ -96,35 +127,44 @@ impl Store {
     /// [`OpenError`], as for a file.
     pub fn with_writer(backend: impl StorageBackend, config: &Config) -> Result<(Self, Writer), OpenError> {
         let (changes, wait) = Default::default();
-        let (open, failure, writer) =
-            Self::joined(on_backend(backend, config)?, Path::new(BACKEND), config, (&changes, &wait))?;
+        let (source, home) = file(on_backend(backend, config)?, Path::new(BACKEND), &wait)?;
+        let (open, failure, writer) = Self::joined(source, home, config, (&changes, &wait));
         Ok((Self::of(open, failure, changes, wait, None), writer))
     }
 
-    fn start(
+    fn of_file(
         database: Database,
         path: &Path,
         config: &Config,
         wait: Arc<WriterWait>,
     ) -> Result<Self, OpenError> {
-        let changes = Arc::default();
-        let (mut open, failure, writer) = Self::joined(database, path, config, (&changes, &wait))?;
         let clock =
             runtime::Builder::new_current_thread().enable_time().build().map_err(OpenError::Thread)?;
-        let thread = std::thread::Builder::new().name("store-writer".into());
+        let (source, home) = file(database, path, &wait)?;
+        Self::start(source, home, clock, config, wait)
+    }
+
+    fn start(
+        source: Source,
+        home: Home,
+        clock: Runtime,
+        config: &Config,
+        wait: Arc<WriterWait>,
+    ) -> Result<Self, OpenError> {
+        let changes = Arc::default();
+        let (mut open, failure, writer) = Self::joined(source, home, config, (&changes, &wait));
+        let thread = thread::Builder::new().name("store-writer".into());
         open.writer = Some(thread.spawn(move || writer.work(&clock)).map_err(OpenError::Thread)?);
         Ok(Self::of(open, failure, changes, wait, Some(Semaphore::new(MAX_LONG_READS))))
     }
 
-    /// The file with a queue before it, and the writer at that queue's end.
+    /// An engine with a queue before it, and the writer at that queue's end.
     fn joined(
-        database: Database,
-        path: &Path,
+        source: Source,
+        home: Home,
         config: &Config,
         (changes, wait): (&Arc<TaskChanges>, &Arc<WriterWait>),
-    ) -> Result<(Open, Failure, Writer), OpenError> {
-        schema::prepare(&database, path)?;
-        let database = Arc::new(database);
+    ) -> (Open, Failure, Writer) {
         // A queue or a batch of nothing would never do anything.
         let (queue, jobs) = mpsc::channel(config.queue.max(1));
         let (failure, _) = watch::channel(None);
@@ -132,8 +172,8 @@ impl Store {
         let limit = config.batch.max(1);
         let transaction = Arc::new(SharedTransaction::new(limit));
         let waiting = (Arc::clone(&posted), Arc::clone(&transaction), Arc::clone(wait));
-        let writer = Writer::new(database.clone(), jobs, waiting, limit, failure.clone(), changes.clone());
-        Ok((Open { database, queue, posted, transaction, writer: None }, failure, writer))
+        let writer = Writer::new(home, jobs, waiting, limit, failure.clone(), changes.clone());
+        (Open { source, queue, posted, transaction, writer: None }, failure, writer)
     }
 
     fn of(
@@ -299,28 +339,35 @@ impl Store {
         })
     }
 
-    /// Reads a few rows in one snapshot, on the thread of its caller.
+    /// Reads the file in one snapshot, on the thread of the caller.
     pub(crate) fn read<T>(
         &self,
+        database: &Database,
         work: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let database = self.database()?;
         let read = |database: &Database| work(&database.begin_read()?);
-        self.notice(read(&database))
+        self.notice(read(database))
     }
 
-    /// Reads many rows in one snapshot, on a blocking thread, [`MAX_LONG_READS`] at a time. A store made by
-    /// [`Store::with_writer`] has no threads: there it runs in place.
-    pub(crate) fn long_read<T: Send + 'static>(
+    /// Reads many rows of the file in one snapshot, on a blocking thread. A store made by [`Store::with_writer`] has no threads:
+    /// there it runs in place.
+    pub(crate) async fn read_elsewhere<T: Send + 'static>(
         &self,
+        database: Arc<Database>,
         work: impl FnOnce(&ReadTransaction) -> Result<T, StoreError> + Send + 'static,
-    ) -> Boxed<'_, Result<T, StoreError>> {
+    ) -> Result<T, StoreError> {
+        if self.shared.long_reads.is_none() {
+            return self.read(&database, work);
+        }
         let store = self.clone();
-        Box::pin(async move {
-            let Some(long_reads) = &self.shared.long_reads else { return store.read(work) };
-            let _permit = long_reads.acquire().await.map_err(StoreError::failed)?;
-            tokio::task::spawn_blocking(move || store.read(work)).await.map_err(StoreError::failed)?
-        })
+        let read = move || store.read(&database, work);
+        tokio::task::spawn_blocking(read).await.map_err(StoreError::failed)?
+    }
+
+    /// Reads of many rows go on [`MAX_LONG_READS`] at a time.
+    pub(crate) async fn long_read_permit(&self) -> Result<Option<SemaphorePermit<'_>>, StoreError> {
+        let Some(long_reads) = &self.shared.long_reads else { return Ok(None) };
+        long_reads.acquire().await.map(Some).map_err(StoreError::failed)
     }
 
     /// Ends when the store has failed, with the reason. The process must then stop.
@@ -370,23 +417,31 @@ impl Store {
         self.shared.failure.borrow().clone()
     }
 
-    /// The file, to read from. Where the engine is gone, the writer is woken: it finds out when it is back.
-    pub(crate) fn database(&self) -> Result<Arc<Database>, StoreError> {
+    /// Where reads go.
+    pub(crate) fn source(&self) -> Result<Source, StoreError> {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
-        let reached = self.shared.wait.reach(Access::Read);
-        if reached.is_err() && !self.is_unavailable() {
-            // Where the queue is full, the writer comes in any case.
-            let _ = self.queue(Job::wake());
-        }
-        reached?;
+        self.wake_for(self.shared.wait.reach(Access::Read))?;
         let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.as_ref().map(|open| open.database.clone()).ok_or(StoreError::Closed)
+        open.as_ref().map(|open| open.source.clone()).ok_or(StoreError::Closed)
     }
 
-    /// Records that a read found the file broken. An unreadable row fails only its own read.
-    pub(crate) fn notice<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+    /// The file.
+    ///
+    /// # Errors
+    /// There is none; as every read.
+    pub(crate) fn database(&self) -> Result<Arc<Database>, StoreError> {
+        match self.source()? {
+            Source::File(database) => Ok(database),
+            Source::Postgres(_) => {
+                Err(StoreError::failed("this store is a database on a server, not a file"))
+            }
+        }
+    }
+
+    /// Records that a read of the file found it broken. An unreadable row fails only its own read.
+    fn notice<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(error @ StoreError::Failed { .. }) = &outcome {
             self.shared.failure.send_if_modified(|reason| {
                 let first = reason.is_none();
@@ -396,14 +451,26 @@ impl Store {
         }
         outcome
     }
+
+    /// Where a read could not reach the engine, wakes the writer: it finds out when it is back.
+    pub(crate) fn wake_for<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+        if matches!(outcome, Err(StoreError::Unavailable)) && !self.is_unavailable() {
+            // Where the queue is full, the writer comes in any case.
+            let _ = self.queue(Job::wake());
+        }
+        outcome
+    }
 }
 
 impl Shared {
     fn close(&self) {
         self.wait.close();
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Open { database, queue, writer, .. }) = open {
-            drop((database, queue));
+        if let Some(Open { source, queue, writer, .. }) = open {
+            if let Source::Postgres(reading) = &source {
+                reading.close();
+            }
+            drop((source, queue));
             // The writer catches panics itself and has reported them.
             let _ = writer.map(JoinHandle::join);
         }
@@ -417,6 +484,14 @@ impl Drop for Shared {
 }
 
 type Outcome = oneshot::Receiver<Result<Result<Applied, Rejection>, StoreError>>;
+
+/// An open file, to read and to write.
+fn file(database: Database, path: &Path, wait: &Arc<WriterWait>) -> Result<(Source, Home), OpenError> {
+    schema::prepare(&database, path)?;
+    let database = Arc::new(database);
+    let home = Home::File { database: Arc::clone(&database), wait: Arc::clone(wait) };
+    Ok((Source::File(database), home))
+}
 
 /// Shown instead of a path for a store that is not a file.
 const BACKEND: &str = "(backend)";

@@ -10,7 +10,8 @@ use crate::error::{OpenError, StoreError};
 use crate::examine::{self, Progress};
 use crate::file::pages;
 use crate::file::pepper::{self, PepperFit};
-use crate::store::Store;
+use crate::postgres;
+use crate::store::{Source, Store};
 
 impl Store {
     /// Re-sums the whole ledger, checks every hold against its task, the index against all tasks, and the owners of
@@ -27,7 +28,16 @@ impl Store {
     /// # Errors
     /// The same.
     pub fn examine_with(&self, progress: &Progress) -> Result<Report, StoreError> {
-        let report = self.read(|txn| examine::examine(txn, progress))?;
+        let report = match self.source()? {
+            Source::File(database) => self.read(&database, |txn| examine::examine(txn, progress))?,
+            Source::Postgres(reading) => {
+                let examined = async {
+                    let mut reader = reading.reader().await?;
+                    postgres::examine::examine(&mut reader, progress).await
+                };
+                self.wake_for(reading.wait_for(examined))?
+            }
+        };
         #[expect(clippy::cast_precision_loss, reason = "an alert asks whether it is zero")]
         metrics::gauge!(metric::IMBALANCE).set(report.imbalance.0 as f64);
         Ok(report)
@@ -38,7 +48,13 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn fit_pepper(&self, check: u64) -> Result<PepperFit, StoreError> {
-        pepper::fit_pepper(&*self.database()?, check)
+        match self.source()? {
+            Source::File(database) => pepper::fit_pepper(&database, check),
+            Source::Postgres(reading) => reading.wait_for(async {
+                let reader = reading.reader().await?;
+                postgres::reads::fit_pepper(&*reader, check).await
+            }),
+        }
     }
 
     /// Copies everything that is committed into a new file at `path`, durably. Blocks for as long as that takes; what the
@@ -47,7 +63,8 @@ impl Store {
     /// # Errors
     /// [`CopyError`]. A file that was begun stays.
     pub fn copy_to(&self, path: &Path, progress: &Progress) -> Result<StoreCopy, CopyError> {
-        copy::copy(&*self.database()?, path, progress)
+        let database = self.database()?;
+        copy::copy(&database, path, progress)
     }
 
     /// [`Store::examine_with`] for the file of a store that no process has open, and where its ledger ends. The file stays as it is.

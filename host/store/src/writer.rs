@@ -14,19 +14,18 @@ use std::time::{Duration, Instant};
 
 use gatehouse_model::metric;
 use gatehouse_tasks::{Applied, Command, Kept};
-use redb::Database;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time as clock;
 
 use crate::changes::TaskChanges;
 use crate::durability::Durability;
-use crate::engine::rows::Engine;
 use crate::error::StoreError;
+use crate::home::Home;
 use crate::posted::Posted;
 use crate::transaction::open::{Committed, OpenTransaction, Outcome, Step};
 use crate::transaction::shared::SharedTransaction;
-use crate::wait::{Access, WriterWait};
+use crate::wait::WriterWait;
 
 /// Why the store can no longer be used, once it cannot.
 pub(crate) type Failure = watch::Sender<Option<StoreError>>;
@@ -87,7 +86,7 @@ pub(crate) type Answering = oneshot::Sender<Result<Outcome, StoreError>>;
 /// A gateway's writer has a thread to itself; one made by [`crate::Store::with_writer`] is run by
 /// its creator, between the other work of that thread.
 pub struct Writer {
-    database: Arc<Database>,
+    home: Home,
     queue: mpsc::Receiver<Job>,
     /// Commands in one commit.
     limit: usize,
@@ -106,7 +105,7 @@ pub struct Writer {
 
 impl Writer {
     pub(crate) fn new(
-        database: Arc<Database>,
+        home: Home,
         queue: mpsc::Receiver<Job>,
         (posted, shared, wait): (Arc<Posted>, Arc<SharedTransaction>, Arc<WriterWait>),
         limit: usize,
@@ -114,7 +113,7 @@ impl Writer {
         changes: Arc<TaskChanges>,
     ) -> Self {
         let (jobs, applied, kept) = Default::default();
-        Self { database, queue, posted, shared, limit, failure, jobs, kept, applied, changes, wait }
+        Self { home, queue, posted, shared, limit, failure, jobs, kept, applied, changes, wait }
     }
 
     /// Waits for commands and makes one batch of them durable. `false` once the store is closed and nothing
@@ -142,8 +141,7 @@ impl Writer {
         // A run that was dropped half way has left its own there; nothing of it may last.
         drop(self.shared.take()?);
         let mut started = Instant::now();
-        let engine = Engine::new(Arc::clone(&self.database), Arc::clone(&self.wait));
-        let mut transaction = OpenTransaction::begin(engine, mem::take(&mut self.kept));
+        let mut transaction = OpenTransaction::begin(self.home.engine(), mem::take(&mut self.kept));
         let mut until = None;
         loop {
             self.apply_posted(&mut transaction, self.posted.take()).await?;
@@ -165,10 +163,8 @@ impl Writer {
             }
         }
         self.apply_posted(&mut transaction, self.posted.close()).await?;
-        // Asked last: the engine may go while what was posted waits for a row.
-        self.wait.until_reached(Access::Commit).await?;
         let size = transaction.commands();
-        let Committed { tasks, webhooks, kept } = transaction.commit()?;
+        let Committed { tasks, webhooks, kept } = self.home.commit(transaction).await?;
         self.kept = kept;
         self.changes.committed(&tasks);
         self.changes.webhooks.committed(webhooks);
@@ -185,6 +181,11 @@ impl Writer {
         #[expect(clippy::cast_precision_loss, reason = "a queue is far shorter than 2^53")]
         metrics::gauge!(metric::QUEUE_DEPTH).set(self.queue.len() as f64);
         let mut any = false;
+        let commands = self.jobs.iter().filter_map(|job| match &job.work {
+            Work::Apply(command) => Some(command),
+            Work::Commit | Work::DropHistory(_) => None,
+        });
+        self.home.prepare(transaction, commands).await?;
         let mut jobs = mem::take(&mut self.jobs).into_iter();
         while let Some(Job { work, durability, answer, claim }) = jobs.next() {
             let done = match work {
@@ -210,7 +211,7 @@ impl Writer {
     /// Applies a command, however long the rows that it has to know cannot be fetched; nothing where its caller took it back
     /// meanwhile.
     async fn apply_command(
-        &self,
+        &mut self,
         transaction: &mut OpenTransaction,
         mut command: Command,
         claim: Option<&Claim>,
@@ -221,29 +222,34 @@ impl Writer {
                 Step::Away(again) => command = again,
             }
             claim.inspect(|claim| claim.give_back());
-            self.wait.until_reached(Access::Fetch).await?;
+            self.home.supply(transaction).await?;
         }
         Ok(None)
     }
 
     async fn apply_posted(
-        &self,
+        &mut self,
         transaction: &mut OpenTransaction,
         mut commands: Vec<Command>,
     ) -> Result<(), StoreError> {
+        self.home.prepare(transaction, commands.iter()).await?;
         loop {
             commands = transaction.apply_posted(commands)?;
             if commands.is_empty() {
                 return Ok(());
             }
-            self.wait.until_reached(Access::Fetch).await?;
+            self.home.supply(transaction).await?;
         }
     }
 
-    async fn drop_history(&self, transaction: &mut OpenTransaction, day: u32) -> Result<Outcome, StoreError> {
+    async fn drop_history(
+        &mut self,
+        transaction: &mut OpenTransaction,
+        day: u32,
+    ) -> Result<Outcome, StoreError> {
         loop {
             match transaction.drop_history(day) {
-                Err(StoreError::Unavailable) => self.wait.until_reached(Access::Fetch).await?,
+                Err(StoreError::Unavailable) => self.home.supply(transaction).await?,
                 days => return days.map(|days| Ok(Applied::Forgotten(days))),
             }
         }

@@ -26,7 +26,7 @@ use crate::tables::find;
 use crate::wait::{Access, WriterWait};
 
 /// The file, for one batch.
-pub(crate) struct Engine {
+pub(crate) struct FileEngine {
     database: Arc<Database>,
     wait: Arc<WriterWait>,
     snapshot: OnceCell<Snapshot>,
@@ -41,7 +41,7 @@ struct Snapshot {
     holds: ReadOnlyTable<HoldKey, Bytes>,
 }
 
-impl Engine {
+impl FileEngine {
     pub(crate) fn new(database: Arc<Database>, wait: Arc<WriterWait>) -> Self {
         Self { database, wait, snapshot: OnceCell::new(), drop_before: 0 }
     }
@@ -130,7 +130,7 @@ impl Engine {
     }
 }
 
-impl Backend for Engine {
+impl Backend for FileEngine {
     type Error = StoreError;
 
     fn fetch(&self, key: &RowKey) -> Result<Option<Row>, StoreError> {

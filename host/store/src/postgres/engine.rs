@@ -74,13 +74,19 @@ impl Engine {
         }
     }
 
+    /// Whether anything was noted since [`Engine::wanted`] was last asked.
+    pub(crate) fn is_missing(&mut self) -> bool {
+        !self.wanted.get_mut().is_empty()
+    }
+
     /// What was noted since this was last asked.
     pub(crate) fn wanted(&mut self) -> Wanted {
         std::mem::take(self.wanted.get_mut())
     }
 
-    /// Takes what was fetched.
-    pub(crate) fn add(&mut self, found: Found) {
+    /// Takes what was fetched; the keys of what is likely to be read next.
+    pub(crate) fn add(&mut self, found: Found) -> Vec<RowKey> {
+        let next = found.rows.iter().filter_map(|(_, row)| row.as_ref()).flat_map(Row::likely_next).collect();
         self.rows.extend(found.rows);
         for (list, entries) in found.lists {
             let listed = self.lists.entry(list).or_default();
@@ -89,6 +95,13 @@ impl Engine {
             listed.entries.extend(entries.into_iter().filter(|entry| Some(entry) > last.as_ref()));
         }
         self.days = found.days.or(self.days.take());
+        next
+    }
+
+    /// Nothing is fetched any more: the day before which the commit drops history; zero where it drops none.
+    pub(crate) fn close(&mut self) -> u32 {
+        self.holds = Arc::default();
+        self.drop_before
     }
 
     /// Has the commit drop the history of all days before `day`.
@@ -96,9 +109,9 @@ impl Engine {
         self.drop_before = day.max(self.drop_before);
     }
 
-    /// The day before which the commit drops history; zero where it drops none.
-    pub(crate) fn drops_before(&self) -> u32 {
-        self.drop_before
+    /// Whether the commit drops history.
+    pub(crate) fn drops(&self) -> bool {
+        self.drop_before > 0
     }
 
     /// The days with history, as of the last commit.
@@ -204,7 +217,10 @@ mod tests {
         assert_eq!(engine.wanted().lists, HashMap::from([(List::Live, last)]));
         let rest = vec![entry(63), entry(100)];
         engine.add(Found { lists: vec![(List::Live, rest)], ..Found::default() });
-        assert_eq!(engine.first(&List::Live, Some(&entry(3)), &|key| *key < entry(100).1), Ok(Some(entry(100))));
+        assert_eq!(
+            engine.first(&List::Live, Some(&entry(3)), &|key| *key < entry(100).1),
+            Ok(Some(entry(100)))
+        );
         assert_eq!(engine.first(&List::Live, None, &all), Ok(None));
     }
 }

@@ -99,11 +99,11 @@ impl Home {
         Engine::new(Arc::clone(&self.holds))
     }
 
-    /// Fetches what an engine misses, however long it takes.
+    /// Fetches what an engine misses, however long it takes; the keys of what is likely to be read next.
     ///
     /// # Errors
     /// The database's that do not pass; [`StoreError::Unavailable`] once the store closes.
-    pub(crate) async fn supply(&mut self, engine: &mut Engine) -> Result<(), StoreError> {
+    pub(crate) async fn supply(&mut self, engine: &mut Engine) -> Result<Vec<RowKey>, StoreError> {
         let wanted = engine.wanted();
         let mut pause = Pause::default();
         loop {
@@ -114,8 +114,7 @@ impl Home {
             match fetched {
                 Ok(found) => {
                     self.wait.go_on();
-                    engine.add(found);
-                    return Ok(());
+                    return Ok(engine.add(found));
                 }
                 Err(error) => self.after(error, &mut pause).await?,
             }
@@ -126,11 +125,7 @@ impl Home {
     ///
     /// # Errors
     /// As [`Home::supply`].
-    pub(crate) async fn commit(
-        &mut self,
-        changes: &[RowChange],
-        drop_before: u32,
-    ) -> Result<(), StoreError> {
+    pub(crate) async fn commit(&mut self, changes: &[RowChange], drop_before: u32) -> Result<(), StoreError> {
         let flush = Flush::of(changes, drop_before)?;
         let is_empty = changes.is_empty() && drop_before == 0;
         let next = self.batch + 1;
@@ -191,9 +186,7 @@ impl Home {
             let entries = fetch::first(client, list, from.as_ref(), LISTED).await?;
             Ok((list.clone(), entries))
         });
-        let days = async {
-            Ok(if wanted.days { Some(fetch::days(client).await?) } else { None })
-        };
+        let days = async { Ok(if wanted.days { Some(fetch::days(client).await?) } else { None }) };
         // All are sent before the first is answered.
         let (rows, lists, days) =
             futures_util::try_join!(fetch::fetch(client, &keys), try_join_all(lists), days)?;

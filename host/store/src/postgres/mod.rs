@@ -1,20 +1,26 @@
 //! PostgreSQL under the store: the other engine.
 //!
-//! `connect` reaches a server, `tls` encrypts, `failure` says what an error means for whoever waits, `pool` lends connections to
-//! readers. One connection writes. The only folder that knows `tokio-postgres`.
+//! `connect` reaches a server, `tls` encrypts, `failure` says what an error means for whoever waits. One session writes: `home` has it,
+//! `engine` says what it is to fetch for a command, `fetch` and `write` are its statements. `pool` lends connections to readers, for
+//! `reads` and `examine`. The only folder that knows `tokio-postgres`.
 
 pub(crate) mod connect;
+pub(crate) mod copy;
+pub(crate) mod engine;
 pub(crate) mod examine;
 mod failure;
 pub(crate) mod fetch;
+pub(crate) mod home;
 pub(crate) mod migrate;
 mod pool;
+pub(crate) mod reading;
 pub(crate) mod reads;
 mod sql;
 mod tls;
 pub(crate) mod write;
 
 pub use connect::Server;
+pub use copy::{copy_to_database, copy_to_file};
 
 #[cfg(test)]
 mod tests;

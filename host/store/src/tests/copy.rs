@@ -50,7 +50,7 @@ proptest! {
         let total = expected.values().sum::<u64>();
         prop_assert_eq!(progress.so_far(), (total, total));
         prop_assert_eq!(&copied.rows, &expected);
-        prop_assert_eq!(copied.mark, store.read(ledger_mark).unwrap());
+        prop_assert_eq!(copied.mark, store.read(&store.database().unwrap(), ledger_mark).unwrap());
         Store::check_pages(&path).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         let looked = Store::examine_file(&path, &Progress::default()).unwrap();

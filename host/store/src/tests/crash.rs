@@ -18,7 +18,7 @@ use redb::Durability;
 use super::workload::Workload;
 use super::{Dump, remember};
 use crate::config::Config;
-use crate::engine::rows::Engine;
+use crate::engine::rows::FileEngine;
 use crate::engine::write;
 use crate::store::Store;
 use crate::transaction::open::OpenTransaction;
@@ -177,7 +177,7 @@ impl CrashRun {
         for batch in 0..BATCHES {
             let (commands, mut checkpoint) =
                 self.checkpoints[self.checkpoints.len() - 1].next_batch(1 + self.random.usize(..9));
-            let engine = Engine::new(store.database().unwrap(), Arc::default());
+            let engine = FileEngine::new(store.database().unwrap(), Arc::default());
             let mut transaction = OpenTransaction::begin(engine, std::mem::take(&mut kept));
             for command in commands {
                 drop(transaction.apply(command).map_err(|error| error.to_string())?);
@@ -304,7 +304,7 @@ fn commits_that_are_not_made_durable_are_noticed() {
     for number in 0..BATCHES {
         let (commands, checkpoint) = checkpoints[number].next_batch(5);
         let database = store.database().unwrap();
-        let mut rows = Rows::new(Engine::new(Arc::clone(&database), Arc::default()), Kept::default());
+        let mut rows = Rows::new(FileEngine::new(Arc::clone(&database), Arc::default()), Kept::default());
         commands.into_iter().for_each(|command| drop(apply(&mut rows, command).unwrap()));
         let changes = rows.changes();
         drop(rows);

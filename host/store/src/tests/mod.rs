@@ -19,6 +19,7 @@ mod open_transaction;
 mod postgres;
 mod quotas;
 mod records;
+mod remote;
 mod responses;
 mod same;
 mod steps;

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::{Dump, remember};
 use crate::config::Config;
-use crate::engine::rows::Engine;
+use crate::engine::rows::FileEngine;
 use crate::store::Store;
 use crate::transaction::open::{OpenTransaction, Outcome, commit, commit_with};
 use crate::wait::WriterWait;
@@ -57,7 +57,7 @@ proptest! {
         if misses {
             wait.ask_engine(move |_| asked.fetch_add(1, Ordering::Relaxed) % 2 == 1);
         }
-        let engine = || Engine::new(store.database().unwrap(), Arc::clone(&wait));
+        let engine = || FileEngine::new(store.database().unwrap(), Arc::clone(&wait));
         let storage = play(&templates, &sizes, |commands, verdicts| {
             let mine = commit_with(engine(), commands, &mut kept).unwrap();
             kept = if keeps { std::mem::take(&mut kept) } else { Kept::default() };
@@ -65,7 +65,7 @@ proptest! {
         });
         prop_assert_eq!(Dump::of_store(&store), Dump::of_memory(&storage));
         prop_assert_eq!(store.examine().unwrap(), storage.examine());
-        let engine = Engine::new(store.database().unwrap(), Arc::default());
+        let engine = FileEngine::new(store.database().unwrap(), Arc::default());
         let mut open = OpenTransaction::begin(engine, kept);
         let (mut storage, day) = (storage, START.day() + days);
         prop_assert_eq!(open.drop_history(day).unwrap(), storage.drop_history(day));

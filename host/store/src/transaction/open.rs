@@ -5,9 +5,11 @@ use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gatehouse_model::{Task, TaskId, WebhookId};
-use gatehouse_tasks::{Applied, Command, Kept, Kind as _, LedgerStorage as _, List, Rejection, Rows, apply};
+use gatehouse_tasks::{
+    Applied, Command, Kept, Kind as _, LedgerStorage as _, List, Rejection, RowChange, RowKey, Rows, apply,
+};
 
-use crate::engine::rows::Engine;
+use crate::below::Engine;
 use crate::error::StoreError;
 
 /// What a command came to.
@@ -37,9 +39,9 @@ pub(crate) struct Committed {
 }
 
 impl OpenTransaction {
-    /// Begins with the rows that the last commit of this file kept.
-    pub(crate) fn begin(engine: Engine, kept: Kept) -> Self {
-        Self { rows: Rows::new(engine, kept), tasks: Vec::new(), commands: 0 }
+    /// Begins with the rows that the last commit kept.
+    pub(crate) fn begin(engine: impl Into<Engine>, kept: Kept) -> Self {
+        Self { rows: Rows::new(engine.into(), kept), tasks: Vec::new(), commands: 0 }
     }
 
     /// Commands so far, rejected ones with them.
@@ -94,12 +96,35 @@ impl OpenTransaction {
         Ok(Vec::new())
     }
 
-    pub(crate) fn commit(mut self) -> Result<Committed, StoreError> {
+    /// What is below the rows.
+    pub(crate) fn engine(&mut self) -> &mut Engine {
+        self.rows.backend()
+    }
+
+    /// Whether no command has to fetch the row of that key.
+    pub(crate) fn knows(&self, key: &RowKey) -> bool {
+        self.rows.knows(key)
+    }
+
+    /// What is to be committed. Nothing is applied any more then.
+    pub(crate) fn changes(&mut self) -> Result<Vec<RowChange>, StoreError> {
+        guarded(|| Ok(self.rows.changes()))
+    }
+
+    /// Follows the commit of these changes.
+    pub(crate) fn committed(mut self, changes: Vec<RowChange>) -> Committed {
         let drops = self.rows.backend().drops();
-        let (kept, webhooks) = guarded(|| self.rows.commit())?;
+        let (kept, webhooks) = self.rows.committed(changes);
         // The counts of the logs that are gone are not right any more.
         let kept = if drops { Kept::default() } else { kept };
-        Ok(Committed { tasks: self.tasks, webhooks, kept })
+        Committed { tasks: self.tasks, webhooks, kept }
+    }
+
+    /// Commits to an engine that does so at once.
+    pub(crate) fn commit(mut self) -> Result<Committed, StoreError> {
+        let changes = self.changes()?;
+        guarded(|| gatehouse_tasks::Backend::commit(self.rows.backend(), &changes))?;
+        Ok(self.committed(changes))
     }
 }
 
@@ -118,14 +143,15 @@ pub(crate) fn commit(
     database: &std::sync::Arc<redb::Database>,
     commands: Vec<Command>,
 ) -> Result<Vec<Outcome>, StoreError> {
-    let engine = Engine::new(std::sync::Arc::clone(database), std::sync::Arc::default());
+    let engine =
+        crate::engine::rows::FileEngine::new(std::sync::Arc::clone(database), std::sync::Arc::default());
     commit_with(engine, commands, &mut Kept::default())
 }
 
 /// The same with an engine that may be away for a moment, and the rows of the commit before.
 #[cfg(test)]
 pub(crate) fn commit_with(
-    engine: Engine,
+    engine: impl Into<Engine>,
     commands: Vec<Command>,
     kept: &mut Kept,
 ) -> Result<Vec<Outcome>, StoreError> {

@@ -3,6 +3,7 @@
 use gatehouse_model::{Key, Status, Task, TaskId, UnixMs};
 use gatehouse_sample::{START, at_once, change, completed, failed, task, task_id};
 use gatehouse_tasks::{Applied, Command, JournalEntry};
+use redb::ReadTransaction;
 
 use crate::TaskQuery;
 use crate::layout;
@@ -245,7 +246,9 @@ async fn a_read_that_answers_at_once_allocates_for_its_row_alone() {
     begin(&store).await;
     let id = key("key1");
     let look_up = || {
-        store.read(|txn| crate::tables::find::<_, Key>("keys", &txn.open_table(layout::KEYS)?, id.0.as_str()))
+        store.read(&store.database().unwrap(), |txn: &ReadTransaction| {
+            crate::tables::find::<_, Key>("keys", &txn.open_table(layout::KEYS)?, id.0.as_str())
+        })
     };
     // The first one reads pages.
     assert!(look_up().unwrap().is_some());

@@ -1,5 +1,6 @@
 //! PostgreSQL as an engine: the same rows, lists and reads as in a file, for the same commands.
 
+mod copy;
 mod doctor;
 mod migrate;
 mod plans;
@@ -17,7 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Client;
 
 use super::{START, memory_store, remember};
-use crate::engine::rows::Engine;
+use crate::engine::rows::FileEngine;
 use crate::postgres::connect::Server;
 use crate::postgres::fetch;
 use crate::postgres::migrate::prepare;
@@ -51,8 +52,8 @@ impl Pair {
         Self { store: memory_store(), client, url, batch: 0, keys: BTreeSet::new() }
     }
 
-    fn engine(&self) -> Engine {
-        Engine::new(self.store.database().unwrap(), std::sync::Arc::default())
+    fn engine(&self) -> FileEngine {
+        FileEngine::new(self.store.database().unwrap(), std::sync::Arc::default())
     }
 
     /// Applies commands and commits what they changed to both.

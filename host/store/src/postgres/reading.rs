@@ -1,0 +1,76 @@
+//! The database as readers have it: their connections, and a runtime for those of them that block their thread.
+
+use std::thread;
+
+use tokio::runtime::{self, Runtime};
+use tokio_postgres::{IsolationLevel, Transaction};
+
+use super::connect::Server;
+use super::failure::store_error;
+use super::pool::{Reader, Readers};
+use crate::error::{OpenError, StoreError};
+
+/// What all reads of a store share.
+pub(crate) struct Reading {
+    readers: Readers,
+    /// `None` only while it is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl Reading {
+    /// Without a connection yet.
+    ///
+    /// # Errors
+    /// [`OpenError::Thread`].
+    pub(crate) fn new(server: Server) -> Result<Self, OpenError> {
+        let mut runtime = runtime::Builder::new_multi_thread();
+        runtime.worker_threads(1).thread_name("store-reader").enable_all();
+        let runtime = runtime.build().map_err(OpenError::Thread)?;
+        Ok(Self { readers: Readers::new(server), runtime: Some(runtime) })
+    }
+
+    /// A connection, for one statement or more.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    pub(crate) async fn reader(&self) -> Result<Reader, StoreError> {
+        self.readers.get().await
+    }
+
+    /// Ends with a future, whatever thread this is.
+    ///
+    /// # Errors
+    /// The future's.
+    pub(crate) fn wait_for<T: Send>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let Some(runtime) = &self.runtime else { return Err(StoreError::Closed) };
+        // On a thread of its own: the caller's may be one of another runtime, which must not block on this one.
+        let outcome = thread::scope(|scope| scope.spawn(|| runtime.block_on(work)).join());
+        outcome.unwrap_or_else(|_| Err(StoreError::failed("a read panicked")))
+    }
+
+    /// Nobody reads any more.
+    pub(crate) fn close(&self) {
+        self.readers.close();
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // A future may drop it, which must not wait for threads.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// One snapshot for several statements.
+///
+/// # Errors
+/// [`StoreError`].
+pub(crate) async fn snapshot(reader: &mut Reader) -> Result<Transaction<'_>, StoreError> {
+    let begin = reader.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+    begin.start().await.map_err(|error| store_error("a snapshot", &error))
+}

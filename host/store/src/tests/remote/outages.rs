@@ -1,0 +1,97 @@
+//! A server that is away: what was acknowledged is there, what was sent is written once, new work is refused, and all goes on by
+//! itself.
+
+use gatehouse_fault_injection::{ConnectionCut, PostgresServer};
+use gatehouse_sample::START;
+use gatehouse_tasks::Command;
+
+use super::{behind_relay, open};
+use crate::durability::Durability;
+use crate::error::StoreError;
+use crate::tests::{audited, begin};
+
+fn audit(text: impl Into<String>) -> Command {
+    Command::Audit { task: None, text: text.into(), at: START }
+}
+
+/// The texts of all lines, oldest first.
+async fn texts(store: &crate::Store) -> Vec<String> {
+    let lines = audited(store, None, 999).await.unwrap();
+    lines.into_iter().rev().map(|line| line.text).collect()
+}
+
+/// A batch whose answer is lost would be written twice, or be lost although it was acknowledged.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_whose_answer_is_lost_is_written_once() {
+    let (store, relay, _) = behind_relay();
+    let cuts = [
+        ConnectionCut::Request(b"count_batch"),
+        ConnectionCut::Request(b"commit"),
+        ConnectionCut::Answer(b"COMMIT"),
+        ConnectionCut::Answer(b"COMMIT"),
+        ConnectionCut::Request(b"begin"),
+    ];
+    let mut expected = texts(&store).await;
+    for (number, cut) in cuts.into_iter().enumerate() {
+        relay.cut_at(cut);
+        let text = format!("line {number}");
+        store.execute_when_free(audit(text.clone()), Durability::Immediate).await.unwrap().unwrap();
+        expected.push(text);
+        assert_eq!(relay.cuts(), number + 1);
+    }
+    assert_eq!(texts(&store).await, expected);
+    assert!(!store.has_failed() && !store.is_unavailable());
+}
+
+/// A restart of the server would end the gateway, or lose or repeat what it had acknowledged.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_stops_in_the_middle_is_waited_for() {
+    let server = PostgresServer::start();
+    let store = open(&server.database());
+    begin(&store).await;
+    let before = texts(&store).await;
+    let waiting: Vec<_> = (0..50)
+        .map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let command = audit(format!("line {number:02}"));
+                store.execute_when_free(command, Durability::Immediate).await.unwrap().unwrap();
+            })
+        })
+        .collect();
+    tokio::task::block_in_place(|| server.stop_immediately());
+    store.post(audit("posted")).unwrap();
+    assert_eq!(store.until_waiting().await, StoreError::Unavailable);
+    let refused = store.execute(audit("refused")).await;
+    assert_eq!(refused, Err(StoreError::Unavailable));
+    assert_eq!(store.count_customers().await, Err(StoreError::Unavailable));
+    assert!(store.is_unavailable() && !store.has_failed());
+    tokio::task::block_in_place(|| server.start_again());
+    for one in waiting {
+        one.await.unwrap();
+    }
+    store.execute_when_free(audit("last"), Durability::Immediate).await.unwrap().unwrap();
+    let mut after = texts(&store).await.split_off(before.len());
+    assert_eq!(after.pop().as_deref(), Some("last"));
+    after.sort();
+    let mut expected: Vec<_> = (0..50).map(|number| format!("line {number:02}")).collect();
+    expected.push("posted".to_owned());
+    assert_eq!(after, expected, "each once, and nothing of what was refused");
+    assert!(!store.is_unavailable() && store.examine().unwrap().is_clean());
+}
+
+/// A stop would take as long as the server is away.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_closes_while_its_server_is_away() {
+    let (store, relay, _) = behind_relay();
+    relay.refuse(true);
+    relay.cut_all();
+    let waiting = tokio::spawn({
+        let store = store.clone();
+        async move { store.execute_when_free(audit("late"), Durability::Immediate).await }
+    });
+    store.until_waiting().await;
+    let closing = store.clone();
+    tokio::task::spawn_blocking(move || closing.close()).await.unwrap();
+    assert_eq!(waiting.await.unwrap(), Err(StoreError::Unavailable), "it was never acknowledged");
+}

@@ -1,0 +1,51 @@
+//! One writer a database: another gateway is told so, and one that was replaced writes nothing.
+
+use gatehouse_fault_injection::PostgresServer;
+use gatehouse_sample::START;
+use gatehouse_tasks::Command;
+
+use super::{behind_relay, open};
+use crate::config::Config;
+use crate::error::{OpenError, StoreError};
+use crate::postgres::Server;
+use crate::store::Store;
+use crate::tests::audited;
+
+fn audit(text: &str) -> Command {
+    Command::Audit { task: None, text: text.into(), at: START }
+}
+
+/// Two writers would each believe that they know every row.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_gateway_is_told_that_another_is_at_work() {
+    let url = PostgresServer::shared().database();
+    let first = open(&url);
+    let second = Store::open_postgres(Server::parse(&url, None).unwrap(), &Config::default());
+    let Err(error @ OpenError::Taken { .. }) = second.map(|_| ()) else { panic!("it was opened") };
+    assert!(error.to_string().contains("another gateway is at work on it"), "{error}");
+    first.execute(audit("first")).await.unwrap().unwrap();
+    tokio::task::spawn_blocking(move || first.close()).await.unwrap();
+    let second = open(&url);
+    second.execute(audit("second")).await.unwrap().unwrap();
+    assert_eq!(audited(&second, None, 9).await.unwrap().len(), 2);
+}
+
+/// A gateway that was cut off for a while would write over what its successor did.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_that_was_replaced_writes_nothing() {
+    let (first, relay, url) = behind_relay();
+    first.execute(audit("first")).await.unwrap().unwrap();
+    relay.refuse(true);
+    relay.cut_all();
+    let second = open(&url);
+    second.execute(audit("second")).await.unwrap().unwrap();
+    tokio::task::spawn_blocking(move || second.close()).await.unwrap();
+    relay.refuse(false);
+    let outcome = first.execute_when_free(audit("late"), crate::Durability::Immediate).await;
+    let Err(StoreError::Failed { reason }) = outcome else { panic!("{outcome:?}") };
+    assert!(reason.contains("another gateway has taken over"), "{reason}");
+    assert!(first.has_failed());
+    let third = open(&url);
+    let texts = audited(&third, None, 9).await.unwrap().into_iter().map(|line| line.text);
+    assert_eq!(texts.collect::<Vec<_>>(), ["second", "first"]);
+}
