@@ -63,7 +63,7 @@ pub use money::Purpose;
 pub use price::{PER, Price};
 pub use quota::{PeriodUnit, PeriodUse, QuotaPeriod, QuotaUse};
 pub use recent::{ProcessLine, Recent, RecentPage, RequestFacts, RequestLine};
-pub use secret::Secret;
+pub use secret::{Secret, SecretRef};
 pub use span::{EndedSpan, Span, SpanKind, SpanSink, SpanValue, Trace, Tracer};
 pub use status::Status;
 pub use tags::Tags;
