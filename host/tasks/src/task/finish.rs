@@ -9,6 +9,7 @@ use crate::commands::funds::resolution;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::ledger::hold::HoldId;
+use crate::ledger::journal_entry::Note;
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::claims;
 use crate::task::current::{append_audit_text, current};
@@ -29,7 +30,9 @@ pub(crate) fn finish<B: LedgerStorage>(
     check_joins(&task, &ending).map_err(Stop::Rejected)?;
     let names = claims::records(storage, &task, ending.claims(), at)?;
     let settled = end(&mut task, ending, at);
-    let resolution = resolution(storage, &hold, settled, "", at)?;
+    // What is given back was not spent on anybody.
+    let note = settled.map(|_| Note::new(String::new(), &task.tags)).unwrap_or_default();
+    let resolution = resolution(storage, &hold, settled, &note, at)?;
 
     resolution.write(storage, &task.model, Usage::default())?;
     storage.remove_hold(&hold)?;
