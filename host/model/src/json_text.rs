@@ -37,7 +37,7 @@ pub enum UnreadableJson {
     },
 }
 
-/// Checks a text, in one pass and without memory. Its grammar is left to whoever reads it.
+/// Checks a text, in one pass and without memory. Its grammar is left to its reader.
 ///
 /// # Errors
 /// The first thing that not every reader takes.

@@ -167,7 +167,7 @@ pub fn integer(path: &Path<'_>, raw: Raw<'_>, range: RangeInclusive<i64>) -> Che
     }
 }
 
-/// Words that leave the choice to whoever answers.
+/// Words that leave the choice to the model and its provider.
 const NO_CHOICE: [&str; 5] = ["auto", "default", "disabled", "none", "off"];
 
 /// Whether a field of this name and value asks for no more than a request without it. Clients that write every field they have
