@@ -1,6 +1,7 @@
 //! Certificates by themselves, from Pebble, the test authority of Let's Encrypt: the first one, one that is kept, one that is
 //! renewed, and an authority that refuses.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
@@ -43,6 +44,12 @@ struct Authority {
 impl Authority {
     /// One that validates names at that port of this machine, and whose certificates are valid for so long.
     async fn start(port: u16, seconds: u64) -> Self {
+        Self::start_for(port, seconds, &[]).await
+    }
+
+    /// The same for customers alone: names of their accounts, each with its key. None: for everybody.
+    async fn start_for(port: u16, seconds: u64, customers: &[(&str, &str)]) -> Self {
+        let customers: BTreeMap<&str, &str> = customers.iter().copied().collect();
         install_if_missing(&["pebble"], &["pebble"]).await;
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()])
             .expect("a certificate");
@@ -57,6 +64,7 @@ impl Authority {
                 "certificate": folder.path().join("own.pem"), "privateKey": folder.path().join("own.key"),
                 "httpPort": port, "tlsPort": port, "certificateValidityPeriod": seconds,
                 "domainBlocklist": [REFUSED],
+                "externalAccountBindingRequired": !customers.is_empty(), "externalAccountMACKeys": customers,
             }});
             fs::write(folder.path().join("pebble.json"), config.to_string()).expect("a file");
             let process = Command::new("pebble")
@@ -229,6 +237,40 @@ fn a_certificate_is_renewed_before_it_expires() {
         until("another one", async || shown(&gateway, &root).await != first).await;
         let log = gateway.log_text();
         assert!(log.matches("the certificate is issued").count() >= 2, "{log}");
+    });
+}
+
+/// Without it an authority that serves its customers alone, as most that companies have, issues nothing.
+#[test]
+fn an_account_is_bound_to_that_of_a_customer() {
+    run(async {
+        let front = Front::new().await;
+        let key = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W";
+        let authority = Authority::start_for(front.port, 90 * DAY, &[("customer-7", key)]).await;
+        let sandbox = sandbox(Duration::ZERO).await;
+        let file = authority.folder.path().join("eab");
+        let bound = |kid: &str| {
+            let table = authority.tables("localhost");
+            let keys = format!(
+                "[server.acme]\neab_kid = \"{kid}\"\neab_hmac = {{ file = \"{}\" }}\n",
+                file.display()
+            );
+            setup(&sandbox).with(&table.replace("[server.acme]\n", &keys))
+        };
+        fs::write(&file, format!("{key}\n")).expect("a file");
+        let stranger = Gateway::start(bound("stranger")).await;
+        until("the authority's words", async || {
+            stranger.log_text().contains("externalAccountRequired")
+                || stranger.log_text().contains("unauthorized")
+                || stranger.log_text().contains("malformed")
+        })
+        .await;
+        assert!(stranger.log_text().contains("there is no certificate"));
+        drop(stranger);
+        let gateway = front.start(bound("customer-7")).await;
+        shown(&gateway, &authority.root().await).await;
+        let log = gateway.log_text();
+        assert!(log.contains("the certificate is issued") && !log.contains(&key[..20]), "{log}");
     });
 }
 

@@ -1,6 +1,7 @@
 //! What people and their tools are told of this tree and its files: `cargo deny` of the dependencies, hadolint of the Dockerfile, and
 //! Helm with Kubernetes' schemas of the chart. The programs are packages of the tests' clients.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{packaging, passes};
@@ -25,6 +26,16 @@ fn dependencies_have_licences_sources_and_versions_that_are_meant() {
     assert!(told.contains("bans ok, licenses ok, sources ok"), "{told}");
     // What is excused and not there any more would excuse the next one.
     assert!(!told.contains("unmatched-skip") && !told.contains("license-not-encountered"), "{told}");
+}
+
+/// Without it one of package and image has no list of its crates, and nobody can tell which of them a new warning is about.
+#[test]
+fn package_and_image_are_built_with_the_list_of_their_crates() {
+    for file in ["README.md", "docker/Dockerfile"] {
+        let text = fs::read_to_string(packaging().join(file)).expect("a file");
+        let command = "cargo auditable build --locked --profile dist --package gatehouse";
+        assert!(text.contains(command) && !text.contains("cargo build"), "{file}");
+    }
 }
 
 #[test]

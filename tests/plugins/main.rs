@@ -5,6 +5,7 @@
 
 mod chat;
 mod clip;
+mod closed_streams;
 mod context_image;
 mod generatecontent;
 mod imagine;
@@ -15,6 +16,7 @@ mod messages;
 mod motion;
 mod mutants;
 mod scene;
+mod unknown_fields;
 
 /// The family's component, built once a run.
 fn component(family: &str) -> gatehouse_play::Component {

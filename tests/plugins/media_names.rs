@@ -78,3 +78,41 @@ fn media_under_other_names_are_refused_with_the_right_name() {
         }
     }
 }
+
+/// Without it a picture that the route has no use for is ignored, and another one than was meant is charged.
+#[test]
+fn a_picture_is_refused_where_the_route_takes_none() {
+    let picture = json!({"prompt": "a kite", "image_urls": [LINK]});
+    let two = json!({"image_urls": [LINK, LINK]});
+    let mask = "there is no such field, a mask is for the modal request of an inpaint task";
+    for (surface, good) in [
+        ("journey.imagine", &picture),
+        ("journey.edits", &picture),
+        ("journey.describe", &picture),
+        ("journey.blend", &two),
+        ("journey.video", &picture),
+    ] {
+        assert_eq!(said::<Journey>(surface, good, "prompt", good["prompt"].clone()), None, "{surface}");
+        for field in ["mask_url", "mask"] {
+            let message = said::<Journey>(surface, good, field, json!(LINK));
+            assert_eq!(message.as_deref(), Some(format!("`{field}`: {mask}").as_str()), "{surface}");
+        }
+        // A note is never a reason to refuse.
+        assert_eq!(said::<Journey>(surface, good, "metadata", json!({"mask_url": LINK})), None, "{surface}");
+    }
+    let follow_up = json!({"task_id": "task_1"});
+    for surface in
+        ["upscale", "variation", "high_variation", "reroll", "zoom", "pan", "inpaint", "remix_strong"]
+    {
+        let surface = format!("journey.{surface}");
+        for (field, value) in
+            [("image_urls", json!([LINK])), ("mask_url", json!(LINK)), ("image", json!(LINK))]
+        {
+            let message = said::<Journey>(&surface, &follow_up, field, value).expect("a refusal");
+            assert!(
+                message.starts_with(&format!("`{field}`: there is no such field")),
+                "{surface}: {message}"
+            );
+        }
+    }
+}

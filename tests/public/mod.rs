@@ -8,9 +8,11 @@ mod dry_run_limits;
 mod events;
 mod examples;
 mod generators;
+mod json_forms;
 mod official_sdks;
 mod scene;
 mod schemas;
 mod walk;
+mod wrong_types;
 
 use scene::Scene;

@@ -1,6 +1,6 @@
 //! The line of a text request in the log: one, with its charge, also where the client left before the bill.
 
-use gatehouse_harness::{run, send, until};
+use gatehouse_harness::{run, send, until, with};
 use serde_json::{Value, json};
 
 use crate::text::left::DRAINED;
@@ -8,14 +8,19 @@ use crate::text::scene::{CROSSINGS, Scene, Wire, request};
 
 /// The requests of the log that fit, the newest first.
 async fn lines(scene: &Scene, query: &str) -> Vec<Value> {
+    let rows = rows(scene, &format!("logs?{query}")).await;
+    rows.iter().map(|row| row["request"].clone()).collect()
+}
+
+/// The rows of a list of the admin API.
+async fn rows(scene: &Scene, path: &str) -> Vec<Value> {
     let file = std::fs::read(scene.gateway.folder().join("data/admin.json")).expect("an endpoint file");
     let endpoint: Value = serde_json::from_slice(&file).expect("JSON");
     let bearer = format!("Bearer {}", endpoint["token"].as_str().expect("a token"));
-    let (path, headers) = (format!("/admin/v1/logs?{query}"), [("authorization", bearer.as_str())]);
+    let (path, headers) = (format!("/admin/v1/{path}"), [("authorization", bearer.as_str())]);
     let answer = send(scene.gateway.admin(), "GET", &path, &headers, "").await;
     assert_eq!(answer.status, 200, "{}", answer.text());
-    let rows = answer.json();
-    rows["data"].as_array().expect("lines").iter().map(|row| row["request"].clone()).collect()
+    answer.json()["data"].as_array().expect("rows").clone()
 }
 
 /// Waits for one line that fits, and compares it with the money that was spent for it; the process has said it once, too.
@@ -189,5 +194,41 @@ fn the_line_of_a_task_names_its_plugin_and_its_first_account() {
         assert!(line["plugin"].as_str().is_some_and(|named| named.starts_with("context-image ")), "{line}");
         assert_eq!((&line["provider"], &line["account"]), (&json!("bfl"), &json!("main")), "{line}");
         assert!(line["held_micro"].as_i64() > Some(0) && line["charged_micro"].is_null(), "{line}");
+    });
+}
+
+/// Without it a client that bills its own users has the only record of what each text cost in the gateway's memory.
+#[test]
+fn what_a_text_cost_is_kept_with_the_tags_of_its_client() {
+    run(async {
+        let mut scene = Scene::start("").await;
+        for (client, provider) in CROSSINGS {
+            for streaming in [false, true] {
+                let noted = match client {
+                    Wire::Chat => json!({"user": "ann", "metadata": {"team": "red"}}),
+                    Wire::Messages => json!({"metadata": {"user_id": "ann"}}),
+                };
+                let body = with(request(provider, "one two three", streaming), noted);
+                let answer = scene.send(client, &body).await.end().await;
+                assert_eq!(answer.status, 200, "{}", answer.body);
+            }
+        }
+        let spent = scene.spent().await;
+        assert_eq!(scene.gateway.terminate().await, Some(0));
+        scene.gateway.restart().await;
+        for (query, count) in
+            [("user=ann", 8), ("tag=team%3Dred", 4), ("user=bob", 0), ("user=ann&tag=team%3Dblue", 0)]
+        {
+            let found = rows(&scene, &format!("ledger?limit=100&{query}")).await;
+            assert_eq!(found.len(), count, "{query}: {found:?}");
+            assert!(
+                found.iter().all(|row| row["kind"] == "settle" && row["request"].is_string()),
+                "{found:?}"
+            );
+        }
+        let ann = rows(&scene, "ledger?limit=100&user=ann").await;
+        let of_ann: i64 = ann.iter().map(|row| row["spent_micro"].as_i64().expect("an amount")).sum();
+        assert_eq!(of_ann, spent);
+        scene.gateway.expect_sound_ledger().await;
     });
 }

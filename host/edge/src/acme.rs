@@ -1,5 +1,6 @@
 //! The `[server.acme]` table: for which names an authority issues the listeners' certificate, and where it is asked.
 
+use gatehouse_model::SecretRef;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
@@ -16,12 +17,17 @@ pub struct Acme {
     pub contact: Option<String>,
     /// The authority's directory.
     pub directory: Url,
+    /// The name of a customer's account at an authority that serves its customers alone (external account binding).
+    pub eab_kid: Option<String>,
+    /// The key that goes with it, in base64 as the authority shows it.
+    pub eab_hmac: Option<SecretRef>,
 }
 
 impl Default for Acme {
     fn default() -> Self {
         let directory = "https://acme-v02.api.letsencrypt.org/directory".parse();
-        Self { domains: Vec::new(), contact: None, directory: directory.expect("a constant of this file") }
+        let directory = directory.expect("a constant of this file");
+        Self { domains: Vec::new(), contact: None, directory, eab_kid: None, eab_hmac: None }
     }
 }
 
@@ -47,6 +53,19 @@ impl Acme {
         if self.directory.scheme() != "https" || !self.directory.username().is_empty() {
             let expected = "expected an address that begins with https:// and has no login";
             return Err(("directory".to_owned(), format!("{expected}, got {:?}", self.directory.as_str())));
+        }
+        let lacking = match (&self.eab_kid, &self.eab_hmac) {
+            (Some(kid), Some(_)) if kid.trim().is_empty() => Some(("eab_kid", "an id, got an empty text")),
+            (Some(_), None) => {
+                Some(("eab_hmac", "the key that the authority gives with eab_kid, got nothing"))
+            }
+            (None, Some(_)) => {
+                Some(("eab_kid", "the id that the authority gives with eab_hmac, got nothing"))
+            }
+            _ => None,
+        };
+        if let Some((key, expected)) = lacking {
+            return Err((key.to_owned(), format!("expected {expected}")));
         }
         Ok(())
     }
@@ -80,6 +99,8 @@ mod tests {
             check("domains = [\"api.example.com\", \"localhost\"]\ncontact = \"ops@example.com\""),
             Ok(())
         );
+        let bound = "domains = [\"a.example\"]\neab_kid = \"k\"\neab_hmac = { env = \"EAB\" }";
+        assert_eq!(check(bound), Ok(()));
         for (text, expected) in [
             ("", "domains: expected 1 to 100 names, got 0"),
             ("domains = [\"*.example.com\"]", "no `*`"),
@@ -96,6 +117,13 @@ mod tests {
             ),
             ("domains = [\"a.example\"]\ndirectory = \"ca.example\"", "directory"),
             ("domain = \"a.example\"", "domain"),
+            ("domains = [\"a.example\"]\neab_kid = \"k\"", "eab_hmac: expected the key"),
+            ("domains = [\"a.example\"]\neab_hmac = { env = \"EAB\" }", "eab_kid: expected the id"),
+            (
+                "domains = [\"a.example\"]\neab_kid = \" \"\neab_hmac = { env = \"EAB\" }",
+                "eab_kid: expected an id",
+            ),
+            ("domains = [\"a.example\"]\neab_kid = \"k\"\neab_hmac = \"c2VjcmV0\"", "eab_hmac"),
         ] {
             let error = check(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");

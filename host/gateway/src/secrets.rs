@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use gatehouse_model::Secret;
-use gatehouse_upstream::SecretRef;
+use gatehouse_model::{Secret, SecretRef};
 
 use crate::environment;
 

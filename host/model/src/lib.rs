@@ -13,6 +13,7 @@ mod credits;
 mod customer;
 mod digest;
 mod ids;
+mod json_text;
 mod key;
 pub mod metric;
 mod money;
@@ -58,12 +59,13 @@ pub use gatehouse_contract::{
     paths_overlap, specified_routes,
 };
 pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId};
+pub use json_text::{UnreadableJson, check_json_text};
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
 pub use money::Purpose;
 pub use price::{PER, Price};
 pub use quota::{PeriodUnit, PeriodUse, QuotaPeriod, QuotaUse};
 pub use recent::{ProcessLine, Recent, RecentPage, RequestFacts, RequestLine};
-pub use secret::Secret;
+pub use secret::{Secret, SecretRef};
 pub use span::{EndedSpan, Span, SpanKind, SpanSink, SpanValue, Trace, Tracer};
 pub use status::Status;
 pub use tags::Tags;

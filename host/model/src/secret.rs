@@ -1,8 +1,22 @@
-//! A value that cannot be printed by accident.
+//! A value that cannot be printed by accident, and where one is.
 
 use std::fmt;
+use std::path::PathBuf;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Where a secret is. The gateway resolves it; no secret stands in the configuration file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SecretRef {
+    /// An environment variable.
+    Env(String),
+    /// A file; white space around its content is ignored.
+    File(PathBuf),
+    /// In hand already: for configurations made by the program itself.
+    #[serde(skip)]
+    Given(Secret<String>),
+}
 
 /// Wraps a secret: no `Display`, no `Serialize`, and a `Debug` that says nothing.
 #[derive(Clone, PartialEq, Eq)]

@@ -50,6 +50,13 @@ impl UnixMs {
         date.unwrap_or(text)
     }
 
+    /// The moment that is written so, as RFC 3339 has it. `None` for any other text, and for moments before the epoch.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let since = humantime::parse_rfc3339(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
+        u64::try_from(since.as_millis()).ok().map(Self)
+    }
+
     /// The day of such a date, counted from the epoch. `None` for any other text, and for dates before the epoch.
     #[must_use]
     pub fn parse_date(text: &str) -> Option<u32> {
@@ -163,6 +170,7 @@ mod tests {
             assert_eq!(UnixMs::of_day(day).date(), date);
             assert_eq!(UnixMs::parse_date(date), Some(day));
             assert_eq!(UnixMs::of_day(day).day(), day);
+            assert_eq!(UnixMs::parse(&UnixMs::of_day(day).to_string()), Some(UnixMs::of_day(day)));
         }
         for text in
             ["", "2026-11", "2026-11-31", "1969-12-31", "2026-11-22T00:00:00Z", "22.11.2026", "2026-11-22 "]

@@ -10,6 +10,7 @@ use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::commands::webhook_change::WebhookChange;
 use crate::records::administration::{AdminIdempotency, AuditedRequest};
+use crate::records::journal_entry::Note;
 use crate::rules::{administer, funds, keep_record, keep_response, keep_steps, keys};
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 use crate::task::{advance, finish, forget, join, reconcile, submit};
@@ -80,14 +81,14 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
             reconcile::reconcile(storage, id, revision, (ruling, reason), at, deadline)
         }
         Command::Release { id, at } => {
-            funds::resolve(storage, id, None, (String::new(), Usage::default()), at)
+            funds::resolve(storage, id, None, (Note::default(), Usage::default()), at)
         }
         Command::RevokeKey { id, at } => keys::revoke_key(storage, id, at),
         Command::RotateKey { id, new, digest, until, at } => {
             keys::rotate_key(storage, id, (new, digest), until, at)
         }
-        Command::Settle { id, amount, memo, tokens, at } => {
-            funds::resolve(storage, id, Some(amount), (memo, tokens), at)
+        Command::Settle { id, amount, memo, tokens, tags, at } => {
+            funds::resolve(storage, id, Some(amount), (Note::new(memo, &tags), tokens), at)
         }
         Command::Submit { task, idempotency } => submit::submit(storage, *task, idempotency),
         Command::MarkLedger { mark, at } => {

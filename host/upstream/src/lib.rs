@@ -49,7 +49,7 @@ pub use collector::{Collector, NotTaken, check_collector_url};
 pub use config::check::affinity;
 pub use config::settings::{
     AccountConfig, Config, ConfigError, ExtraValue, FairnessConfig, FetchConfig, OutgoingConfig,
-    OutgoingRoute, ProviderConfig, SecretRef, WebhooksConfig,
+    OutgoingRoute, ProviderConfig, WebhooksConfig,
 };
 pub use fetch::fetcher::{FetchError, Fetched, Fetcher, Origins, Policy};
 pub use fetch::post::{Answer, Post, check_post_url};

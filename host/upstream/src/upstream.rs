@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Affinity, Clock, Conversation, CustomerId, Secret, Seed};
+use gatehouse_model::{Affinity, Clock, Conversation, CustomerId, Secret, SecretRef, Seed};
 use tokio::sync::oneshot;
 use url::Url;
 
 use crate::client::dial::{Dial, Resolve, Sockets};
 use crate::client::network::{self, Network};
 use crate::config::check::{self, affinity};
-use crate::config::settings::{Config, ConfigError, ProviderConfig, SecretRef};
+use crate::config::settings::{Config, ConfigError, ProviderConfig};
 use crate::fetch::fetcher::Fetcher;
 use crate::pool::account::NoPermit;
 use crate::pool::accounts::{Pool, Wanted};

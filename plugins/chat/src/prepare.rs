@@ -64,7 +64,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
         max_output_tokens.saturating_mul(request.answers).saturating_add(request.predicted_bytes);
     let (mut lead, mut names) = (String::new(), Vec::new());
     let mut fields = FieldNames::of(Origins::new(Translation::ChatToChat, cap_field));
-    let unknown_bytes = if is_chat { passed::unknown_bytes(&request, &rules) } else { 0 };
+    let unknown_bytes = passed::unknown_bytes(&request, &rules, route.protocol);
     let call = if is_chat {
         Call::post(route.provider.clone(), "/v1/chat/completions")
             .written(pass_through::write(&request, &plan)?)
@@ -91,7 +91,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             lead,
             names,
             fields,
-            legacy: request.body.get("functions").is_some(),
+            legacy: request.has_functions(),
             several: request.answers > 1,
             embeddings: None,
         },

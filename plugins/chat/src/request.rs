@@ -12,9 +12,9 @@ use gatehouse_text_protocols::limits::MAX_STOPS;
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{
-    Checked, array, boolean, choice, integer, map, number, object, required, shown, string, wrong,
+    Checked, array, boolean, choice, integer, is_empty, map, number, object, required, shown, string, wrong,
 };
-use gatehouse_text_protocols::json::{JsonString, Object, is_null, items};
+use gatehouse_text_protocols::json::{JsonString, Object, is_null, items, whole};
 use gatehouse_text_protocols::names::{FOREIGN_TO_CHAT, check_case, check_foreign};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::relay::clamp;
@@ -71,7 +71,8 @@ impl<'a> Request<'a> {
         let mut request = Self { answers: 1, ..Self::default() };
         for (name, raw) in body.iter().filter(|(_, raw)| !is_null(raw)) {
             let path = Path::BRACKETED.key(name);
-            if request.field(&path, name, raw, (blobs, rules))? && body.occurrences(name) > 1 {
+            request.field(&path, name, raw, (blobs, rules))?;
+            if body.occurrences(name) > 1 {
                 return Err(wrong(&path, "one value, not the same field twice", Some(raw)));
             }
         }
@@ -82,14 +83,14 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    /// Reads one field; whether it is a known one.
+    /// Reads one field, if it is a known one.
     fn field(
         &mut self,
         path: &Path<'_>,
         name: &str,
         raw: &'a RawValue,
         (blobs, rules): (&[Facts], &Rules),
-    ) -> Checked<bool> {
+    ) -> Checked<()> {
         match name {
             "model" => self.model = Some(string(path, raw)?),
             "messages" => self.messages = messages::read(path, raw, (blobs, rules), &mut self.estimate)?,
@@ -119,9 +120,14 @@ impl<'a> Request<'a> {
                 object(path, raw)?;
                 self.predicted_bytes = clamp(raw.get().len() as u64);
             }
-            _ => return check_shape(path, name, raw),
+            _ => check_shape(path, name, raw)?,
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// Whether it offers functions in the older way.
+    pub(crate) fn has_functions(&self) -> bool {
+        self.body.get("functions").is_some_and(|raw| !is_empty(raw))
     }
 
     /// Names of tools that a Messages provider does not take as they are.
@@ -147,7 +153,7 @@ impl<'a> Request<'a> {
     fn check_combinations(&self, body: &Object<'_>) -> Checked<()> {
         required(&Path::BRACKETED, body, "model", "a string")?;
         required(&Path::BRACKETED, body, "messages", "an array")?;
-        if let Some(options) = body.get("stream_options").filter(|_| !self.streaming) {
+        if let Some(options) = body.get("stream_options").filter(|_| !self.streaming && self.counted) {
             return Err(wrong(
                 &Path::BRACKETED.key("stream_options"),
                 "nothing unless `stream` is true",
@@ -155,7 +161,7 @@ impl<'a> Request<'a> {
             ));
         }
         let logprobs = body.get("logprobs").is_some_and(|raw| raw.get() == "true");
-        if let Some(top) = body.get("top_logprobs").filter(|_| !logprobs) {
+        if let Some(top) = body.get("top_logprobs").filter(|top| !logprobs && whole(top) != Some(0)) {
             return Err(wrong(
                 &Path::BRACKETED.key("top_logprobs"),
                 "nothing unless `logprobs` is true",
@@ -190,8 +196,8 @@ fn stops<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Vec<JsonString<'a>>>
     all.into_iter().enumerate().map(|(at, raw)| string(&path.index(at), raw)).collect()
 }
 
-/// Checks the shape of a field that only the provider acts on; whether the field is known.
-fn check_shape(path: &Path<'_>, name: &str, raw: &RawValue) -> Checked<bool> {
+/// Checks the shape of a field that only the provider acts on.
+fn check_shape(path: &Path<'_>, name: &str, raw: &RawValue) -> Checked<()> {
     match name {
         "frequency_penalty" | "presence_penalty" => {
             number(path, raw, -2.0..=2.0)?;
@@ -235,7 +241,7 @@ fn check_shape(path: &Path<'_>, name: &str, raw: &RawValue) -> Checked<bool> {
         "function_call" => {
             object(path, raw)?;
         }
-        _ => return Ok(false),
+        _ => {}
     }
-    Ok(true)
+    Ok(())
 }

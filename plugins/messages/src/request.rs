@@ -19,6 +19,7 @@ use gatehouse_text_protocols::limits::{
     MAX_STOPS, THINKING_SUFFIX, no_prefill, one_sampling_field_only, over_max_output,
     sampling_field_deprecated,
 };
+use gatehouse_text_protocols::names::check_case;
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::prefill;
 use gatehouse_text_protocols::rules::{Prefill, Rules, Sampling};
@@ -83,11 +84,13 @@ impl<'a> Request<'a> {
     ) -> Result<Self, Refusal> {
         let fields = top(body)?;
         let is_chat = protocol == Protocol::Chat;
+        check_case(&Path::DOTTED, &fields)?;
         extras::check(&fields, FIELDS.as_slice(), is_chat, rules)?;
         let alias = is_alias(&fields, model)?;
         let at = &Path::DOTTED;
         let mut findings = Findings::new(blobs, rules, is_chat || !rules.system_messages);
         findings.is_chat = is_chat;
+        extras::sent(&fields, FIELDS.as_slice(), is_chat, rules).for_each(|raw| findings.count_raw(raw));
         let messages =
             blocks::messages(&at.key("messages"), required(at, &fields, "messages")?, &mut findings)?;
         let max_tokens = max_tokens(&fields, model, rules)?;

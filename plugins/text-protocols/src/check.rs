@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use gatehouse_sdk::{Refusal, params};
 use serde::Deserialize;
 
-use crate::json::{JsonString, Object, Raw, items, whole};
+use crate::json::{JsonString, Object, Raw, is_null, items, whole};
 use crate::names::check_case;
 use crate::path::Path;
 
@@ -164,6 +164,34 @@ pub fn integer(path: &Path<'_>, raw: Raw<'_>, range: RangeInclusive<i64>) -> Che
             Err(wrong(path, &format!("an integer from {} to {}", range.start(), range.end()), Some(raw)))
         }
         None => Err(wrong(path, "an integer", Some(raw))),
+    }
+}
+
+/// Words that leave the choice to the model and its provider.
+const NO_CHOICE: [&str; 5] = ["auto", "default", "disabled", "none", "off"];
+
+/// Whether a field of this name and value asks for no more than a request without it. Clients that write every field they have
+/// write it so: it is refused nowhere, and sent nowhere but where the field itself is.
+#[must_use]
+pub fn asks_for_nothing(name: &str, raw: Raw<'_>) -> bool {
+    match name {
+        // An empty object switches the search on.
+        "web_search_options" => is_null(raw),
+        "n" => matches!(raw.get(), "1" | "null"),
+        "modalities" => {
+            is_empty(raw) || matches!(items(raw).as_deref(), Some([one]) if one.get() == "\"text\"")
+        }
+        _ => is_empty(raw) || JsonString::of(raw).is_some_and(|word| NO_CHOICE.contains(&word.inner())),
+    }
+}
+
+/// Whether a value is `null`, `false`, or a text, list or object with nothing in it.
+#[must_use]
+pub fn is_empty(raw: Raw<'_>) -> bool {
+    match raw.get().as_bytes() {
+        b"null" | b"false" | b"\"\"" => true,
+        [b'[', inner @ .., b']'] | [b'{', inner @ .., b'}'] => inner.iter().all(u8::is_ascii_whitespace),
+        _ => false,
     }
 }
 

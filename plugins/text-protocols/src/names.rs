@@ -3,7 +3,7 @@
 
 use gatehouse_sdk::Refusal;
 
-use crate::check::{Checked, instead, wrong};
+use crate::check::{Checked, asks_for_nothing, instead, is_empty, wrong};
 use crate::json::{Object, Raw};
 use crate::path::Path;
 
@@ -131,18 +131,28 @@ pub const FOREIGN_TO_CHAT: &Foreign = &[
 
 /// The same for responses.
 pub const FOREIGN_TO_RESPONSES: &Foreign = &[
+    ("audio", "nothing, a response is text"),
     ("functions", "`tools`"),
     ("function_call", "`tool_choice`"),
+    ("logprobs", "`top_logprobs`"),
     ("max_completion_tokens", "`max_output_tokens`"),
     ("max_tokens", "`max_output_tokens`"),
     ("messages", "`input`"),
+    ("modalities", "nothing, a response is text"),
+    ("n", "nothing, a request has one response"),
+    ("prediction", "nothing, a response is written from its start"),
     ("reasoning_effort", "`reasoning.effort`"),
     ("response_format", "`text.format`"),
     ("stop", "nothing, a response ends where the model ends it"),
     ("stop_sequences", "nothing, a response ends where the model ends it"),
     ("system", "`instructions`"),
     ("verbosity", "`text.verbosity`"),
+    ("web_search_options", "nothing, this model does not search"),
 ];
+
+/// Foreign fields of which a word is what it says: a text, or how hard to think.
+const WORDS: [&str; 7] =
+    ["input", "instructions", "messages", "reasoning_effort", "stop", "stop_sequences", "system"];
 
 /// Refuses a field that has another name here and is not passed as it is; empty ones are nothing.
 ///
@@ -154,8 +164,9 @@ pub fn check_foreign(
     foreign: &Foreign,
     is_passed: impl Fn(&str) -> bool,
 ) -> Checked<()> {
-    let is_something = |raw: Raw<'_>| !matches!(raw.get(), "null" | "[]" | "{}" | "\"\"");
-    for (name, raw) in object.iter().filter(|(name, raw)| is_something(raw) && !is_passed(name)) {
+    let is_nothing =
+        |(name, raw): (&str, Raw<'_>)| is_empty(raw) || !WORDS.contains(&name) && asks_for_nothing(name, raw);
+    for (name, raw) in object.iter().filter(|field| !is_nothing(*field) && !is_passed(field.0)) {
         if let Some((_, own)) = foreign.iter().find(|(known, _)| *known == name) {
             let advice =
                 if own.starts_with("nothing") { (*own).to_owned() } else { format!("nothing, use {own}") };

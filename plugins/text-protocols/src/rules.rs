@@ -54,6 +54,9 @@ pub const CHAT_PASSED: [&str; 26] = [
     "top_k",
     "typical_p",
 ];
+/// Those of them that bound what the answer may be: it is another one without them.
+const FORMS: [&str; 5] =
+    ["guided_choice", "guided_grammar", "guided_json", "guided_regex", "structured_outputs"];
 /// The same for a provider of embeddings.
 pub const EMBEDDINGS_PASSED: [&str; 10] = [
     "input_type",
@@ -90,7 +93,7 @@ pub struct Rules {
     pub prefill: Prefill,
     /// Over the built-in table, tool type by tool type; `null` is a tool that is not available.
     pub tools: BTreeMap<String, Option<ToolUpgrade>>,
-    /// Fields beyond the protocol's plain ones that the provider takes. Of a Messages provider `output_config`,
+    /// Fields beyond the protocol's plain ones that the provider takes, whichever protocol the client speaks. Of a Messages provider `output_config`,
     /// `cache_control`, `context_management`, ...; absent: [`PASSED`]. Of a chat provider whatever costs more than its tokens
     /// (`service_tier`, `web_search_options`, `audio` with `modalities`, `store`, `metadata`) and all that the protocol does not
     /// have; absent: [`CHAT_PASSED`]. Of the others hints are left out, and the rest is refused. The model's `pass_prices` say
@@ -238,6 +241,13 @@ impl MaxTokensField {
             Self::MaxTokens => "max_tokens",
         }
     }
+}
+
+/// Whether a field that a chat provider takes only says how tokens are chosen. A Messages provider, which has no word for it,
+/// answers without it.
+#[must_use]
+pub fn chooses_tokens(field: &str) -> bool {
+    CHAT_PASSED.contains(&field) && !FORMS.contains(&field)
 }
 
 impl Rules {

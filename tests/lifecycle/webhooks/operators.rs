@@ -28,7 +28,7 @@ fn an_account_that_fails_for_longer_than_its_setting_is_told_to_the_operators_al
              [providers.broken.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n\
              [models.\"broken-chat\"]\nprovider = \"broken\"\nprotocol = \"chat\"\nprices = {{ input = \"1\", output = \"1\" }}\n\n"
         );
-        let (gateway, caller) = start_with(address, &more).await;
+        let (mut gateway, caller) = start_with(address, &more).await;
         result(&gateway, &["create", &format!("http://{address}/operators"), "--operators"]).await;
         webhook(&gateway, &format!("http://{address}/customer")).await;
         let body = json!({"model": "broken-chat", "messages": [{"role": "user", "content": "hi"}]});
@@ -51,6 +51,12 @@ fn an_account_that_fails_for_longer_than_its_setting_is_told_to_the_operators_al
             let refused = gateway.try_command(&[&["webhook"], arguments].concat()).await;
             assert!(!refused.status.success(), "{arguments:?}");
         }
+        // What was told before a restart is not forgotten: one that is usable by then is told to be.
+        gateway.kill().await;
+        gateway.restart().await;
+        until("the account is told to be up", async || bodies(&receiver, "/operators").len() > 1).await;
+        let up = &bodies(&receiver, "/operators")[1];
+        assert_eq!((&up["type"], &up["data"]["since"]), (&json!("account.up"), &data["since"]), "{up}");
     });
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gatehouse_model::{
     Claim, Credits, Customer, CustomerId, CustomerPolicy, Digest, Key, KeyPolicy, Limits, Phase, Status,
-    Task, TaskId, UnixMs, Usage,
+    Tags, Task, TaskId, UnixMs, Usage,
 };
 use gatehouse_tasks::{Change, Command, Ending, Idempotency, JudgedTask, MemoryLedgerStorage};
 use proptest::bool::weighted;
@@ -267,6 +267,7 @@ impl CommandTemplate {
                 amount: Credits(amount),
                 memo: String::new(),
                 tokens: Usage { input: u64::from(request), output: 1, ..Usage::default() },
+                tags: tags_of(request),
                 at,
             },
             Self::Submit { task: number, key, customer, price, token } => Command::Submit {
@@ -439,4 +440,10 @@ fn any_template() -> BoxedStrategy<CommandTemplate> {
             .prop_map(|(customer, limit, early)| CommandTemplate::Forget { customer, limit, early }),
     ]
     .boxed()
+}
+
+/// What the client of a request noted down: some noted nothing.
+fn tags_of(request: u8) -> Tags {
+    let pairs = (0..request % 3).map(|pair| (format!("tag-{pair}"), format!("value-{request}")));
+    Tags::new((request % 2 == 1).then(|| format!("user-{request}")), pairs)
 }

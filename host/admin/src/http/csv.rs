@@ -4,6 +4,7 @@
 //! the client sees a broken transfer, never a shorter list.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 
@@ -45,6 +46,14 @@ where
         Ok(Some((Bytes::from(text), (String::new(), next.map(Some), page))))
     });
     Reply::typed(CONTENT_TYPE, Body::from_stream(pages))
+}
+
+/// Names and values in one cell, as names differ from row to row.
+pub(crate) fn pairs(pairs: &BTreeMap<String, String>) -> String {
+    match pairs.is_empty() {
+        true => String::new(),
+        false => serde_json::to_string(pairs).unwrap_or_default(),
+    }
 }
 
 fn line<'c>(cells: impl Iterator<Item = &'c str>) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_upstream::SecretRef;
+use gatehouse_model::SecretRef;
 use serde::Deserialize;
 use url::{Host, Url};
 

@@ -1,6 +1,8 @@
 //! Usage and statements on a real store: however they are filtered and grouped, their sums are those of the ledger.
 
-use gatehouse_model::{Credits, CustomerId, CustomerPolicy, KeyId, KeyPolicy, RequestId, UnixMs, Usage};
+use gatehouse_model::{
+    Credits, CustomerId, CustomerPolicy, KeyId, KeyPolicy, RequestId, Tags, UnixMs, Usage,
+};
 use gatehouse_store::UsagePeriod;
 use gatehouse_tasks::{Command, EntryKind, UsageSums};
 
@@ -58,6 +60,7 @@ async fn filled() -> (AdminService, tempfile::TempDir, Vec<KeyId>) {
                     amount: Credits(i64::try_from(part).unwrap()),
                     memo: String::new(),
                     tokens,
+                    tags: Tags::default(),
                     at,
                 },
             },

@@ -37,12 +37,20 @@ pub(crate) static CUSTOMERS: Resource = Resource {
     forms: Some(Forms {
         create: Some("/customers"),
         edit: Some("/customers/{customer}"),
-        hints: &[Hint {
-            name: "id",
-            label: "Id",
-            help: "1 to 64 letters, digits and - _ . @. It cannot be changed later.",
-            required: true,
-        }],
+        hints: &[
+            Hint {
+                name: "id",
+                label: "Id",
+                help: "1 to 64 letters, digits and - _ . @. It cannot be changed later.",
+                required: true,
+            },
+            Hint {
+                name: "price_variant",
+                label: "Prices",
+                help: "A variant of the price book, one of price_variants in the configuration. Empty: the book itself.",
+                required: false,
+            },
+        ],
         flags: &[],
         refers: "id",
         secret: None,
@@ -58,6 +66,7 @@ pub(crate) static CUSTOMERS: Resource = Resource {
     facts: &[
         Column::new("Customer since", "created", Show::Moment),
         Column::new("Quota of all keys", "quota_micro", Show::Own(of_quota)),
+        Column::own("Prices", prices),
     ],
     more: |customer, _| {
         let query = format!("customer={}", encoded(text(customer, "id")));
@@ -111,6 +120,14 @@ pub(crate) static CUSTOMERS: Resource = Resource {
     }],
     ..Resource::READ
 };
+
+/// The variant of the price book that it pays by.
+fn prices(customer: &Value, _: &Look<'_>) -> Markup {
+    match customer["price_variant"].as_str() {
+        Some(variant) => html! { "those of the variant " bdi { (variant) } },
+        None => html! { "those of the book" },
+    }
+}
 
 /// Whether its requests can be paid for.
 fn state(customer: &Value, _: &Look<'_>) -> Markup {

@@ -1,9 +1,11 @@
-//! Customers without credit: named on the first page wherever they stand, and listed.
+//! Customers: those without credit, named on the first page wherever they stand, and listed; by which prices one pays.
 
 use gatehouse_admin::Role;
+use gatehouse_model::{CustomerId, CustomerPolicy, UnixMs};
+use gatehouse_tasks::Command;
 
 use super::client::Browser;
-use super::scene::start;
+use super::scene::{START, start};
 
 async fn text(browser: &mut Browser, path: &str) -> String {
     let answer = browser.get(path).await;
@@ -49,4 +51,22 @@ async fn home_names_who_has_no_credit_and_how_many_others() {
     }
     scene.open("n-paid", 1).await;
     assert!(!text(&mut browser, "/customers?without_credit=true&q=n-paid").await.contains("<td"));
+}
+
+/// Without it an operator sees nowhere by which prices a customer pays, and changes them at the command line.
+#[tokio::test]
+async fn the_prices_that_a_customer_pays_by_are_shown_and_set() {
+    let scene = start().await;
+    let mut browser = scene.logged_in(Role::Operator).await;
+    assert!(text(&mut browser, "/customers/known").await.contains("those of the book"));
+    let form = text(&mut browser, "/customers/known/edit").await;
+    assert!(form.contains("name=\"price_variant\"") && form.contains("one of price_variants"), "{form}");
+    let policy = CustomerPolicy { price_variant: Some("partner".to_owned()), ..CustomerPolicy::default() };
+    let (id, at) = (CustomerId("known".to_owned()), UnixMs(START));
+    let edit = Command::EditCustomer { id, revision: 0, policy, at };
+    scene.service.store.execute(edit).await.expect("a store").expect("an edit");
+    let page = text(&mut browser, "/customers/known").await;
+    assert!(page.contains("those of the variant <bdi>partner</bdi>"), "{page}");
+    let form = text(&mut browser, "/customers/known/edit").await;
+    assert!(form.contains("value=\"partner\""), "{form}");
 }

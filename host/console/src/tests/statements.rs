@@ -1,7 +1,7 @@
 //! Statements: rows, sums and pages, and the file with the same filter.
 
 use gatehouse_admin::Role;
-use gatehouse_model::{Clock as _, Credits, KeyId, RequestId, Usage};
+use gatehouse_model::{Clock as _, Credits, KeyId, RequestId, Tags, Usage};
 use gatehouse_tasks::Command;
 
 use super::scene::{Scene, start};
@@ -18,7 +18,14 @@ async fn text(scene: &Scene, key: &KeyId, number: u128, micro: i64) {
         at,
     };
     let tokens = Usage { input: 3, output: 4, ..Usage::default() };
-    let settle = Command::Settle { id, amount: Credits(micro), memo: "lm: <b>".to_owned(), tokens, at };
+    let settle = Command::Settle {
+        id,
+        amount: Credits(micro),
+        memo: "lm: <b>".to_owned(),
+        tokens,
+        tags: Tags::default(),
+        at,
+    };
     for command in [hold, settle] {
         scene.service.store.execute(command).await.unwrap().unwrap();
     }

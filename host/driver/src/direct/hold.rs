@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Credits, Purpose, RequestId, Usage};
+use gatehouse_model::{Credits, Purpose, RequestId, Tags, Usage};
 use gatehouse_tasks::Command;
 
 use crate::direct::api::AnswerRequest;
@@ -21,6 +21,8 @@ pub(super) struct DirectHold {
     shared: Arc<Shared>,
     id: RequestId,
     model: String,
+    /// What the client noted down, for the settlement.
+    tags: Option<Arc<Tags>>,
     /// `None` once it is settled or given back, and where the answer is free.
     held: Option<Credits>,
     /// What the answer costs where it does not settle; no more than what is held.
@@ -47,6 +49,7 @@ impl Answers {
             shared: Arc::clone(&self.shared),
             id: request.id,
             model: model.to_owned(),
+            tags: request.body.tags().cloned(),
             held,
             cost: quoted.map_or(Credits::ZERO, |quoted| quoted.quote.total),
             _rates: Arc::clone(&rates),
@@ -100,7 +103,8 @@ impl DirectHold {
         self.work.charge(amount);
         money::settled(&self.model, Purpose::Answer, held, amount);
         let (memo, tokens, at) = (self.model.clone(), Usage::default(), self.shared.now());
-        Ok(self.shared.store.post(Command::Settle { id: self.id, amount, memo, tokens, at })?)
+        let tags = self.tags.as_deref().cloned().unwrap_or_default();
+        Ok(self.shared.store.post(Command::Settle { id: self.id, amount, memo, tokens, tags, at })?)
     }
 }
 

@@ -3,22 +3,26 @@
 //!
 //! An account cannot be used while its breaker is open or on trial, and while it is passed over because the provider refused its
 //! credentials or its credit. One that an operator keeps from new work is nobody's news: what was told of it before waits until it
-//! works again, and one that is no longer configured is forgotten. What was told is known to this process alone: one that is down
-//! is told again after a restart, once it has been found down for as long, and one that is usable by then is never told to be up.
+//! works again, and one that is no longer configured is forgotten. What was told before a restart is read from the deliveries to
+//! these webhooks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::UnixMs;
-use gatehouse_store::Durability;
-use gatehouse_tasks::{AccountRecord, Command, OperatorRecord};
+use gatehouse_store::{DeliveryQuery, Durability, Store, StoreError};
+use gatehouse_tasks::{AccountRecord, Command, OperatorRecord, WebhookDelivery, WebhookEvent, operators};
 use gatehouse_upstream::{AccountOverview, BreakerState, ProviderOverview};
+use serde::Deserialize;
 
 use crate::shared::Shared;
 
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_secs(5);
+/// Webhooks of the operators, and deliveries of each, that a start looks at.
+const MOST_WEBHOOKS: usize = 100;
+const MOST_DELIVERIES: usize = 1000;
 
 /// A provider and an account of it.
 type Name = (String, String);
@@ -46,7 +50,37 @@ struct AccountOutage {
     is_told: bool,
 }
 
+/// An event of an account, as far as it is read again.
+#[derive(Deserialize)]
+struct Told {
+    data: ToldAccount,
+}
+
+#[derive(Deserialize)]
+struct ToldAccount {
+    provider: String,
+    account: String,
+    since: String,
+    reason: String,
+}
+
 impl AccountOutages {
+    /// What the operators' webhooks were told before this process began, as far as its deliveries are kept.
+    async fn remembered(store: &Store) -> Result<Self, StoreError> {
+        let mut newest: BTreeMap<Name, (UnixMs, Option<AccountOutage>)> = BTreeMap::new();
+        for webhook in store.list_webhooks(Some(operators()), None, MOST_WEBHOOKS).await?.rows {
+            let query = DeliveryQuery { webhook: webhook.id, pending: false };
+            for delivery in store.list_deliveries(query, None, MOST_DELIVERIES).await?.rows {
+                let Some((name, outage)) = told_by(&delivery) else { continue };
+                let known = newest.entry(name).or_default();
+                if delivery.created > known.0 {
+                    *known = (delivery.created, outage);
+                }
+            }
+        }
+        Ok(Self(newest.into_iter().filter_map(|(name, (_, outage))| Some((name, outage?))).collect()))
+    }
+
     /// What is to be told after a look at all accounts. It counts as told once [`Self::told`] says so.
     fn look(&mut self, found: &BTreeMap<Name, Found>, patience: Duration, now: UnixMs) -> Vec<AccountRecord> {
         for (name, found) in found {
@@ -97,6 +131,19 @@ impl AccountOutages {
     }
 }
 
+/// The account that a delivery told of, with its outage where it told that it is down.
+fn told_by(delivery: &WebhookDelivery) -> Option<(Name, Option<AccountOutage>)> {
+    let is_down = match delivery.event {
+        WebhookEvent::AccountDown => true,
+        WebhookEvent::AccountUp => false,
+        _ => return None,
+    };
+    let Told { data } = serde_json::from_slice(&delivery.body).ok()?;
+    let since = UnixMs::parse(&data.since).unwrap_or(delivery.created);
+    let outage = AccountOutage { since, reason: data.reason, usable_since: None, is_told: true };
+    Some(((data.provider, data.account), is_down.then_some(outage)))
+}
+
 /// Every account that is configured.
 fn found(providers: Vec<ProviderOverview>) -> BTreeMap<Name, Found> {
     let accounts = providers.into_iter().flat_map(|provider| {
@@ -127,7 +174,11 @@ fn reason(account: &AccountOverview) -> Option<String> {
 /// Runs until the process stops.
 pub(crate) async fn report_outages(shared: Arc<Shared>) {
     let patience = Duration::from_secs(shared.config.account_down_s.into());
-    let mut outages = AccountOutages::default();
+    let remembered = AccountOutages::remembered(&shared.store).await;
+    let mut outages = remembered.unwrap_or_else(|error| {
+        tracing::error!(%error, "what was told of accounts before is not known");
+        AccountOutages::default()
+    });
     while !patience.is_zero() {
         shared.clock.pause(INTERVAL).await;
         for news in outages.look(&found(shared.upstream.overviews()), patience, shared.now()) {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use gatehouse_model::{Credits, Purpose, RequestId, Usage, metric};
+use gatehouse_model::{Credits, Purpose, RequestId, Tags, Usage, metric};
 use gatehouse_store::Durability;
 use gatehouse_tasks::{Applied, Command};
 
@@ -28,6 +28,8 @@ pub(super) struct TextHold {
     id: RequestId,
     amount: Credits,
     model: String,
+    /// What the client noted down, for the settlement.
+    tags: Option<Arc<Tags>>,
     rates: Arc<RateUse>,
     /// Where the maker of the request reads what it paid, until the last part of the work is done.
     work: WorkGuard,
@@ -91,6 +93,7 @@ impl Holds {
                     amount,
                     bill: ArcSwap::from_pointee(first),
                     model: model_id.to_owned(),
+                    tags: request.body.tags().cloned(),
                     rates,
                     work,
                 })
@@ -120,7 +123,9 @@ impl Holds {
                 .increment(tokens);
         }
         let memo = memo(&held.model, &usage, count);
-        let command = Command::Settle { id: held.id, amount, memo, tokens: usage, at: self.shared.now() };
+        let tags = held.tags.as_deref().cloned().unwrap_or_default();
+        let command =
+            Command::Settle { id: held.id, amount, memo, tokens: usage, tags, at: self.shared.now() };
         if amount <= held.amount {
             held.work.charge_tokens(amount, &usage);
             money::settled(&held.model, Purpose::Text, held.amount, amount);

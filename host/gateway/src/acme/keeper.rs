@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gatehouse_edge::{Certificates, TlsError};
 use gatehouse_model::{Clock, UnixMs};
 use gatehouse_upstream::ServiceClient;
-use instant_acme::{Account, NewAccount};
+use instant_acme::{Account, ExternalAccountKey, NewAccount};
 
 use super::kept::{Issued, Kept};
 use super::order::{Connection, OrderError, order};
+use crate::secrets;
 
 /// After the first order in vain; twice as long after each further one. Public authorities allow five failures of a name an hour, and
 /// one more every twelve minutes.
@@ -22,9 +25,26 @@ const SOON: Duration = Duration::from_secs(1);
 /// For a whole order.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(300);
 
+/// The customer's account at the authority that a new account is bound to, where there is one. Reads its key.
+///
+/// # Errors
+/// The key below `server.acme`, and why it cannot be used. Nothing of the secret.
+pub(crate) fn external_account(config: &gatehouse_edge::Acme) -> Result<Option<ExternalAccountKey>, String> {
+    let Some((kid, hmac)) = config.eab_kid.as_ref().zip(config.eab_hmac.as_ref()) else { return Ok(None) };
+    let wrong = |why: &str| format!("eab_hmac: {why}");
+    let key = secrets::resolve(hmac).map_err(|why| wrong(&why))?;
+    // Authorities show it in base64 of either alphabet.
+    let text = key.expose().trim_end_matches('=').replace('+', "-").replace('/', "_");
+    let decoded = URL_SAFE_NO_PAD.decode(text).ok().filter(|bytes| !bytes.is_empty());
+    let decoded = decoded.ok_or_else(|| wrong("expected a key in base64, got something else"))?;
+    Ok(Some(ExternalAccountKey::new(kid.clone(), &decoded)))
+}
+
 /// The certificate of the public listeners, as an authority issues it.
 pub(crate) struct Acme {
     config: gatehouse_edge::Acme,
+    /// What a new account is bound to.
+    bound_to: Option<ExternalAccountKey>,
     certificates: Certificates,
     client: ServiceClient,
     file: PathBuf,
@@ -39,6 +59,7 @@ impl Acme {
     /// The process has no TLS.
     pub(crate) fn open(
         config: gatehouse_edge::Acme,
+        bound_to: Option<ExternalAccountKey>,
         client: ServiceClient,
         file: PathBuf,
         clock: Arc<dyn Clock>,
@@ -47,7 +68,7 @@ impl Acme {
         if let Some(Err(error)) = kept.certificate.as_ref().map(|issued| issued.put_into(&certificates)) {
             tracing::warn!(file = %file.display(), %error, "the certificate that is kept cannot be used; another is ordered");
         }
-        Ok(Self { config, certificates, client, file, kept, clock })
+        Ok(Self { config, bound_to, certificates, client, file, kept, clock })
     }
 
     /// What the listeners show.
@@ -151,7 +172,8 @@ impl Acme {
         let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
         let wanted =
             NewAccount { contact: &contact, terms_of_service_agreed: true, only_return_existing: false };
-        let (account, credentials) = builder.create(&wanted, directory.clone(), None).await?;
+        let (account, credentials) =
+            builder.create(&wanted, directory.clone(), self.bound_to.as_ref()).await?;
         let credentials = serde_json::to_value(credentials).map_err(instant_acme::Error::from)?;
         self.kept.account = Some((directory, credentials));
         // Before the order: an authority limits new accounts.

@@ -10,4 +10,4 @@ mod keeper;
 mod kept;
 mod order;
 
-pub(crate) use keeper::Acme;
+pub(crate) use keeper::{Acme, external_account};

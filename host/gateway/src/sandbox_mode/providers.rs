@@ -8,10 +8,10 @@ use std::io;
 use std::time::Duration;
 
 use gatehouse_driver::ModelConfig;
-use gatehouse_model::Secret;
+use gatehouse_model::{Secret, SecretRef};
 use gatehouse_sandbox::veo::KEY_FILES;
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_upstream::{AccountConfig, Auth, ProviderConfig, SecretRef, ServiceAccountAuth};
+use gatehouse_upstream::{AccountConfig, Auth, ProviderConfig, ServiceAccountAuth};
 
 use crate::config::{Config, SandboxConfig};
 

@@ -11,6 +11,7 @@ use gatehouse_media::MediaStore;
 use gatehouse_upstream::{ConfigError, SystemResolver, Upstream};
 
 use super::error::ServeError;
+use crate::acme::external_account;
 use crate::config::Config;
 use crate::secrets;
 use crate::system::{SystemClock, SystemSeed};
@@ -30,6 +31,7 @@ pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, Serv
     MediaStore::check_config(&config.media, &secrets::resolve)?;
     config.traces.collector(&config.outgoing_route()).map_err(ServeError::Traces)?;
     identity_provider(config, &upstream)?;
+    config.server.acme.as_ref().map(external_account).transpose().map_err(ServeError::Acme)?;
     Ok(upstream)
 }
 

@@ -42,7 +42,7 @@ pub(crate) enum ServeError {
     WatchFolder { folder: PathBuf, source: io::Error },
     #[error("log.level: {0}")]
     Logs(String),
-    #[error("server.acme.directory: {0}")]
+    #[error("server.acme.{0}")]
     Acme(String),
     #[error("{0}")]
     Traces(String),

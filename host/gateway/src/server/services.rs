@@ -15,7 +15,7 @@ use gatehouse_upstream::Upstream;
 
 use super::error::ServeError;
 use super::memory::{compilers, waiting_files_mib};
-use crate::acme::Acme;
+use crate::acme::{Acme, external_account};
 use crate::backup::BackupFolder;
 use crate::config::{Config, settle_defaults};
 use crate::data_folder::DataFolder;
@@ -99,8 +99,10 @@ impl Services {
     /// The certificate that an authority issues, as far as it is kept.
     pub(super) fn open_acme(&self, config: &Config, upstream: &Upstream) -> Result<Option<Acme>, ServeError> {
         let Some(acme) = config.server.acme.clone() else { return Ok(None) };
-        let client = upstream.service_client(&acme.directory).map_err(ServeError::Acme)?;
-        Ok(Some(Acme::open(acme, client, self.folder.acme(), self.clock.clone())?))
+        let bound_to = external_account(&acme).map_err(ServeError::Acme)?;
+        let client = upstream.service_client(&acme.directory);
+        let client = client.map_err(|why| ServeError::Acme(format!("directory: {why}")))?;
+        Ok(Some(Acme::open(acme, bound_to, client, self.folder.acme(), self.clock.clone())?))
     }
 
     /// The admin service of the running gateway.

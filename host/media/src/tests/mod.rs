@@ -18,8 +18,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream::StreamExt;
 use gatehouse_harness::{Provider, TestClock, TestSeed, reply, serve_connections};
-use gatehouse_model::{BlobId, Clock as _, Media, Pepper, Product, Secret, Seed, UnixMs};
-use gatehouse_upstream::{AccountConfig, SecretRef, SystemResolver, Upstream};
+use gatehouse_model::{BlobId, Clock as _, Media, Pepper, Product, Secret, SecretRef, Seed, UnixMs};
+use gatehouse_upstream::{AccountConfig, SystemResolver, Upstream};
 use tempfile::TempDir;
 
 use crate::config::Config;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::tests::common::{self, claiming, flawed, ready};
 use crate::tests::deployment::{Tasks, inventory, task};
-use crate::tests::stages::importing;
+use crate::tests::stages::{importing, importing_stream};
 use crate::{Inventory, Limits, OwnPath, PluginService};
 use serde_json::{Value, json};
 
@@ -54,6 +54,7 @@ fn mistakes() -> Vec<(&'static str, Vec<u8>)> {
         ("another version of the contract", importing("gatehouse:family/log@9.0.0")),
         ("wasi:http", importing("wasi:http/outgoing-handler@0.2.0")),
         ("a later WASI", importing("wasi:clocks/monotonic-clock@0.3.0")),
+        ("a stream of a later WASI", importing_stream("wasi:cli/stdout@0.3.0")),
         ("an interface of its own", importing("acme:secrets/vault@1.0.0")),
         ("no manifest", b"\0asm\x0d\0\x01\0".to_vec()),
         ("a panic in describe", flawed(b'p')),

@@ -8,8 +8,21 @@ use crate::{ComponentRunner, Limits};
 
 /// A component that imports one empty interface.
 pub fn importing(name: &str) -> Vec<u8> {
+    importing_as(name, &[0x42, 0])
+}
+
+/// A component that imports an interface with one asynchronous function, whose parameter is a stream of bytes.
+pub fn importing_stream(name: &str) -> Vec<u8> {
+    let stream = [1, 0x66, 1, 0x7d];
+    let function = [1, 0x43, 1, 4, b'd', b'a', b't', b'a', 0, 1, 0];
+    let export = [4, 0, 1, b'w', 1, 1];
+    importing_as(name, &[&[0x42, 3][..], &stream, &function, &export].concat())
+}
+
+fn importing_as(name: &str, instance: &[u8]) -> Vec<u8> {
     let mut wasm = b"\0asm\x0d\0\x01\0".to_vec();
-    wasm.extend([7, 3, 1, 0x42, 0]);
+    wasm.extend([7, u8::try_from(instance.len()).unwrap() + 1, 1]);
+    wasm.extend(instance);
     let length = u8::try_from(name.len()).unwrap();
     wasm.extend([10, length + 5, 1, 0, length]);
     wasm.extend(name.as_bytes());

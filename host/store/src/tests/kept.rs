@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gatehouse_model::{Credits, RequestId, TaskId, Usage};
+use gatehouse_model::{Credits, RequestId, Tags, TaskId, Usage};
 use gatehouse_sample::{START, key_id, task};
 use gatehouse_tasks::Command;
 
@@ -36,7 +36,11 @@ async fn a_customer_at_work_reads_what_is_new_alone() {
         store.execute_deferred(hold).await.unwrap().unwrap();
         store.flush().await.unwrap();
         let (memo, tokens) = (String::new(), Usage::default());
-        store.execute(Command::Settle { id, amount, memo, tokens, at: START }).await.unwrap().unwrap();
+        store
+            .execute(Command::Settle { id, amount, memo, tokens, tags: Tags::default(), at: START })
+            .await
+            .unwrap()
+            .unwrap();
     };
     // Customer, key and the end of the ledger are known since they were made.
     for number in 1..4 {

@@ -2,8 +2,8 @@
 //! applied in batches.
 
 use gatehouse_model::{
-    Credits, Customer, CustomerId, CustomerPolicy, Key, KeyDigest, KeyId, KeyPolicy, RequestId, Task, TaskId,
-    UnixMs, Usage,
+    Credits, Customer, CustomerId, CustomerPolicy, Key, KeyDigest, KeyId, KeyPolicy, RequestId, Tags, Task,
+    TaskId, UnixMs, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -240,6 +240,9 @@ pub enum Command {
         /// What was counted, for the sums of usage.
         #[serde(default)]
         tokens: Usage,
+        /// What the client noted down about the request.
+        #[serde(default, skip_serializing_if = "Tags::is_empty")]
+        tags: Tags,
         /// When.
         at: UnixMs,
     },

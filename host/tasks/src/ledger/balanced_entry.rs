@@ -2,13 +2,13 @@
 //!
 //! The only file that makes [`JournalEntry`] values and changes balances.
 
-use gatehouse_model::{Credits, Customer, KeyId, LedgerHead, UnixMs, Usage};
+use gatehouse_model::{Credits, Customer, KeyId, LedgerHead, Tags, UnixMs, Usage};
 
 use crate::commands::rejection::Rejection;
 use crate::ledger::key_lineage::KeyLineage;
 use crate::ledger::quota::{PeriodCounter, check_quota};
 use crate::records::hold::{Hold, HoldId, PeriodShares};
-use crate::records::journal_entry::{EntryKind, JournalEntry, Movement};
+use crate::records::journal_entry::{EntryKind, JournalEntry, Movement, Note};
 use crate::records::quota::QuotaOwner;
 use crate::records::usage::{UsageKey, UsageSums, hour_of};
 use crate::storage::ledger_storage::{BalancesAfter, LedgerStorage};
@@ -62,6 +62,7 @@ impl BalancedEntry {
             kind: EntryKind::Deposit,
             movement,
             memo,
+            tags: Tags::default(),
             chain: customer.head.chain,
         };
         Self::balanced(customer, None, entry)
@@ -107,14 +108,14 @@ impl BalancedEntry {
         Ok(Self { counted, ..Self::balanced(customer, Some(key), entry)? })
     }
 
-    /// Resolves an open hold: settles `cost`, or releases it when there is none; `memo` is for people. An
+    /// Resolves an open hold: settles `cost`, or releases it when there is none. An
     /// entry for each of `keys`: the hold's own, then those of its shares in their order. A share is settled whole. A
     /// request may cost more than its hold, if customer and key have that much left.
     pub(crate) fn resolve(
         mut customer: Customer,
         keys: Vec<KeyLineage>,
         hold: &Hold,
-        (cost, memo): (Option<Credits>, &str),
+        (cost, note): (Option<Credits>, &Note),
         at: UnixMs,
     ) -> Result<Vec<Self>, Rejection> {
         let kind = if cost.is_some() { EntryKind::Settle } else { EntryKind::Release };
@@ -143,7 +144,12 @@ impl BalancedEntry {
             }
             key.period_counter().resolve(held, cost, counted, at).ok_or(Rejection::Overflow)?;
             let row = entry_of(hold, key.id(), (kind, movement), customer.head, at);
-            let entry = JournalEntry { memo: memo.to_owned(), ..row };
+            let Note { memo, mut tags } = note.clone();
+            if !entries.is_empty() {
+                // They are of the client that made the task, and this share is another's.
+                tags = Tags::default();
+            }
+            let entry = JournalEntry { memo, tags, ..row };
             let balanced = Self::balanced(customer, Some(key), entry)?;
             customer = balanced.customer.clone();
             entries.push(balanced);
@@ -231,6 +237,7 @@ fn entry_of(
         kind,
         movement,
         memo: String::new(),
+        tags: Tags::default(),
         chain: head.chain,
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use gatehouse_model::{
-    Credits, Customer, CustomerId, CustomerPolicy, Digest, KeyId, RequestId, TaskId, UnixMs,
+    Credits, Customer, CustomerId, CustomerPolicy, Digest, KeyId, RequestId, Tags, TaskId, UnixMs,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,6 +64,8 @@ pub struct EntryLine {
     /// What the customer had free after it.
     balance_micro: Credits,
     memo: String,
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    tags: Tags,
     chain: Digest,
 }
 
@@ -96,6 +98,7 @@ impl StatementLine {
             outside_micro: external,
             balance_micro: balance,
             memo: entry.memo,
+            tags: entry.tags,
             chain: entry.chain,
         }))
     }
@@ -131,6 +134,7 @@ impl EntryLine {
                 external: self.outside_micro,
             },
             memo: self.memo,
+            tags: self.tags,
             chain: self.chain,
         }
     }

@@ -5,10 +5,13 @@
 //! [`Movement`] names how each changes and can only be made so that the changes cancel out. Balances and a
 //! key's `used` are folds of these rows; `doctor` folds them again.
 
-use gatehouse_model::{Credits, CustomerId, Digest, KeyId, LedgerHead, UnixMs};
+use gatehouse_model::{Credits, CustomerId, Digest, KeyId, LedgerHead, Tags, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::records::hold::HoldId;
+
+/// Bytes of tags that a row keeps: a row is kept for good.
+pub(crate) const MAX_TAG_BYTES: usize = 1024;
 
 /// Why money moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -90,8 +93,30 @@ pub struct JournalEntry {
     pub movement: Movement,
     /// For people; may be empty.
     pub memo: String,
+    /// Of a settlement: what the client noted down about the request, at most 1,024 bytes of it.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
     /// [`JournalEntry::link`] of the customer's entry before and this one.
     pub chain: Digest,
+}
+
+/// What a settlement says beside its amount.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) memo: String,
+    pub(crate) tags: Tags,
+}
+
+impl Note {
+    /// With as many of these tags as a row keeps: the user, then pairs by their names.
+    pub(crate) fn new(memo: String, tags: &Tags) -> Self {
+        let mut left = MAX_TAG_BYTES;
+        let mut fits = |bytes: usize| left.checked_sub(bytes).map(|rest| left = rest).is_some();
+        let user = tags.user.clone().filter(|user| fits(user.len()));
+        let pairs = tags.metadata.iter().filter(|(name, value)| fits(name.len() + value.len()));
+        let metadata = pairs.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Self { memo, tags: Tags { user, metadata } }
+    }
 }
 
 impl JournalEntry {
@@ -100,22 +125,43 @@ impl JournalEntry {
     #[must_use]
     pub fn link(&self, before: Digest) -> Digest {
         let hold = self.hold.map(|hold| hold.to_string());
-        let moved = self.movement;
-        Digest::of_fields(&[
+        let (seq, at) = (self.seq.to_be_bytes(), self.at.0.to_be_bytes());
+        let Movement { available, reserved, spent, external } = self.movement;
+        let amounts = [available, reserved, spent, external].map(|amount| amount.0.to_be_bytes());
+        let [available, reserved, spent, external] = &amounts;
+        let mut fields: Vec<&[u8]> = vec![
             &before.0,
-            &self.seq.to_be_bytes(),
-            &self.at.0.to_be_bytes(),
+            &seq,
+            &at,
             self.customer.0.as_bytes(),
             // An absent key or hold is an empty field; a present one never is.
             self.key.as_ref().map_or(b"", |key| key.0.as_bytes()),
             hold.as_ref().map_or(b"", |hold| hold.as_bytes()),
             self.kind.as_str().as_bytes(),
-            &moved.available.0.to_be_bytes(),
-            &moved.reserved.0.to_be_bytes(),
-            &moved.spent.0.to_be_bytes(),
-            &moved.external.0.to_be_bytes(),
+            available,
+            reserved,
+            spent,
+            external,
             self.memo.as_bytes(),
-        ])
+        ];
+        // A row without tags has no such field, as every row had none before there were tags.
+        let tags = self.tags_field();
+        fields.extend(tags.as_deref());
+        Digest::of_fields(&fields)
+    }
+
+    /// The tags as the chain has them: the user, then names and values in the order of names, each with its length before it.
+    fn tags_field(&self) -> Option<Vec<u8>> {
+        if self.tags.is_empty() {
+            return None;
+        }
+        let pairs = self.tags.metadata.iter().flat_map(|(name, value)| [name.as_str(), value]);
+        let mut field = vec![u8::from(self.tags.user.is_some())];
+        for text in std::iter::once(self.tags.user.as_deref().unwrap_or_default()).chain(pairs) {
+            field.extend((text.len() as u64).to_be_bytes());
+            field.extend(text.as_bytes());
+        }
+        Some(field)
     }
 
     /// The head of its customer's chain once it is the last entry.

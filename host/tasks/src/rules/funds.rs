@@ -13,6 +13,7 @@ use crate::ledger::balanced_entry::{BalancedEntry, check_affordable};
 use crate::ledger::key_lineage::KeyLineage;
 use crate::ledger::quota::PeriodCounter;
 use crate::records::hold::{Hold, HoldId};
+use crate::records::journal_entry::Note;
 use crate::rules::keys::{check_quota_alert, check_quota_policy};
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 use crate::webhooks::alerts;
@@ -143,13 +144,13 @@ pub(crate) fn resolve<B: LedgerStorage>(
     storage: &mut B,
     id: RequestId,
     cost: Option<Credits>,
-    (memo, tokens): (String, Usage),
+    (note, tokens): (Note, Usage),
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     let id = HoldId::Request(id);
     let hold = storage.hold(id)?.ok_or(Stop::Rejected(Rejection::NoHold(id)))?;
     let paid = cost.map(|cost| payable(storage, &hold, cost, at)).transpose()?;
-    resolution(storage, &hold, paid, &memo, at)?.write(storage, &hold.model, tokens)?;
+    resolution(storage, &hold, paid, &note, at)?.write(storage, &hold.model, tokens)?;
     storage.remove_hold(&hold)?;
     let Some((cost, paid)) = cost.zip(paid) else { return Ok(Applied::Done) };
     let unpaid = cost.checked_sub(paid).ok_or(Stop::Rejected(Rejection::Overflow))?;
@@ -260,7 +261,7 @@ pub(crate) fn resolution<B: LedgerStorage>(
     storage: &B,
     hold: &Hold,
     cost: Option<Credits>,
-    memo: &str,
+    note: &Note,
     at: UnixMs,
 ) -> Ruling<Resolution, B> {
     let customer = customer_of(storage, &hold.customer)?;
@@ -269,6 +270,6 @@ pub(crate) fn resolution<B: LedgerStorage>(
         let key = storage.key(id)?.ok_or_else(|| Stop::Rejected(Rejection::NoKey(id.clone())))?;
         keys.push(KeyLineage::read(storage, key)?);
     }
-    let entries = BalancedEntry::resolve(customer, keys, hold, (cost, memo), at);
+    let entries = BalancedEntry::resolve(customer, keys, hold, (cost, note), at);
     entries.map(Resolution).map_err(Stop::Rejected)
 }

@@ -8,6 +8,7 @@ use crate::commands::command::Applied;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::records::hold::HoldId;
+use crate::records::journal_entry::Note;
 use crate::rules::funds::resolution;
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::claims;
@@ -29,7 +30,9 @@ pub(crate) fn finish<B: LedgerStorage>(
     check_joins(&task, &ending).map_err(Stop::Rejected)?;
     let names = claims::records(storage, &task, ending.claims(), at)?;
     let settled = end(&mut task, ending, at);
-    let resolution = resolution(storage, &hold, settled, "", at)?;
+    // What is given back was not spent on anybody.
+    let note = settled.map(|_| Note::new(String::new(), &task.tags)).unwrap_or_default();
+    let resolution = resolution(storage, &hold, settled, &note, at)?;
 
     resolution.write(storage, &task.model, Usage::default())?;
     storage.remove_hold(&hold)?;

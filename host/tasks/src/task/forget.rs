@@ -6,6 +6,7 @@ use crate::commands::command::Applied;
 use crate::commands::expired_row::ExpiredRow;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::records::hold::HoldId;
+use crate::records::journal_entry::Note;
 use crate::rules::funds::resolution;
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::webhooks::deliveries;
@@ -63,7 +64,7 @@ fn release<B: LedgerStorage>(
     let Some(hold) = storage.hold(id)?.filter(|hold| hold.customer == *customer && hold.expires <= at) else {
         return Ok(false);
     };
-    match resolution(storage, &hold, None, "", at) {
+    match resolution(storage, &hold, None, &Note::default(), at) {
         Ok(resolution) => {
             resolution.write(storage, &hold.model, Usage::default())?;
         }

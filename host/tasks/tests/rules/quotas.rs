@@ -1,6 +1,6 @@
 //! Quotas that reset: in which period what counts, of keys and of customers.
 
-use gatehouse_model::{Credits, Customer, CustomerPolicy, Key, KeyPolicy, PeriodUse, UnixMs};
+use gatehouse_model::{Credits, Customer, CustomerPolicy, Key, KeyPolicy, PeriodUse, Tags, UnixMs};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -86,7 +86,14 @@ fn hold(request: u8, key: u8, amount: i64, at: UnixMs) -> Command {
 
 fn settle(request: u8, amount: i64, at: UnixMs) -> Command {
     let (memo, tokens) = (String::new(), gatehouse_model::Usage::default());
-    Command::Settle { id: request_id(request), amount: Credits(amount), memo, tokens, at }
+    Command::Settle {
+        id: request_id(request),
+        amount: Credits(amount),
+        memo,
+        tokens,
+        tags: Tags::default(),
+        at,
+    }
 }
 
 fn release(request: u8, at: UnixMs) -> Command {

@@ -1,6 +1,6 @@
 //! A statement as lines: right as it was written, and the first line that is not is named.
 
-use gatehouse_model::{Credits, UnixMs};
+use gatehouse_model::{Credits, Tags, UnixMs};
 use gatehouse_sample::{START, command_sequences, customer_id, key_id, request_id};
 use gatehouse_tasks::{
     Command, MemoryLedgerStorage, StatementCheck, StatementLine, VerifiedStatement, WrongLine,
@@ -8,7 +8,7 @@ use gatehouse_tasks::{
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{funded, run};
+use super::{funded, last, run};
 
 /// A customer's statement as a file has it.
 fn lines(storage: &MemoryLedgerStorage, number: u8) -> Vec<String> {
@@ -40,7 +40,9 @@ fn statement() -> Vec<String> {
         run(&mut storage, Command::Hold { id, key, model: "m".into(), amount, expires, at }).unwrap();
     }
     let (memo, tokens) = ("m: 1 in".to_owned(), Default::default());
-    run(&mut storage, Command::Settle { id: request_id(0), amount: Credits(7), memo, tokens, at }).unwrap();
+    let tags = Tags::new(Some("ann".to_owned()), [("team".to_owned(), "red".to_owned())]);
+    run(&mut storage, Command::Settle { id: request_id(0), amount: Credits(7), memo, tokens, tags, at })
+        .unwrap();
     run(&mut storage, Command::Release { id: request_id(1), at }).unwrap();
     lines(&storage, 0)
 }
@@ -76,7 +78,7 @@ fn a_statement_is_right_as_it_was_written() {
 #[test]
 fn the_first_line_that_is_wrong_is_named() {
     type Change = fn(&mut Vec<String>);
-    let cases: [(&str, Change, u64, &str); 21] = [
+    let cases: [(&str, Change, u64, &str); 25] = [
         (
             "a changed amount",
             |all| edit(&mut all[2], |line| line["held_micro"] = 19.into()),
@@ -104,6 +106,30 @@ fn the_first_line_that_is_wrong_is_named() {
             "a changed memo",
             |all| edit(&mut all[4], |line| line["memo"] = "m: 2 in".into()),
             5,
+            "its chain does not follow",
+        ),
+        (
+            "another user",
+            |all| edit(&mut all[4], |line| line["tags"]["user"] = "bob".into()),
+            5,
+            "its chain does not follow",
+        ),
+        (
+            "another tag",
+            |all| edit(&mut all[4], |line| line["tags"]["metadata"]["team"] = "blue".into()),
+            5,
+            "its chain does not follow",
+        ),
+        (
+            "no tags",
+            |all| edit(&mut all[4], |line| drop(line.as_object_mut().unwrap().remove("tags"))),
+            5,
+            "its chain does not follow",
+        ),
+        (
+            "tags of a hold",
+            |all| edit(&mut all[2], |line| line["tags"] = serde_json::json!({"user": "ann"})),
+            3,
             "its chain does not follow",
         ),
         (
@@ -223,5 +249,32 @@ proptest! {
         for number in 0..2 {
             prop_assert_eq!(lines(&one, number), lines(&other, number));
         }
+    }
+}
+
+/// Without it a client fills the ledger, which is kept for good.
+#[test]
+fn a_row_keeps_so_many_bytes_of_tags() {
+    let long = |name: &str, bytes: usize| (name.to_owned(), "x".repeat(bytes));
+    for (user, pairs, kept) in [
+        (None, vec![], (None, vec![])),
+        (
+            Some("u"),
+            vec![long("a", 400), long("b", 400), long("c", 219), long("d", 1)],
+            (Some("u"), vec!["a", "b", "c"]),
+        ),
+        (Some("u"), vec![long("a", 512), long("b", 512), long("c", 8)], (Some("u"), vec!["a", "c"])),
+    ] {
+        let mut storage = funded();
+        let (id, at) = (request_id(0), UnixMs(START.0 + 5));
+        let (key, amount, expires) = (key_id(0), Credits(20), UnixMs(START.0 + 60_000));
+        run(&mut storage, Command::Hold { id, key, model: "m".into(), amount, expires, at }).unwrap();
+        let tags = Tags::new(user.map(str::to_owned), pairs);
+        let settle =
+            Command::Settle { id, amount, memo: String::new(), tokens: Default::default(), tags, at };
+        run(&mut storage, settle).unwrap();
+        let row = last(&storage);
+        let names: Vec<&str> = row.tags.metadata.keys().map(String::as_str).collect();
+        assert_eq!((row.tags.user.as_deref(), names), kept);
     }
 }

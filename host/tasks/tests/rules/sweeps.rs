@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, Digest, UnixMs, Usage};
+use gatehouse_model::{Credits, Digest, Tags, UnixMs, Usage};
 
 use super::{balances, finish, forget, funded, over_quota, refused, run, submit, used};
 use gatehouse_sample::{START, completed, customer_id, failed, key_id, request_id, task, task_id};
@@ -24,6 +24,7 @@ fn a_request_hold_is_settled_released_or_swept() {
         amount: Credits(amount),
         memo: String::new(),
         tokens: Usage { input: 3, output: 2, cached: 1, cache_write: 0, ..Usage::default() },
+        tags: Tags::default(),
         at: START,
     };
     let release = |number| Command::Release { id: request_id(number), at: START };
@@ -70,6 +71,7 @@ fn a_request_costs_more_than_its_hold_as_far_as_balance_and_quota_go() {
             amount: Credits(amount),
             memo: String::new(),
             tokens: Usage::default(),
+            tags: Tags::default(),
             at: START,
         };
         run(&mut storage, hold(0, held)).unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, Status, Usage};
+use gatehouse_model::{Credits, Status, Tags, Usage};
 
 use super::{advance, finish, funded, run, submit};
 use gatehouse_sample::{
@@ -32,6 +32,7 @@ fn settle(number: u8, amount: i64, minutes: u64) -> Command {
         amount: Credits(amount),
         memo: String::new(),
         tokens: TOKENS,
+        tags: Tags::default(),
         at,
     }
 }

@@ -3,7 +3,7 @@
 //! Everything that would make a call fail later is refused here: a missing secret, a key file that is none, a token
 //! endpoint that is not the expected one.
 
-use gatehouse_model::Secret;
+use gatehouse_model::{Secret, SecretRef};
 use http::{HeaderName, HeaderValue};
 use url::{Host, Url};
 
@@ -15,7 +15,7 @@ use crate::auth::signing::SigningKey;
 use crate::auth::token_cache::TokenCache;
 use crate::auth::token_endpoint::Grant;
 use crate::client::origin::Origin;
-use crate::config::settings::{AccountConfig, ConfigError, ProviderConfig, SecretRef, error};
+use crate::config::settings::{AccountConfig, ConfigError, ProviderConfig, error};
 
 /// Resolves a secret reference; the error says why not.
 pub(crate) type Secrets<'a> = &'a dyn Fn(&SecretRef) -> Result<Secret<String>, String>;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gatehouse_model::Secret;
+use gatehouse_model::{Secret, SecretRef};
 use serde::Deserialize;
 
 use crate::auth::scheme::Auth;
@@ -168,19 +168,6 @@ pub enum ExtraValue {
     Plain(String),
     /// A secret.
     Secret(SecretRef),
-}
-
-/// Where a secret is. The gateway resolves it; no secret stands in the configuration file.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SecretRef {
-    /// An environment variable.
-    Env(String),
-    /// A file; white space around its content is ignored.
-    File(PathBuf),
-    /// In hand already: for configurations made by the program itself.
-    #[serde(skip)]
-    Given(Secret<String>),
 }
 
 /// Fetching media that users or providers point to.

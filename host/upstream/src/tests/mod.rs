@@ -26,13 +26,13 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use gatehouse_harness::{Provider, Received, TestClock, TestSeed, reply, serve_connections};
 use gatehouse_model::{
-    BlobId, Call, Clock as _, CustomerId, Payload, Reading, Replay, Secret, Target, UnixMs,
+    BlobId, Call, Clock as _, CustomerId, Payload, Reading, Replay, Secret, SecretRef, Target, UnixMs,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::client::dial::{Resolve, SystemResolver};
-use crate::config::settings::{Config, SecretRef};
+use crate::config::settings::Config;
 use crate::request::body::{Blobs, OpenBlob};
 use crate::upstream::Upstream;
 

@@ -1,7 +1,7 @@
 //! A request for embeddings, checked. Fields beyond the known ones go along where the model's `pass` lists them.
 
 use gatehouse_text_protocols::check::{
-    Checked, choice, integer, nonempty_string, required, string, unique, wrong,
+    Checked, asks_for_nothing, choice, integer, nonempty_string, required, string, unique, wrong,
 };
 use gatehouse_text_protocols::json::{JsonString, Object, Raw, Writer, is_null, items, quote, quoted};
 use gatehouse_text_protocols::path::Path;
@@ -9,6 +9,8 @@ use gatehouse_text_protocols::rules::{Rules, VectorEncoding};
 
 use crate::request::not_an_object;
 
+/// Fields of the protocol.
+const FIELDS: [&str; 5] = ["dimensions", "encoding_format", "input", "model", "user"];
 /// What an input may be.
 const INPUT: &str = "a text, an array of texts, an array of tokens, or an array of such arrays";
 /// A token counts as so many bytes of text: the host estimates a token of four bytes.
@@ -46,6 +48,7 @@ impl<'a> Request<'a> {
                 "dimensions" => {
                     integer(&path, raw, 1..=i64::from(u32::MAX))?;
                 }
+                _ if asks_for_nothing(name, raw) => {}
                 _ if rules.embeddings_pass(name) => request.input_bytes += raw.get().len() as u64,
                 _ => return Err(wrong(&path, "nothing, this model does not take the field", Some(raw))),
             }
@@ -64,6 +67,7 @@ impl<'a> Request<'a> {
             match name {
                 "model" => quote(upstream, out.name(name)),
                 "encoding_format" => {}
+                _ if !FIELDS.contains(&name) && !rules.embeddings_pass(name) => {}
                 "dimensions" => out.integer(name, raw),
                 _ => out.member(name, raw.get()),
             }

@@ -3,7 +3,8 @@
 
 use serde_json::value::RawValue;
 
-use gatehouse_text_protocols::check::Checked;
+use gatehouse_sdk::Protocol;
+use gatehouse_text_protocols::check::{Checked, is_empty};
 use gatehouse_text_protocols::json::{Object, Writer, is_null, quote, quoted};
 
 use super::plan::CallPlan;
@@ -16,7 +17,7 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Strin
     if plan.thinking.is_on() && !plan.rules.thinks() {
         return Err(thinking::unsupported(&plan.thinking));
     }
-    passed::check(request, plan.rules)?;
+    passed::check(request, plan.rules, Protocol::Chat)?;
     let body = &request.body;
     let size: usize = body.iter().map(|(name, raw)| name.len() + raw.get().len() + 4).sum();
     let mut out = Writer::new(size + 128);
@@ -37,6 +38,10 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Strin
                     out.member(plan.rules.max_tokens_field.name(), &cap.to_string());
                 }
             }
+            "functions" | "function_call" if !request.has_functions() => {}
+            "logit_bias" if is_empty(raw) => {}
+            "stream_options" if !request.streaming => {}
+            "top_logprobs" if request.body.get("logprobs").is_none_or(|raw| raw.get() != "true") => {}
             "stop" if request.stops.iter().all(|stop| stop.is_empty()) => {}
             "tool_choice" if matches!(request.choice, Some(choice) if choice.is_required()) => {
                 out.string(name, "required");
@@ -50,7 +55,7 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Strin
             }
             // The alias decides; `null` would decide otherwise.
             "reasoning_effort" if is_null(raw) => {}
-            _ if !passed::is_sent(name, raw, plan.rules) => {}
+            _ if !passed::is_sent(name, raw, plan.rules, Protocol::Chat) => {}
             _ => out.member(name, raw.get()),
         }
     }

@@ -3,15 +3,18 @@
 
 use serde_json::value::RawValue;
 
-use gatehouse_text_protocols::check::{Checked, instead, wrong};
+use gatehouse_sdk::Protocol;
+use gatehouse_text_protocols::check::{Checked, asks_for_nothing, instead, is_empty, wrong};
 use gatehouse_text_protocols::field_names::MessagePaths;
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::prefill;
+use gatehouse_text_protocols::rules::Rules;
 use gatehouse_text_protocols::thinking::{SUMMARIZED, adaptive, enabled};
 use gatehouse_text_protocols::tool_names::{MESSAGES_MAX, fitted};
 
 use super::conversation::{Conversation, ONLY_FUNCTIONS};
+use super::passed;
 use super::plan::CallPlan;
 use super::thinking::{self, Thinking, ThinkingPlan};
 use crate::request::Request;
@@ -27,7 +30,7 @@ pub(crate) struct Written {
 }
 
 pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Written> {
-    refuse_unsupported(request)?;
+    refuse_unsupported(request, plan.rules)?;
     let thinking = thinking::decide(plan.rules, &plan.thinking)?;
     let conversation = Conversation::write(&request.messages, plan.rules)?;
     let size: usize = request.body.iter().map(|(_, raw)| raw.get().len()).sum();
@@ -36,9 +39,8 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Writt
     out.member("max_tokens", &cap(&conversation, plan).to_string());
     let instruction =
         matches!(request.format, ResponseFormat::Object).then_some(response_format::INSTRUCTION);
-    if let Some(system) = conversation.system(instruction) {
-        out.member("system", &system);
-    }
+    let system = conversation.system(instruction);
+    system.iter().for_each(|system| out.member("system", system));
     out.member("messages", &conversation.json);
     // A provider refuses one that says nothing.
     let stops: Vec<&str> = request.stops.iter().filter(|it| !it.is_blank()).map(|it| it.quoted()).collect();
@@ -56,6 +58,16 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Writt
     if let Some(user) = user.filter(|user| !user.is_blank() && !user.inner().contains('@')) {
         out.member("metadata", &format!("{{\"user_id\":{}}}", user.quoted()));
     }
+    let is_written = |name: &str| match name {
+        "stop_sequences" => !stops.is_empty(),
+        "system" => system.is_some(),
+        _ => false,
+    };
+    for (name, raw) in request.body.iter().filter(|(name, _)| !is_written(name)) {
+        if passed::is_unknown(name, raw) && passed::is_sent(name, raw, plan.rules, Protocol::Messages) {
+            out.member(name, raw.get());
+        }
+    }
     Ok(Written { body: out.done(), lead: conversation.lead, places: conversation.places })
 }
 
@@ -69,7 +81,7 @@ fn cap(conversation: &Conversation<'_>, plan: &CallPlan<'_>) -> u32 {
     more.min(plan.rules.max_output.unwrap_or(u32::MAX)).max(cap)
 }
 
-fn refuse_unsupported(request: &Request<'_>) -> Checked<()> {
+fn refuse_unsupported(request: &Request<'_>, rules: &Rules) -> Checked<()> {
     let body = &request.body;
     let refuse =
         |name: &str, expected: &str| Err(wrong(&Path::BRACKETED.key(name), expected, body.get(name)));
@@ -77,15 +89,16 @@ fn refuse_unsupported(request: &Request<'_>) -> Checked<()> {
         return refuse("n", "1, this model gives one answer at a time");
     }
     for name in ["functions", "function_call"] {
-        if body.get(name).is_some() {
+        if body.get(name).is_some_and(|raw| !asks_for_nothing(name, raw)) {
             return refuse(name, "nothing, this model takes functions as `tools` only");
         }
     }
     if body.get("web_search_options").is_some() {
         return refuse("web_search_options", "nothing, this model does not search");
     }
-    if body.get("audio").is_some() || response_format::wants_audio(body.get("modalities")) {
-        let name = if body.get("audio").is_some() { "audio" } else { "modalities" };
+    let has_audio = body.get("audio").is_some_and(|raw| !is_empty(raw));
+    if has_audio || response_format::wants_audio(body.get("modalities")) {
+        let name = if has_audio { "audio" } else { "modalities" };
         return refuse(name, "text alone, this model does not speak");
     }
     let tools = Path::BRACKETED.key("tools");
@@ -102,7 +115,7 @@ fn refuse_unsupported(request: &Request<'_>) -> Checked<()> {
         let child = Path::BRACKETED.key("response_format");
         return Err(wrong(&child.key("json_schema").key("schema"), "an object", None));
     }
-    Ok(())
+    passed::check(request, rules, Protocol::Messages)
 }
 
 /// The highest temperature of Messages is 1.

@@ -31,7 +31,8 @@ pub(crate) fn check_audio(source: &str, (): &()) -> garde::Result {
 fn check(source: &str, may_be_embedded: bool) -> garde::Result {
     match Source::of(source) {
         Some(Source::Link(link)) if link.is_plain() => Ok(()),
-        Some(Source::Data(_) | Source::Blob) if may_be_embedded => Ok(()),
+        Some(Source::Data(data)) if may_be_embedded && data.is_encoded() => Ok(()),
+        Some(Source::Blob) if may_be_embedded => Ok(()),
         _ if is_asset(source) => Ok(()),
         _ if may_be_embedded => {
             Err(garde::Error::new("expected an http(s) URL, a base64 `data:` URI or `asset://<asset_id>`"))
@@ -57,6 +58,7 @@ mod tests {
             ("data:image/png;base64,AAAA", false, true),
             ("DATA:image/png;Base64,AAAA", false, true),
             ("data:image/png,AAAA", false, false),
+            ("data:image/png;base64,!!", false, false),
             ("blob:blob_1", false, true),
             ("asset://asset-1", true, true),
             ("ASSET://asset-1", false, false),

@@ -10,6 +10,7 @@ use gatehouse_sdk::{InvalidParam, Refusal};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::action::Action;
 use crate::request::flags::Prompt;
 
 /// Other names of a field: `customId` is how the buttons of a task spell it, the others are common elsewhere.
@@ -61,8 +62,10 @@ const VALUES: [(&str, &[&str]); 17] = [
     ("batch_size", &["bs"]),
 ];
 
-/// Fields that hold pictures, on one route or another.
-const MEDIA: [&str; 4] = ["image_urls", "image_url", "mask_url", "mask"];
+/// The field for pictures, of the routes that have it.
+const PICTURES: [&str; 1] = ["image_urls"];
+/// The same for what says where to paint.
+const MASK: [&str; 1] = ["mask_url"];
 /// The client's own note.
 const NOTE: &str = "metadata";
 /// How the name of a field in it begins.
@@ -110,9 +113,21 @@ impl Fields {
         params::read(&self.body).map_err(|invalid| self.invalid(invalid).into())
     }
 
-    /// Refuses a picture under a name that no route has.
-    pub(crate) fn known_media(&self) -> Result<(), Refusal> {
-        Ok(params::known_media(&self.body, &MEDIA)?)
+    /// Refuses a picture that the route does not take: another one would be made than the one that was meant, and charged.
+    pub(crate) fn known_media(&self, action: Action) -> Result<(), Refusal> {
+        let own: &[&str] = match action {
+            Action::Modal => &MASK,
+            Action::Imagine | Action::Blend | Action::Describe | Action::Edits | Action::Video => &PICTURES,
+            _ => &[],
+        };
+        let refused = |mut invalid: InvalidParam| {
+            if action != Action::Modal && invalid.field.as_deref() == Some(MASK[0]) {
+                let problem = "there is no such field, a mask is for the modal request of an inpaint task";
+                invalid = InvalidParam::at(Some(MASK[0]), problem.to_owned());
+            }
+            self.invalid(invalid)
+        };
+        params::known_media(&self.body, own).map_err(|invalid| refused(invalid).into())
     }
 
     /// The same error with the client's own name of the field.

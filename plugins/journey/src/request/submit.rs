@@ -47,7 +47,7 @@ fn with_fewer_notes(action: Action, fields: &Fields, request: &Submission) -> Op
 }
 
 fn judged(action: Action, fields: &Fields, request: &Submission) -> Result<Accepted<State>, Refusal> {
-    fields.known_media()?;
+    fields.known_media(action)?;
     let job = match action {
         Action::Imagine => pictures::imagine(fields, &request.blobs)?,
         Action::Blend => pictures::blend(fields, &request.blobs)?,

@@ -5,15 +5,15 @@ use std::borrow::Cow;
 
 use gatehouse_sdk::{Call, Refusal, TextRequest};
 use gatehouse_text_protocols::field_names::{FieldNames, Origins, Translation};
-use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, Writer, quoted};
+use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, Writer, is_null, quoted};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::Rules;
 use gatehouse_text_protocols::tool_names::{CHAT_MAX, fitted};
 
 use super::chat_messages;
-use crate::request::Request;
 use crate::request::fields::{object, required, wrong};
 use crate::request::tools::{Tool, Which};
+use crate::request::{FIELDS, Request, extras};
 
 /// Bytes of the longest `user` that chat providers take.
 const MAX_USER: u64 = 64;
@@ -57,6 +57,11 @@ pub(crate) fn call(
         out.member("response_format", &format!(r#"{{"type":"json_schema","json_schema":{described}}}"#));
     }
     tier(request, rules).iter().for_each(|tier| out.string("service_tier", tier));
+    for (name, raw) in request.fields.iter().filter(|(_, raw)| !is_null(raw)) {
+        if extras::is_sent_to_chat(name, &FIELDS, rules) {
+            out.member(name, raw.get());
+        }
+    }
     let call = Call::post(text_request.route.provider.as_str(), "/v1/chat/completions").written(out.done());
     let origins = Origins::new(Translation::MessagesToChat, "max_tokens").with_messages(places);
     Ok((call, FieldNames::of(origins).kept()))

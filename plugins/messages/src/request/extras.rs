@@ -2,12 +2,26 @@
 //! are refused.
 
 use gatehouse_sdk::Refusal;
-use gatehouse_text_protocols::json::UniqueObject;
+use gatehouse_text_protocols::check::asks_for_nothing;
+use gatehouse_text_protocols::json::{Raw, UniqueObject};
 use gatehouse_text_protocols::path::Path;
-use gatehouse_text_protocols::rules::Rules;
+use gatehouse_text_protocols::rules::{PASSED, Rules, chooses_tokens};
 
 /// Fields that make an answer cheaper or faster and do not change what it may be.
 const HINTS: [&str; 5] = ["cache_control", "context_management", "diagnostics", "service_tier", "speed"];
+
+/// Fields of a chat completion that are made of the request's own.
+const TRANSLATED: [&str; 9] = [
+    "max_completion_tokens",
+    "parallel_tool_calls",
+    "reasoning",
+    "reasoning_effort",
+    "response_format",
+    "stop",
+    "stream_options",
+    "thinking_budget",
+    "user",
+];
 
 /// A field, and the `anthropic-beta` that a Messages provider takes it with.
 const BETAS: [(&str, &str); 1] = [("context_management", "context-management-2025-06-27")];
@@ -23,20 +37,41 @@ pub(crate) fn check(
         specified.contains(&name)
             || rules.passes(name)
             || HINTS.contains(&name)
+            || chooses_tokens(name)
+            || is_chat && rules.chat_passes(name)
             || name == "output_config" && (is_chat || !asks_for_format(fields))
     };
-    match fields.iter().map(|(name, _)| name).find(|name| !takes(name)) {
+    match fields.iter().find(|(name, raw)| !takes(name) && !asks_for_nothing(name, raw)) {
         None => Ok(()),
-        Some(name) => {
+        Some((name, _)) => {
             let shown: String = name.chars().take(60).collect();
             Err(Path::DOTTED.key(&shown).sentence("Extra inputs are not permitted"))
         }
     }
 }
 
+/// The fields beyond the specification's that the provider is sent: the model may read them.
+pub(crate) fn sent<'f, 'a>(
+    fields: &'f UniqueObject<'a>,
+    specified: &'f [&str],
+    is_chat: bool,
+    rules: &'f Rules,
+) -> impl Iterator<Item = Raw<'a>> + 'f {
+    let is_sent = move |name: &str| {
+        if is_chat { is_sent_to_chat(name, specified, rules) } else { is_sent(name, specified, rules) }
+    };
+    fields.iter().filter(move |(name, _)| !specified.contains(name) && is_sent(name)).map(|(_, raw)| raw)
+}
+
 /// Whether a Messages provider is sent this field of the request.
 pub(crate) fn is_sent(name: &str, specified: &[&str], rules: &Rules) -> bool {
     specified.contains(&name) || rules.passes(name)
+}
+
+/// Whether a chat provider is sent this field as it is. The others are translated, or say nothing there.
+pub(crate) fn is_sent_to_chat(name: &str, specified: &[&str], rules: &Rules) -> bool {
+    let is_own = specified.contains(&name) || PASSED.contains(&name) || HINTS.contains(&name);
+    !is_own && !TRANSLATED.contains(&name) && rules.chat_passes(name)
 }
 
 /// The betas that the fields of a request need.

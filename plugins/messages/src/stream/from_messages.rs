@@ -17,6 +17,16 @@ use crate::response::message::{Ending, Event, StopReason, UsageForm};
 use crate::state::State;
 
 const DELTA: &str = "content_block_delta";
+/// All that a client is handed.
+const EVENTS: [&str; 7] = [
+    "content_block_delta",
+    "content_block_start",
+    "content_block_stop",
+    "message_delta",
+    "message_start",
+    "message_stop",
+    "ping",
+];
 /// What a delta adds to the text of its block.
 const TEXTS: [&str; 3] = ["text", "thinking", "partial_json"];
 
@@ -93,6 +103,13 @@ impl Translation for FromMessages {
         }
         if usage::may_report(data) {
             self.counts.read_event(&fields);
+        }
+        if !EVENTS.contains(&kind.as_str()) {
+            // A server's own words: an error, or no part of the answer.
+            return match fields.get("error").is_some_and(is_error) {
+                true => Err(errors::of(&self.state).of_error(data)),
+                false => Ok(()),
+            };
         }
         let mut written = 0;
         let mut edits = Edits::default();

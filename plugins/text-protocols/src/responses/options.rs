@@ -1,12 +1,14 @@
 //! The fields of a request beside its conversation and its tools, checked. What is not offered is refused by name.
 
 use crate::check::{
-    Checked, array, boolean, choice, in_provider_words, integer, map, nonempty_string, number, object,
-    required, string, wrong,
+    Checked, array, asks_for_nothing, boolean, choice, in_provider_words, integer, map, nonempty_string,
+    number, object, required, string, wrong,
 };
 use crate::json::{JsonString, Object, Raw, is_null, quoted};
 use crate::names::{FOREIGN_TO_RESPONSES, check_case, check_foreign};
 use crate::path::Path;
+
+use super::input::HISTORY;
 
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 /// Values of `include`; what they ask for is given where there is any.
@@ -23,6 +25,17 @@ const INCLUDES: [&str; 8] = [
 const LOGPROBS: &str = "message.output_text.logprobs";
 const NO_LOGPROBS: &str = "probabilities of tokens are not available from this model";
 const TIERS: [&str; 7] = ["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"];
+/// Fields of the protocol that are not offered.
+const REFUSED: [&str; 3] = ["context_management", "conversation", "prompt"];
+/// Those that say nothing to a model: notes of a client, and wishes of no effect here.
+const IGNORED: [&str; 6] = [
+    "access_programs",
+    "background_options",
+    "client_metadata",
+    "image",
+    "moderation",
+    "prompt_cache_options",
+];
 const MIN_OUTPUT_TOKENS: i64 = 16;
 const MAX_PAIRS: usize = 16;
 const MAX_KEY: usize = 64;
@@ -45,6 +58,8 @@ pub(super) struct Options<'a> {
     pub(super) logprobs: bool,
     /// So many alternatives of each token.
     pub(super) top_logprobs: u64,
+    /// Fields that the protocol does not have. What becomes of them is decided where the chat completion is checked.
+    pub(super) others: Vec<(String, Raw<'a>)>,
     /// The provider has log probabilities.
     has_logprobs: bool,
 }
@@ -56,8 +71,12 @@ impl<'a> Options<'a> {
         check_case(&Path::BRACKETED, body)?;
         for (name, raw) in body.iter().filter(|(_, raw)| !is_null(raw)) {
             let path = Path::BRACKETED.key(name);
-            if options.field(&path, name, raw)? && body.occurrences(name) > 1 {
+            let is_known = options.field(&path, name, raw)?;
+            if body.occurrences(name) > 1 {
                 return Err(wrong(&path, "one value, not the same field twice", Some(raw)));
+            }
+            if !is_known && name != HISTORY && !asks_for_nothing(name, raw) {
+                options.others.push((name.to_owned(), raw));
             }
         }
         if body.get("input").is_some() {
@@ -168,6 +187,9 @@ fn max_output_tokens(path: &Path<'_>, raw: Raw<'_>) -> Checked<u32> {
 
 /// Checks a field whose value needs no reading; whether it is a known one.
 fn check(path: &Path<'_>, name: &str, raw: Raw<'_>) -> Checked<bool> {
+    if REFUSED.contains(&name) && asks_for_nothing(name, raw) {
+        return Ok(true);
+    }
     let refused = |expected: &str| Err(wrong(path, expected, Some(raw)));
     match name {
         "store" | "parallel_tool_calls" => {
@@ -208,7 +230,7 @@ fn check(path: &Path<'_>, name: &str, raw: Raw<'_>) -> Checked<bool> {
         "stream_options" => {
             object(path, raw)?;
         }
-        _ => return Ok(false),
+        name => return Ok(IGNORED.contains(&name)),
     }
     Ok(true)
 }

@@ -70,6 +70,7 @@ pub fn translate(json: &str, target: &Target<'_>) -> Checked<Translated> {
     if options.top_logprobs > 0 {
         out.member("top_logprobs", &options.top_logprobs.to_string());
     }
+    options.others.iter().for_each(|(name, raw)| out.member(name, raw.get()));
     write_tools(&mut out, &body, &tools, &choice)?;
     // Compatible servers that keep the older name of the cap refuse fields that are newer still.
     if !target.is_messages && target.rules.max_tokens_field == MaxTokensField::MaxCompletionTokens {

@@ -1,10 +1,11 @@
 //! The body of a request: read within its size and its time, then as JSON. An error names the field.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use gatehouse_model::Clock;
+use gatehouse_model::{Clock, check_json_text};
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -48,16 +49,19 @@ pub(crate) fn check_type(head: &Parts, accepted: &[&str]) -> Result<(), ApiError
 
 /// Reads JSON. The error names the field by its path.
 pub(crate) fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
-    let mut reader = serde_json::Deserializer::from_slice(body);
+    let invalid = |why: &dyn Display| ApiError::new(Kind::Invalid, format!("the body: {why}"));
+    let text = str::from_utf8(body).map_err(|error| invalid(&error))?;
+    check_json_text(text).map_err(|why| invalid(&why))?;
+    let mut reader = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
         let problem = error.into_inner();
         match path.as_str() {
-            "." | "?" => ApiError::new(Kind::Invalid, format!("the body: {problem}")),
+            "." | "?" => invalid(&problem),
             path => ApiError::field(path, format!("{path}: {problem}")),
         }
     })?;
-    reader.end().map_err(|error| ApiError::new(Kind::Invalid, format!("the body: {error}")))?;
+    reader.end().map_err(|error| invalid(&error))?;
     Ok(value)
 }
 
@@ -87,6 +91,7 @@ mod tests {
             (r#"{}"#, "missing field `names`"),
             (r#"{"names":[]} x"#, "the body: trailing characters"),
             ("", "the body: EOF"),
+            (r#"{"names":[1e400]}"#, "the body: expected numbers below 1.8e308, got 1e400 at byte 10"),
         ] {
             let message = json::<Sample>(body.as_bytes()).unwrap_err().message().to_owned();
             assert!(message.contains(expected), "{body}: {message}");

@@ -1,10 +1,11 @@
 //! `/ledger`: the rows of the ledger, newest first, of all, of one customer or of one key; a statement with its running
 //! balance, and the same rows as CSV.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gatehouse_model::{Credits, CustomerId, KeyId};
-use gatehouse_store::StatementRow;
+use gatehouse_store::{StatementPage, StatementRow};
 use gatehouse_tasks::{HoldId, StatementLine};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -16,7 +17,7 @@ use crate::http::csv;
 use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
 use crate::reply::Reply;
-use crate::service::StatementRequest;
+use crate::service::{AdminService, StatementRequest, tag_of};
 
 const TIME: [Parameter; 2] = [
     filter("created_after", Form::Moment, "Only rows from this moment on."),
@@ -25,19 +26,31 @@ const TIME: [Parameter; 2] = [
 const CUSTOMER: Parameter = filter("customer", Form::Text, "Only this customer's rows.");
 const KEY: Parameter =
     filter("key", Form::Text, "Only this key's rows; balances are then what the key has used.");
+const TAGS: [Parameter; 2] = [
+    filter("user", Form::Text, "Only what was spent on this user of a client."),
+    filter(
+        "tag",
+        Form::Text,
+        "Only what was spent on requests with this pair in their `metadata`, as `name=value`.",
+    ),
+];
 /// Rows that one piece of a file reads.
 const PIECE: usize = 500;
+/// Pages without a row that fits, before an empty one is answered that says where to go on.
+const MOST_PAGES: usize = 20;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/ledger", "listLedger", "Lists the ledger, newest first.", list)
             .query(&[CUSTOMER, KEY])
+            .query(&TAGS)
             .query(&TIME)
             .paged()
             .returns::<List<LedgerLine>>()
             .looks_up(),
         Route::get("/ledger.csv", "exportLedger", "The ledger as CSV, newest first.", export)
             .query(&[CUSTOMER, KEY])
+            .query(&TAGS)
             .query(&TIME)
             .returns_text(csv::CONTENT_TYPE)
             .looks_up(),
@@ -58,6 +71,7 @@ pub(super) fn routes() -> Vec<Route> {
             list,
         )
         .query(&[KEY])
+        .query(&TAGS)
         .query(&TIME)
         .paged()
         .returns::<List<LedgerLine>>(),
@@ -120,6 +134,10 @@ struct LedgerLine {
     balance_micro: Option<i64>,
     /// For people.
     memo: String,
+    /// Of what was spent: the `user` that its client named.
+    user: Option<String>,
+    /// The same of the texts of the client's `metadata`, by name; with the user and the names at most 1,024 bytes.
+    metadata: BTreeMap<String, String>,
 }
 
 /// What rows of the ledger come to. Balances are those of the customer or key that is asked for.
@@ -167,6 +185,8 @@ impl From<StatementRow> for LedgerLine {
             spent_micro: moved.spent.0,
             balance_micro: after.map(|after| after.0),
             memo: entry.memo,
+            user: entry.tags.user,
+            metadata: entry.tags.metadata,
         }
     }
 }
@@ -174,8 +194,40 @@ impl From<StatementRow> for LedgerLine {
 async fn list(call: Call) -> Outcome {
     let mut request = request(&call);
     request.before = call.position()?;
-    let page = call.service.statements.page(request).await?;
+    let page = Wanted::of(&call)?.page(&call.service, request).await?;
     call.list(page.rows.into_iter().map(LedgerLine::from).collect(), page.next)
+}
+
+/// The tags of the rows that are wanted.
+#[derive(Clone)]
+struct Wanted {
+    user: Option<String>,
+    pair: Option<(String, String)>,
+}
+
+impl Wanted {
+    fn of(call: &Call) -> Result<Self, ApiError> {
+        let pair = call.query.one("tag").map(tag_of).transpose()?;
+        Ok(Self { user: call.query.one("user").map(str::to_owned), pair })
+    }
+
+    /// The next page that has such a row, without all others.
+    async fn page(
+        &self,
+        service: &AdminService,
+        mut request: StatementRequest,
+    ) -> Result<StatementPage, ApiError> {
+        let mut pages = 0;
+        loop {
+            let mut page = service.statements.page(request.clone()).await?;
+            page.rows.retain(|row| row.entry.tags.have(self.user.as_deref(), self.pair.as_ref()));
+            pages += 1;
+            if !page.rows.is_empty() || page.next.is_none() || pages == MOST_PAGES {
+                return Ok(page);
+            }
+            request.before = page.next;
+        }
+    }
 }
 
 async fn sums(call: Call) -> Outcome {
@@ -223,7 +275,7 @@ async fn statement(call: Call) -> Outcome {
     call.list(lines, next)
 }
 
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 14] = [
     "id",
     "at",
     "kind",
@@ -236,16 +288,20 @@ const COLUMNS: [&str; 12] = [
     "spent_micro",
     "balance_micro",
     "memo",
+    "user",
+    "metadata",
 ];
 
 async fn export(call: Call) -> Outcome {
     let request = StatementRequest { limit: PIECE, ..request(&call) };
+    let wanted = Wanted::of(&call)?;
     csv::check_rows(call.service.statements.rows(request.clone(), csv::MAX_ROWS).await?)?;
     let service = call.service;
     Ok(csv::reply(&COLUMNS, move |before| {
         let (service, request) = (Arc::clone(&service), StatementRequest { before, ..request.clone() });
+        let wanted = wanted.clone();
         async move {
-            let page = service.statements.page(request).await?;
+            let page = wanted.page(&service, request).await?;
             Ok((page.rows.into_iter().map(LedgerLine::from).map(cells).collect(), page.next))
         }
     }))
@@ -256,6 +312,7 @@ fn cells(line: LedgerLine) -> Vec<String> {
     let mut cells = vec![line.id, line.at.0.to_string(), line.kind.to_owned(), line.customer];
     cells.extend([text(line.key), text(line.task), text(line.request)]);
     cells.extend([line.available_micro, line.held_micro, line.spent_micro].map(|amount| amount.to_string()));
-    cells.extend([text(line.balance_micro.map(|balance| balance.to_string())), line.memo]);
+    cells.extend([text(line.balance_micro.map(|balance| balance.to_string())), line.memo, text(line.user)]);
+    cells.push(csv::pairs(&line.metadata));
     cells
 }

@@ -10,8 +10,8 @@ mod export;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gatehouse_model::{Clock, Secret, Seed, Tracer};
-use gatehouse_upstream::{Collector, OutgoingRoute, SecretRef, check_collector_url};
+use gatehouse_model::{Clock, Secret, SecretRef, Seed, Tracer};
+use gatehouse_upstream::{Collector, OutgoingRoute, check_collector_url};
 use serde::Deserialize;
 
 pub(crate) use export::Exporter;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{Credits, Customer, CustomerId, Digest, KeyId, RequestId, TaskId, UnixMs};
+use gatehouse_model::{Credits, Customer, CustomerId, Digest, KeyId, RequestId, Tags, TaskId, UnixMs};
 use gatehouse_tasks::{EntryKind, HoldId, JournalEntry, Movement};
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
@@ -18,7 +18,8 @@ macro_rules! entries {
             "
     select
         position, customer, seq, (extract(epoch from at) * 1000)::bigint, key, hold_of_task, hold, kind,
-        available, reserved, spent, external, memo, exact_memo, chain, available_after, used_after
+        available, reserved, spent, external, memo, exact_memo, chain, available_after, used_after,
+        tags::text
     from ledger",
             $($rest),+
         )
@@ -220,6 +221,7 @@ pub(in crate::postgres) fn entry(row: &Row) -> Result<JournalEntry, StoreError> 
         true => HoldId::Task(TaskId::from_bits(id)),
         false => HoldId::Request(RequestId::from_bits(id)),
     });
+    let tags = column::<Option<&str>>(row, 17)?.map(serde_json::from_str::<Tags>);
     Ok(JournalEntry {
         seq: count(row, 2)?,
         at: UnixMs(count(row, 3)?),
@@ -234,6 +236,7 @@ pub(in crate::postgres) fn entry(row: &Row) -> Result<JournalEntry, StoreError> 
             external: Credits(column(row, 11)?),
         },
         memo,
+        tags: tags.transpose().map_err(|error| unreadable(error.to_string()))?.unwrap_or_default(),
         chain: Digest(chain.try_into().map_err(|_| unreadable("expected a chain of 32 bytes".to_owned()))?),
     })
 }

@@ -72,6 +72,8 @@ create table ledger (
     -- What the customer has free after it, and what its key has used.
     available_after bigint not null,
     used_after bigint,
+    -- User and metadata of the request that was paid for, as its client named them. Text as it came, so json and not jsonb.
+    tags json,
     check (available::numeric + reserved + spent + external = 0)
 );
 

@@ -1,5 +1,6 @@
 //! The ledger, what was paid in and taken back by day, and the sums of usage.
 
+use gatehouse_model::Tags;
 use gatehouse_tasks::{BalancesAfter, JournalEntry, RowChange, RowKey, UsageSums};
 use tokio_postgres::types::Type;
 
@@ -15,14 +16,14 @@ use crate::postgres::sql::{
 const PUT_ENTRIES: &str = "
     insert into ledger (
         position, customer, seq, at, key, hold_of_task, hold, kind, available, reserved, spent, external,
-        memo, exact_memo, chain, available_after, used_after
+        memo, exact_memo, chain, available_after, used_after, tags
     )
     select
         position, customer, seq, to_timestamp(at / 1000.0::float8), key, hold_of_task, hold, kind,
-        available, reserved, spent, external, memo, exact_memo, chain, available_after, used_after
-    from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) as entry (
+        available, reserved, spent, external, memo, exact_memo, chain, available_after, used_after, tags::json
+    from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) as entry (
         position, customer, seq, at, key, hold_of_task, hold, kind, available, reserved, spent, external,
-        memo, exact_memo, chain, available_after, used_after
+        memo, exact_memo, chain, available_after, used_after, tags
     )";
 const ADD_DEPOSITS: &str = "
     insert into deposit_day as sums (customer, day, paid, taken)
@@ -88,6 +89,7 @@ impl<'a> Writes<'a> {
         let after = || kept.iter().map(|(_, (_, after))| after);
         let hold = |entry: &JournalEntry| entry.hold.map(hold_parts);
         let hold_ids = entries().map(|entry| hold(entry).map(|(_, id)| uuid::Uuid::from_u128(id)));
+        let tags = entries().map(|entry| tags_of(&entry.tags)).collect::<Result<Vec<_>, _>>()?;
         let exact = entries().map(|entry| entry.memo.contains('\0').then_some(entry.memo.as_bytes()));
         let values = vec![
             numbers(kept.iter().map(|(position, _)| *position)),
@@ -110,6 +112,7 @@ impl<'a> Writes<'a> {
             digests(entries().map(|entry| &entry.chain.0)),
             amounts(after().map(|after| after.available.0)),
             value(after().map(|after| after.used.map(|used| used.0)).collect::<Vec<_>>(), Type::INT8_ARRAY),
+            value(tags, Type::TEXT_ARRAY),
         ];
         self.add(kept.len(), PUT_ENTRIES, values);
         let mut deposits = Deposits::default();
@@ -174,4 +177,10 @@ fn sums<'a>(rows: &[(SumKey<'a>, UsageSums)]) -> Vec<Value<'a>> {
         amounts(rows.iter().map(|(_, sums)| sums.settled.0)),
         amounts(rows.iter().map(|(_, sums)| sums.refunded.0)),
     ]
+}
+
+/// Tags as JSON; nothing where there are none.
+fn tags_of(tags: &Tags) -> Result<Option<String>, StoreError> {
+    let text = (!tags.is_empty()).then(|| serde_json::to_string(tags));
+    text.transpose().map_err(StoreError::failed)
 }

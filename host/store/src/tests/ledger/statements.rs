@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, CustomerId, UnixMs, Usage};
+use gatehouse_model::{Credits, CustomerId, Tags, UnixMs, Usage};
 use gatehouse_sample::{START, customer_id, key_id, request_id, task};
 use gatehouse_tasks::{Command, EntryKind, JournalEntry};
 use redb::ReadableTable as _;
@@ -58,6 +58,7 @@ async fn busy_days() -> Store {
                 amount: Credits(i64::from(charged) - 1),
                 memo: String::new(),
                 tokens: Usage::default(),
+                tags: Tags::default(),
                 at,
             }),
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, UnixMs, Usage};
+use gatehouse_model::{Credits, Tags, UnixMs, Usage};
 use gatehouse_sample::{START, customer_id, key_id};
 use gatehouse_tasks::{Command, UsageSums, hour_of};
 use redb::ReadableTable as _;
@@ -22,7 +22,7 @@ fn request(number: u128, key: u8, model: &str, hours: u64) -> [Command; 2] {
     let (amount, expires) = (Credits(1), at.plus(Duration::from_secs(60)));
     [
         Command::Hold { id, key: key_id(key), amount, model: model.into(), expires, at },
-        Command::Settle { id, amount, memo: String::new(), tokens, at },
+        Command::Settle { id, amount, memo: String::new(), tokens, tags: Tags::default(), at },
     ]
 }
 

@@ -437,11 +437,7 @@ async fn export(call: Call) -> Outcome {
 fn cells(task: &Task) -> Vec<String> {
     let line = TaskLine::from(task);
     let micro = |amount: Option<i64>| amount.map(|amount| amount.to_string()).unwrap_or_default();
-    // One cell, as names differ from row to row.
-    let metadata = match line.metadata.is_empty() {
-        true => String::new(),
-        false => serde_json::to_string(&line.metadata).unwrap_or_default(),
-    };
+    let metadata = csv::pairs(&line.metadata);
     vec![
         line.id,
         line.created.0.to_string(),
