@@ -50,7 +50,7 @@ pub use file::pepper::PepperFit;
 pub use gauges::StoreGauges;
 pub use listing::all_tasks::{AllTasksPage, AllTasksQuery};
 pub use listing::page::{TaskPage, TaskQuery};
-pub use postgres::Server;
+pub use postgres::{Server, copy_to_database, copy_to_file};
 pub use reads::LongRead;
 pub use records::read::PriceVersionSummary;
 pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementRow};
