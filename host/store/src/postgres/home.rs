@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_millis(800);
 /// What the server says where `home` is not as this process left it.
 const REPLACED: &str = "GH001";
 
-const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
+pub(super) const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
 /// A session of this process that the server has not noticed the end of has the lock still.
 const END_SESSION: &str = "
     select pg_terminate_backend(pid)
