@@ -13,6 +13,7 @@ mod kill_joins;
 mod limits;
 mod metrics;
 mod outgoing;
+mod postgres;
 mod price_import;
 mod price_variants;
 mod privacy;

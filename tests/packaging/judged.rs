@@ -54,4 +54,6 @@ fn helm_and_kubernetes_take_the_chart() {
     for kind in ["ConfigMap", "Ingress", "Service", "ServiceMonitor", "StatefulSet"] {
         assert!(told.lines().any(|line| line.split(' ').next() == Some(kind)), "{kind}: {told}");
     }
+    let databases = told.lines().filter(|line| *line == "StatefulSet gw DATABASE_URL=db/address");
+    assert_eq!(databases.count(), 1, "{told}");
 }

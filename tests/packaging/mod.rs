@@ -105,6 +105,43 @@ fn systemd_takes_the_units() {
     passes("systemd-analyze", &exposure, scratch.path());
 }
 
+/// A misspelt variable of a package ends the start of everybody who uses it.
+#[test]
+fn what_packages_set_in_the_environment_is_configuration() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let password = scratch.path().join("password");
+    fs::write(&password, "sekret\n").expect("a file");
+    for file in ["docker/compose.postgres.yml", "helm/gatehouse/templates/statefulset.yaml"] {
+        let text = fs::read_to_string(packaging().join(file)).expect("a file of a package");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gatehouse"));
+        command.arg("check-config").current_dir(scratch.path());
+        // Nobody listens there.
+        command.env("DATABASE_URL", "postgres://gatehouse:sekret@127.0.0.1:1/gatehouse?sslmode=verify-full");
+        let variables = set_in(&text);
+        assert!(variables.iter().any(|(name, _)| name.starts_with("GATEHOUSE__DATA__URL")), "{variables:?}");
+        for (name, value) in variables {
+            let value = value.replace("/run/secrets/database", &password.display().to_string());
+            command.env(name, value.replace("@postgres/", "@127.0.0.1:1/"));
+        }
+        let output = command.output().expect("the program");
+        let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(output.status.success() && told.contains("the database cannot be used"), "{file}: {told}");
+        assert!(!told.contains("sekret"), "{file}: {told}");
+    }
+}
+
+/// Variables and values, as compose files and Kubernetes have them; not those whose value a chart computes.
+fn set_in(text: &str) -> Vec<(String, String)> {
+    let pair = |line: &str| {
+        let line = line.trim().trim_start_matches("- {name: ").trim_end_matches('}');
+        let line = line.replacen(", value: ", ": ", 1);
+        let (name, value) = line.split_once(": ")?;
+        let is_set = name.starts_with("GATEHOUSE__") && !value.contains("{{");
+        is_set.then(|| (name.to_owned(), value.trim_matches('"').to_owned()))
+    };
+    text.lines().filter_map(pair).collect()
+}
+
 #[test]
 fn a_health_check_tells_a_ready_gateway_from_others() {
     run(async {

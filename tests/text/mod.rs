@@ -13,7 +13,7 @@ mod money;
 mod one_body_streams;
 mod replay;
 mod responses;
-mod scene;
+pub(crate) mod scene;
 mod second_account;
 mod splits;
 mod targets;

@@ -90,7 +90,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "gatehouse-play",
         &["gatehouse-build", "gatehouse-model", "gatehouse-runtime", "gatehouse-sdk", "gatehouse-testkit"],
     ),
-    ("gatehouse-harness", &["gatehouse-build", "gatehouse-model"]),
+    ("gatehouse-harness", &["gatehouse-build", "gatehouse-fault-injection", "gatehouse-model"]),
     ("gatehouse-fault-injection", &[]),
     ("gatehouse-plugin-tests", &[]),
     ("gatehouse-sample", &["gatehouse-model", "gatehouse-tasks"]),

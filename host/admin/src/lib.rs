@@ -42,7 +42,9 @@ pub use gatehouse_tasks::{
 };
 pub use http::key_limits;
 pub use oidc::{IdentityProvider, OidcConfig};
-pub use server::{Access, AdminServer, Console, ConsoleRefusal, PageCaller, Probes, StreamEnd, admit};
+pub use server::{
+    Access, AdminServer, Console, ConsoleRefusal, PageCaller, Probes, StreamEnd, WaitingServer, admit,
+};
 pub use service::{
     AdminParts, AdminService, Backend, Backups, Configuration, Deployed, ForgottenDefaults, Logs, Pending,
     PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput, StagedDefaults,

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io::{self, Read as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use gatehouse_files::{close_to_others, private_folder, write_atomic};
@@ -23,6 +23,15 @@ const PARTS: [&str; 7] =
 const LATER: [&str; 4] = [PEPPER, "plugins/active.json", "media", "defaults"];
 /// The bytes at which a store that was ever used begins.
 const HEAD: usize = 9;
+
+/// Locked by the gateway whose store is no file.
+const LOCK: &str = "lock";
+
+/// Keeps other gateways out of a data folder, as long as it lives.
+#[derive(Debug)]
+pub(crate) struct FolderLock {
+    _file: fs::File,
+}
 
 /// An existing data folder.
 #[derive(Clone, Debug)]
@@ -86,6 +95,38 @@ impl DataFolder {
         self.root.join(ACME)
     }
 
+    /// Locks the folder; `None` while another process has it. Where the store is a file, its own lock does the same.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub(crate) fn lock(&self) -> Result<Option<FolderLock>, DataError> {
+        let path = Self::lock_file(&self.root);
+        let wrong = |what| {
+            let path = path.clone();
+            move |source| DataError { path, what, source }
+        };
+        let file = fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let file = file.map_err(wrong("cannot be made"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(FolderLock { _file: file })),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(source)) => Err(wrong("cannot be locked")(source)),
+        }
+    }
+
+    /// What a gateway locks whose store is no file.
+    #[must_use]
+    pub(crate) fn lock_file(root: &Path) -> PathBuf {
+        root.join(LOCK)
+    }
+
+    /// Whether a gateway uses the folder `root`.
+    #[must_use]
+    pub(crate) fn is_in_use(root: &Path) -> bool {
+        let is_locked = |file: fs::File| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
+        Store::is_in_use(&Self::store(root)) || fs::File::open(Self::lock_file(root)).is_ok_and(is_locked)
+    }
+
     /// Components and their compiled forms.
     #[must_use]
     pub(crate) fn plugins(&self) -> PathBuf {
@@ -139,8 +180,8 @@ impl DataFolder {
         };
         let Some(later) = LATER.iter().find(|name| is_there(&root.join(name))) else { return Ok(()) };
         let text = format!(
-            "there is `{later}`, so this folder had a store with keys and balances; restore the folder from a backup, or, to \
-             begin with nothing, name a new folder with data.folder or move this one away"
+            "there is `{later}`, so this folder had a store with keys and balances; restore the folder from a backup, set data.url \
+             where the store is in a database, or, to begin with nothing, name a new folder with data.folder or move this one away"
         );
         Err(DataError { path, what, source: io::Error::new(io::ErrorKind::NotFound, text) })
     }
@@ -300,6 +341,20 @@ mod tests {
             assert!(error.contains("is missing"), "{later}: {error}");
             fs::remove_file(&path).unwrap();
         }
+    }
+
+    /// Two gateways on two databases would switch each other's plugins, and a command would not find the one that runs.
+    #[test]
+    fn a_folder_belongs_to_one_gateway() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = DataFolder::open(outer.path(), &|_| ()).unwrap();
+        assert!(!DataFolder::is_in_use(outer.path()));
+        let lock = folder.lock().unwrap().unwrap();
+        assert!(DataFolder::is_in_use(outer.path()));
+        assert!(folder.lock().unwrap().is_none());
+        drop(lock);
+        assert!(!DataFolder::is_in_use(outer.path()));
+        folder.lock().unwrap().unwrap();
     }
 
     #[test]

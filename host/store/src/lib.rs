@@ -1,4 +1,4 @@
-//! The durable store: batches of commands, one writer, redb.
+//! The durable store: batches of commands, one writer, redb or PostgreSQL.
 //!
 //! Owns the file: its tables and their encoding, the one thread that begins and commits transactions, and the reads. The rules of what a
 //! command does live in `tasks`; this crate is the engine below their rows ([`gatehouse_tasks::Backend`]) and makes what they changed

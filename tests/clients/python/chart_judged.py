@@ -17,8 +17,19 @@ SETTINGS = [
         "monitoring": {"enabled": True},
         "publicUrl": "https://a.example",
         "secrets": ["providers"],
+        "database": {"secret": "db", "key": "address"},
     },
 ]
+
+
+def sources(manifest):
+    """Where a container's variables come from that are no text: secret and key."""
+    spec = manifest.get("spec", {}).get("template", {}).get("spec", {})
+    for container in spec.get("containers", []):
+        for variable in container["env"]:
+            if "valueFrom" in variable:
+                source = variable["valueFrom"]["secretKeyRef"]
+                yield f"{variable['name']}={source['name']}/{source['key']}"
 
 
 def main(path):
@@ -34,8 +45,8 @@ def main(path):
                     kind = manifest["kind"]
                     if kind not in FOREIGN:
                         kubernetes_validate.validate(manifest, KUBERNETES, strict=True)
-                    print(kind, manifest["metadata"]["name"])
-        for values in ({"replicas": 2}, {"replica": 1}):
+                    print(kind, manifest["metadata"]["name"], *sources(manifest))
+        for values in ({"replicas": 2}, {"replica": 1}, {"database": {"url": "postgres://me:sekret@host/db"}}):
             try:
                 chart.validate_schema(values)
                 sys.exit(f"taken, expected a refusal: {values}")

@@ -18,16 +18,16 @@ use serde_json::{Value, json};
 
 /// An event as it came.
 #[derive(Clone)]
-struct Arrival {
+pub(in crate::lifecycle) struct Arrival {
     path: String,
     id: String,
     headers: HeaderMap,
-    body: Bytes,
+    pub(in crate::lifecycle) body: Bytes,
 }
 
 /// What the receiver does next with an event, by how often its id came.
 #[derive(Clone, Copy)]
-enum Answer {
+pub(in crate::lifecycle) enum Answer {
     Status(u16),
     /// Never.
     Hang,
@@ -35,13 +35,13 @@ enum Answer {
 
 /// A receiver in the test's hands.
 #[derive(Clone, Default)]
-struct Receiver {
+pub(in crate::lifecycle) struct Receiver {
     arrivals: Arc<Mutex<Vec<Arrival>>>,
 }
 
 impl Receiver {
     /// Starts it; `answer` decides by path and by how often that id came before.
-    async fn start(answer: fn(&str, usize) -> Answer) -> (Self, SocketAddr) {
+    pub(in crate::lifecycle) async fn start(answer: fn(&str, usize) -> Answer) -> (Self, SocketAddr) {
         let receiver = Self::default();
         let keeper = receiver.clone();
         let address = serve_http(move |request: Request<Incoming>| {
@@ -67,7 +67,7 @@ impl Receiver {
         (receiver, address)
     }
 
-    fn all(&self) -> Vec<Arrival> {
+    pub(in crate::lifecycle) fn all(&self) -> Vec<Arrival> {
         self.arrivals.lock().expect("no panic").clone()
     }
 
@@ -81,7 +81,7 @@ async fn start(receiver: SocketAddr) -> (Gateway, Caller) {
     start_with(receiver, "").await
 }
 
-async fn start_with(receiver: SocketAddr, more: &str) -> (Gateway, Caller) {
+pub(in crate::lifecycle) async fn start_with(receiver: SocketAddr, more: &str) -> (Gateway, Caller) {
     let setup = Setup::sandbox_mode(&binary(env!("CARGO_BIN_EXE_gatehouse")));
     let setup = setup.with(&format!("[webhooks]\nallow_private = [\"{receiver}\"]\n\n{more}"));
     let gateway = Gateway::start(setup).await;
@@ -95,13 +95,13 @@ async fn result(gateway: &Gateway, arguments: &[&str]) -> Value {
 }
 
 /// Makes a webhook; its id and secret.
-async fn webhook(gateway: &Gateway, url: &str) -> (String, String) {
+pub(in crate::lifecycle) async fn webhook(gateway: &Gateway, url: &str) -> (String, String) {
     let made = result(gateway, &["create", url, "--account", "acme"]).await;
     let text = |value: &Value| value.as_str().expect("text").to_owned();
     (text(&made["webhook"]["id"]), text(&made["secret"]))
 }
 
-async fn submit(caller: &Caller, prompt: &str) -> String {
+pub(in crate::lifecycle) async fn submit(caller: &Caller, prompt: &str) -> String {
     let body = json!({"model": "ctx-pro", "prompt": prompt});
     let answer = caller.post("/v1/images/generations", &body).await;
     assert_eq!(answer.status, 200, "{}", answer.text());

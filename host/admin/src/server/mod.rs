@@ -12,7 +12,9 @@ mod host_check;
 mod listener;
 mod page_server;
 mod security_headers;
+mod waiting;
 
 pub use console::{Access, Console, ConsoleRefusal, PageCaller, StreamEnd, admit};
 pub use handler::Probes;
 pub use listener::AdminServer;
+pub use waiting::WaitingServer;

@@ -28,15 +28,20 @@ const LEFT_OUT: [&str; 2] = [".cwasm", ".tmp"];
 /// The data folder as backups are made of it.
 pub(crate) struct BackupFolder {
     root: PathBuf,
+    /// Whether the store is in it, and not in a database.
+    has_store: bool,
     clock: Arc<dyn Clock>,
 }
 
 impl BackupFolder {
-    pub(crate) fn new(root: &Path, clock: Arc<dyn Clock>) -> Self {
-        Self { root: root.to_owned(), clock }
+    pub(crate) fn new(root: &Path, has_store: bool, clock: Arc<dyn Clock>) -> Self {
+        Self { root: root.to_owned(), has_store, clock }
     }
 
     fn back_up(&self, store: &Store, folder: &Path, progress: &Progress) -> Result<BackupView, BackupError> {
+        if !self.has_store {
+            return Err(BackupError::Database(self.root.clone()));
+        }
         if !folder.is_absolute() {
             return Err(BackupError::Relative(folder.to_owned()));
         }

@@ -19,6 +19,12 @@ pub(crate) use restore::restore;
 /// Why there is no backup, or nothing was restored.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BackupError {
+    /// The store is no file of this folder.
+    #[error(
+        "the store is in a database: back that up with pg_dump, and with it `pepper`, `plugins` and `defaults` of {}; without the \
+         pepper no key of it works", .0.display()
+    )]
+    Database(PathBuf),
     /// A folder that must be new holds something.
     #[error("{}: expected a folder that is empty or not there yet; name another one", .0.display())]
     NotEmpty(PathBuf),

@@ -9,7 +9,7 @@ use gatehouse_admin::{
     Configuration as _, FamilyDefaultsFile, LocalApi, OperationError, RemoteApi,
 };
 use gatehouse_model::{Clock as _, RequestId};
-use gatehouse_store::{OpenError, Store};
+use gatehouse_store::{OpenError, Server, Store};
 use http::{HeaderName, Method};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -18,9 +18,10 @@ use tokio::sync::OnceCell;
 use super::print::{Shown, details, rows_of, table};
 use crate::backup::BackupFolder;
 use crate::config::{
-    ConfigErrors, DataConfig, Location, load, load_admin_client, load_data, settle_defaults,
+    ConfigErrors, DataConfig, DatabaseError, Location, database, load, load_admin_client, load_data,
+    settle_defaults,
 };
-use crate::data_folder::{DataError, DataFolder};
+use crate::data_folder::{DataError, DataFolder, FolderLock};
 use crate::environment;
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
@@ -50,6 +51,9 @@ pub(crate) enum ExecuteError {
     /// The configuration has errors.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
+    /// Somebody else has what the command needs alone.
+    #[error("{0}")]
+    Busy(String),
     /// The command needs a gateway.
     #[error("{folder}: no gateway runs on this data folder; {why}")]
     NotRunning {
@@ -61,6 +65,9 @@ pub(crate) enum ExecuteError {
     /// The data folder cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// The database of the configuration cannot be used.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
     /// The store cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -90,12 +97,15 @@ impl From<&ExecuteError> for Exit {
         match error {
             ExecuteError::Arguments(_)
             | ExecuteError::Config(_)
+            | ExecuteError::Database(_)
+            | ExecuteError::Open(OpenError::Database { passes: false, .. })
             | ExecuteError::Operation(OperationError::Misconfigured(_)) => Self::Misconfigured,
             ExecuteError::Refused(refusal) if refusal.reason == "invalid_configuration" => {
                 Self::Misconfigured
             }
             ExecuteError::Refused(refusal) if refusal.status == 500 => Self::Broken,
-            ExecuteError::Open(OpenError::Locked { .. })
+            ExecuteError::Open(OpenError::Locked { .. } | OpenError::Taken { .. })
+            | ExecuteError::Busy(_)
             | ExecuteError::NoStore(_)
             | ExecuteError::NotRunning { .. } => Self::Refused,
             ExecuteError::Open(_) => Self::Store,
@@ -141,7 +151,7 @@ enum Reached {
     Alone {
         api: LocalApi,
         store: Store,
-        _folder: DataFolder,
+        _lock: Option<FolderLock>,
         _temporary: Option<TempDir>,
     },
 }
@@ -173,7 +183,7 @@ impl<'l> Api<'l> {
     /// With this reason.
     pub(super) fn needs_gateway(&self, why: &'static str) -> Result<(), ExecuteError> {
         let root = &self.data.folder;
-        if Store::is_in_use(&DataFolder::store(root)) {
+        if DataFolder::is_in_use(root) {
             return Ok(());
         }
         Err(ExecuteError::NotRunning { folder: root.display().to_string(), why })
@@ -193,7 +203,9 @@ impl<'l> Api<'l> {
         let key = RequestId::new(SystemClock.now(), &SystemSeed).to_string();
         let request =
             if *request.method() == Method::POST { request.header(IDEMPOTENCY_KEY, &key) } else { request };
-        match self.reached.get_or_try_init(|| async { self.open(need) }).await? {
+        // A database is waited for.
+        let open = || async { tokio::task::block_in_place(|| self.open(need)) };
+        match self.reached.get_or_try_init(open).await? {
             Reached::Running(api) => api.send(request).await.map_err(|error| match error {
                 ClientError::Api(refused) => ExecuteError::Refused(refused),
                 other => ExecuteError::Unreachable(other.to_string()),
@@ -272,6 +284,13 @@ impl<'l> Api<'l> {
     }
 
     fn open(&self, need: Need) -> Result<Reached, ExecuteError> {
+        match database(&self.data)? {
+            Some(server) => self.open_database(server),
+            None => self.open_file(need),
+        }
+    }
+
+    fn open_file(&self, need: Need) -> Result<Reached, ExecuteError> {
         let (location, root) = (self.location, self.data.folder.as_path());
         let file = DataFolder::store(root);
         DataFolder::check_store(root)?;
@@ -292,13 +311,30 @@ impl<'l> Api<'l> {
             }
         }
         match Store::open(&file, &self.data.store) {
-            Ok(store) => {
-                let settled = settle(root);
-                self.alone(folder, store.clone(), None, settled).inspect_err(|_| store.close())
-            }
+            Ok(store) => self.alone_with(folder, None, store),
             Err(OpenError::Locked { .. }) => remote(location, root).map(Reached::Running),
             Err(other) => Err(other.into()),
         }
+    }
+
+    /// The gateway of this folder has the database, or this process takes it for a moment. One of another folder is not found.
+    fn open_database(&self, server: Server) -> Result<Reached, ExecuteError> {
+        let root = self.data.folder.as_path();
+        let folder = DataFolder::open(root, &print_error)?;
+        let Some(lock) = folder.lock()? else { return remote(self.location, root).map(Reached::Running) };
+        let store = Store::open_postgres(server, &self.data.store)?;
+        self.alone_with(folder, Some(lock), store)
+    }
+
+    fn alone_with(
+        &self,
+        folder: DataFolder,
+        lock: Option<FolderLock>,
+        store: Store,
+    ) -> Result<Reached, ExecuteError> {
+        let settled = settle(&self.data.folder);
+        let opened = self.alone((folder, lock), store.clone(), None, settled);
+        opened.inspect_err(|_| store.close())
     }
 
     /// In a folder that goes with this process.
@@ -307,20 +343,27 @@ impl<'l> Api<'l> {
         let temporary = tempfile::tempdir().map_err(failed)?;
         let folder = DataFolder::open(temporary.path(), &print_error)?;
         let store = Store::open(&DataFolder::store(temporary.path()), &gatehouse_store::Config::default())?;
-        self.alone(folder, store, Some(temporary), Ok(()))
+        self.alone((folder, None), store, Some(temporary), Ok(()))
     }
 
     fn alone(
         &self,
-        folder: DataFolder,
+        (folder, lock): (DataFolder, Option<FolderLock>),
         store: Store,
         temporary: Option<TempDir>,
         settled: Result<(), ExecuteError>,
     ) -> Result<Reached, ExecuteError> {
         settled?;
-        let service = service(self.location, &self.data.folder, &folder, store.clone(), self.brought.get())?;
+        let has_store = lock.is_none();
+        let service = service(
+            self.location,
+            &self.data.folder,
+            (&folder, has_store),
+            store.clone(),
+            self.brought.get(),
+        )?;
         let api = LocalApi::new(service, OFFLINE);
-        Ok(Reached::Alone { api, store, _folder: folder, _temporary: temporary })
+        Ok(Reached::Alone { api, store, _lock: lock, _temporary: temporary })
     }
 }
 
@@ -346,7 +389,7 @@ fn settle(root: &Path) -> Result<(), ExecuteError> {
 fn service(
     location: &Location,
     root: &Path,
-    folder: &DataFolder,
+    (folder, has_store): (&DataFolder, bool),
     store: Store,
     defaults: Option<&FamilyDefaultsFile>,
 ) -> Result<AdminService, ExecuteError> {
@@ -362,7 +405,7 @@ fn service(
         store,
         backend: Backend::Offline(Box::new(plugins)),
         configuration: Arc::new(configuration),
-        backups: Arc::new(BackupFolder::new(folder.root(), Arc::new(SystemClock))),
+        backups: Arc::new(BackupFolder::new(folder.root(), has_store, Arc::new(SystemClock))),
         pepper,
         clock: Arc::new(SystemClock),
         seed: Arc::new(SystemSeed),

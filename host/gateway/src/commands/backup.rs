@@ -42,6 +42,13 @@ fn in_words(backup: &Value) -> String {
 /// Restores a backup. Asks no gateway.
 pub(super) fn restore(folder: &Path, location: &Location, as_json: bool) -> Exit {
     let root = match data_of(location) {
+        Ok(data) if data.url.is_some() => {
+            print_error(
+                "data.url names a database: restore it with pg_restore, and with it `pepper`, `plugins` and `defaults` of the data \
+                 folder; a backup that `gatehouse backup` made is of a store in a file",
+            );
+            return Exit::Refused;
+        }
         Ok(data) => data.folder,
         Err(error) => {
             print_error(&error.to_string());

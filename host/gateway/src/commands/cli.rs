@@ -43,6 +43,12 @@ not the one that was written or the ledger does not add up.
 
 Example:
   gatehouse restore /srv/backups/2026-11-26 --data /var/lib/gatehouse";
+const MIGRATE_HELP: &str = "\
+An empty database gets its tables when a gateway opens it; this is for one that an earlier release made. All or nothing; take a
+backup before.
+
+Example:
+  gatehouse store migrate --config /etc/gatehouse/gatehouse.toml";
 const COMPLETIONS_HELP: &str = "Example:\n  gatehouse completions bash > /etc/bash_completion.d/gatehouse";
 
 /// A gateway for generative models.
@@ -94,6 +100,9 @@ pub(crate) enum Command {
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
     },
+    /// Look after a store in a database of PostgreSQL
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Check a file that `account export` wrote: needs no store, no configuration and no network
     #[command(after_help = VERIFY_HELP)]
     Verify {
@@ -186,6 +195,14 @@ pub(crate) struct ServeArgs {
     pub(crate) tls_self_signed: bool,
 }
 
+/// Commands about a store in a database.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Bring the tables of the database of data.url to this release, while no gateway runs on it
+    #[command(after_help = MIGRATE_HELP)]
+    Migrate,
+}
+
 /// Commands about the console.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConsoleCommand {
@@ -246,6 +263,8 @@ mod tests {
             ("gatehouse account deposit a 5 --memo m", true),
             ("gatehouse account deposit a", false),
             ("gatehouse account export a", true),
+            ("gatehouse store migrate --json", true),
+            ("gatehouse store", false),
             ("gatehouse verify f.jsonl", true),
             ("gatehouse verify", false),
             ("gatehouse doctor --json", true),

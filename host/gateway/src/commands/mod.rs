@@ -16,6 +16,7 @@ mod print;
 mod registry_login;
 mod run;
 mod shell;
+mod store;
 mod verify;
 
 pub(crate) use run::run;

@@ -38,6 +38,7 @@ pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed
         | Command::Sandbox(_)
         | Command::Health { .. }
         | Command::Restore { .. }
+        | Command::Store(_)
         | Command::Verify { .. }
         | Command::Completions { .. }
         | Command::Man { .. }

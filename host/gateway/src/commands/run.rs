@@ -19,6 +19,7 @@ use super::packing;
 use super::perform::perform_by_api;
 use super::print::{print_refusal, print_shown};
 use super::shell;
+use super::store;
 use super::verify;
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::exit::Exit;
@@ -45,6 +46,7 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Sandbox(args)) => run_sandbox(&args),
         Some(Command::Health { live }) => health(&location, live),
         Some(Command::Restore { folder }) => backup::restore(&folder, &location, json),
+        Some(Command::Store(command)) => store::run(&command, &location, json),
         Some(Command::Verify { file }) => verify::run(&file),
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man { folder }) => shell::man(&folder),
@@ -123,6 +125,9 @@ fn check_config(location: &Location) -> Exit {
             for warning in loaded.warnings() {
                 print_error(&format!("warning: {warning}"));
             }
+            if let Err(problem) = runtime.block_on(server::try_database(&loaded.config)) {
+                print_error(&format!("warning: {}", loaded.error_at("data.url", &problem)));
+            }
             print_text(&loaded.effective())
         }
         Err(error) => print_serve_error(&loaded, &error),
@@ -136,6 +141,7 @@ fn print_serve_error(loaded: &Loaded, error: &ServeError) -> Exit {
             let errors: Vec<_> = wrong.iter().map(|one| loaded.error_at(&one.key, &one.problem)).collect();
             ConfigErrors::from(errors).to_string()
         }
+        ServeError::Database(wrong) => loaded.error_at(wrong.key, &wrong.problem).to_string(),
         ServeError::Plugins(wrong @ gatehouse_runtime::OpenError::TooManyStreams { .. }) => {
             let problem = wrong.to_string();
             let problem = problem.strip_prefix("plugins.streams: ").unwrap_or(&problem);
@@ -253,7 +259,7 @@ fn misconfigured(errors: ConfigErrors) -> Exit {
 }
 
 /// 0 threads: one for every two processors. An idle thread that is woken for every request costs more than it serves.
-fn runtime(threads: u8) -> Option<tokio::runtime::Runtime> {
+pub(super) fn runtime(threads: u8) -> Option<tokio::runtime::Runtime> {
     let half = || std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2));
     let threads = if threads == 0 { half() } else { threads.into() };
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();

@@ -3,6 +3,7 @@
 //! Owns how the file is found, merged over the defaults of the families, overridden from the environment, checked,
 //! compared with another one and shown. Never reads a secret, only the reference to it.
 
+mod database;
 mod differences;
 mod document;
 mod effective;
@@ -20,6 +21,7 @@ mod sections;
 mod tests;
 mod unusable;
 
+pub(crate) use database::{DatabaseError, server as database};
 pub(crate) use differences::{differences, is_limit, is_reloaded};
 pub(crate) use error::{ConfigError, ConfigErrors};
 pub(crate) use family_defaults::{FamilyDefaults, find, units};

@@ -10,7 +10,13 @@ pub(super) fn touches_secret(text: &str) -> bool {
     // An address, not a token.
     let text = text.to_lowercase().replace("token_url", "");
     let words = ["secret", "token", "password", "api_key", "apikey", "key_id", ".accounts."];
-    words.iter().any(|word| text.contains(word))
+    words.iter().any(|word| text.contains(word)) || has_password(&text)
+}
+
+/// Whether it mentions an address with a user and a password.
+fn has_password(text: &str) -> bool {
+    let authorities = text.split("://").skip(1).filter_map(|rest| rest.split(['/', '?', '"', ' ']).next());
+    authorities.filter_map(|authority| authority.rsplit_once('@')).any(|(user, _)| user.contains(':'))
 }
 
 /// The problem with the value at `path`, and its remedy, from a parser's message.

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use gatehouse_model::Price;
-use gatehouse_upstream::{FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, WebhooksConfig};
+use gatehouse_upstream::{
+    FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, SecretRef, WebhooksConfig,
+};
 use serde::Deserialize;
 
+use super::database::DatabaseUrl;
 use crate::telemetry::{LogConfig, TracesConfig};
 
 /// The whole configuration.
@@ -63,6 +66,10 @@ pub(crate) struct Config {
 pub(crate) struct DataConfig {
     /// The data folder.
     pub(crate) folder: PathBuf,
+    /// The database that the store is in; absent: a file in the folder.
+    pub(crate) url: Option<DatabaseUrl>,
+    /// The password to it.
+    pub(crate) password: Option<SecretRef>,
     /// Memory and batches of the store.
     pub(crate) store: gatehouse_store::Config,
     /// MiB that must be free on the store's disk for a new task; absent: 256, or a tenth of a small disk.
@@ -73,6 +80,8 @@ impl Default for DataConfig {
     fn default() -> Self {
         Self {
             folder: PathBuf::from("gatehouse-data"),
+            url: None,
+            password: None,
             store: gatehouse_store::Config::default(),
             min_free_mib: None,
         }

@@ -182,7 +182,7 @@ mod tests {
             store,
             backend: Backend::Offline(Box::new(Config::default().runtime(folder.path().to_owned()))),
             configuration: Arc::new(OfflineConfiguration::new(&Location::default(), folder.path())),
-            backups: Arc::new(BackupFolder::new(folder.path(), Arc::new(SystemClock))),
+            backups: Arc::new(BackupFolder::new(folder.path(), true, Arc::new(SystemClock))),
             pepper: Pepper::new([7; 32]),
             clock: Arc::new(SystemClock),
             seed: Arc::new(SystemSeed),

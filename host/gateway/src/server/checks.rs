@@ -1,7 +1,7 @@
 //! Checks of the configuration that need files or the environment: secrets and certificates.
 //!
 //! A start makes them before it opens the store and compiles plugins, which may take long. `check-config` makes the
-//! same ones. Nothing is connected.
+//! same ones. Nothing is connected but, by `check-config`, the database.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use gatehouse_upstream::{ConfigError, SystemResolver, Upstream};
 
 use super::error::ServeError;
 use crate::acme::external_account;
-use crate::config::Config;
+use crate::config::{Config, database};
 use crate::secrets;
 use crate::system::{SystemClock, SystemSeed};
 
@@ -28,6 +28,7 @@ pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, Serv
     for files in public.into_iter().chain(admin) {
         Certificates::from_files(files)?;
     }
+    database(&config.data)?;
     MediaStore::check_config(&config.media, &secrets::resolve)?;
     config.traces.collector(&config.outgoing_route()).map_err(ServeError::Traces)?;
     identity_provider(config, &upstream)?;
@@ -53,6 +54,15 @@ pub(super) fn identity_provider(
 /// What works and should be known, a sentence each with its key.
 pub(crate) fn warnings(config: &Config) -> Vec<ConfigError> {
     Upstream::warnings(&config.providers, &secrets::resolve)
+}
+
+/// Whether the database of a configuration, if it has one, can be used now. A start waits for one that does not answer.
+///
+/// # Errors
+/// Why not.
+pub(crate) async fn try_database(config: &Config) -> Result<(), String> {
+    let Some(server) = database(&config.data).map_err(|error| error.problem)? else { return Ok(()) };
+    server.check().await.map_err(|error| error.to_string())
 }
 
 /// The upstream client over every provider that has an account.

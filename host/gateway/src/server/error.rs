@@ -9,6 +9,7 @@ use gatehouse_store::OpenError;
 use gatehouse_upstream::ConfigError;
 
 use super::self_signed::CertificateError;
+use crate::config::DatabaseError;
 use crate::data_folder::DataError;
 use crate::exit::Exit;
 use crate::plugins::built_in::BuiltInError;
@@ -24,6 +25,8 @@ pub(crate) enum ServeError {
     Config(Vec<ConfigError>),
     #[error(transparent)]
     Data(#[from] DataError),
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
     #[error("defaults of plugins: {0}")]
     Defaults(io::Error),
     #[error("admin.json in the data folder: {0}")]
@@ -75,6 +78,7 @@ impl ServeError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Config(_)
+            | Self::Database(_)
             | Self::Plugins(
                 gatehouse_runtime::OpenError::TooManyStreams { .. }
                 | gatehouse_runtime::OpenError::AddressSpace { .. },
@@ -90,7 +94,8 @@ impl ServeError {
             }
             Self::Media(_) => Exit::Misconfigured,
             Self::Driver(StartError::Store(_)) => Exit::Store,
-            Self::Store(OpenError::Locked { .. }) => Exit::Refused,
+            Self::Store(OpenError::Database { .. }) => Exit::Misconfigured,
+            Self::Store(OpenError::Locked { .. } | OpenError::Taken { .. }) => Exit::Refused,
             Self::Store(_) => Exit::Store,
             _ => Exit::Broken,
         }

@@ -6,6 +6,7 @@ mod error;
 mod inherited_sockets;
 mod listeners;
 mod memory;
+mod open_store;
 mod public_api;
 mod rest_of_start;
 mod self_signed;
@@ -13,7 +14,7 @@ mod serve;
 mod services;
 mod shutdown;
 
-pub(crate) use checks::{check, warnings};
+pub(crate) use checks::{check, try_database, warnings};
 pub(crate) use error::ServeError;
 pub(crate) use inherited_sockets::inherited_sockets;
 pub(crate) use serve::{Options, serve};

@@ -273,6 +273,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         acme,
         watcher: OnceLock::new(),
         store: services.store,
+        _lock: services.lock,
         sandbox,
     };
     Ok((gateway, rest))

@@ -10,26 +10,26 @@ use gatehouse_files::Space;
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Clock, Pepper, Seed, Tracer};
 use gatehouse_runtime::PluginService;
-use gatehouse_store::{OpenError, Store};
+use gatehouse_store::Store;
 use gatehouse_upstream::Upstream;
 
 use super::error::ServeError;
 use super::memory::{compilers, waiting_files_mib};
+use super::open_store::{Opened, open_store};
 use crate::acme::{Acme, external_account};
 use crate::backup::BackupFolder;
 use crate::config::{Config, settle_defaults};
-use crate::data_folder::DataFolder;
+use crate::data_folder::{DataFolder, FolderLock};
 use crate::reload::RunningConfiguration;
 use crate::secrets;
 use crate::system::{SystemClock, SystemSeed};
 
-/// Time for another gateway to stop and release the store.
 const BUCKET_TIMEOUT: Duration = Duration::from_secs(10);
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The services below the driver.
 pub(super) struct Services {
     pub(super) folder: DataFolder,
+    pub(super) lock: Option<FolderLock>,
     pub(super) pepper: Pepper,
     pub(super) store: Store,
     pub(super) plugins: PluginService,
@@ -42,10 +42,10 @@ impl Services {
     pub(super) async fn open(config: &Config, root: &Path) -> Result<Self, ServeError> {
         let (clock, seed): (Arc<dyn Clock>, Arc<dyn Seed>) = (Arc::new(SystemClock), Arc::new(SystemSeed));
         let folder = DataFolder::open(root, &|report| tracing::warn!("{report}"))?;
-        DataFolder::check_store(root)?;
-        let store = open_store(&folder, config, clock.as_ref()).await?;
+        let Opened { store, lock } = open_store(&folder, config, &clock).await?;
         // After the store: its lock allows one process to create a pepper and to switch plugins.
-        let pepper = folder.pepper(seed.as_ref(), &store)?;
+        let (of_pepper, random, rows) = (folder.clone(), seed.clone(), store.clone());
+        let pepper = tokio::task::spawn_blocking(move || of_pepper.pepper(&*random, &rows)).await??;
         settle_defaults(root).map_err(ServeError::Defaults)?;
         let plugins = gatehouse_runtime::Config { compilers: compilers(), ..config.runtime(root.to_owned()) };
         let (time, live) = (clock.clone(), StoredStates(store.clone()));
@@ -55,7 +55,7 @@ impl Services {
             Ok::<_, ServeError>(service)
         });
         let plugins = plugins.await??;
-        Ok(Self { folder, pepper, store, plugins, clock, seed })
+        Ok(Self { folder, lock, pepper, store, plugins, clock, seed })
     }
 
     /// Starts the driver, which recovers the tasks of the last process.
@@ -111,11 +111,12 @@ impl Services {
         driver: &Driver,
         configuration: Arc<RunningConfiguration>,
     ) -> AdminService {
+        let is_file = self.lock.is_none();
         AdminService::new(AdminParts {
             store: self.store.clone(),
             backend: Backend::Running { plugins: self.plugins.clone(), driver: driver.clone() },
             configuration,
-            backups: Arc::new(BackupFolder::new(self.folder.root(), self.clock.clone())),
+            backups: Arc::new(BackupFolder::new(self.folder.root(), is_file, self.clock.clone())),
             pepper: self.pepper.clone(),
             clock: self.clock.clone(),
             seed: self.seed.clone(),
@@ -156,27 +157,4 @@ fn disks(config: &Config, root: &Path, media: &MediaStore) -> Vec<Disk> {
     let store = disk("store", config.data.min_free_mib, root.to_owned());
     let media = media.folder().map(|folder| disk("media", config.media.min_free_mib, folder.to_owned()));
     [store].into_iter().chain(media).collect()
-}
-
-async fn open_store(folder: &DataFolder, config: &Config, clock: &dyn Clock) -> Result<Store, ServeError> {
-    let file = DataFolder::store(folder.root());
-    let end = clock.now().plus(LOCK_TIMEOUT);
-    let mut logged = false;
-    loop {
-        let (path, settings) = (file.clone(), config.data.store.clone());
-        let open = move || {
-            Store::check_pages_after_crash(&path)?;
-            Store::open(&path, &settings)
-        };
-        match tokio::task::spawn_blocking(open).await? {
-            Err(OpenError::Locked { path }) if clock.now() < end => {
-                if !logged {
-                    tracing::warn!(file = %path.display(), "another gatehouse has the store; waiting for it to stop");
-                    logged = true;
-                }
-                clock.pause(Duration::from_millis(50)).await;
-            }
-            opened => return Ok(opened?),
-        }
-    }
 }

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::listeners::EndpointFile;
+use crate::data_folder::FolderLock;
 use crate::exit::Exit;
 use crate::reload::RunningConfiguration;
 use crate::telemetry::Exporter;
@@ -97,6 +98,8 @@ pub(super) struct Gateway {
     /// Set when all families have started.
     pub(super) watcher: OnceLock<JoinHandle<()>>,
     pub(super) store: Store,
+    /// Released with the process, after the store.
+    pub(super) _lock: Option<FolderLock>,
     pub(super) sandbox: Option<Sandbox>,
 }
 

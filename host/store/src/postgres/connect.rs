@@ -15,7 +15,8 @@ use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure::{self, ConnectError};
-use super::tls;
+use super::home::LOCK;
+use super::{migrate, tls};
 use crate::error::OpenError;
 
 /// The oldest release that is tested with.
@@ -31,6 +32,8 @@ const WRITER: &str = "SET idle_in_transaction_session_timeout = '2s'; SET statem
 /// For readers: a doctor works on the rows of a page while its snapshot is open. What nobody waits for any more ends.
 const READER: &str = "SET idle_in_transaction_session_timeout = '60s'; SET statement_timeout = '60s'; \
                       SET client_connection_check_interval = '5s'";
+/// For `gatehouse store migrate`, which may change every row.
+const MIGRATION: &str = "SET statement_timeout = 0";
 /// The parameters of an address that count here.
 const PARAMETERS: [&str; 15] = [
     "application_name",
@@ -116,6 +119,23 @@ impl Server {
     /// [`OpenError::Database`].
     pub async fn check(&self) -> Result<(), OpenError> {
         Ok(self.connect().await.map(drop)?)
+    }
+
+    /// Brings the tables of the database to this release, all or nothing. The numbers of the steps that were made.
+    ///
+    /// # Errors
+    /// [`OpenError::Taken`] while a gateway writes to it; the database's.
+    pub async fn migrate(&self) -> Result<Vec<u32>, OpenError> {
+        let mut client = self.session(MIGRATION).await?.client;
+        let taken = client.query_one(LOCK, &[]).await.and_then(|row| row.try_get(0));
+        match taken {
+            Ok(true) => migrate::migrate(&mut client).await,
+            Ok(false) => Err(OpenError::Taken { database: self.to_string() }),
+            Err(error) => Err(OpenError::Database {
+                reason: failure::describe(&error),
+                passes: failure::passes(&error),
+            }),
+        }
     }
 
     /// A session for the writer, with the first server that takes writes. Its task runs on the runtime of the caller.

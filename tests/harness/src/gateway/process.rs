@@ -15,6 +15,7 @@ use tokio::process::{Child, Command};
 use super::caller::Caller;
 use super::compiled_code::CompiledCode;
 use super::setup::Setup;
+use crate::environment::database;
 use crate::wait::{PATIENCE, until_some};
 
 /// Starts `$0` with its arguments and passes standard input on as an inherited socket, the way systemd does.
@@ -34,7 +35,13 @@ pub struct Gateway {
 
 impl Gateway {
     /// Starts a gateway on fresh data and waits until it prints where it listens.
-    pub async fn start(setup: Setup) -> Self {
+    pub async fn start(mut setup: Setup) -> Self {
+        let names_none = !setup.config.lines().any(|line| line.starts_with("url = \"postgres:"));
+        if let Some(url) =
+            tokio::task::spawn_blocking(database).await.expect("a database").filter(|_| names_none)
+        {
+            setup = setup.with(&format!("[data]\nurl = \"{url}\"\n\n"));
+        }
         let folder = tempfile::tempdir().expect("a folder");
         let secret = folder.path().join("secret");
         std::fs::write(&secret, "sandbox-key\n").expect("a secret");

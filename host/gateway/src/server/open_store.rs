@@ -1,0 +1,140 @@
+//! The store of a start: its file, or its database, and how long a start waits for either.
+//!
+//! A file, or a database, that another gateway has is waited for as long as that one may take to stop. A database that does not answer is
+//! waited for without an end: it may start after its gateway, or be failing over, and a process that ends would only be started again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_admin::WaitingServer;
+use gatehouse_model::{Clock, UnixMs};
+use gatehouse_store::{OpenError, Server, Store};
+
+use super::error::ServeError;
+use crate::config::{Config, database};
+use crate::data_folder::{DataFolder, FolderLock};
+
+/// Time for another gateway to stop and release the store.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between two looks whether it has.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+/// Between two tries to reach a database.
+const DATABASE_PAUSE: Duration = Duration::from_secs(1);
+
+/// The store, and what keeps other gateways out of the folder where the store does not.
+pub(super) struct Opened {
+    pub(super) store: Store,
+    pub(super) lock: Option<FolderLock>,
+}
+
+/// Opens the store of a configuration; returns once it is open.
+pub(super) async fn open_store(
+    folder: &DataFolder,
+    config: &Config,
+    clock: &Arc<dyn Clock>,
+) -> Result<Opened, ServeError> {
+    let Some(server) = database(&config.data)? else {
+        DataFolder::check_store(folder.root())?;
+        return Ok(Opened { store: open_file(folder, config, &**clock).await?, lock: None });
+    };
+    if DataFolder::store(folder.root()).exists() {
+        tracing::warn!(
+            database = %server,
+            file = %DataFolder::store(folder.root()).display(),
+            "data.url names a database, so the store in this file is not used; its keys and balances are not in the database"
+        );
+    }
+    let lock = lock(folder, &**clock).await?;
+    Ok(Opened { store: open_database(server, config, clock).await?, lock: Some(lock) })
+}
+
+/// The folder for this process alone.
+async fn lock(folder: &DataFolder, clock: &dyn Clock) -> Result<FolderLock, ServeError> {
+    let path = DataFolder::lock_file(folder.root());
+    let mut other = Other::default();
+    loop {
+        match folder.lock()? {
+            Some(lock) => return Ok(lock),
+            None if other.may_stop(clock.now(), &path.display()) => clock.pause(LOCK_PAUSE).await,
+            None => return Err(OpenError::Locked { path }.into()),
+        }
+    }
+}
+
+async fn open_file(folder: &DataFolder, config: &Config, clock: &dyn Clock) -> Result<Store, ServeError> {
+    let file = DataFolder::store(folder.root());
+    let mut other = Other::default();
+    loop {
+        let (path, settings) = (file.clone(), config.data.store.clone());
+        let open = move || {
+            Store::check_pages_after_crash(&path)?;
+            Store::open(&path, &settings)
+        };
+        match tokio::task::spawn_blocking(open).await? {
+            Err(OpenError::Locked { path }) if other.may_stop(clock.now(), &path.display()) => {
+                clock.pause(LOCK_PAUSE).await;
+            }
+            opened => return Ok(opened?),
+        }
+    }
+}
+
+async fn open_database(server: Server, config: &Config, clock: &Arc<dyn Clock>) -> Result<Store, ServeError> {
+    let (mut other, mut waiting) = (Other::default(), None);
+    loop {
+        let (database, settings) = (server.clone(), config.data.store.clone());
+        let opened = tokio::task::spawn_blocking(move || Store::open_postgres(database, &settings)).await?;
+        match opened {
+            Err(OpenError::Taken { database }) if other.may_stop(clock.now(), &database) => {
+                clock.pause(LOCK_PAUSE).await;
+            }
+            Err(OpenError::Database { reason, passes: true }) => {
+                if waiting.is_none() {
+                    tracing::error!(database = %server, reason, "the database does not answer; the start waits until it does");
+                    waiting = Some(wait_page(config, &server, clock));
+                }
+                clock.pause(DATABASE_PAUSE).await;
+            }
+            opened => {
+                // A waiting listener that could not be opened is none.
+                if let Some(page) = waiting {
+                    tracing::info!(database = %server, "the database answers; the start goes on");
+                    if let Some(page) = page {
+                        page.stop().await;
+                    }
+                }
+                return Ok(opened?);
+            }
+        }
+    }
+}
+
+/// Supervisors ask whether the process lives; without an answer they would kill what waits.
+fn wait_page(config: &Config, server: &Server, clock: &Arc<dyn Clock>) -> Option<WaitingServer> {
+    let limits = (config.server.limits.of_connections(), config.server.limits.of_handshakes());
+    let reason = format!("the database {server} does not answer");
+    let page = WaitingServer::start(&config.admin, limits, reason, clock.clone());
+    page.inspect(|page| tracing::info!(admin = %page.address(), "meanwhile /livez and /readyz are answered"))
+        .inspect_err(|error| {
+            tracing::warn!(address = %config.admin.listen, %error, "nothing answers /livez meanwhile");
+        })
+        .ok()
+}
+
+/// Another gateway that has the store.
+#[derive(Default)]
+struct Other {
+    /// Until when it is waited for.
+    end: Option<UnixMs>,
+}
+
+impl Other {
+    /// Whether it is waited for still. The first time it is logged.
+    fn may_stop(&mut self, now: UnixMs, store: &dyn std::fmt::Display) -> bool {
+        let end = *self.end.get_or_insert_with(|| {
+            tracing::warn!(%store, "another gatehouse has it; waiting for it to stop");
+            now.plus(LOCK_TIMEOUT)
+        });
+        now < end
+    }
+}
