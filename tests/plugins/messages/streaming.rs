@@ -95,7 +95,7 @@ fn a_ping_never_precedes_the_first_block() {
 fn closes_a_block_the_limit_left_open() {
     let mut open = whole();
     open.remove(9);
-    let mut expected = relayed(&whole());
+    let expected = relayed(&whole());
     let got = relayed(&open);
     assert_eq!(got.events(), expected.events());
     assert_eq!(got.names(), expected.names());
