@@ -90,8 +90,11 @@ async fn of_kind(client: &Client, keys: &[&RowKey]) -> Found {
     read(&query(client, sql, values).await?)
 }
 
+/// A statement, its values, and how its answer is read.
+type Question<'a> = (&'static str, Vec<Value<'a>>, fn(&[Answer]) -> Found);
+
 /// What is asked for keys of one kind, and how the answer is read; nothing for kinds that are only ever written.
-fn question<'a>(keys: &[&'a RowKey]) -> Option<(&'static str, Vec<Value<'a>>, fn(&[Answer]) -> Found)> {
+fn question<'a>(keys: &[&'a RowKey]) -> Option<Question<'a>> {
     /// What the keys of one kind hold.
     macro_rules! of {
         ($kind:pat => $part:expr) => {
