@@ -27,15 +27,6 @@ const NO_LOGPROBS: &str = "probabilities of tokens are not available from this m
 const TIERS: [&str; 7] = ["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"];
 /// Fields of the protocol that are not offered.
 const REFUSED: [&str; 3] = ["context_management", "conversation", "prompt"];
-/// Those that say nothing to a model: notes of a client, and wishes of no effect here.
-const IGNORED: [&str; 6] = [
-    "access_programs",
-    "background_options",
-    "client_metadata",
-    "image",
-    "moderation",
-    "prompt_cache_options",
-];
 const MIN_OUTPUT_TOKENS: i64 = 16;
 const MAX_PAIRS: usize = 16;
 const MAX_KEY: usize = 64;
@@ -58,7 +49,7 @@ pub(super) struct Options<'a> {
     pub(super) logprobs: bool,
     /// So many alternatives of each token.
     pub(super) top_logprobs: u64,
-    /// Fields that the protocol does not have. What becomes of them is decided where the chat completion is checked.
+    /// Fields that the protocol does not have: sent where the model's `pass` lists them, else ignored.
     pub(super) others: Vec<(String, Raw<'a>)>,
     /// The provider has log probabilities.
     has_logprobs: bool,
@@ -230,7 +221,7 @@ fn check(path: &Path<'_>, name: &str, raw: Raw<'_>) -> Checked<bool> {
         "stream_options" => {
             object(path, raw)?;
         }
-        name => return Ok(IGNORED.contains(&name)),
+        _ => return Ok(false),
     }
     Ok(true)
 }

@@ -1,6 +1,6 @@
 //! A request for a response as the body of a chat completion.
 
-use gatehouse_sdk::Refusal;
+use gatehouse_sdk::{Refusal, log};
 
 use crate::check::{Checked, boolean, instead, wrong};
 use crate::field_names::{FieldNames, MessagePaths, Origins, Translation};
@@ -70,7 +70,7 @@ pub fn translate(json: &str, target: &Target<'_>) -> Checked<Translated> {
     if options.top_logprobs > 0 {
         out.member("top_logprobs", &options.top_logprobs.to_string());
     }
-    options.others.iter().for_each(|(name, raw)| out.member(name, raw.get()));
+    write_others(&mut out, &options, target);
     write_tools(&mut out, &body, &tools, &choice)?;
     // Compatible servers that keep the older name of the cap refuse fields that are newer still.
     if !target.is_messages && target.rules.max_tokens_field == MaxTokensField::MaxCompletionTokens {
@@ -137,6 +137,19 @@ fn conversation(body: &Object<'_>, options: &Options<'_>, target: &Target<'_>) -
         return Err(instead(&path, "at least one item with a text or a file", "none"));
     }
     Ok(conversation)
+}
+
+/// What the protocol does not have: clients of responses send notes of their own and what is newer than this gateway.
+fn write_others(out: &mut Writer, options: &Options<'_>, target: &Target<'_>) {
+    let rules = target.rules;
+    for (name, raw) in &options.others {
+        if if target.is_messages { rules.passes(name) } else { rules.chat_passes(name) } {
+            out.member(name, raw.get());
+        } else {
+            let shown: String = name.chars().take(60).collect();
+            log::debug("a field that responses do not have was ignored", &[("field", &shown)]);
+        }
+    }
 }
 
 /// Tools and what concerns them; a provider refuses the latter without the former.

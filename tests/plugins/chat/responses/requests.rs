@@ -45,7 +45,7 @@ fn a_request_is_a_chat_completion() {
                 {"type": "function", "name": "g", "parameters": schema, "strict": true},
             ],
             "tool_choice": {"type": "function", "name": "g"}, "parallel_tool_calls": false,
-            "prompt_cache_key": "k", "truncation": "auto", "previous_response_id": "resp_1",
+            "prompt_cache_key": "k", "truncation": "auto", "unknown": [7], "previous_response_id": "resp_1",
         }),
     );
     let empty = json!({"type": "object", "properties": {}});
