@@ -1,10 +1,11 @@
 //! PostgreSQL under the store: the other engine.
 //!
-//! `connect` reaches a server, `tls` encrypts, `failure` says what an error means for whoever waits. One session writes: `home` has it,
+//! `connect` reaches a server, `tls` encrypts, `failure` says what an error means for those that wait. One session writes: `home` has it,
 //! `engine` says what it is to fetch for a command, `fetch` and `write` are its statements. `pool` lends connections to readers, for
 //! `reads` and `examine`. The only folder that knows `tokio-postgres`.
 
 pub(crate) mod connect;
+pub(crate) mod copy;
 pub(crate) mod engine;
 pub(crate) mod examine;
 mod failure;
@@ -19,6 +20,7 @@ mod tls;
 pub(crate) mod write;
 
 pub use connect::Server;
+pub use copy::{copy_to_database, copy_to_file};
 
 #[cfg(test)]
 mod tests;

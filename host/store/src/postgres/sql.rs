@@ -59,8 +59,12 @@ pub(super) async fn first(
     Ok(query(client, sql, values).await?.into_iter().next())
 }
 
-/// Rows that are here at once.
-const PIECE: i32 = 200;
+/// For a transaction that goes over everything: it takes as long as it takes, and waits while its rows are looked at.
+pub(super) const PATIENTLY: &str = "
+    set local statement_timeout = 0;
+    set local idle_in_transaction_session_timeout = 0";
+/// Rows that are here at once: some may have MiB.
+const PIECE: i32 = 32;
 
 /// Visits every row that a statement answers, however many there are.
 pub(super) async fn walk(

@@ -6,7 +6,7 @@ use gatehouse_model::{Customer, CustomerId, Key, KeyId, UnixMs};
 use gatehouse_tasks::AuditRecord;
 use tokio_postgres::GenericClient;
 
-use super::tally;
+use super::length;
 use crate::administration::pages::{AuditQuery, KeyQuery, MAX_ROWS_READ, RowPage};
 use crate::error::StoreError;
 use crate::postgres::sql::{column, count, decoded, each, first, limit, moment, number, query as ask, text};
@@ -99,7 +99,7 @@ async fn customers(
 
 /// How many customers have no credit.
 pub(crate) async fn count_without_credit(client: &impl GenericClient) -> Result<u64, StoreError> {
-    tally(client, WITHOUT_CREDIT).await
+    length(client, WITHOUT_CREDIT).await
 }
 
 /// A page of keys by id, after the one of id `after`.
@@ -179,7 +179,7 @@ async fn span(client: &impl GenericClient, query: &AuditQuery) -> Result<Range<u
         return Ok(0..0);
     };
     let (start, end) = (count(&row, 0)?, count(&row, 1)?);
-    let at_least = |index| Ok(column::<Option<i64>>(&row, index)?.map_or(Ok(end), |_| count(&row, index))?);
+    let at_least = |index| column::<Option<i64>>(&row, index)?.map_or(Ok(end), |_| count(&row, index));
     let from = query.from.map_or(Ok::<_, StoreError>(start), |_| at_least(2))?;
     Ok(from..query.before.map_or(Ok::<_, StoreError>(end), |_| at_least(3))?)
 }

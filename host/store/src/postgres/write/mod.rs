@@ -33,9 +33,9 @@ pub(super) const WAITING_DELIVERIES: &str = "deliveries that wait";
 
 const COUNT_BATCH: &str = "select count_batch($1, $2)";
 const COUNT: &str = "
-    insert into tally (list, rows)
+    insert into list_length (list, rows)
     select * from unnest($1, $2)
-    on conflict (list) do update set rows = tally.rows + excluded.rows";
+    on conflict (list) do update set rows = list_length.rows + excluded.rows";
 const DROP_DAYS: &str = "select drop_days($1)";
 
 /// The changes of a commit, as statements. They can be sent again where it is known that they were not committed.
@@ -92,31 +92,31 @@ impl Flush<'_> {
 struct Writes<'a> {
     statements: Vec<Statement<'a>>,
     /// By how many rows lists become longer.
-    tally: BTreeMap<&'static str, i64>,
+    longer: BTreeMap<&'static str, i64>,
 }
 
 impl<'a> Writes<'a> {
     /// Changes of one kind.
     fn group(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
         match &group[0].key {
-            RowKey::AdminIdempotency(_) => self.admin_idempotency(group),
-            RowKey::Audit(_) => self.audit(group),
-            RowKey::Customer(_) => self.customers(group),
-            RowKey::Delivery(_) => self.deliveries(group),
-            RowKey::Deployment(_) => self.deployments(group),
-            RowKey::Entry(_) => self.ledger(group),
-            RowKey::Hold(_) => self.holds(group),
-            RowKey::Idempotency(..) => self.idempotency(group),
-            RowKey::Key(_) => self.keys(group),
-            RowKey::Name(_) => self.names(group),
-            RowKey::PriceBook(_) => self.price_books(group),
-            RowKey::Response(..) => self.responses(group),
-            RowKey::ResponseTotals(_) => self.response_totals(group),
-            RowKey::StepCount(_) => self.step_counts(group),
-            RowKey::Steps(..) => self.steps(group),
-            RowKey::Task(_) => self.tasks(group),
-            RowKey::Usage(_) => self.usage(group),
-            RowKey::Webhook(_) => self.webhooks(group),
+            RowKey::AdminIdempotency(_) => rows::admin_idempotency(self, group),
+            RowKey::Audit(_) => rows::audit(self, group),
+            RowKey::Customer(_) => rows::customers(self, group),
+            RowKey::Delivery(_) => webhooks::deliveries(self, group),
+            RowKey::Deployment(_) => rows::deployments(self, group),
+            RowKey::Entry(_) => money::ledger(self, group),
+            RowKey::Hold(_) => rows::holds(self, group),
+            RowKey::Idempotency(..) => rows::idempotency(self, group),
+            RowKey::Key(_) => rows::keys(self, group),
+            RowKey::Name(_) => rows::names(self, group),
+            RowKey::PriceBook(_) => rows::price_books(self, group),
+            RowKey::Response(..) => responses::responses(self, group),
+            RowKey::ResponseTotals(_) => responses::response_totals(self, group),
+            RowKey::StepCount(_) => tasks::step_counts(self, group),
+            RowKey::Steps(..) => tasks::steps(self, group),
+            RowKey::Task(_) => tasks::tasks(self, group),
+            RowKey::Usage(_) => money::usage(self, group),
+            RowKey::Webhook(_) => webhooks::webhooks(self, group),
             // They follow from the rows.
             RowKey::KeyDigest(_) | RowKey::Newest(_) | RowKey::WebhooksOf(_) => Ok(()),
         }
@@ -131,14 +131,14 @@ impl<'a> Writes<'a> {
 
     /// Whether a row was in a list, and is.
     fn list(&mut self, list: &'static str, before: bool, after: bool) {
-        *self.tally.entry(list).or_default() += i64::from(after) - i64::from(before);
+        *self.longer.entry(list).or_default() += i64::from(after) - i64::from(before);
     }
 
     fn count(&mut self) {
-        let mut tally = mem::take(&mut self.tally);
-        tally.retain(|_, rows| *rows != 0);
-        let (lists, rows) = (texts(tally.keys().copied()), amounts(tally.values().copied()));
-        self.add(tally.len(), COUNT, vec![lists, rows]);
+        let mut longer = mem::take(&mut self.longer);
+        longer.retain(|_, rows| *rows != 0);
+        let (lists, rows) = (texts(longer.keys().copied()), amounts(longer.values().copied()));
+        self.add(longer.len(), COUNT, vec![lists, rows]);
     }
 }
 
