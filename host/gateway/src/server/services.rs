@@ -15,7 +15,7 @@ use gatehouse_upstream::Upstream;
 
 use super::error::ServeError;
 use super::memory::{compilers, waiting_files_mib};
-use super::open_store::{Opened, open_store};
+use super::open_store::{StoreWithLock, open_store};
 use crate::acme::{Acme, external_account};
 use crate::backup::BackupFolder;
 use crate::config::{Config, settle_defaults};
@@ -42,7 +42,7 @@ impl Services {
     pub(super) async fn open(config: &Config, root: &Path) -> Result<Self, ServeError> {
         let (clock, seed): (Arc<dyn Clock>, Arc<dyn Seed>) = (Arc::new(SystemClock), Arc::new(SystemSeed));
         let folder = DataFolder::open(root, &|report| tracing::warn!("{report}"))?;
-        let Opened { store, lock } = open_store(&folder, config, &clock).await?;
+        let StoreWithLock { store, lock } = open_store(&folder, config, &clock).await?;
         // After the store: its lock allows one process to create a pepper and to switch plugins.
         let (of_pepper, random, rows) = (folder.clone(), seed.clone(), store.clone());
         let pepper = tokio::task::spawn_blocking(move || of_pepper.pepper(&*random, &rows)).await??;

@@ -157,7 +157,7 @@ impl Server {
                     ConnectError { reason: format!("it does not answer within {seconds} s"), passes: true }
                 }
             };
-            let separator = if failed.reason.is_empty() { "" } else { "; " };
+            let separator = if failed.reason.is_empty() { "" } else { ", then " };
             failed.reason += &format!("{separator}{}: {}", name(server), error.reason);
             failed.passes |= error.passes;
         }
@@ -171,7 +171,7 @@ impl Server {
         };
         let (client, connection) = server.connect(self.tls.clone()).await.map_err(failed)?;
         check_version(connection.parameter("server_version"))?;
-        // Whoever waits for an answer learns of its end.
+        // Its end is told to each caller that waits for an answer.
         drop(tokio::spawn(connection));
         client.batch_execute(settings).await.map_err(failed)?;
         Ok(Connected { client })

@@ -52,7 +52,7 @@ fn an_address_prints_without_its_password() {
     );
 }
 
-/// A gateway would speak in the clear, or with whoever answers.
+/// A gateway would speak in the clear, or with any server that answers.
 #[tokio::test]
 async fn tls_is_used_and_proved_as_the_address_says() {
     let folder = tempfile::tempdir().unwrap();
