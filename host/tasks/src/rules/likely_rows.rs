@@ -6,10 +6,10 @@ use gatehouse_model::{CustomerId, Key, KeyId, Task, TaskId};
 use crate::commands::command::Command;
 use crate::commands::expired_row::ExpiredRow;
 use crate::commands::request::Idempotency;
+use crate::commands::webhook_change::WebhookChange;
 use crate::records::hold::{Hold, HoldId};
 use crate::records::operator::OperatorRecord;
 use crate::storage::row::{Kind as _, Row, RowKey, Series};
-use crate::commands::webhook_change::WebhookChange;
 use crate::webhooks::operators::operators;
 
 impl Command {

@@ -6,4 +6,4 @@ pub(crate) mod keep_record;
 pub(crate) mod keep_response;
 pub(crate) mod keep_steps;
 pub(crate) mod keys;
-pub(crate) mod likely_rows;
+mod likely_rows;

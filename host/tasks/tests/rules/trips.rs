@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use gatehouse_model::{Credits, Usage};
+use gatehouse_model::{Credits, Tags, Usage};
 use gatehouse_sample::{START, completed, customer_id, join_request, key_id, request_id};
 use gatehouse_tasks::{
     Backend, Command, Kept, LedgerStorage as _, List, MemoryLedgerStorage, Row, RowChange, RowKey, Rows,
@@ -83,7 +83,7 @@ fn a_command_costs_a_trip_or_two_where_nothing_is_known() {
     };
     let settle = |number| {
         let (id, memo, tokens) = (request_id(number), String::new(), Usage::default());
-        Command::Settle { id, amount, memo, tokens, at }
+        Command::Settle { id, amount, memo, tokens, tags: Tags::default(), at }
     };
     run(&mut storage, submit(1, 0, 1)).unwrap();
     run(&mut storage, submit(2, 0, 1)).unwrap();

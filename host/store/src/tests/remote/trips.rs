@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, RequestId, Usage};
+use gatehouse_model::{Credits, RequestId, Tags, Usage};
 use gatehouse_sample::{START, key_id};
 use gatehouse_tasks::Command;
 
@@ -18,7 +18,7 @@ fn hold(number: u128) -> Command {
 fn settle(number: u128) -> Command {
     let id = RequestId::from_bits((u128::from(START.0) << 80) | number);
     let (memo, tokens) = (String::new(), Usage::default());
-    Command::Settle { id, amount: Credits(1), memo, tokens, at: START }
+    Command::Settle { id, amount: Credits(1), memo, tokens, tags: Tags::default(), at: START }
 }
 
 /// Each text would take as long as the network, and none would be answered while the server is slow.
