@@ -1,5 +1,6 @@
 //! The real binary over a real PostgreSQL: what it keeps, kills and restarts, outages of the database, starts.
 
+mod copies;
 mod outages;
 mod starts;
 

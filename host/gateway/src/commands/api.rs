@@ -9,7 +9,7 @@ use gatehouse_admin::{
     Configuration as _, FamilyDefaultsFile, LocalApi, OperationError, RemoteApi,
 };
 use gatehouse_model::{Clock as _, RequestId};
-use gatehouse_store::{OpenError, Server, Store};
+use gatehouse_store::{CopyError, OpenError, Server, Store};
 use http::{HeaderName, Method};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -71,6 +71,9 @@ pub(crate) enum ExecuteError {
     /// The store cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The store could not be copied.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
     /// A running gateway has the store, and its admin API cannot be reached.
     #[error("a running gateway has this data folder, but {0}")]
     Unreachable(String),
@@ -99,6 +102,7 @@ impl From<&ExecuteError> for Exit {
             | ExecuteError::Config(_)
             | ExecuteError::Database(_)
             | ExecuteError::Open(OpenError::Database { passes: false, .. })
+            | ExecuteError::Copy(CopyError::Open(OpenError::Database { passes: false, .. }))
             | ExecuteError::Operation(OperationError::Misconfigured(_)) => Self::Misconfigured,
             ExecuteError::Refused(refusal) if refusal.reason == "invalid_configuration" => {
                 Self::Misconfigured
@@ -108,7 +112,10 @@ impl From<&ExecuteError> for Exit {
             | ExecuteError::Busy(_)
             | ExecuteError::NoStore(_)
             | ExecuteError::NotRunning { .. } => Self::Refused,
-            ExecuteError::Open(_) => Self::Store,
+            ExecuteError::Copy(
+                CopyError::Copy(_) | CopyError::Open(OpenError::Locked { .. } | OpenError::Taken { .. }),
+            ) => Self::Refused,
+            ExecuteError::Open(_) | ExecuteError::Copy(_) => Self::Store,
             ExecuteError::Data(_)
             | ExecuteError::Unreachable(_)
             | ExecuteError::Operation(OperationError::Failed(_)) => Self::Broken,

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use gatehouse_admin::Role;
 use gatehouse_model::TaskId;
 
@@ -49,6 +49,14 @@ backup before.
 
 Example:
   gatehouse store migrate --config /etc/gatehouse/gatehouse.toml";
+const COPY_HELP: &str = "\
+For a move to a database and back: customers, keys, money, tasks, everything of the store, as of one moment, all of it or nothing. No gateway
+may run meanwhile. What is copied from stays as it is; what is copied to has to be new: an empty database, or no file. Pepper, plugins and
+media stay in the data folder. Add data.url before a copy to the database, and take it out after a copy to the file; then `gatehouse
+doctor` checks what the gateway will start with.
+
+Example:
+  gatehouse store copy --to database --config /etc/gatehouse/gatehouse.toml";
 const COMPLETIONS_HELP: &str = "Example:\n  gatehouse completions bash > /etc/bash_completion.d/gatehouse";
 
 /// A gateway for generative models.
@@ -201,6 +209,22 @@ pub(crate) enum StoreCommand {
     /// Bring the tables of the database of data.url to this release, while no gateway runs on it
     #[command(after_help = MIGRATE_HELP)]
     Migrate,
+    /// Copy the whole store between the file in the data folder and the database of data.url, while no gateway runs
+    #[command(after_help = COPY_HELP)]
+    Copy {
+        /// Where to
+        #[arg(long, value_name = "database|file")]
+        to: CopyTo,
+    },
+}
+
+/// The end of a copy of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CopyTo {
+    /// From the file in the data folder to the database.
+    Database,
+    /// From the database to a file in the data folder.
+    File,
 }
 
 /// Commands about the console.

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
+use gatehouse_model::SecretRef;
 use gatehouse_store::{OpenError, Server};
-use gatehouse_upstream::SecretRef;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};

@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use gatehouse_model::Price;
-use gatehouse_upstream::{
-    FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, SecretRef, WebhooksConfig,
-};
+use gatehouse_model::{Price, SecretRef};
+use gatehouse_upstream::{FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, WebhooksConfig};
 use serde::Deserialize;
 
 use super::database::DatabaseUrl;
