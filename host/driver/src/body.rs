@@ -70,6 +70,9 @@ impl<'de> Deserialize<'de> for Head<'de> {
     }
 }
 
+/// Fields of a body beside the few that are read here: no request has a hundred, and each is looked at more than once.
+const MOST_NAMES: usize = 1_000;
+
 struct HeadVisitor;
 
 impl<'de> Visitor<'de> for HeadVisitor {
@@ -98,6 +101,9 @@ impl<'de> Visitor<'de> for HeadVisitor {
                 }
                 _ => {
                     members.next_value::<IgnoredAny>()?;
+                    if others.len() == MOST_NAMES {
+                        return Err(A::Error::custom(format!("more than {MOST_NAMES} fields")));
+                    }
                     !others.insert(name.clone())
                 }
             };

@@ -28,7 +28,7 @@ use crate::gauges::{self, StoreGauges};
 use crate::listing::all_tasks::{self, AllTasksPage, AllTasksQuery};
 use crate::listing::page::{self, TaskPage, TaskQuery};
 use crate::listing::{kept_responses, steps};
-use crate::postgres::reading::snapshot;
+use crate::postgres::reading::{snapshot, within};
 use crate::records::read::{self as records, PriceVersionSummary};
 use crate::statement::read::{self as statement, StatementOf, StatementPage, StatementQuery, StatementRow};
 use crate::statement::totals::{self, StatementTotals};
@@ -65,9 +65,11 @@ macro_rules! method {
                 Source::Postgres(reading) => {
                     let read = async {
                         let reader = reading.reader().await?;
-                        sql::$name(&*reader, $($given),*).await
+                        let found = sql::$name(&*reader, $($given),*).await;
+                        reader.keep();
+                        found
                     };
-                    self.wake_for(Box::pin(read).await)
+                    self.wake_for(within(Box::pin(read)).await)
                 }
             }
         }
@@ -90,7 +92,9 @@ macro_rules! method {
                     Source::Postgres(reading) => {
                         let read = async {
                             let mut reader = reading.reader().await?;
-                            sql::$name(&snapshot(&mut reader).await?, $($given),*).await
+                            let found = sql::$name(&snapshot(&mut reader).await?, $($given),*).await;
+                            reader.keep();
+                            found
                         };
                         self.wake_for(read.await)
                     }
@@ -112,7 +116,9 @@ macro_rules! method {
                 Source::Postgres(reading) => {
                     let read = async {
                         let mut reader = reading.reader().await?;
-                        sql::$name(&snapshot(&mut reader).await?, $($given),*).await
+                        let found = sql::$name(&snapshot(&mut reader).await?, $($given),*).await;
+                        reader.keep();
+                        found
                     };
                     self.wake_for(reading.wait_for(read))
                 }

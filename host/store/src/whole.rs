@@ -33,7 +33,9 @@ impl Store {
             Source::Postgres(reading) => {
                 let examined = async {
                     let mut reader = reading.reader().await?;
-                    postgres::examine::examine(&mut reader, progress).await
+                    let examined = postgres::examine::examine(&mut reader, progress).await;
+                    reader.keep();
+                    examined
                 };
                 self.wake_for(reading.wait_for(examined))?
             }
@@ -52,7 +54,9 @@ impl Store {
             Source::File(database) => pepper::fit_pepper(&database, check),
             Source::Postgres(reading) => reading.wait_for(async {
                 let reader = reading.reader().await?;
-                postgres::reads::fit_pepper(&*reader, check).await
+                let fits = postgres::reads::fit_pepper(&*reader, check).await;
+                reader.keep();
+                fits
             }),
         }
     }

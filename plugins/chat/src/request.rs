@@ -12,7 +12,8 @@ use gatehouse_text_protocols::limits::MAX_STOPS;
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{
-    Checked, array, boolean, choice, integer, is_empty, map, number, object, required, shown, string, wrong,
+    Checked, array, boolean, choice, integer, is_empty, map, number, object, once_each, required, shown,
+    string, wrong,
 };
 use gatehouse_text_protocols::json::{JsonString, Object, is_null, items, whole};
 use gatehouse_text_protocols::names::{FOREIGN_TO_CHAT, check_case, check_foreign};
@@ -68,13 +69,11 @@ impl<'a> Request<'a> {
     pub(crate) fn read(json: &'a str, blobs: &[Facts], rules: &Rules) -> Checked<Self> {
         let body = Object::parse(json).ok_or_else(|| not_an_object(json))?;
         check_case(&Path::BRACKETED, &body)?;
+        once_each(&Path::BRACKETED, &body)?;
         let mut request = Self { answers: 1, ..Self::default() };
         for (name, raw) in body.iter().filter(|(_, raw)| !is_null(raw)) {
             let path = Path::BRACKETED.key(name);
             request.field(&path, name, raw, (blobs, rules))?;
-            if body.occurrences(name) > 1 {
-                return Err(wrong(&path, "one value, not the same field twice", Some(raw)));
-            }
         }
         request.check_combinations(&body)?;
         let is_passed = |name: &str| rules.chat_passes(name);

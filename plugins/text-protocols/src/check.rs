@@ -195,6 +195,17 @@ pub fn is_empty(raw: Raw<'_>) -> bool {
     }
 }
 
+/// Every field once: one reader takes the first of two values, another the last.
+///
+/// # Errors
+/// The first field that comes again.
+pub fn once_each(root: &Path<'_>, object: &Object<'_>) -> Checked<()> {
+    match object.repeated() {
+        Some((name, raw)) => Err(wrong(&root.key(name), "one value, not the same field twice", Some(raw))),
+        None => Ok(()),
+    }
+}
+
 /// One of the strings in `allowed`.
 ///
 /// # Errors

@@ -137,6 +137,7 @@ impl Backups for BackupFolder {
             | BackupError::Relative(_)
             | BackupError::Inside(..)
             | BackupError::NoRoom { .. } => OperationError::Invalid(format!("folder: {error}")),
+            error @ BackupError::Database(_) => OperationError::Refused(error.to_string()),
             other => OperationError::Failed(other.to_string()),
         })
     }

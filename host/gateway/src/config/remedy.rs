@@ -9,14 +9,14 @@ pub(super) const GUIDE: &str = "every key is explained in gatehouse.example.toml
 pub(super) fn touches_secret(text: &str) -> bool {
     // An address, not a token.
     let text = text.to_lowercase().replace("token_url", "");
-    let words = ["secret", "token", "password", "api_key", "apikey", "key_id", ".accounts."];
+    let words = ["secret", "token", "password", "api_key", "apikey", "key_id", "hmac", ".accounts."];
     words.iter().any(|word| text.contains(word)) || has_password(&text)
 }
 
-/// Whether it mentions an address with a user and a password.
+/// Whether it mentions an address with a user and a password, whatever letters these have.
 fn has_password(text: &str) -> bool {
-    let authorities = text.split("://").skip(1).filter_map(|rest| rest.split(['/', '?', '"', ' ']).next());
-    authorities.filter_map(|authority| authority.rsplit_once('@')).any(|(user, _)| user.contains(':'))
+    let rests = text.split("://").skip(1).filter_map(|rest| rest.split('"').next());
+    rests.filter_map(|rest| rest.rsplit_once('@')).any(|(user, _)| user.contains(':'))
 }
 
 /// The problem with the value at `path`, and its remedy, from a parser's message.
@@ -112,8 +112,15 @@ mod tests {
 
     #[test]
     fn a_secret_in_the_file_is_not_repeated() {
-        let (problem, remedy) =
-            advise("providers.bfl.accounts.main.secret", "invalid type: string \"hunter2\", expected a map");
-        assert!(!problem.contains("hunter2") && remedy.contains("env"), "{problem} {remedy}");
+        for (path, message) in [
+            ("providers.bfl.accounts.main.secret", "invalid type: string \"hunter2\", expected a map"),
+            ("server.acme.eab_hmac", "unknown variant `hunter2`, expected `env` or `file`"),
+        ] {
+            let (problem, remedy) = advise(path, message);
+            assert!(!problem.contains("hunter2") && remedy.contains("env"), "{problem} {remedy}");
+        }
+        for line in ["url = \"postgres://gate:hun/ter2@host/db\"", "url = \"postgres://gate:hun ter2@host/db\""] {
+            assert!(touches_secret(line), "{line}");
+        }
     }
 }

@@ -79,6 +79,11 @@ impl Server {
         if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
             return Err(wrong("expected postgres://user@host/database".to_owned()));
         }
+        let behind = url.split_once('?').is_some_and(|(_, parameters)| parameters.contains('@'));
+        if behind || url.matches('@').count() > 1 {
+            // A part of a password would be taken for a host or a parameter, and shown.
+            return Err(wrong("write @ and ? of a user or a password as %40 and %3F".to_owned()));
+        }
         let (address, tls) = split(url).map_err(wrong)?;
         let mut config = Config::from_str(&address).map_err(|error| wrong(failure::describe(&error)))?;
         let (mode, tls) = tls::of_parameters(tls.mode.as_deref(), tls.roots.as_deref()).map_err(wrong)?;
@@ -171,6 +176,7 @@ impl Server {
         };
         let (client, connection) = server.connect(self.tls.clone()).await.map_err(failed)?;
         check_version(connection.parameter("server_version"))?;
+        check_encoding(connection.parameter("server_encoding"))?;
         // Its end is told to each caller that waits for an answer.
         drop(tokio::spawn(connection));
         client.batch_execute(settings).await.map_err(failed)?;
@@ -293,6 +299,17 @@ fn name(config: &Config) -> String {
     };
     let hosts: Vec<String> = config.get_hosts().iter().enumerate().map(host).collect();
     format!("{}/{}", hosts.join(","), config.get_dbname().unwrap_or_default())
+}
+
+/// Clients write whatever letters there are.
+fn check_encoding(encoding: Option<&str>) -> Result<(), ConnectError> {
+    match encoding {
+        Some("UTF8") => Ok(()),
+        other => Err(ConnectError {
+            reason: format!("its encoding is {}; a database in UTF8 is needed", other.unwrap_or("unknown")),
+            passes: false,
+        }),
+    }
 }
 
 fn check_version(version: Option<&str>) -> Result<(), ConnectError> {

@@ -28,9 +28,9 @@ struct Shared {
     idle: Mutex<Vec<Client>>,
 }
 
-/// A connection of one reader, until it is dropped.
+/// A connection of one reader, until it is kept or dropped.
 pub(crate) struct Reader {
-    /// `None` only while it is dropped.
+    /// `None` only once it is kept.
     client: Option<Client>,
     shared: Arc<Shared>,
     _permit: OwnedSemaphorePermit,
@@ -85,18 +85,20 @@ impl Deref for Reader {
     type Target = Client;
 
     fn deref(&self) -> &Client {
-        self.client.as_ref().expect("a reader has its connection until it is dropped")
+        self.client.as_ref().expect("a reader has its connection until it is kept")
     }
 }
 
 impl DerefMut for Reader {
     fn deref_mut(&mut self) -> &mut Client {
-        self.client.as_mut().expect("a reader has its connection until it is dropped")
+        self.client.as_mut().expect("a reader has its connection until it is kept")
     }
 }
 
-impl Drop for Reader {
-    fn drop(&mut self) {
+impl Reader {
+    /// Gives the connection to the next reader. One that is dropped instead may still be at work for a reader that went away, and is
+    /// ended.
+    pub(crate) fn keep(mut self) {
         if let Some(client) = self.client.take().filter(|client| !client.is_closed())
             && !self.shared.permits.is_closed()
         {

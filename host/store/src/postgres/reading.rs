@@ -1,6 +1,7 @@
 //! The database as readers have it: their connections, and a runtime for those of them that block their thread.
 
 use std::thread;
+use std::time::Duration;
 
 use tokio::runtime::{self, Runtime};
 use tokio_postgres::{IsolationLevel, Transaction};
@@ -64,6 +65,18 @@ impl Drop for Reading {
             runtime.shutdown_background();
         }
     }
+}
+
+/// How long a read of a few rows waits for its answer. A server, or a proxy before it, that takes what it is sent and says nothing is not
+/// noticed by the connection for long.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Ends with a read of a few rows, or without it where the server says nothing.
+///
+/// # Errors
+/// The read's; [`StoreError::Unavailable`].
+pub(crate) async fn within<T>(read: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    tokio::time::timeout(PATIENCE, read).await.unwrap_or(Err(StoreError::Unavailable))
 }
 
 /// One snapshot for several statements.

@@ -5,7 +5,7 @@ use gatehouse_model::Secret;
 
 use super::connect::Server;
 use super::failure::store_error;
-use super::pool::Readers;
+use super::pool::{Reader, Readers};
 use crate::error::{OpenError, StoreError};
 
 fn server(url: &str) -> Server {
@@ -175,6 +175,7 @@ async fn readers_share_connections_that_work() {
     let process = async || {
         let reader = readers.get().await?;
         let row = reader.query_one("SELECT pg_backend_pid()", &[]).await;
+        reader.keep();
         row.map(|row| row.get::<_, i32>(0)).map_err(|error| store_error("reading", &error))
     };
     let first = process().await.unwrap();
@@ -188,7 +189,7 @@ async fn readers_share_connections_that_work() {
         url.rsplit('/').next().unwrap()
     );
     assert_eq!(running.ask("postgres://x/postgres", &sessions), "8");
-    drop(held);
+    held.into_iter().for_each(Reader::keep);
     running.stop_immediately();
     // The first may have a connection whose end was not seen yet.
     for _ in 0..9 {

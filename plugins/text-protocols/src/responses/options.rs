@@ -2,13 +2,14 @@
 
 use crate::check::{
     Checked, array, asks_for_nothing, boolean, choice, in_provider_words, integer, map, nonempty_string,
-    number, object, required, string, wrong,
+    number, object, once_each, required, string, wrong,
 };
 use crate::json::{JsonString, Object, Raw, is_null, quoted};
 use crate::names::{FOREIGN_TO_RESPONSES, check_case, check_foreign};
 use crate::path::Path;
 
 use super::input::HISTORY;
+use super::target::Target;
 
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 /// Values of `include`; what they ask for is given where there is any.
@@ -57,21 +58,19 @@ pub(super) struct Options<'a> {
 
 impl<'a> Options<'a> {
     /// `has_logprobs` says whether the provider has log probabilities of tokens.
-    pub(super) fn read(body: &Object<'a>, has_logprobs: bool) -> Checked<Self> {
-        let mut options = Self { has_logprobs, ..Self::default() };
+    pub(super) fn read(body: &Object<'a>, target: &Target<'_>) -> Checked<Self> {
+        let mut options = Self { has_logprobs: !target.is_messages, ..Self::default() };
         check_case(&Path::BRACKETED, body)?;
+        once_each(&Path::BRACKETED, body)?;
         for (name, raw) in body.iter().filter(|(_, raw)| !is_null(raw)) {
             let path = Path::BRACKETED.key(name);
             let is_known = options.field(&path, name, raw)?;
-            if body.occurrences(name) > 1 {
-                return Err(wrong(&path, "one value, not the same field twice", Some(raw)));
-            }
             if !is_known && name != HISTORY && !asks_for_nothing(name, raw) {
                 options.others.push((name.to_owned(), raw));
             }
         }
         if body.get("input").is_some() {
-            check_foreign(&Path::BRACKETED, body, FOREIGN_TO_RESPONSES, |_| false)?;
+            check_foreign(&Path::BRACKETED, body, FOREIGN_TO_RESPONSES, |name| target.passes(name))?;
         }
         if body.get("input").is_none() {
             let hint = if body.get("messages").is_some() { " (this endpoint has no `messages`)" } else { "" };

@@ -34,7 +34,7 @@ pub struct Translated {
 pub fn translate(json: &str, target: &Target<'_>) -> Checked<Translated> {
     let not_an_object = || Refusal::Invalid { field: None, message: "expected a JSON object".to_owned() };
     let body = Object::parse(json).ok_or_else(not_an_object)?;
-    let options = Options::read(&body, !target.is_messages)?;
+    let options = Options::read(&body, target)?;
     let root = Path::BRACKETED;
     // A provider of Messages refuses `strict` with an open schema; others read it as they like.
     let tools = body.get("tools").map(|raw| Tools::read(&root.key("tools"), raw, target.is_messages));
@@ -141,14 +141,14 @@ fn conversation(body: &Object<'_>, options: &Options<'_>, target: &Target<'_>) -
 
 /// What the protocol does not have: clients of responses send notes of their own and what is newer than this gateway.
 fn write_others(out: &mut Writer, options: &Options<'_>, target: &Target<'_>) {
-    let rules = target.rules;
-    for (name, raw) in &options.others {
-        if if target.is_messages { rules.passes(name) } else { rules.chat_passes(name) } {
-            out.member(name, raw.get());
-        } else {
-            let shown: String = name.chars().take(60).collect();
-            log::debug("a field that responses do not have was ignored", &[("field", &shown)]);
-        }
+    let (sent, ignored): (Vec<_>, Vec<_>) = options.others.iter().partition(|(name, _)| target.passes(name));
+    sent.into_iter().for_each(|(name, raw)| out.member(name, raw.get()));
+    if let Some((first, _)) = ignored.first() {
+        let (first, count): (String, _) = (first.chars().take(60).collect(), ignored.len().to_string());
+        log::debug(
+            "fields that responses do not have were ignored",
+            &[("first", &first), ("fields", &count)],
+        );
     }
 }
 

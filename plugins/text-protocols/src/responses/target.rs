@@ -18,3 +18,15 @@ pub struct Target<'t> {
     /// Makes the ids.
     pub seed: u64,
 }
+
+impl Target<'_> {
+    /// Whether a field that responses do not have goes to the provider: the model's `pass` lists it. Two that a Messages provider is
+    /// sent are made of others.
+    pub(super) fn passes(&self, field: &str) -> bool {
+        if self.is_messages {
+            self.rules.passes(field) && !matches!(field, "output_config" | "thinking")
+        } else {
+            self.rules.chat_passes(field)
+        }
+    }
+}

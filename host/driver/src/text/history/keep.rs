@@ -54,6 +54,10 @@ impl Conversations {
     /// Keeps a response, JSON.
     pub(in crate::text) async fn keep(&self, kept: Kept, response: &[u8]) -> Result<(), TextError> {
         let answer: Answer = serde_json::from_slice(response).map_err(unreadable)?;
+        if !fits(&answer.id) || answer.output.iter().any(|item| !fits(&item.id)) {
+            tracing::warn!("a plugin's response has an id that cannot be kept: it is answered and not kept");
+            return Ok(());
+        }
         let (now, config) = (self.shared.now(), &self.shared.config.text);
         let record = ResponseRecord {
             customer: kept.customer,
@@ -85,6 +89,14 @@ impl Conversations {
             }
         }
     }
+}
+
+/// Bytes of the longest id that any store can look up.
+const MAX_ID: usize = 256;
+
+/// A plugin makes the ids of a response and of its items.
+fn fits(id: &str) -> bool {
+    (1..=MAX_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn unreadable(error: serde_json::Error) -> TextError {

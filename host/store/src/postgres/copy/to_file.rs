@@ -13,7 +13,7 @@ use redb::{Database, Durability, WriteTransaction};
 use serde::de::DeserializeOwned;
 use tokio_postgres::{Client, IsolationLevel, Row as Answer, Transaction};
 
-use super::{LOCK, Pieces, refused};
+use super::{Pieces, refused};
 use crate::copy::{CACHE, CopyError, StoreCopy};
 use crate::engine::write::write;
 use crate::error::StoreError;
@@ -21,6 +21,7 @@ use crate::examine::Progress;
 use crate::file::pepper;
 use crate::layout::{self, UsageHours};
 use crate::open::schema;
+use crate::postgres::home::LOCK;
 use crate::postgres::reads::{ENTRIES, entry, ledger_mark, usage_row};
 use crate::postgres::sql::{PATIENTLY, column, count, decoded, first, id, walk};
 use crate::row::encode;
@@ -52,13 +53,14 @@ pub(crate) async fn to_file(
     path: &Path,
     progress: &Progress,
 ) -> Result<StoreCopy, CopyError> {
-    let begin = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
-    let txn = begin.start().await.map_err(|error| failed(&error))?;
-    txn.batch_execute(PATIENTLY).await.map_err(|error| failed(&error))?;
-    let row = txn.query_typed_one(LOCK, &[]).await.map_err(|error| failed(&error))?;
+    // Before the snapshot: a gateway that ends now has then committed what it had. The session has the lock until it ends.
+    let row = client.query_typed_one(LOCK, &[]).await.map_err(|error| failed(&error))?;
     if !row.try_get::<_, bool>(0).map_err(|error| failed(&error))? {
         return Err(CopyError::Copy("a gateway uses the database; stop it first".to_owned()));
     }
+    let begin = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+    let txn = begin.start().await.map_err(|error| failed(&error))?;
+    txn.batch_execute(PATIENTLY).await.map_err(|error| failed(&error))?;
     let database = Database::builder().set_cache_size(CACHE).create(path);
     let database = database.map_err(|error| CopyError::Copy(error.to_string()))?;
     schema::prepare(&database, path).map_err(|error| CopyError::Copy(error.to_string()))?;

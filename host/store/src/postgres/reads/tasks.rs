@@ -3,6 +3,8 @@
 //! A page goes down one index: that of its customer, else of its keys, of what is ambiguous, of families or of states, else all tasks.
 //! It looks at so many tasks there at most, without their rows, and reads the rows of those that the other filters let pass.
 
+use std::collections::BTreeSet;
+
 use gatehouse_model::{CustomerId, Status, Task, TaskId, UnixMs};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
@@ -159,12 +161,17 @@ fn filters(query: &AllTasksQuery, most: usize) -> Vec<Value<'_>> {
         uuid(first_id(query.created.start)),
         limit(most),
         optional(query.customer.as_ref().map(|customer| customer.0.as_str())),
-        texts(statuses.iter().map(|status| status.as_str())),
-        texts(query.keys.iter().map(|key| key.0.as_str())),
-        texts(query.families.iter().map(String::as_str)),
+        once(statuses.iter().map(|status| status.as_str())),
+        once(query.keys.iter().map(|key| key.0.as_str())),
+        once(query.families.iter().map(String::as_str)),
         value(query.ambiguous, Type::BOOL),
         optional(query.model.as_deref()),
     ]
+}
+
+/// A value that is named twice would find its tasks twice.
+fn once<'a>(values: impl Iterator<Item = &'a str>) -> Value<'a> {
+    texts(values.collect::<BTreeSet<_>>())
 }
 
 fn optional(text: Option<&str>) -> Value<'_> {

@@ -1,7 +1,7 @@
 //! Commits: whole and fenced, and each kind of row as it is in a file.
 
 use gatehouse_fault_injection::PostgresServer;
-use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, KeyId, Tags, UnixMs};
 use gatehouse_sample::{START, command_sequences};
 use gatehouse_tasks::{
     BalancesAfter, Command, EntryKind, JournalEntry, MemoryLedgerStorage, Movement, ResponseRecord,
@@ -50,6 +50,7 @@ fn deposit(position: u64, memo: &str) -> RowChange {
         hold: None,
         kind: EntryKind::Deposit,
         movement,
+        tags: Tags::default(),
         memo: memo.to_owned(),
         chain: digest("chain"),
     };
