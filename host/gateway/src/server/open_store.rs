@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use gatehouse_admin::WaitingServer;
 use gatehouse_model::{Clock, UnixMs};
-use gatehouse_store::{OpenError, Server, Store};
+use gatehouse_store::{Node, OpenError, Server, Store};
 
 use super::error::ServeError;
 use crate::config::{Config, database};
@@ -83,7 +83,7 @@ async fn open_database(server: Server, config: &Config, clock: &Arc<dyn Clock>) 
     let (mut other, mut waiting) = (Other::default(), None);
     loop {
         let (database, settings) = (server.clone(), config.data.store.clone());
-        let opened = tokio::task::spawn_blocking(move || Store::open_postgres(database, &settings)).await?;
+        let opened = tokio::task::spawn_blocking(move || Store::open_postgres(database, &settings, Node::default())).await?;
         match opened {
             Err(OpenError::Taken { database }) if other.may_stop(clock.now(), &database) => {
                 clock.pause(LOCK_PAUSE).await;

@@ -9,16 +9,21 @@ pub(crate) mod engine;
 pub(crate) mod examine;
 mod failure;
 pub(crate) mod fetch;
+mod fleet;
 pub(crate) mod home;
+mod keeper;
 pub(crate) mod migrate;
 mod pool;
 pub(crate) mod reading;
 pub(crate) mod reads;
 mod sql;
+mod standby;
 mod tls;
 pub(crate) mod write;
 
 pub use connect::Server;
+pub use fleet::{Fleet, KnownNode, Node};
+pub use standby::{Position, Standby};
 
 #[cfg(test)]
 mod tests;
