@@ -14,7 +14,7 @@ use redb::{
     ReadableTableMetadata as _, TableDefinition, TableHandle as _, UntypedTableHandle, Value,
 };
 
-use crate::error::StoreError;
+use crate::error::{OpenError, StoreError};
 use crate::examine::{Progress, ledger_mark};
 use crate::layout::{self, Day, UsageHours, with_fixed_tables};
 
@@ -38,6 +38,9 @@ pub enum CopyError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The store cannot be opened, or the place of the copy.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// The copy cannot be written.
     #[error("the copy cannot be written: {0}")]
     Copy(String),

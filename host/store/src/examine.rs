@@ -30,6 +30,13 @@ use crate::{records, usage, webhooks};
 
 /// Looks at a file that no process has open; where its ledger ends.
 pub(crate) fn examine_file(path: &Path, progress: &Progress) -> Result<(Report, LedgerMark), OpenError> {
+    let txn = look_at(path)?;
+    let looked = examine(&txn, progress).and_then(|report| Ok((report, ledger_mark(&txn)?)));
+    looked.map_err(|error| OpenError::Storage { path: path.to_owned(), reason: error.to_string() })
+}
+
+/// A snapshot of a file that no process has open and that stays as it is.
+pub(crate) fn look_at(path: &Path) -> Result<ReadTransaction, OpenError> {
     let storage =
         |error: &dyn Display| OpenError::Storage { path: path.to_owned(), reason: error.to_string() };
     let database = Database::builder().set_cache_size(CACHE).open_read_only(path);
@@ -39,8 +46,7 @@ pub(crate) fn examine_file(path: &Path, progress: &Progress) -> Result<(Report, 
     })?;
     let txn = database.begin_read().map_err(|error| storage(&error))?;
     schema::check(&txn, path)?;
-    let looked = examine(&txn, progress).and_then(|report| Ok((report, ledger_mark(&txn)?)));
-    looked.map_err(|error| storage(&error))
+    Ok(txn)
 }
 
 /// The heads of all chains in a snapshot.

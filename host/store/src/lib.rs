@@ -1,4 +1,4 @@
-//! The durable store: batches of commands, one writer, redb.
+//! The durable store: batches of commands, one writer, redb or PostgreSQL.
 //!
 //! Owns the file: its tables and their encoding, the one thread that begins and commits transactions, and the reads. The rules of what a
 //! command does live in `tasks`; this crate is the engine below their rows ([`gatehouse_tasks::Backend`]) and makes what they changed
@@ -51,7 +51,7 @@ pub use file::pepper::PepperFit;
 pub use gauges::StoreGauges;
 pub use listing::all_tasks::{AllTasksPage, AllTasksQuery};
 pub use listing::page::{TaskPage, TaskQuery};
-pub use postgres::{Fleet, KnownNode, Node, Position, Server, Standby};
+pub use postgres::{Fleet, KnownNode, Node, Position, Server, Standby, copy_to_database, copy_to_file};
 pub use reads::LongRead;
 pub use records::read::PriceVersionSummary;
 pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementRow};

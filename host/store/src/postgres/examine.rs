@@ -14,16 +14,13 @@ use tokio_postgres::{Client, Error, IsolationLevel, Row, Transaction};
 
 use super::failure::store_error;
 use super::reads::{ENTRIES, entry, usage_row};
-use super::sql::{column, count, decoded, id, limit, query, signed, storable, walk};
+use super::sql::{PATIENTLY, column, count, decoded, id, limit, query, signed, storable, walk};
 use super::write::{CUSTOMERS, TROUBLED_WEBHOOKS, WAITING_DELIVERIES, WITHOUT_CREDIT, rows::hold_parts};
 use crate::engine::ledger::Deposits;
 use crate::error::StoreError;
 use crate::examine::{MARKS, Progress};
 use crate::statement::check::{compare_deposits, missing_deposits};
 use crate::usage::check::Sums;
-
-/// Each statement of an examination takes as long as it takes.
-const PATIENTLY: &str = "set local statement_timeout = 0";
 
 const ROWS: &str = "
     select
@@ -62,7 +59,7 @@ const RESPONSES: &str =
     "select row, customer, id, previous, kept, expires from response order by customer, id";
 const WEBHOOKS: &str = "select row, id, customer, troubled from webhook order by id";
 const DELIVERIES: &str = "select row, id, webhook, due from delivery order by id";
-const TALLY: &str = "select list, rows from tally order by list";
+const LENGTHS: &str = "select list, rows from list_length order by list";
 
 /// Feeds every row of a snapshot to the rules.
 ///
@@ -90,7 +87,7 @@ pub(crate) async fn examine_in(txn: &Transaction<'_>, progress: &Progress) -> Re
     doctor.records().await?;
     doctor.responses().await?;
     doctor.webhooks().await?;
-    doctor.tally().await?;
+    doctor.lengths().await?;
     Ok(doctor.examination.report())
 }
 
@@ -308,8 +305,8 @@ impl Doctor<'_> {
     }
 
     /// Once every row was seen.
-    async fn tally(&mut self) -> Result<(), StoreError> {
-        walk(self.txn, TALLY, |row| {
+    async fn lengths(&mut self) -> Result<(), StoreError> {
+        walk(self.txn, LENGTHS, |row| {
             let (list, counted): (&str, u64) = (column(row, 0)?, count(row, 1)?);
             let rows = self.lists.remove(list).unwrap_or_default();
             if rows != counted {

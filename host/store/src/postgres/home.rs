@@ -10,6 +10,7 @@
 //! | `batch` as before | was not committed, and is sent again |
 //! | `batch` one higher | was committed |
 //! | another `epoch` | is not this process's to write any more |
+//! | anything else | the server has lost what it had answered: this process knows rows that are not there |
 //!
 //! While the server cannot be reached, the changes wait here. A trip that takes long is told to everyone else, who need not wait for it.
 
@@ -228,7 +229,12 @@ impl Home {
         match batch - self.batch {
             0 => {}
             1 if self.in_doubt => self.batch = batch,
-            _ => return Err(replaced()),
+            found => {
+                return Err(StoreError::failed(format_args!(
+                    "the database is at another batch than this gateway left it at, by {found}: it was restored, or a standby that was \
+                     behind has taken over; a restart goes on with what is there"
+                )));
+            }
         }
         (self.client, self.session, self.in_doubt) = (Some(client), session, false);
         Ok(())

@@ -5,6 +5,7 @@
 //! `reads` and `examine`. The only folder that knows `tokio-postgres`.
 
 pub(crate) mod connect;
+pub(crate) mod copy;
 pub(crate) mod engine;
 pub(crate) mod examine;
 mod failure;
@@ -22,6 +23,7 @@ mod tls;
 pub(crate) mod write;
 
 pub use connect::Server;
+pub use copy::{copy_to_database, copy_to_file};
 pub use fleet::{Fleet, KnownNode, Node};
 pub use standby::{Position, Standby};
 

@@ -59,6 +59,10 @@ pub(super) async fn first(
     Ok(query(client, sql, values).await?.into_iter().next())
 }
 
+/// For a transaction that goes over everything: it takes as long as it takes, and waits while its rows are looked at.
+pub(super) const PATIENTLY: &str = "
+    set local statement_timeout = 0;
+    set local idle_in_transaction_session_timeout = 0";
 /// Rows that are here at once.
 const PIECE: i32 = 200;
 

@@ -86,8 +86,8 @@ impl Row {
         if let Some(Task { customer, key, .. }) = Task::of(self) {
             of_money(customer, Some(key), &mut rows);
         }
-        if let Some(Hold { customer, .. }) = Hold::of(self) {
-            of_money(customer, None, &mut rows);
+        if let Some(Hold { customer, key, .. }) = Hold::of(self) {
+            of_money(customer, Some(key), &mut rows);
         }
         if let Some(Key { customer, .. }) = Key::of(self) {
             of_money(customer, None, &mut rows);

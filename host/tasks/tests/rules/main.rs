@@ -20,6 +20,7 @@ mod statement_lines;
 mod steps;
 mod sweeps;
 mod tasks;
+mod trips;
 mod usage;
 mod views;
 mod webhooks;

@@ -5,6 +5,7 @@
 //! many the statements answered.
 
 mod expired;
+mod gauges;
 mod pages;
 mod records;
 mod responses;
@@ -13,10 +14,10 @@ mod statement;
 mod tasks;
 mod totals;
 mod usage;
-mod watch;
 mod webhooks;
 
 pub(crate) use expired::expired;
+pub(crate) use gauges::{fit_pepper, gauges, ledger_mark, needs_its_pepper};
 pub(crate) use pages::{
     audit_span, count_without_credit, customers_without_credit, list_audit, list_customers, list_keys,
 };
@@ -32,7 +33,6 @@ pub(crate) use tasks::{list_all_tasks, list_tasks};
 pub(crate) use totals::statement_totals;
 pub(crate) use usage::usage;
 pub(super) use usage::usage_row;
-pub(crate) use watch::{fit_pepper, gauges, ledger_mark, needs_its_pepper};
 pub(crate) use webhooks::{
     count_troubled_webhooks, delivery, list_deliveries, list_webhooks, next_delivery, troubled_webhooks,
     waiting_webhooks, webhook,
@@ -43,9 +43,9 @@ use tokio_postgres::GenericClient;
 use super::sql::{count, first, text};
 use crate::error::StoreError;
 
-const TALLY: &str = "select rows from tally where list = $1";
+const LENGTH: &str = "select rows from list_length where list = $1";
 
 /// How many rows a list has that is counted as it changes.
-async fn tally(client: &impl GenericClient, list: &str) -> Result<u64, StoreError> {
-    first(client, TALLY, vec![text(list)]).await?.map_or(Ok(0), |row| count(&row, 0))
+async fn length(client: &impl GenericClient, list: &str) -> Result<u64, StoreError> {
+    first(client, LENGTH, vec![text(list)]).await?.map_or(Ok(0), |row| count(&row, 0))
 }

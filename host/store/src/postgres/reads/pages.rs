@@ -6,7 +6,7 @@ use gatehouse_model::{Customer, CustomerId, Key, KeyId, UnixMs};
 use gatehouse_tasks::AuditRecord;
 use tokio_postgres::GenericClient;
 
-use super::tally;
+use super::length;
 use crate::administration::pages::{AuditQuery, KeyQuery, MAX_ROWS_READ, RowPage};
 use crate::error::StoreError;
 use crate::postgres::sql::{column, count, decoded, each, first, limit, moment, number, query as ask, text};
@@ -99,7 +99,7 @@ async fn customers(
 
 /// How many customers have no credit.
 pub(crate) async fn count_without_credit(client: &impl GenericClient) -> Result<u64, StoreError> {
-    tally(client, WITHOUT_CREDIT).await
+    length(client, WITHOUT_CREDIT).await
 }
 
 /// A page of keys by id, after the one of id `after`.

@@ -7,7 +7,7 @@ use gatehouse_tasks::{AdminIdempotencyRecord, IdempotencyRecord, KeyLineage, Nam
 use serde::de::DeserializeOwned;
 use tokio_postgres::GenericClient;
 
-use super::tally;
+use super::length;
 use crate::error::StoreError;
 use crate::postgres::sql::{Value, bytes, decoded, each, first, limit, query, text, texts, uuid};
 use crate::postgres::write::CUSTOMERS;
@@ -92,7 +92,7 @@ pub(crate) async fn customer(
 
 /// How many customers there are.
 pub(crate) async fn count_customers(client: &impl GenericClient) -> Result<u64, StoreError> {
-    tally(client, CUSTOMERS).await
+    length(client, CUSTOMERS).await
 }
 
 /// A key.

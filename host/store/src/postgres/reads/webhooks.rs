@@ -6,7 +6,7 @@ use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
 use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
 use tokio_postgres::GenericClient;
 
-use super::tally;
+use super::length;
 use crate::administration::pages::RowPage;
 use crate::error::StoreError;
 use crate::postgres::sql::{count, decoded, each, first, id, limit, query as ask, text, uuid};
@@ -153,7 +153,7 @@ pub(crate) async fn troubled_webhooks(
 
 /// How many webhooks do not reach their receiver.
 pub(crate) async fn count_troubled_webhooks(client: &impl GenericClient) -> Result<u64, StoreError> {
-    tally(client, TROUBLED_WEBHOOKS).await
+    length(client, TROUBLED_WEBHOOKS).await
 }
 
 /// A page of deliveries, newest first, before the one of id `before`.

@@ -17,7 +17,7 @@ create table home (
 insert into home values (0, 0, 0);
 
 -- Rows of lists that are long, so that counting them reads one row.
-create table tally (
+create table list_length (
     list text primary key,
     rows bigint not null
 ) with (fillfactor = 50);
@@ -299,8 +299,8 @@ language sql stable as $$
     where inhparent = 'task'::regclass
 $$;
 
--- Drops all days before one. A day that somebody reads for long, as a dump does, stays until the next time: whoever drops a partition
--- keeps everybody else from the whole table until it is gone.
+-- Drops all days before one. A day that somebody reads for long, as a dump does, stays until the next time: while a
+-- partition is dropped, nobody else reads the whole table.
 create function drop_days(before integer) returns void
 language plpgsql as $$
 declare

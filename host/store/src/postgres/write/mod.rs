@@ -33,9 +33,9 @@ pub(super) const WAITING_DELIVERIES: &str = "deliveries that wait";
 
 const COUNT_BATCH: &str = "select count_batch($1, $2)";
 const COUNT: &str = "
-    insert into tally (list, rows)
+    insert into list_length (list, rows)
     select * from unnest($1, $2)
-    on conflict (list) do update set rows = tally.rows + excluded.rows";
+    on conflict (list) do update set rows = list_length.rows + excluded.rows";
 const DROP_DAYS: &str = "select drop_days($1)";
 
 /// The changes of a commit, as statements. They can be sent again where it is known that they were not committed.
@@ -92,7 +92,7 @@ impl Flush<'_> {
 struct Writes<'a> {
     statements: Vec<Statement<'a>>,
     /// By how many rows lists become longer.
-    tally: BTreeMap<&'static str, i64>,
+    longer: BTreeMap<&'static str, i64>,
 }
 
 impl<'a> Writes<'a> {
@@ -131,14 +131,14 @@ impl<'a> Writes<'a> {
 
     /// Whether a row was in a list, and is.
     fn list(&mut self, list: &'static str, before: bool, after: bool) {
-        *self.tally.entry(list).or_default() += i64::from(after) - i64::from(before);
+        *self.longer.entry(list).or_default() += i64::from(after) - i64::from(before);
     }
 
     fn count(&mut self) {
-        let mut tally = mem::take(&mut self.tally);
-        tally.retain(|_, rows| *rows != 0);
-        let (lists, rows) = (texts(tally.keys().copied()), amounts(tally.values().copied()));
-        self.add(tally.len(), COUNT, vec![lists, rows]);
+        let mut longer = mem::take(&mut self.longer);
+        longer.retain(|_, rows| *rows != 0);
+        let (lists, rows) = (texts(longer.keys().copied()), amounts(longer.values().copied()));
+        self.add(longer.len(), COUNT, vec![lists, rows]);
     }
 }
 

@@ -50,8 +50,8 @@ async fn it_finds_whatever_contradicts_its_row() {
             "update usage_hour set settled = settled + 1 where key <> ''",
             "its hours are not the sums of the day",
         ),
-        ("update tally set rows = rows + 1", "list of customers: it has"),
-        ("delete from tally", "list of customers: it has"),
+        ("update list_length set rows = rows + 1", "list of customers: it has"),
+        ("delete from list_length", "list of customers: it has"),
     ] {
         let txn = pair.client.transaction().await.unwrap();
         txn.batch_execute(change).await.unwrap();

@@ -1,5 +1,6 @@
 //! PostgreSQL as an engine: the same rows, lists and reads as in a file, for the same commands.
 
+mod copy;
 mod doctor;
 mod migrate;
 mod plans;

@@ -31,6 +31,20 @@ async fn a_second_gateway_is_told_that_another_is_at_work() {
     assert_eq!(audited(&second, None, 9).await.unwrap().len(), 2);
 }
 
+/// After a failover to a standby that was behind, a gateway would go on with balances that nobody has.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_has_lost_a_batch_ends_its_writer() {
+    let (store, relay, url) = behind_relay();
+    store.execute(audit("first")).await.unwrap().unwrap();
+    relay.refuse(true);
+    relay.cut_all();
+    let _ = PostgresServer::shared().ask(&url, "update home set batch = batch - 1");
+    relay.refuse(false);
+    let outcome = store.execute_when_free(audit("late"), crate::Durability::Immediate).await;
+    let Err(StoreError::Failed { reason }) = outcome else { panic!("{outcome:?}") };
+    assert!(reason.contains("at another batch"), "{reason}");
+}
+
 /// A gateway that was cut off for a while would write over what its successor did.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_that_was_replaced_writes_nothing() {

@@ -6,7 +6,7 @@ use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
-use super::tally;
+use super::length;
 use crate::error::StoreError;
 use crate::file::pepper::PepperFit;
 use crate::gauges::StoreGauges;
@@ -77,12 +77,12 @@ pub(crate) async fn gauges(client: &impl GenericClient) -> Result<StoreGauges, S
         None => Ok(None),
     };
     Ok(StoreGauges {
-        customers_without_credit: tally(client, WITHOUT_CREDIT).await?,
+        customers_without_credit: length(client, WITHOUT_CREDIT).await?,
         oldest_request_hold: id(0)?.map(|bits| RequestId::from_bits(bits).timestamp()),
         oldest_task_hold: id(1)?.map(|bits| TaskId::from_bits(bits).timestamp()),
-        deliveries_waiting: tally(client, WAITING_DELIVERIES).await?,
+        deliveries_waiting: length(client, WAITING_DELIVERIES).await?,
         oldest_delivery: id(2)?.map(|bits| -> UnixMs { DeliveryId::from_bits(bits).timestamp() }),
-        webhooks_failing: tally(client, TROUBLED_WEBHOOKS).await?,
+        webhooks_failing: length(client, TROUBLED_WEBHOOKS).await?,
     })
 }
 

@@ -1,0 +1,225 @@
+//! From a database into a new file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use gatehouse_model::{Credits, Customer, Key, Task, TaskId};
+use gatehouse_tasks::{
+    AdminIdempotencyRecord, AuditRecord, BalancesAfter, DeploymentRecord, Hold, IdempotencyRecord,
+    NameRecord, PriceVersion, ResponseRecord, ResponseTotals, Row, RowKey, StepRow, WebhookDelivery,
+    WebhookEndpoint,
+};
+use redb::{Database, Durability, WriteTransaction};
+use serde::de::DeserializeOwned;
+use tokio_postgres::{Client, IsolationLevel, Row as Answer, Transaction};
+
+use super::{LOCK, Pieces, refused};
+use crate::copy::{CACHE, CopyError, StoreCopy};
+use crate::engine::write::write;
+use crate::error::StoreError;
+use crate::examine::Progress;
+use crate::file::pepper;
+use crate::layout::{self, UsageHours};
+use crate::open::schema;
+use crate::postgres::reads::{ENTRIES, entry, ledger_mark, usage_row};
+use crate::postgres::sql::{PATIENTLY, column, count, decoded, first, id, walk};
+use crate::row::encode;
+use crate::usage::read::UsageRow;
+
+const ROWS: &str = "
+    select
+        (select count(*) from ledger) + (select count(*) from customer) + (select count(*) from api_key)
+        + (select count(*) from hold) + (select count(*) from task) + (select count(*) from step)
+        + (select count(*) from name) + (select count(*) from audit) + (select count(*) from delivery)
+        + (select count(*) from usage_day) + (select count(*) from usage_hour)";
+const USAGE_DAYS: &str = "
+    select
+        customer, key, day, model, requests::text, failures::text, input::text, output::text, cached::text,
+        cache_write::text, settled, refunded
+    from usage_day
+    order by customer, key, day, model";
+const USAGE_HOURS: &str = "
+    select
+        customer, key, hour, model, requests::text, failures::text, input::text, output::text, cached::text,
+        cache_write::text, settled, refunded
+    from usage_hour
+    order by hour";
+const PEPPER: &str = "select value from meta where key = 'pepper-check'";
+
+/// Copies what is committed in a database into a new file at `path`, durably. A file that was begun stays after an error.
+pub(crate) async fn to_file(
+    client: &mut Client,
+    path: &Path,
+    progress: &Progress,
+) -> Result<StoreCopy, CopyError> {
+    let begin = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+    let txn = begin.start().await.map_err(|error| failed(&error))?;
+    txn.batch_execute(PATIENTLY).await.map_err(|error| failed(&error))?;
+    let row = txn.query_typed_one(LOCK, &[]).await.map_err(|error| failed(&error))?;
+    if !row.try_get::<_, bool>(0).map_err(|error| failed(&error))? {
+        return Err(CopyError::Copy("a gateway uses the database; stop it first".to_owned()));
+    }
+    let database = Database::builder().set_cache_size(CACHE).create(path);
+    let database = database.map_err(|error| CopyError::Copy(error.to_string()))?;
+    schema::prepare(&database, path).map_err(|error| CopyError::Copy(error.to_string()))?;
+    if let Some(row) = first(&txn, ROWS, vec![]).await? {
+        progress.expect_rows(count(&row, 0)?);
+    }
+    let mut copy = IntoFile { database: &database, txn: &txn, pieces: Pieces::new(progress) };
+    copy.rows().await?;
+    copy.ledger().await?;
+    copy.usage().await?;
+    let rows = copy.pieces.rows;
+    if let Some(row) = first(&txn, PEPPER, vec![]).await? {
+        pepper::fit_pepper(&database, column::<i64>(&row, 0)?.cast_unsigned())?;
+    }
+    // Its commit is durable, and so all that were before it.
+    let last = database.begin_write().map_err(StoreError::from)?;
+    last.commit().map_err(StoreError::from)?;
+    Ok(StoreCopy { rows, mark: ledger_mark(&txn).await? })
+}
+
+fn failed(error: &tokio_postgres::Error) -> CopyError {
+    refused("the database", error)
+}
+
+struct IntoFile<'a> {
+    database: &'a Database,
+    txn: &'a Transaction<'a>,
+    pieces: Pieces<'a>,
+}
+
+impl IntoFile<'_> {
+    async fn rows(&mut self) -> Result<(), CopyError> {
+        self.table("customer", |row: &Customer| RowKey::Customer(row.id.clone())).await?;
+        self.table("api_key", |row: &Key| RowKey::Key(row.id.clone())).await?;
+        self.table("hold", |row: &Hold| RowKey::Hold(row.id)).await?;
+        self.table("task", |row: &Task| RowKey::Task(row.id)).await?;
+        self.table("name", |row: &NameRecord| RowKey::Name(row.claim.name.clone())).await?;
+        self.table("idempotency", |row: &IdempotencyRecord| RowKey::Idempotency(row.key.clone(), row.token))
+            .await?;
+        self.table("admin_idempotency", |row: &AdminIdempotencyRecord| RowKey::AdminIdempotency(row.token))
+            .await?;
+        self.table("price_book", |row: &PriceVersion| RowKey::PriceBook(row.number)).await?;
+        self.table("deployment", |row: &DeploymentRecord| RowKey::Deployment(row.number)).await?;
+        self.table("webhook", |row: &WebhookEndpoint| RowKey::Webhook(row.id)).await?;
+        self.table("delivery", |row: &WebhookDelivery| RowKey::Delivery(row.id)).await?;
+        self.table("response", |row: &ResponseRecord| RowKey::Response(row.customer.clone(), row.id.clone()))
+            .await?;
+        self.each("step", "select row, task, place from step", |row| {
+            let key = RowKey::Steps(TaskId::from_bits(id(row, 1)?), count(row, 2)?);
+            Ok((key, Row::from(decoded::<StepRow>("step", row, 0)?)))
+        })
+        .await?;
+        self.each("audit", "select row, number from audit", |row| {
+            Ok((RowKey::Audit(count(row, 1)?), Row::from(decoded::<AuditRecord>("audit", row, 0)?)))
+        })
+        .await?;
+        self.each("response_total", "select customer, count, bytes from response_total", |row| {
+            let totals = ResponseTotals { count: count(row, 1)?, bytes: count(row, 2)? };
+            let customer: &str = column(row, 0)?;
+            Ok((RowKey::ResponseTotals(customer.into()), Row::from(totals)))
+        })
+        .await
+    }
+
+    async fn ledger(&mut self) -> Result<(), CopyError> {
+        self.each("ledger", ENTRIES, |row| {
+            let available = Credits(column(row, 15)?);
+            let used = column::<Option<i64>>(row, 16)?.map(Credits);
+            let key = RowKey::Entry(count(row, 0)?);
+            Ok((key, Row::from((entry(row)?, BalancesAfter { available, used }))))
+        })
+        .await
+    }
+
+    /// Sums as they are.
+    async fn usage(&mut self) -> Result<(), CopyError> {
+        let Self { database, txn, pieces } = self;
+        for (sql, are_days) in [(USAGE_DAYS, true), (USAGE_HOURS, false)] {
+            let mut rows = Vec::new();
+            walk(txn, sql, |row| {
+                rows.extend(usage_row(row)?);
+                if rows.len() >= super::PIECE {
+                    commit(database, |txn| keep_sums(txn, std::mem::take(&mut rows), are_days, pieces))?;
+                }
+                Ok(())
+            })
+            .await?;
+            commit(database, |txn| keep_sums(txn, rows, are_days, pieces))?;
+        }
+        Ok(())
+    }
+
+    /// Every row of a table whose rows know their own keys.
+    async fn table<T: DeserializeOwned + Into<Row>>(
+        &mut self,
+        table: &str,
+        key: fn(&T) -> RowKey,
+    ) -> Result<(), CopyError> {
+        let sql = format!("select row from {table}");
+        self.each(table, &sql, |row| {
+            let row: T = decoded(table, row, 0)?;
+            Ok((key(&row), row.into()))
+        })
+        .await
+    }
+
+    async fn each(
+        &mut self,
+        table: &str,
+        sql: &str,
+        mut read: impl FnMut(&Answer) -> Result<(RowKey, Row), StoreError>,
+    ) -> Result<(), CopyError> {
+        let Self { database, txn, pieces } = self;
+        walk(txn, sql, |row| {
+            let (key, row) = read(row)?;
+            pieces.add(table, key, row);
+            keep(database, pieces, false)
+        })
+        .await?;
+        Ok(keep(database, pieces, true)?)
+    }
+}
+
+fn keep(database: &Database, pieces: &mut Pieces<'_>, is_last: bool) -> Result<(), StoreError> {
+    let mut changes = pieces.piece(is_last);
+    if changes.is_empty() {
+        return Ok(());
+    }
+    changes.sort_by(|one, other| one.key.cmp(&other.key));
+    commit(database, |txn| write(txn, &changes))
+}
+
+fn keep_sums(
+    txn: &WriteTransaction,
+    rows: Vec<UsageRow>,
+    are_days: bool,
+    pieces: &mut Pieces<'_>,
+) -> Result<(), StoreError> {
+    let mut by_day = BTreeMap::<u32, Vec<UsageRow>>::new();
+    pieces.count(if are_days { "usage_day" } else { "usage_hour" }, rows.len() as u64);
+    for row in rows {
+        by_day.entry(if are_days { 0 } else { row.period / 24 }).or_default().push(row);
+    }
+    for (day, rows) in by_day {
+        let hours = UsageHours::new(day);
+        let mut table = txn.open_table(if are_days { layout::USAGE_DAYS } else { hours.table() })?;
+        for UsageRow { customer, key, period, model, sums } in rows {
+            let key = (customer.0.as_str(), key.0.as_str(), period, model.as_str());
+            table.insert(key, encode("usage", &sums)?.as_slice())?;
+        }
+    }
+    Ok(())
+}
+
+/// A commit that the last one makes durable.
+fn commit(
+    database: &Database,
+    work: impl FnOnce(&WriteTransaction) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut txn = database.begin_write()?;
+    txn.set_durability(Durability::None).map_err(StoreError::failed)?;
+    work(&txn)?;
+    Ok(txn.commit()?)
+}
