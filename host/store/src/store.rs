@@ -400,6 +400,19 @@ impl Store {
         self.shared.wait.waits() == Some(StoreError::Unavailable)
     }
 
+    /// Whether what has effects outside of the store may begin: not where another process may be at work in place of this one, as
+    /// after a long stop of this one.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`]; why the store is of no more use.
+    pub fn may_begin(&self) -> Result<(), StoreError> {
+        match self.failure() {
+            Some(failure) => Err(failure),
+            None if self.shared.wait.lease_stands() => Ok(()),
+            None => Err(StoreError::Unavailable),
+        }
+    }
+
     /// Has `asked` say before each access whether the engine can be reached: for the injection of faults, since redb's always
     /// can. Set once.
     pub fn ask_engine(&self, asked: impl Fn(Access) -> bool + Send + Sync + 'static) {

@@ -112,6 +112,7 @@ const END: &str = concat!(
     "select pg_terminate_backend(pid) from pg_locks join taken on pid = session where ",
     lock_held!()
 );
+const PEPPER: &str = "select value from meta where key = 'pepper-check'";
 const FLEET: &str = concat!(
     "select home.epoch, (extract(epoch from expires - clock_timestamp()) * 1000)::bigint, exists (select from pg_locks where ",
     lock_held!(),
@@ -171,6 +172,12 @@ pub(super) async fn look(client: &Client) -> Result<Held, Error> {
         }),
     };
     Ok(Held { lease, locked: row.try_get(6)? })
+}
+
+/// The check value of the pepper that the rows were made with, if one is kept.
+pub(super) async fn pepper(client: &Client) -> Result<Option<i64>, Error> {
+    let row = client.query_typed_opt(PEPPER, &[]).await?;
+    row.map(|row| row.try_get(0)).transpose()
 }
 
 /// Takes a lease that is over from its holder, and ends the session that writes for it.

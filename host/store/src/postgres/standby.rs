@@ -67,6 +67,16 @@ impl Standby {
         looked
     }
 
+    /// Whether the rows of the database were made with the pepper of this check value; `None`: this gateway has no pepper yet.
+    ///
+    /// # Errors
+    /// As [`Standby::look`], which comes before.
+    pub async fn fits(&self, check: Option<u64>) -> Result<bool, OpenError> {
+        let Some(session) = &self.session else { return Ok(true) };
+        let kept = fleet::pepper(&session.client).await.map_err(|error| broken(&error))?;
+        Ok(kept.is_none_or(|kept| check == Some(kept.cast_unsigned())))
+    }
+
     async fn try_look(&mut self) -> Result<Position, OpenError> {
         let session = match &mut self.session {
             Some(session) => session,

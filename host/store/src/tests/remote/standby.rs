@@ -55,6 +55,12 @@ async fn the_place_is_free_when_the_session_of_its_holder_has_ended() {
     first.execute(audit("first")).await.unwrap().unwrap();
     let mut waits = standby(&url, "b");
     assert_eq!(waits.look().await.unwrap(), Position::Taken(Node::default()));
+    // Found before its turn comes, and not then.
+    assert!(waits.fits(None).await.unwrap(), "no pepper is known yet");
+    first.fit_pepper(7).unwrap();
+    for (check, fits) in [(Some(7), true), (Some(8), false), (None, false)] {
+        assert_eq!(waits.fits(check).await.unwrap(), fits, "{check:?}");
+    }
     relay.refuse(true);
     relay.cut_all();
     until_free(&mut waits).await;
