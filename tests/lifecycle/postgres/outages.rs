@@ -20,23 +20,23 @@ const CLIENTS: usize = 8;
 
 /// Clients that repeat what was not acknowledged.
 #[derive(Default)]
-struct Load {
+pub(super) struct Load {
     /// Task by prompt.
-    receipts: Mutex<BTreeMap<String, String>>,
+    pub(super) receipts: Mutex<BTreeMap<String, String>>,
     next: AtomicUsize,
-    refused: AtomicUsize,
-    ended: AtomicBool,
+    pub(super) refused: AtomicUsize,
+    pub(super) ended: AtomicBool,
 }
 
 impl Load {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.receipts.lock().expect("no panic").len()
     }
 }
 
-async fn client(load: Arc<Load>, caller: Caller) {
+pub(super) async fn client(load: Arc<Load>, caller: Caller) {
     while !load.ended.load(Ordering::SeqCst) {
-        let prompt = format!("prompt {}", load.next.fetch_add(1, Ordering::SeqCst));
+        let prompt = format!("prompt-{}", load.next.fetch_add(1, Ordering::SeqCst));
         loop {
             let headers = [("idempotency-key", prompt.as_str()), ("content-type", "application/json")];
             let answer = caller.send("POST", IMAGES, &headers, request(&prompt).to_string()).await;
@@ -148,7 +148,7 @@ fn a_commit_whose_answer_is_lost_counts_once() {
         let cuts = [ConnectionCut::Request(b"commit"), ConnectionCut::Answer(b"COMMIT")];
         for (number, cut) in cuts.into_iter().cycle().take(4).enumerate() {
             relay.cut_at(cut);
-            let prompt = format!("cut {number}");
+            let prompt = format!("cut-{number}");
             let headers = [("idempotency-key", prompt.as_str()), ("content-type", "application/json")];
             let taken = async || {
                 let answer = caller.send("POST", IMAGES, &headers, request(&prompt).to_string()).await;
