@@ -9,6 +9,7 @@ use crate::error::StoreError;
 use crate::postgres::engine::Engine as PostgresEngine;
 
 /// One of them.
+#[expect(clippy::large_enum_variant, reason = "there is one a batch, and a box would cost each access")]
 pub(crate) enum Engine {
     File(FileEngine),
     Postgres(PostgresEngine),

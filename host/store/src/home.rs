@@ -51,7 +51,7 @@ impl Home {
         while let Engine::Postgres(engine) = transaction.engine()
             && engine.is_missing()
         {
-            // The rows of whoever a task or a hold belongs to are read next.
+            // The rows of the customer that a task or a hold belongs to are read next.
             for key in home.supply(engine).await? {
                 want(transaction, key);
             }

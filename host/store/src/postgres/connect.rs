@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use gatehouse_model::Secret;
 use percent_encoding::percent_decode_str;
-use tokio::task::JoinHandle;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -66,11 +65,9 @@ pub struct Server {
     has_password: bool,
 }
 
-/// A session, and the task that moves its bytes.
+/// A session, whose bytes a task of its own moves.
 pub(crate) struct Connected {
     pub(crate) client: Client,
-    /// Ends with the connection.
-    pub(crate) connection: JoinHandle<Result<(), tokio_postgres::Error>>,
 }
 
 impl Server {
@@ -187,9 +184,10 @@ impl Server {
         };
         let (client, connection) = server.connect(self.tls.clone()).await.map_err(failed)?;
         check_version(connection.parameter("server_version"))?;
-        let connection = tokio::spawn(connection);
+        // Its end is told to each caller that waits for an answer.
+        drop(tokio::spawn(connection));
         client.batch_execute(settings).await.map_err(failed)?;
-        Ok(Connected { client, connection })
+        Ok(Connected { client })
     }
 }
 
@@ -258,7 +256,7 @@ fn servers(config: &Config) -> Result<Vec<Config>, String> {
             Host::Tcp(host) => one.host(host),
             Host::Unix(folder) => one.host_path(folder),
         };
-        one.port(ports.get(number).or(ports.first()).copied().unwrap_or(PORT));
+        one.port(ports.get(number).or_else(|| ports.first()).copied().unwrap_or(PORT));
         if let Some(user) = config.get_user() {
             one.user(user);
         }
@@ -299,7 +297,8 @@ const DRIVERS_IDLE: Duration = Duration::from_secs(2 * 60 * 60);
 /// Hosts and database: what an operator knows it by.
 fn name(config: &Config) -> String {
     let host = |(number, host): (usize, &Host)| {
-        let port = config.get_ports().get(number).or(config.get_ports().first()).copied().unwrap_or(PORT);
+        let port =
+            config.get_ports().get(number).or_else(|| config.get_ports().first()).copied().unwrap_or(PORT);
         match host {
             Host::Tcp(host) => format!("{host}:{port}"),
             Host::Unix(folder) => folder.display().to_string(),

@@ -94,7 +94,7 @@ impl Engine {
             let last = listed.entries.last().cloned();
             listed.entries.extend(entries.into_iter().filter(|entry| Some(entry) > last.as_ref()));
         }
-        self.days = found.days.or(self.days.take());
+        self.days = found.days.or_else(|| self.days.take());
         next
     }
 

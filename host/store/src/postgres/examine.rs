@@ -213,9 +213,9 @@ impl Doctor<'_> {
             self.progress.check_rows(1);
             let is_live = !task.status.is_final();
             if is_live {
-                self.examination.live(&task)
+                self.examination.live(&task);
             } else {
-                self.examination.finished(&task)
+                self.examination.finished(&task);
             }
             let is_found = id(row, 1)? == task.id.bits()
                 && is(row, 2, &task.customer.0)?

@@ -40,7 +40,11 @@ const PRICE_BOOKS: &str = "select row from price_book where number = any($1)";
 const RESPONSES: &str = "select row from response where (customer, id) in (select * from unnest($1, $2))";
 const RESPONSE_TOTALS: &str = "select customer, count, bytes from response_total where customer = any($1)";
 const STEP_COUNTS: &str = "select day, rows from step_count where day = any($1)";
-const TASKS: &str = "select row from task where id = any($1)";
+/// Each id is looked up in its own day alone.
+const TASKS: &str = "
+    select found.row
+    from unnest($1) asked (id)
+    cross join lateral (select row from task where task.id = asked.id limit 1) found";
 const WEBHOOKS: &str = "select row from webhook where id = any($1)";
 const WEBHOOKS_OF: &str = "select customer, id from webhook where customer = any($1) order by customer, id";
 
@@ -90,8 +94,11 @@ async fn of_kind(client: &Client, keys: &[&RowKey]) -> Found {
     read(&query(client, sql, values).await?)
 }
 
+/// A statement, its values, and how its answer is read.
+type Question<'a> = (&'static str, Vec<Value<'a>>, fn(&[Answer]) -> Found);
+
 /// What is asked for keys of one kind, and how the answer is read; nothing for kinds that are only ever written.
-fn question<'a>(keys: &[&'a RowKey]) -> Option<(&'static str, Vec<Value<'a>>, fn(&[Answer]) -> Found)> {
+fn question<'a>(keys: &[&'a RowKey]) -> Option<Question<'a>> {
     /// What the keys of one kind hold.
     macro_rules! of {
         ($kind:pat => $part:expr) => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gatehouse_model::metric;
+use tokio::sync::watch;
 use tokio::time as clock;
 use tokio_postgres::Client;
 
@@ -14,7 +15,6 @@ use super::home::replaced;
 use crate::error::StoreError;
 use crate::lease::RENEWAL;
 use crate::wait::WriterWait;
-use crate::writer::Failure;
 
 /// Between a renewal that failed and the next.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -29,7 +29,7 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     /// Renews until another gateway has taken the place of this one, whose store then fails.
-    pub(crate) async fn keep(self, failure: Failure) {
+    pub(crate) async fn keep(self, failure: watch::Sender<Option<StoreError>>) {
         let (mut client, mut stood) = (None, true);
         loop {
             let sent = Instant::now();

@@ -1,6 +1,6 @@
 //! PostgreSQL under the store: the other engine.
 //!
-//! `connect` reaches a server, `tls` encrypts, `failure` says what an error means for whoever waits. One session writes: `home` has it,
+//! `connect` reaches a server, `tls` encrypts, `failure` says what an error means for those that wait. One session writes: `home` has it,
 //! `engine` says what it is to fetch for a command, `fetch` and `write` are its statements. `pool` lends connections to readers, for
 //! `reads` and `examine`. The only folder that knows `tokio-postgres`.
 

@@ -63,8 +63,8 @@ pub(super) async fn first(
 pub(super) const PATIENTLY: &str = "
     set local statement_timeout = 0;
     set local idle_in_transaction_session_timeout = 0";
-/// Rows that are here at once.
-const PIECE: i32 = 200;
+/// Rows that are here at once: some may have MiB.
+const PIECE: i32 = 32;
 
 /// Visits every row that a statement answers, however many there are.
 pub(super) async fn walk(

@@ -143,7 +143,7 @@ impl IntoDatabase<'_> {
             let (customer, totals) = row.map_err(StoreError::from)?;
             let (count, bytes) = totals.value();
             let key = RowKey::ResponseTotals(CustomerId::from(customer.value()));
-            self.pieces.add("response-totals", key, ResponseTotals { count, bytes });
+            self.pieces.add("response-totals", key, ResponseTotals { count, bytes }, 0);
         }
         self.send(true).await
     }
@@ -256,8 +256,9 @@ impl IntoDatabase<'_> {
         let rows = self.file.open_table(table).map_err(StoreError::from)?;
         for found in rows.iter().map_err(StoreError::from)? {
             let (key, bytes) = found.map_err(StoreError::from)?;
-            let (key, row) = row(key.value(), decode(&name, bytes.value())?);
-            self.pieces.add(&name, key, row);
+            let bytes = bytes.value();
+            let (key, row) = row(key.value(), decode(&name, bytes)?);
+            self.pieces.add(&name, key, row, bytes.len());
             self.send(false).await?;
         }
         self.send(true).await

@@ -21,8 +21,9 @@ use crate::error::OpenError;
 use crate::examine::{Progress, look_at};
 use crate::open::creation::keep_name;
 
-/// Rows that are here at once.
+/// Rows that are here at once, at most, and their bytes, about: a task's row may have some MiB.
 const PIECE: usize = 200;
+const PIECE_BYTES: usize = 8 * 1024 * 1024;
 /// Held by the gateway at work, so that none is while a database is copied.
 const LOCK: &str = "select pg_try_advisory_xact_lock(7166120832)";
 
@@ -76,15 +77,17 @@ fn absent(error: std::io::Error) -> std::io::Result<()> {
 struct Pieces<'a> {
     progress: &'a Progress,
     changes: Vec<RowChange>,
+    bytes: usize,
     rows: BTreeMap<String, u64>,
 }
 
 impl<'a> Pieces<'a> {
     fn new(progress: &'a Progress) -> Self {
-        Self { progress, changes: Vec::new(), rows: BTreeMap::new() }
+        Self { progress, changes: Vec::new(), bytes: 0, rows: BTreeMap::new() }
     }
 
-    fn add(&mut self, table: &str, key: RowKey, row: impl Into<Row>) {
+    fn add(&mut self, table: &str, key: RowKey, row: impl Into<Row>, bytes: usize) {
+        self.bytes += bytes;
         self.changes.push(RowChange { key, before: None, after: Some(row.into()) });
         self.count(table, 1);
     }
@@ -96,7 +99,11 @@ impl<'a> Pieces<'a> {
 
     /// A piece that is whole, or the last one of its table.
     fn piece(&mut self, is_last: bool) -> Vec<RowChange> {
-        if is_last || self.changes.len() >= PIECE { std::mem::take(&mut self.changes) } else { Vec::new() }
+        if !is_last && self.changes.len() < PIECE && self.bytes < PIECE_BYTES {
+            return Vec::new();
+        }
+        self.bytes = 0;
+        std::mem::take(&mut self.changes)
     }
 }
 

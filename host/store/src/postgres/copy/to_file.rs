@@ -173,8 +173,8 @@ impl IntoFile<'_> {
     ) -> Result<(), CopyError> {
         let Self { database, txn, pieces } = self;
         walk(txn, sql, |row| {
-            let (key, row) = read(row)?;
-            pieces.add(table, key, row);
+            let (key, found) = read(row)?;
+            pieces.add(table, key, found, row.raw_size_bytes());
             keep(database, pieces, false)
         })
         .await?;

@@ -179,7 +179,7 @@ async fn span(client: &impl GenericClient, query: &AuditQuery) -> Result<Range<u
         return Ok(0..0);
     };
     let (start, end) = (count(&row, 0)?, count(&row, 1)?);
-    let at_least = |index| Ok(column::<Option<i64>>(&row, index)?.map_or(Ok(end), |_| count(&row, index))?);
+    let at_least = |index| column::<Option<i64>>(&row, index)?.map_or(Ok(end), |_| count(&row, index));
     let from = query.from.map_or(Ok::<_, StoreError>(start), |_| at_least(2))?;
     Ok(from..query.before.map_or(Ok::<_, StoreError>(end), |_| at_least(3))?)
 }

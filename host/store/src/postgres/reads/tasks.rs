@@ -27,10 +27,10 @@ const TASKS_OF: &str = "
     order by found.id desc
     limit $5";
 const ROWS: &str = "
-    select row
-    from task
-    where id = any($1)
-    order by id desc";
+    select found.row
+    from unnest($1) asked (id)
+    cross join lateral (select row from task where task.id = asked.id limit 1) found
+    order by asked.id desc";
 
 /// Ids below one, in the order of an index, with whether every filter lets them pass.
 macro_rules! looked_at {

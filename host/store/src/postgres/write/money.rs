@@ -80,67 +80,65 @@ const ADD_HOURS: &str = add_usage!(
     where hour >= 24 * (greatest($13, (select max(hour) / 24 from usage_hour))::bigint + 1 - $14)"
 );
 
-impl<'a> Writes<'a> {
-    pub(super) fn ledger(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let of = |key: &'a RowKey| if let RowKey::Entry(position) = key { Some(*position) } else { None };
-        let Split::<_, (JournalEntry, BalancesAfter)> { kept, gone: _ } = split(group, of);
-        let entries = || kept.iter().map(|(_, (entry, _))| entry);
-        let after = || kept.iter().map(|(_, (_, after))| after);
-        let hold = |entry: &JournalEntry| entry.hold.map(hold_parts);
-        let hold_ids = entries().map(|entry| hold(entry).map(|(_, id)| uuid::Uuid::from_u128(id)));
-        let exact = entries().map(|entry| entry.memo.contains('\0').then_some(entry.memo.as_bytes()));
-        let values = vec![
-            numbers(kept.iter().map(|(position, _)| *position)),
-            texts(entries().map(|entry| entry.customer.0.as_str())),
-            numbers(entries().map(|entry| entry.seq)),
-            moments(entries().map(|entry| entry.at)),
-            optional_texts(entries().map(|entry| entry.key.as_ref().map(|key| key.0.as_str()))),
-            value(
-                entries().map(|entry| hold(entry).map(|(of_task, _)| of_task)).collect::<Vec<_>>(),
-                Type::BOOL_ARRAY,
-            ),
-            value(hold_ids.collect::<Vec<_>>(), Type::UUID_ARRAY),
-            texts(entries().map(|entry| entry.kind.as_str())),
-            amounts(entries().map(|entry| entry.movement.available.0)),
-            amounts(entries().map(|entry| entry.movement.reserved.0)),
-            amounts(entries().map(|entry| entry.movement.spent.0)),
-            amounts(entries().map(|entry| entry.movement.external.0)),
-            texts(entries().map(|entry| entry.memo.as_str())),
-            value(exact.collect::<Vec<_>>(), Type::BYTEA_ARRAY),
-            digests(entries().map(|entry| &entry.chain.0)),
-            amounts(after().map(|after| after.available.0)),
-            value(after().map(|after| after.used.map(|used| used.0)).collect::<Vec<_>>(), Type::INT8_ARRAY),
-        ];
-        self.add(kept.len(), PUT_ENTRIES, values);
-        let mut deposits = Deposits::default();
-        entries().for_each(|entry| deposits.add(entry));
-        self.deposits(deposits);
-        Ok(())
-    }
+pub(super) fn ledger<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    let of = |key: &'a RowKey| if let RowKey::Entry(position) = key { Some(*position) } else { None };
+    let Split::<_, (JournalEntry, BalancesAfter)> { kept, gone: _ } = split(group, of);
+    let entries = || kept.iter().map(|(_, (entry, _))| entry);
+    let after = || kept.iter().map(|(_, (_, after))| after);
+    let hold = |entry: &JournalEntry| entry.hold.map(hold_parts);
+    let hold_ids = entries().map(|entry| hold(entry).map(|(_, id)| uuid::Uuid::from_u128(id)));
+    let exact = entries().map(|entry| entry.memo.contains('\0').then_some(entry.memo.as_bytes()));
+    let values = vec![
+        numbers(kept.iter().map(|(position, _)| *position)),
+        texts(entries().map(|entry| entry.customer.0.as_str())),
+        numbers(entries().map(|entry| entry.seq)),
+        moments(entries().map(|entry| entry.at)),
+        optional_texts(entries().map(|entry| entry.key.as_ref().map(|key| key.0.as_str()))),
+        value(
+            entries().map(|entry| hold(entry).map(|(of_task, _)| of_task)).collect::<Vec<_>>(),
+            Type::BOOL_ARRAY,
+        ),
+        value(hold_ids.collect::<Vec<_>>(), Type::UUID_ARRAY),
+        texts(entries().map(|entry| entry.kind.as_str())),
+        amounts(entries().map(|entry| entry.movement.available.0)),
+        amounts(entries().map(|entry| entry.movement.reserved.0)),
+        amounts(entries().map(|entry| entry.movement.spent.0)),
+        amounts(entries().map(|entry| entry.movement.external.0)),
+        texts(entries().map(|entry| entry.memo.as_str())),
+        value(exact.collect::<Vec<_>>(), Type::BYTEA_ARRAY),
+        digests(entries().map(|entry| &entry.chain.0)),
+        amounts(after().map(|after| after.available.0)),
+        value(after().map(|after| after.used.map(|used| used.0)).collect::<Vec<_>>(), Type::INT8_ARRAY),
+    ];
+    writes.add(kept.len(), PUT_ENTRIES, values);
+    let mut paid = Deposits::default();
+    entries().for_each(|entry| paid.add(entry));
+    deposits(writes, paid);
+    Ok(())
+}
 
-    fn deposits(&mut self, Deposits(sums): Deposits) {
-        let customers: Vec<String> = sums.keys().map(|(customer, _)| customer.clone()).collect();
-        let values = vec![
-            value(customers, Type::TEXT_ARRAY),
-            days(sums.keys().map(|(_, day)| *day)),
-            amounts(sums.values().map(|(paid, _)| *paid)),
-            amounts(sums.values().map(|(_, taken)| *taken)),
-        ];
-        self.add(sums.len(), ADD_DEPOSITS, values);
-    }
+fn deposits(writes: &mut Writes<'_>, Deposits(sums): Deposits) {
+    let customers: Vec<String> = sums.keys().map(|(customer, _)| customer.clone()).collect();
+    let values = vec![
+        value(customers, Type::TEXT_ARRAY),
+        days(sums.keys().map(|(_, day)| *day)),
+        amounts(sums.values().map(|(paid, _)| *paid)),
+        amounts(sums.values().map(|(_, taken)| *taken)),
+    ];
+    writes.add(sums.len(), ADD_DEPOSITS, values);
+}
 
-    pub(super) fn usage(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let Added { days, hours } = Added::of(group);
-        let by_day: Vec<_> = days.into_iter().collect();
-        self.add(by_day.len(), ADD_DAYS, sums(&by_day));
-        let newest = hours.keys().next_back().copied().unwrap_or_default();
-        let by_hour: Vec<_> = hours.into_values().flatten().collect();
-        let kept = || [day(newest), day(KEPT_DAYS_OF_HOURS)];
-        self.add(by_hour.len(), FORGET_HOURS, kept().into());
-        let values = sums(&by_hour).into_iter().chain(kept());
-        self.add(by_hour.len(), ADD_HOURS, values.collect());
-        Ok(())
-    }
+pub(super) fn usage<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    let Added { days, hours } = Added::of(group);
+    let by_day: Vec<_> = days.into_iter().collect();
+    writes.add(by_day.len(), ADD_DAYS, sums(&by_day));
+    let newest = hours.keys().next_back().copied().unwrap_or_default();
+    let by_hour: Vec<_> = hours.into_values().flatten().collect();
+    let kept = || [day(newest), day(KEPT_DAYS_OF_HOURS)];
+    writes.add(by_hour.len(), FORGET_HOURS, kept().into());
+    let values = sums(&by_hour).into_iter().chain(kept());
+    writes.add(by_hour.len(), ADD_HOURS, values.collect());
+    Ok(())
 }
 
 /// Statements that keep sums as they are: of keys, customers and all.

@@ -62,134 +62,135 @@ const PUT_DEPLOYMENTS: &str = "
     on conflict (number) do update set row = excluded.row";
 const DELETE_DEPLOYMENTS: &str = "delete from deployment where number = any($1)";
 
-impl<'a> Writes<'a> {
-    pub(super) fn customers(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        for change in group {
-            let (before, after) = sides::<Customer>(change);
-            self.list(CUSTOMERS, before.is_some(), after.is_some());
-            let without = |row: &Customer| !row.has_credit();
-            self.list(WITHOUT_CREDIT, before.is_some_and(without), after.is_some_and(without));
-        }
-        let of = |key: &'a RowKey| if let RowKey::Customer(id) = key { Some(id.0.as_str()) } else { None };
-        let Split::<_, Customer> { kept, gone } = split(group, of);
-        let values = vec![
-            texts(kept.iter().map(|(id, _)| *id)),
-            flags(kept.iter().map(|(_, row)| !row.has_credit())),
-            rows("customer", kept.iter().map(|(_, row)| *row))?,
-        ];
-        self.add(kept.len(), PUT_CUSTOMERS, values);
-        self.add(gone.len(), DELETE_CUSTOMERS, vec![texts(gone.iter().copied())]);
-        Ok(())
+pub(super) fn customers<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    for change in group {
+        let (before, after) = sides::<Customer>(change);
+        writes.list(CUSTOMERS, before.is_some(), after.is_some());
+        let without = |row: &Customer| !row.has_credit();
+        writes.list(WITHOUT_CREDIT, before.is_some_and(without), after.is_some_and(without));
     }
+    let of = |key: &'a RowKey| if let RowKey::Customer(id) = key { Some(id.0.as_str()) } else { None };
+    let Split::<_, Customer> { kept, gone } = split(group, of);
+    let values = vec![
+        texts(kept.iter().map(|(id, _)| *id)),
+        flags(kept.iter().map(|(_, row)| !row.has_credit())),
+        rows("customer", kept.iter().map(|(_, row)| *row))?,
+    ];
+    writes.add(kept.len(), PUT_CUSTOMERS, values);
+    writes.add(gone.len(), DELETE_CUSTOMERS, vec![texts(gone.iter().copied())]);
+    Ok(())
+}
 
-    pub(super) fn keys(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let of = |key: &'a RowKey| if let RowKey::Key(id) = key { Some(id.0.as_str()) } else { None };
-        let Split::<_, Key> { kept, gone } = split(group, of);
-        let values = vec![
-            texts(kept.iter().map(|(id, _)| *id)),
-            texts(kept.iter().map(|(_, row)| row.customer.0.as_str())),
-            digests(kept.iter().map(|(_, row)| &row.digest.0.0)),
-            optional_texts(kept.iter().map(|(_, row)| row.rotated_to.as_ref().map(|id| id.0.as_str()))),
-            rows("api_key", kept.iter().map(|(_, row)| *row))?,
-        ];
-        self.add(kept.len(), PUT_KEYS, values);
-        self.add(gone.len(), DELETE_KEYS, vec![texts(gone.iter().copied())]);
-        Ok(())
-    }
+pub(super) fn keys<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    let of = |key: &'a RowKey| if let RowKey::Key(id) = key { Some(id.0.as_str()) } else { None };
+    let Split::<_, Key> { kept, gone } = split(group, of);
+    let values = vec![
+        texts(kept.iter().map(|(id, _)| *id)),
+        texts(kept.iter().map(|(_, row)| row.customer.0.as_str())),
+        digests(kept.iter().map(|(_, row)| &row.digest.0.0)),
+        optional_texts(kept.iter().map(|(_, row)| row.rotated_to.as_ref().map(|id| id.0.as_str()))),
+        rows("api_key", kept.iter().map(|(_, row)| *row))?,
+    ];
+    writes.add(kept.len(), PUT_KEYS, values);
+    writes.add(gone.len(), DELETE_KEYS, vec![texts(gone.iter().copied())]);
+    Ok(())
+}
 
-    pub(super) fn holds(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let of = |key: &'a RowKey| if let RowKey::Hold(id) = key { Some(hold_parts(*id)) } else { None };
-        let Split::<_, Hold> { kept, gone } = split(group, of);
-        let values = vec![
-            flags(kept.iter().map(|((of_task, _), _)| *of_task)),
-            uuids(kept.iter().map(|((_, id), _)| *id)),
-            numbers(kept.iter().map(|(_, row)| row.expires.0)),
-            rows("hold", kept.iter().map(|(_, row)| *row))?,
-        ];
-        self.add(kept.len(), PUT_HOLDS, values);
-        let of_task = flags(gone.iter().map(|(of_task, _)| *of_task));
-        self.add(gone.len(), DELETE_HOLDS, vec![of_task, uuids(gone.iter().map(|(_, id)| *id))]);
-        Ok(())
-    }
+pub(super) fn holds<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    let of = |key: &'a RowKey| if let RowKey::Hold(id) = key { Some(hold_parts(*id)) } else { None };
+    let Split::<_, Hold> { kept, gone } = split(group, of);
+    let values = vec![
+        flags(kept.iter().map(|((of_task, _), _)| *of_task)),
+        uuids(kept.iter().map(|((_, id), _)| *id)),
+        numbers(kept.iter().map(|(_, row)| row.expires.0)),
+        rows("hold", kept.iter().map(|(_, row)| *row))?,
+    ];
+    writes.add(kept.len(), PUT_HOLDS, values);
+    let of_task = flags(gone.iter().map(|(of_task, _)| *of_task));
+    writes.add(gone.len(), DELETE_HOLDS, vec![of_task, uuids(gone.iter().map(|(_, id)| *id))]);
+    Ok(())
+}
 
-    pub(super) fn names(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let of = |key: &'a RowKey| if let RowKey::Name(name) = key { Some(name.as_str()) } else { None };
-        // A name stays its customer's.
-        let Split::<_, NameRecord> { kept, gone: _ } = split(group, of);
-        let values = vec![
-            texts(kept.iter().map(|(name, _)| *name)),
-            texts(kept.iter().map(|(_, row)| row.customer.0.as_str())),
-            rows("name", kept.iter().map(|(_, row)| *row))?,
-        ];
-        self.add(kept.len(), PUT_NAMES, values);
-        Ok(())
-    }
+pub(super) fn names<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    let of = |key: &'a RowKey| if let RowKey::Name(name) = key { Some(name.as_str()) } else { None };
+    // A name stays its customer's.
+    let Split::<_, NameRecord> { kept, gone: _ } = split(group, of);
+    let values = vec![
+        texts(kept.iter().map(|(name, _)| *name)),
+        texts(kept.iter().map(|(_, row)| row.customer.0.as_str())),
+        rows("name", kept.iter().map(|(_, row)| *row))?,
+    ];
+    writes.add(kept.len(), PUT_NAMES, values);
+    Ok(())
+}
 
-    pub(super) fn idempotency(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let of = |key: &'a RowKey| match key {
-            RowKey::Idempotency(key, Digest(token)) => Some((key.0.as_str(), token)),
-            _ => None,
-        };
-        let Split::<_, IdempotencyRecord> { kept, gone } = split(group, of);
-        let values = vec![
-            texts(kept.iter().map(|((key, _), _)| *key)),
-            digests(kept.iter().map(|((_, token), _)| *token)),
-            numbers(kept.iter().map(|(_, row)| row.expires.0)),
-            rows("idempotency", kept.iter().map(|(_, row)| *row))?,
-        ];
-        self.add(kept.len(), PUT_IDEMPOTENCY, values);
-        let keys = texts(gone.iter().map(|(key, _)| *key));
-        self.add(gone.len(), DELETE_IDEMPOTENCY, vec![keys, digests(gone.iter().map(|(_, token)| *token))]);
-        Ok(())
-    }
+pub(super) fn idempotency<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    let of = |key: &'a RowKey| match key {
+        RowKey::Idempotency(key, Digest(token)) => Some((key.0.as_str(), token)),
+        _ => None,
+    };
+    let Split::<_, IdempotencyRecord> { kept, gone } = split(group, of);
+    let values = vec![
+        texts(kept.iter().map(|((key, _), _)| *key)),
+        digests(kept.iter().map(|((_, token), _)| *token)),
+        numbers(kept.iter().map(|(_, row)| row.expires.0)),
+        rows("idempotency", kept.iter().map(|(_, row)| *row))?,
+    ];
+    writes.add(kept.len(), PUT_IDEMPOTENCY, values);
+    let keys = texts(gone.iter().map(|(key, _)| *key));
+    writes.add(gone.len(), DELETE_IDEMPOTENCY, vec![keys, digests(gone.iter().map(|(_, token)| *token))]);
+    Ok(())
+}
 
-    pub(super) fn admin_idempotency(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let of = |key: &'a RowKey| {
-            if let RowKey::AdminIdempotency(Digest(token)) = key { Some(token) } else { None }
-        };
-        let Split::<_, AdminIdempotencyRecord> { kept, gone } = split(group, of);
-        let values = vec![
-            digests(kept.iter().map(|(token, _)| *token)),
-            numbers(kept.iter().map(|(_, row)| row.expires.0)),
-            rows("admin_idempotency", kept.iter().map(|(_, row)| *row))?,
-        ];
-        self.add(kept.len(), PUT_ADMIN_IDEMPOTENCY, values);
-        self.add(gone.len(), DELETE_ADMIN_IDEMPOTENCY, vec![digests(gone.iter().copied())]);
-        Ok(())
-    }
+pub(super) fn admin_idempotency<'a>(
+    writes: &mut Writes<'a>,
+    group: &'a [RowChange],
+) -> Result<(), StoreError> {
+    let of = |key: &'a RowKey| {
+        if let RowKey::AdminIdempotency(Digest(token)) = key { Some(token) } else { None }
+    };
+    let Split::<_, AdminIdempotencyRecord> { kept, gone } = split(group, of);
+    let values = vec![
+        digests(kept.iter().map(|(token, _)| *token)),
+        numbers(kept.iter().map(|(_, row)| row.expires.0)),
+        rows("admin_idempotency", kept.iter().map(|(_, row)| *row))?,
+    ];
+    writes.add(kept.len(), PUT_ADMIN_IDEMPOTENCY, values);
+    writes.add(gone.len(), DELETE_ADMIN_IDEMPOTENCY, vec![digests(gone.iter().copied())]);
+    Ok(())
+}
 
-    pub(super) fn audit(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let of = |key: &'a RowKey| if let RowKey::Audit(number) = key { Some(*number) } else { None };
-        let Split::<_, AuditRecord> { kept, gone: _ } = split(group, of);
-        let values = vec![
-            numbers(kept.iter().map(|(number, _)| *number)),
-            moments(kept.iter().map(|(_, row)| row.at)),
-            flags(kept.iter().map(|(_, row)| row.mark.is_some())),
-            rows("audit", kept.iter().map(|(_, row)| *row))?,
-        ];
-        self.add(kept.len(), PUT_AUDIT, values);
-        Ok(())
-    }
+pub(super) fn audit<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    let of = |key: &'a RowKey| if let RowKey::Audit(number) = key { Some(*number) } else { None };
+    let Split::<_, AuditRecord> { kept, gone: _ } = split(group, of);
+    let values = vec![
+        numbers(kept.iter().map(|(number, _)| *number)),
+        moments(kept.iter().map(|(_, row)| row.at)),
+        flags(kept.iter().map(|(_, row)| row.mark.is_some())),
+        rows("audit", kept.iter().map(|(_, row)| *row))?,
+    ];
+    writes.add(kept.len(), PUT_AUDIT, values);
+    Ok(())
+}
 
-    pub(super) fn price_books(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let of = |key: &'a RowKey| if let RowKey::PriceBook(number) = key { Some(*number) } else { None };
-        let Split::<_, PriceVersion> { kept, gone } = split(group, of);
-        let kept_numbers = numbers(kept.iter().map(|(number, _)| *number));
-        let values = vec![kept_numbers, rows("price_book", kept.iter().map(|(_, row)| *row))?];
-        self.add(kept.len(), PUT_PRICE_BOOKS, values);
-        self.add(gone.len(), DELETE_PRICE_BOOKS, vec![numbers(gone.iter().copied())]);
-        Ok(())
-    }
+pub(super) fn price_books<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    let of = |key: &'a RowKey| if let RowKey::PriceBook(number) = key { Some(*number) } else { None };
+    let Split::<_, PriceVersion> { kept, gone } = split(group, of);
+    let kept_numbers = numbers(kept.iter().map(|(number, _)| *number));
+    let values = vec![kept_numbers, rows("price_book", kept.iter().map(|(_, row)| *row))?];
+    writes.add(kept.len(), PUT_PRICE_BOOKS, values);
+    writes.add(gone.len(), DELETE_PRICE_BOOKS, vec![numbers(gone.iter().copied())]);
+    Ok(())
+}
 
-    pub(super) fn deployments(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let of = |key: &'a RowKey| if let RowKey::Deployment(number) = key { Some(*number) } else { None };
-        let Split::<_, DeploymentRecord> { kept, gone } = split(group, of);
-        let kept_numbers = numbers(kept.iter().map(|(number, _)| *number));
-        let values = vec![kept_numbers, rows("deployment", kept.iter().map(|(_, row)| *row))?];
-        self.add(kept.len(), PUT_DEPLOYMENTS, values);
-        self.add(gone.len(), DELETE_DEPLOYMENTS, vec![numbers(gone.iter().copied())]);
-        Ok(())
-    }
+pub(super) fn deployments<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    let of = |key: &'a RowKey| if let RowKey::Deployment(number) = key { Some(*number) } else { None };
+    let Split::<_, DeploymentRecord> { kept, gone } = split(group, of);
+    let kept_numbers = numbers(kept.iter().map(|(number, _)| *number));
+    let values = vec![kept_numbers, rows("deployment", kept.iter().map(|(_, row)| *row))?];
+    writes.add(kept.len(), PUT_DEPLOYMENTS, values);
+    writes.add(gone.len(), DELETE_DEPLOYMENTS, vec![numbers(gone.iter().copied())]);
+    Ok(())
 }
 
 /// Whether it is a task's, and the id's bits.

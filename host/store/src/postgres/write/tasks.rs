@@ -36,55 +36,51 @@ const PUT_STEP_COUNTS: &str = "
     select * from unnest($1, $2)
     on conflict (day) do update set rows = excluded.rows";
 
-impl<'a> Writes<'a> {
-    pub(super) fn tasks(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let of = |key: &'a RowKey| if let RowKey::Task(id) = key { Some(*id) } else { None };
-        self.make_days(group.iter().filter(|change| change.before.is_none()).filter_map(|row| of(&row.key)));
-        let Split::<_, Task> { kept, gone } = split(group, of);
-        let values = vec![
-            uuids(kept.iter().map(|(id, _)| id.bits())),
-            texts(kept.iter().map(|(_, row)| row.customer.0.as_str())),
-            texts(kept.iter().map(|(_, row)| row.key.0.as_str())),
-            texts(kept.iter().map(|(_, row)| row.family.as_str())),
-            texts(kept.iter().map(|(_, row)| row.model.as_str())),
-            texts(kept.iter().map(|(_, row)| row.status.as_str())),
-            flags(kept.iter().map(|(_, row)| !row.status.is_final())),
-            flags(kept.iter().map(|(_, row)| row.phase.ambiguous_call().is_some())),
-            rows("task", kept.iter().map(|(_, row)| *row))?,
-        ];
-        self.add(kept.len(), PUT_TASKS, values);
-        self.add(gone.len(), DELETE_TASKS, vec![uuids(gone.iter().map(|id| id.bits()))]);
-        Ok(())
-    }
+pub(super) fn tasks<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    let of = |key: &'a RowKey| if let RowKey::Task(id) = key { Some(*id) } else { None };
+    make_days(writes, group.iter().filter(|change| change.before.is_none()).filter_map(|row| of(&row.key)));
+    let Split::<_, Task> { kept, gone } = split(group, of);
+    let values = vec![
+        uuids(kept.iter().map(|(id, _)| id.bits())),
+        texts(kept.iter().map(|(_, row)| row.customer.0.as_str())),
+        texts(kept.iter().map(|(_, row)| row.key.0.as_str())),
+        texts(kept.iter().map(|(_, row)| row.family.as_str())),
+        texts(kept.iter().map(|(_, row)| row.model.as_str())),
+        texts(kept.iter().map(|(_, row)| row.status.as_str())),
+        flags(kept.iter().map(|(_, row)| !row.status.is_final())),
+        flags(kept.iter().map(|(_, row)| row.phase.ambiguous_call().is_some())),
+        rows("task", kept.iter().map(|(_, row)| *row))?,
+    ];
+    writes.add(kept.len(), PUT_TASKS, values);
+    writes.add(gone.len(), DELETE_TASKS, vec![uuids(gone.iter().map(|id| id.bits()))]);
+    Ok(())
+}
 
-    pub(super) fn steps(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let of =
-            |key: &'a RowKey| if let RowKey::Steps(id, place) = key { Some((*id, *place)) } else { None };
-        self.make_days(group.iter().filter_map(|change| of(&change.key)).map(|(id, _)| id));
-        let Split::<_, StepRow> { kept, gone } = split(group, of);
-        let values = vec![
-            uuids(kept.iter().map(|((id, _), _)| id.bits())),
-            numbers(kept.iter().map(|((_, place), _)| *place)),
-            rows("step", kept.iter().map(|(_, row)| *row))?,
-        ];
-        self.add(kept.len(), PUT_STEPS, values);
-        let tasks = uuids(gone.iter().map(|(id, _)| id.bits()));
-        self.add(gone.len(), DELETE_STEPS, vec![tasks, numbers(gone.iter().map(|(_, place)| *place))]);
-        Ok(())
-    }
+pub(super) fn steps<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    let of = |key: &'a RowKey| if let RowKey::Steps(id, place) = key { Some((*id, *place)) } else { None };
+    make_days(writes, group.iter().filter_map(|change| of(&change.key)).map(|(id, _)| id));
+    let Split::<_, StepRow> { kept, gone } = split(group, of);
+    let values = vec![
+        uuids(kept.iter().map(|((id, _), _)| id.bits())),
+        numbers(kept.iter().map(|((_, place), _)| *place)),
+        rows("step", kept.iter().map(|(_, row)| *row))?,
+    ];
+    writes.add(kept.len(), PUT_STEPS, values);
+    let tasks = uuids(gone.iter().map(|(id, _)| id.bits()));
+    writes.add(gone.len(), DELETE_STEPS, vec![tasks, numbers(gone.iter().map(|(_, place)| *place))]);
+    Ok(())
+}
 
-    pub(super) fn step_counts(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
-        let of = |key: &'a RowKey| if let RowKey::StepCount(day) = key { Some(*day) } else { None };
-        let Split::<_, u64> { kept, gone: _ } = split(group, of);
-        let counted =
-            vec![days(kept.iter().map(|(day, _)| *day)), numbers(kept.iter().map(|(_, rows)| **rows))];
-        self.add(kept.len(), PUT_STEP_COUNTS, counted);
-        Ok(())
-    }
+pub(super) fn step_counts<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+    let of = |key: &'a RowKey| if let RowKey::StepCount(day) = key { Some(*day) } else { None };
+    let Split::<_, u64> { kept, gone: _ } = split(group, of);
+    let counted = vec![days(kept.iter().map(|(day, _)| *day)), numbers(kept.iter().map(|(_, rows)| **rows))];
+    writes.add(kept.len(), PUT_STEP_COUNTS, counted);
+    Ok(())
+}
 
-    /// Sees to it that there are partitions for these tasks.
-    fn make_days(&mut self, tasks: impl Iterator<Item = TaskId>) {
-        let of: BTreeSet<u32> = tasks.map(|id| id.timestamp().day()).collect();
-        self.add(of.len(), MAKE_DAYS, vec![days(of)]);
-    }
+/// Sees to it that there are partitions for these tasks.
+fn make_days(writes: &mut Writes<'_>, tasks: impl Iterator<Item = TaskId>) {
+    let of: BTreeSet<u32> = tasks.map(|id| id.timestamp().day()).collect();
+    writes.add(of.len(), MAKE_DAYS, vec![days(of)]);
 }
