@@ -25,7 +25,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 const DATABASE_PAUSE: Duration = Duration::from_secs(1);
 
 /// The store, and what keeps other gateways out of the folder where the store does not.
-pub(super) struct Opened {
+pub(super) struct StoreWithLock {
     pub(super) store: Store,
     pub(super) lock: Option<FolderLock>,
 }
@@ -35,11 +35,11 @@ pub(super) async fn open_store(
     folder: &DataFolder,
     config: &Config,
     takeover: &mut Takeover<'_>,
-) -> Result<Opened, ServeError> {
+) -> Result<StoreWithLock, ServeError> {
     let clock = &Arc::clone(&takeover.clock);
     let Some(server) = database(&config.data)? else {
         DataFolder::check_store(folder.root())?;
-        return Ok(Opened { store: open_file(folder, config, &**clock).await?, lock: None });
+        return Ok(StoreWithLock { store: open_file(folder, config, &**clock).await?, lock: None });
     };
     if DataFolder::store(folder.root()).exists() {
         tracing::warn!(
@@ -49,7 +49,7 @@ pub(super) async fn open_store(
         );
     }
     let lock = lock(folder, &**clock).await?;
-    Ok(Opened { store: open_database(server, config, (takeover, folder)).await?, lock: Some(lock) })
+    Ok(StoreWithLock { store: open_database(server, config, (takeover, folder)).await?, lock: Some(lock) })
 }
 
 /// The folder for this process alone.

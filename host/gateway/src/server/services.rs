@@ -15,7 +15,7 @@ use gatehouse_upstream::Upstream;
 
 use super::error::ServeError;
 use super::memory::{compilers, waiting_files_mib};
-use super::open_store::{Opened, open_store};
+use super::open_store::{StoreWithLock, open_store};
 use super::takeover::Takeover;
 use crate::acme::Acme;
 use crate::backup::BackupFolder;
@@ -46,7 +46,7 @@ impl Services {
     ) -> Result<Self, ServeError> {
         let (clock, seed) = (Arc::clone(&takeover.clock), Arc::clone(&takeover.seed));
         let folder = DataFolder::open(root, &|report| tracing::warn!("{report}"))?;
-        let Opened { store, lock } = open_store(&folder, config, takeover).await?;
+        let StoreWithLock { store, lock } = open_store(&folder, config, takeover).await?;
         // After the store: its lock allows one process to create a pepper and to switch plugins.
         let (of_pepper, random, rows) = (folder.clone(), seed.clone(), store.clone());
         let pepper = tokio::task::spawn_blocking(move || of_pepper.pepper(&*random, &rows)).await??;

@@ -170,7 +170,7 @@ impl Server {
                     ConnectError { reason: format!("it does not answer within {seconds} s"), passes: true }
                 }
             };
-            let separator = if failed.reason.is_empty() { "" } else { "; " };
+            let separator = if failed.reason.is_empty() { "" } else { ", then " };
             failed.reason += &format!("{separator}{}: {}", name(server), error.reason);
             failed.passes |= error.passes;
         }
