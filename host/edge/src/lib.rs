@@ -26,6 +26,7 @@ mod response;
 mod routing;
 mod serving;
 mod sse;
+mod standby;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +35,7 @@ pub use config::{Config, Limits, PublicUrl, Tls, WrongPublicUrl};
 pub use cors::{Cors, PageOrigin, WrongPageOrigin};
 pub use edge::{Edge, Error};
 pub use errors::{ErrorRow, error_table};
-pub use gatehouse_net::{Certificates, TlsError, reachable};
+pub use gatehouse_net::{Certificates, ServedBody, TlsError, reachable};
 pub use routing::surfaces::{SurfaceRow, own_paths, surfaces};
 pub use serving::local::{LocalError, LocalRequests};
+pub use standby::{AtWork, NotSentOn, SendOn, StandbyEdge};

@@ -146,7 +146,7 @@ impl DataFolder {
             Ok(bytes) => Pepper::new(bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if store.needs_its_pepper().map_err(unreadable)? {
-                    return Err(wrong("is missing", io::Error::new(io::ErrorKind::NotFound, RESTORE_PEPPER)));
+                    return Err(self.wrong_pepper(false));
                 }
                 let mut bytes = [0; 32];
                 seed.fill(&mut bytes);
@@ -157,11 +157,30 @@ impl DataFolder {
         };
         match store.fit_pepper(check_value(&pepper)).map_err(unreadable)? {
             PepperFit::Fits => Ok(pepper),
-            PepperFit::Foreign => Err(wrong(
-                "is not the one of this store",
-                io::Error::new(io::ErrorKind::InvalidData, RESTORE_PEPPER),
-            )),
+            PepperFit::Foreign => Err(self.wrong_pepper(true)),
         }
+    }
+
+    /// The check value of the pepper, where there is one already.
+    ///
+    /// # Errors
+    /// The file system's, a file that is not 32 bytes long.
+    pub(crate) fn pepper_check(&self) -> Result<Option<u64>, DataError> {
+        let path = self.root.join(PEPPER);
+        match read_pepper(&path) {
+            Ok(bytes) => Ok(Some(check_value(&Pepper::new(bytes)))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(DataError { path, what: "cannot be read", source }),
+        }
+    }
+
+    /// Why the pepper cannot be used: there is another one, or none.
+    pub(crate) fn wrong_pepper(&self, is_there: bool) -> DataError {
+        let (what, kind) = match is_there {
+            true => ("is not the one of this store", io::ErrorKind::InvalidData),
+            false => ("is missing", io::ErrorKind::NotFound),
+        };
+        DataError { path: self.root.join(PEPPER), what, source: io::Error::new(kind, RESTORE_PEPPER) }
     }
 
     /// Whether the folder `root` has lost its store: what is made later is there, and the store is not, or begins with
@@ -188,7 +207,7 @@ impl DataFolder {
 }
 
 const RESTORE_PEPPER: &str = "without the pepper that its rows were made with no key, no link and no webhook of this store works; \
-                              restore it from the backup that the store is from";
+                              restore it from the backup that the store is from, or copy it from another gateway on the same database";
 
 /// A value that tells two peppers apart and nothing of either.
 fn check_value(pepper: &Pepper) -> u64 {

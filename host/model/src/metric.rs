@@ -134,6 +134,8 @@ metrics! {
     Gauge STORE_WAITS = "gatehouse_store_waits_for_room";
     /// 1 while the engine under the store cannot be reached and a commit waits for it.
     Gauge STORE_UNAVAILABLE = "gatehouse_store_unavailable";
+    /// Seconds until another gateway may take over, counted from the last renewal of the lease; of a store in a database.
+    Gauge LEASE_SECONDS = "gatehouse_store_lease_seconds";
     /// Bytes free on a disk, by `disk`: `store`, `media`.
     Gauge DISK_FREE = "gatehouse_disk_free_bytes";
     /// 1 while a disk has less free than its mark and new tasks are refused, by `disk`.

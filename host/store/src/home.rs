@@ -78,6 +78,14 @@ impl Home {
             }
         }
     }
+
+    /// Nothing more is written.
+    pub(crate) async fn leave(&self) {
+        match self {
+            Self::File { .. } => {}
+            Self::Postgres(home) => home.leave().await,
+        }
+    }
 }
 
 fn want(transaction: &mut OpenTransaction, key: gatehouse_tasks::RowKey) {

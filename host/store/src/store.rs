@@ -23,7 +23,7 @@ use crate::home::Home;
 use crate::open::{creation, schema};
 use crate::posted::Posted;
 use crate::postgres::reading::Reading;
-use crate::postgres::{self, Server};
+use crate::postgres::{self, Node, Server};
 use crate::transaction::shared::{Direct, SharedTransaction};
 use crate::wait::{Access, WriterWait};
 use crate::writer::{Claim, Failure, Job, Work, Writer};
@@ -82,17 +82,18 @@ impl Store {
         Self::of_file(database, path, config, wait)
     }
 
-    /// Opens a database on PostgreSQL, whose tables are made where it is empty. Blocks meanwhile, whatever thread this is.
+    /// Opens a database on PostgreSQL, whose tables are made where it is empty. Blocks meanwhile, whatever thread this is. `node` is what
+    /// other gateways are told of this one.
     ///
     /// # Errors
     /// [`OpenError`]; [`OpenError::Taken`] while another gateway writes to it.
-    pub fn open_postgres(server: Server, config: &Config) -> Result<Self, OpenError> {
+    pub fn open_postgres(server: Server, config: &Config, node: Node) -> Result<Self, OpenError> {
         let wait = Arc::<WriterWait>::default();
-        let source = Source::Postgres(Arc::new(Reading::new(server.clone())?));
+        let reading = Arc::new(Reading::new(server.clone())?);
         let opening = || {
             let clock =
                 runtime::Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
-            let home = clock.block_on(postgres::home::Home::open(server, Arc::clone(&wait)))?;
+            let home = clock.block_on(postgres::home::Home::open(server, node, Arc::clone(&wait)))?;
             Ok((clock, home))
         };
         // On a thread of its own: the caller's may be one of another runtime, which must not block on this one.
@@ -100,7 +101,11 @@ impl Store {
         let (clock, home) = opened.unwrap_or_else(|_| {
             Err(OpenError::Database { reason: "its opening panicked".to_owned(), passes: false })
         })?;
-        Self::start(source, Home::Postgres(Box::new(home)), clock, config, wait)
+        let keeper = home.keeper();
+        let source = Source::Postgres(Arc::clone(&reading));
+        let store = Self::start(source, Home::Postgres(Box::new(home)), clock, config, wait)?;
+        reading.begin(keeper.keep(store.shared.failure.clone()));
+        Ok(store)
     }
 
     /// Whether another process has the file open.
@@ -393,6 +398,19 @@ impl Store {
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         self.shared.wait.waits() == Some(StoreError::Unavailable)
+    }
+
+    /// Whether what has effects outside of the store may begin: not where another process may be at work in place of this one, as
+    /// after a long stop of this one.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`]; why the store is of no more use.
+    pub fn may_begin(&self) -> Result<(), StoreError> {
+        match self.failure() {
+            Some(failure) => Err(failure),
+            None if self.shared.wait.lease_stands() => Ok(()),
+            None => Err(StoreError::Unavailable),
+        }
     }
 
     /// Has `asked` say before each access whether the engine can be reached: for the injection of faults, since redb's always

@@ -7,13 +7,14 @@
 
 use std::io::{self, ErrorKind};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gatehouse_model::metric;
 use tokio::sync::{Notify, watch};
 use tokio::time as clock;
 
 use crate::error::StoreError;
+use crate::lease::Lease;
 
 /// Between two tries of a write.
 const RETRY: Duration = Duration::from_millis(250);
@@ -59,6 +60,8 @@ pub(crate) struct WriterWait {
     waits: watch::Sender<Option<StoreError>>,
     /// Whether the engine can be reached; none where it always can.
     engine: OnceLock<Asked>,
+    /// None of a store that no other process can write to.
+    lease: OnceLock<Lease>,
 }
 
 impl std::fmt::Debug for WriterWait {
@@ -75,6 +78,7 @@ impl Default for WriterWait {
             closed_engine: Notify::new(),
             waits: watch::Sender::new(None),
             engine: OnceLock::new(),
+            lease: OnceLock::new(),
         }
     }
 }
@@ -122,6 +126,7 @@ impl WriterWait {
     pub(crate) fn reach(&self, access: Access) -> Result<(), StoreError> {
         match self.engine.get() {
             Some(asked) if !asked(access) => Err(StoreError::Unavailable),
+            _ if access == Access::Read && !self.lease_stands() => Err(StoreError::Unavailable),
             _ => Ok(()),
         }
     }
@@ -160,7 +165,34 @@ impl WriterWait {
 
     /// Why nothing is written now, if so.
     pub(crate) fn waits(&self) -> Option<StoreError> {
+        self.reason().or_else(|| (!self.lease_stands()).then_some(StoreError::Unavailable))
+    }
+
+    fn reason(&self) -> Option<StoreError> {
         self.waits.borrow().clone()
+    }
+
+    /// From now on nothing begins that could meet what another process does.
+    pub(crate) fn begin_lease(&self, sent: Instant) {
+        // A store is opened once.
+        drop(self.lease.set(Lease::sent(sent)));
+    }
+
+    /// A renewal that was sent at this moment has succeeded.
+    pub(crate) fn renew_lease(&self, sent: Instant) {
+        if let Some(lease) = self.lease.get() {
+            lease.renew(sent);
+        }
+    }
+
+    /// Whether something with effects may begin; always where nobody else waits for the place of this process.
+    pub(crate) fn lease_stands(&self) -> bool {
+        self.lease.get().is_none_or(|lease| lease.stands(Instant::now()))
+    }
+
+    /// What is left of the lease by the latest.
+    pub(crate) fn lease_left(&self) -> Duration {
+        self.lease.get().map(|lease| lease.left(Instant::now())).unwrap_or_default()
     }
 
     /// Ends when the writer waits, with the reason.
@@ -203,7 +235,7 @@ impl WriterWait {
 
     /// Nothing is waited for any more.
     pub(crate) fn go_on(&self) {
-        let Some(reason) = self.waits() else { return };
+        let Some(reason) = self.reason() else { return };
         self.set(None);
         metrics::gauge!(gauge_of(&reason)).set(0.0);
         if reason == StoreError::NoRoom {
@@ -231,4 +263,26 @@ fn gauge_of(reason: &StoreError) -> &'static str {
 /// file's end helps it.
 fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A gateway that was stopped for a while would go on with work that another one has taken over.
+    #[test]
+    fn nothing_is_begun_or_read_once_the_lease_may_be_over() {
+        let wait = WriterWait::default();
+        assert_eq!((wait.waits(), wait.reach(Access::Read)), (None, Ok(())));
+        let Some(long_ago) = Instant::now().checked_sub(Duration::from_secs(60)) else { return };
+        wait.begin_lease(long_ago);
+        let refused = StoreError::Unavailable;
+        assert_eq!((wait.waits(), wait.reach(Access::Read)), (Some(refused.clone()), Err(refused)));
+        // The writer finds out by the fence whether it may commit.
+        assert_eq!(wait.reach(Access::Commit), Ok(()));
+        wait.go_on();
+        assert!(wait.waits().is_some());
+        wait.renew_lease(Instant::now());
+        assert_eq!((wait.waits(), wait.reach(Access::Read)), (None, Ok(())));
+    }
 }

@@ -133,7 +133,10 @@ impl Writer {
 
     /// Works until the queue is closed and empty, or the store fails.
     pub(crate) fn work(mut self, clock: &Runtime) {
-        clock.block_on(async { while self.run_batch().await {} });
+        clock.block_on(async {
+            while self.run_batch().await {}
+            self.home.leave().await;
+        });
     }
 
     /// One transaction: what came, and what comes while it may stay open.

@@ -2,6 +2,7 @@
 
 mod copies;
 mod outages;
+mod standby;
 mod starts;
 
 use std::collections::BTreeSet;

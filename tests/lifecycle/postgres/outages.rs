@@ -20,21 +20,21 @@ const CLIENTS: usize = 8;
 
 /// Clients that repeat what was not acknowledged.
 #[derive(Default)]
-struct Load {
+pub(super) struct Load {
     /// Task by prompt.
-    receipts: Mutex<BTreeMap<String, String>>,
+    pub(super) receipts: Mutex<BTreeMap<String, String>>,
     next: AtomicUsize,
-    refused: AtomicUsize,
-    ended: AtomicBool,
+    pub(super) refused: AtomicUsize,
+    pub(super) ended: AtomicBool,
 }
 
 impl Load {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.receipts.lock().expect("no panic").len()
     }
 }
 
-async fn client(load: Arc<Load>, caller: Caller) {
+pub(super) async fn client(load: Arc<Load>, caller: Caller) {
     while !load.ended.load(Ordering::SeqCst) {
         let prompt = format!("prompt-{}", load.next.fetch_add(1, Ordering::SeqCst));
         loop {

@@ -32,7 +32,7 @@ pub struct WaitingServer {
 }
 
 struct Shared {
-    reason: String,
+    reason: watch::Receiver<String>,
     server: ConnectionServer,
     handshakes: Option<Handshakes>,
     clock: Arc<dyn Clock>,
@@ -40,14 +40,14 @@ struct Shared {
 }
 
 impl WaitingServer {
-    /// Binds the address of `config`. `reason` is what `/readyz` says.
+    /// Binds the address of `config`. `reason` is what `/readyz` says at each moment.
     ///
     /// # Errors
     /// As [`super::AdminServer::start`].
     pub fn start(
         config: &Config,
         (limits, handshakes): (ConnectionLimits, HandshakeLimits),
-        reason: String,
+        reason: watch::Receiver<String>,
         clock: Arc<dyn Clock>,
     ) -> io::Result<Self> {
         let certificates = config.tls.as_ref().map(|tls| Certificates::from_files(tls.files())).transpose();
@@ -125,8 +125,13 @@ impl Shared {
     fn answer(&self, path: &str) -> axum::response::Response {
         match path {
             "/livez" => plain(StatusCode::OK, "alive\n"),
-            "/readyz" => plain(StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {}\n", self.reason)),
-            _ => plain(StatusCode::SERVICE_UNAVAILABLE, format!("the gateway starts: {}\n", self.reason)),
+            "/readyz" => {
+                plain(StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {}\n", *self.reason.borrow()))
+            }
+            _ => plain(
+                StatusCode::SERVICE_UNAVAILABLE,
+                format!("the gateway starts: {}\n", *self.reason.borrow()),
+            ),
         }
     }
 }

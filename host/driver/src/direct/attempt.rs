@@ -116,6 +116,10 @@ impl Answers {
 
     /// One call, and what it is answered with.
     async fn try_answer(&self, run: &DirectRun, permit: AccountPermit, slot: CallPermit) -> Attempt {
+        // The wait for the account may have been long.
+        if let Err(error) = self.shared.store.may_begin() {
+            return Attempt::Over(Unanswered::Failed(SubmitError::from(error).into()));
+        }
         let progress = slot.progress();
         run.report.attempt(permit.provider(), permit.account());
         let model = run.report.facts().model;

@@ -128,6 +128,10 @@ impl TextCalls {
         mut permit: AccountPermit,
         slot: CallPermit,
     ) -> Attempt {
+        // The wait for the account may have been long.
+        if let Err(error) = self.shared.store.may_begin() {
+            return Attempt::Failed(SubmitError::from(error).into());
+        }
         let progress = slot.progress();
         let target = &run.model.targets[run.at].route;
         run.span = run.report.begin_call(run.model.kind.operation(), &target.upstream, &slot);

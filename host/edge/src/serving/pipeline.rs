@@ -4,12 +4,11 @@
 //! Owns the order of these steps and what every response carries (request ids, the connection's fate, the
 //! access record). Never knows an endpoint's shape (`endpoints`) or a status code of an error (`errors`).
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use gatehouse_driver::RequestReport;
 use gatehouse_model::{Clock, CustomerId, Key, KeyId, Recent, RequestId, Seed};
-use gatehouse_net::{Observed, ShutdownPhase};
+use gatehouse_net::{Responding, ServedBody, ShutdownPhase};
 use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
@@ -30,12 +29,12 @@ use crate::http::forwarded;
 use crate::http::head;
 use crate::http::query::quoted;
 use crate::limits::concurrency_limit::ConcurrencyLimit;
-use crate::limits::open_connections::{OpenConnection, Origin};
-use crate::limits::unread::{UnreadAnswers, UnreadOnConnection};
+use crate::limits::unread::UnreadAnswers;
 use crate::rate_headers;
 use crate::response::ResponseBody;
 use crate::routing::routes::{Endpoint, KeyUse};
 use crate::routing::table::{Lookup, RouteTable, Routes, is_never_offered};
+use crate::serving::listeners::{Peer, Respond};
 
 /// Requests that the log in memory keeps, and their bytes.
 const MAX_LINES: usize = 10_000;
@@ -52,20 +51,9 @@ pub(crate) struct Pipeline {
     hsts: Option<HeaderValue>,
 }
 
-/// The connection a request came on.
-#[derive(Clone)]
-pub(crate) struct Peer {
-    pub(crate) address: IpAddr,
-    pub(crate) scheme: &'static str,
-    pub(crate) observed: Observed,
-    pub(crate) open: Arc<OpenConnection>,
-    pub(crate) unread: UnreadOnConnection,
-}
-
-impl Peer {
-    /// Its connection is one too many, and only says so.
-    fn is_refused(&self) -> bool {
-        matches!(self.open.origin, Origin::Refused(_))
+impl Respond for Pipeline {
+    fn answer(self: Arc<Self>, request: Request<Incoming>, peer: Arc<Peer>) -> Responding {
+        Box::pin(async move { Ok(self.respond(request, &peer).await.map(ServedBody::new)) })
     }
 }
 

@@ -9,7 +9,7 @@ use gatehouse_admin::{
     Configuration as _, FamilyDefaultsFile, LocalApi, OperationError, RemoteApi,
 };
 use gatehouse_model::{Clock as _, RequestId};
-use gatehouse_store::{CopyError, OpenError, Server, Store};
+use gatehouse_store::{CopyError, Node, OpenError, Server, Store};
 use http::{HeaderName, Method};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -329,7 +329,8 @@ impl<'l> Api<'l> {
         let root = self.data.folder.as_path();
         let folder = DataFolder::open(root, &print_error)?;
         let Some(lock) = folder.lock()? else { return remote(self.location, root).map(Reached::Running) };
-        let store = Store::open_postgres(server, &self.data.store)?;
+        // Without a name: it is no gateway that others know.
+        let store = Store::open_postgres(server, &self.data.store, Node::default())?;
         self.alone_with(folder, Some(lock), store)
     }
 

@@ -111,6 +111,9 @@ pub(crate) enum Command {
     /// Look after a store in a database of PostgreSQL
     #[command(subcommand)]
     Store(StoreCommand),
+    /// See which gateways use a database of PostgreSQL, and which of them is at work
+    #[command(subcommand)]
+    Fleet(FleetCommand),
     /// Check a file that `account export` wrote: needs no store, no configuration and no network
     #[command(after_help = VERIFY_HELP)]
     Verify {
@@ -227,6 +230,14 @@ pub(crate) enum CopyTo {
     File,
 }
 
+/// Commands about the gateways of one database.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetCommand {
+    /// Who is at work, who waits, how long the lease is, and whether their configurations differ; asks the database of data.url alone
+    #[command(after_help = "Example:\n  gatehouse fleet status --json")]
+    Status,
+}
+
 /// Commands about the console.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConsoleCommand {
@@ -288,6 +299,8 @@ mod tests {
             ("gatehouse account deposit a", false),
             ("gatehouse account export a", true),
             ("gatehouse store migrate --json", true),
+            ("gatehouse fleet status --json", true),
+            ("gatehouse fleet", false),
             ("gatehouse store", false),
             ("gatehouse verify f.jsonl", true),
             ("gatehouse verify", false),

@@ -6,6 +6,7 @@ mod artifact;
 mod author;
 mod backup;
 mod cli;
+mod fleet;
 mod offer;
 #[cfg(test)]
 mod packaging;

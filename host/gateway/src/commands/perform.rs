@@ -39,6 +39,7 @@ pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed
         | Command::Health { .. }
         | Command::Restore { .. }
         | Command::Store(_)
+        | Command::Fleet(_)
         | Command::Verify { .. }
         | Command::Completions { .. }
         | Command::Man { .. }

@@ -14,6 +14,7 @@ use super::args::values::SandboxArgs;
 use super::author;
 use super::backup;
 use super::cli::{Cli, Command, ServeArgs};
+use super::fleet;
 use super::offer::read_defaults;
 use super::packing;
 use super::perform::perform_by_api;
@@ -47,6 +48,7 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Health { live }) => health(&location, live),
         Some(Command::Restore { folder }) => backup::restore(&folder, &location, json),
         Some(Command::Store(command)) => store::run(&command, &location, json),
+        Some(Command::Fleet(command)) => fleet::run(&command, &location, json),
         Some(Command::Verify { file }) => verify::run(&file),
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man { folder }) => shell::man(&folder),

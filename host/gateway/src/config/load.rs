@@ -389,6 +389,9 @@ fn check(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
     if let Err((key, message)) = config.server.check() {
         wrong(&format!("server.{key}"), &message);
     }
+    if let Err((key, message)) = config.fleet.check(config.data.url.is_some()) {
+        wrong(&format!("fleet.{key}"), &message);
+    }
     if let Err(error) = config.log.filter() {
         wrong("log.level", &error);
     }

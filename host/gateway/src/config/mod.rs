@@ -9,6 +9,7 @@ mod document;
 mod effective;
 mod error;
 mod family_defaults;
+mod fleet;
 mod installed_defaults;
 mod load;
 mod ownership;
@@ -25,6 +26,7 @@ pub(crate) use database::{DatabaseError, server as database};
 pub(crate) use differences::{differences, is_limit, is_reloaded};
 pub(crate) use error::{ConfigError, ConfigErrors};
 pub(crate) use family_defaults::{FamilyDefaults, find, units};
+pub(crate) use fleet::node;
 pub(crate) use installed_defaults::{
     forget as forget_defaults, settle as settle_defaults, stage as stage_defaults,
     unstage as unstage_defaults,

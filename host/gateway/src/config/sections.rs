@@ -8,6 +8,7 @@ use gatehouse_upstream::{FairnessConfig, FetchConfig, OutgoingConfig, ProviderCo
 use serde::Deserialize;
 
 use super::database::DatabaseUrl;
+use super::fleet::FleetConfig;
 use crate::telemetry::{LogConfig, TracesConfig};
 
 /// The whole configuration.
@@ -20,6 +21,8 @@ pub(crate) struct Config {
     pub(crate) admin: gatehouse_admin::Config,
     /// The data folder and the store.
     pub(crate) data: DataConfig,
+    /// What this gateway is to others on the same database.
+    pub(crate) fleet: FleetConfig,
     /// Tasks.
     pub(crate) tasks: gatehouse_driver::Config,
     /// Price keys and their prices.

@@ -34,7 +34,7 @@ pub(super) struct PublicListeners {
     pub(super) issued: Option<Certificates>,
     /// On the next free port, where the operator named none.
     pub(super) any_port: bool,
-    /// From these inherited sockets, if any.
+    /// From these sockets, if any: inherited ones, or those of the gateway while it waited.
     pub(super) sockets: Vec<TcpListener>,
 }
 
@@ -52,7 +52,7 @@ pub(super) async fn listen(
         let certificates =
             if public.self_signed { Some(self_signed_for(&server)?) } else { public.issued.clone() };
         let (clock, seed) = (services.clock.clone(), services.seed.clone());
-        // An inherited socket is never in use elsewhere, so no second attempt needs it.
+        // An open socket is never in use elsewhere, so no second attempt needs it.
         let sockets = std::mem::take(&mut public.sockets);
         let (driver, pepper) = (driver.clone(), services.pepper.clone());
         match Edge::start(server.clone(), driver, pepper, clock, seed, certificates, sockets).await {
@@ -69,7 +69,7 @@ pub(super) async fn listen(
     }
 }
 
-fn self_signed_for(server: &gatehouse_edge::Config) -> Result<Certificates, CertificateError> {
+pub(super) fn self_signed_for(server: &gatehouse_edge::Config) -> Result<Certificates, CertificateError> {
     let own: Vec<_> = server.listen.iter().map(SocketAddr::ip).collect();
     self_signed(&own)
 }

@@ -13,6 +13,7 @@ mod self_signed;
 mod serve;
 mod services;
 mod shutdown;
+mod takeover;
 
 pub(crate) use checks::{check, try_database, warnings};
 pub(crate) use error::ServeError;

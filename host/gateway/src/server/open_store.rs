@@ -2,6 +2,7 @@
 //!
 //! A file, or a database, that another gateway has is waited for as long as that one may take to stop. A database that does not answer is
 //! waited for without an end: it may start after its gateway, or be failing over, and a process that ends would only be started again.
+//! A standby waits without an end for its place, too (`takeover`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +10,10 @@ use std::time::Duration;
 use gatehouse_admin::WaitingServer;
 use gatehouse_model::{Clock, UnixMs};
 use gatehouse_store::{OpenError, Server, Store};
+use tokio::sync::watch;
 
 use super::error::ServeError;
+use super::takeover::Takeover;
 use crate::config::{Config, database};
 use crate::data_folder::{DataFolder, FolderLock};
 
@@ -31,8 +34,9 @@ pub(super) struct StoreWithLock {
 pub(super) async fn open_store(
     folder: &DataFolder,
     config: &Config,
-    clock: &Arc<dyn Clock>,
+    takeover: &mut Takeover<'_>,
 ) -> Result<StoreWithLock, ServeError> {
+    let clock = &Arc::clone(&takeover.clock);
     let Some(server) = database(&config.data)? else {
         DataFolder::check_store(folder.root())?;
         return Ok(StoreWithLock { store: open_file(folder, config, &**clock).await?, lock: None });
@@ -45,7 +49,7 @@ pub(super) async fn open_store(
         );
     }
     let lock = lock(folder, &**clock).await?;
-    Ok(StoreWithLock { store: open_database(server, config, clock).await?, lock: Some(lock) })
+    Ok(StoreWithLock { store: open_database(server, config, (takeover, folder)).await?, lock: Some(lock) })
 }
 
 /// The folder for this process alone.
@@ -79,12 +83,27 @@ async fn open_file(folder: &DataFolder, config: &Config, clock: &dyn Clock) -> R
     }
 }
 
-async fn open_database(server: Server, config: &Config, clock: &Arc<dyn Clock>) -> Result<Store, ServeError> {
+async fn open_database(
+    server: Server,
+    config: &Config,
+    (takeover, folder): (&mut Takeover<'_>, &DataFolder),
+) -> Result<Store, ServeError> {
+    let clock = &Arc::clone(&takeover.clock);
     let (mut other, mut waiting) = (Other::default(), None);
     loop {
-        let (database, settings) = (server.clone(), config.data.store.clone());
-        let opened = tokio::task::spawn_blocking(move || Store::open_postgres(database, &settings)).await?;
+        if config.fleet.standby {
+            takeover.until_free(&server, folder).await?;
+        }
+        let (database, settings, node) = (server.clone(), config.data.store.clone(), takeover.node.clone());
+        let opened =
+            tokio::task::spawn_blocking(move || Store::open_postgres(database, &settings, node)).await?;
         match opened {
+            // Another one that waited was faster, a command has it for a moment, or the database went away again.
+            Err(OpenError::Taken { .. } | OpenError::Database { passes: true, .. })
+                if config.fleet.standby =>
+            {
+                clock.pause(LOCK_PAUSE).await;
+            }
             Err(OpenError::Taken { database }) if other.may_stop(clock.now(), &database) => {
                 clock.pause(LOCK_PAUSE).await;
             }
@@ -113,7 +132,7 @@ async fn open_database(server: Server, config: &Config, clock: &Arc<dyn Clock>) 
 fn wait_page(config: &Config, server: &Server, clock: &Arc<dyn Clock>) -> Option<WaitingServer> {
     let limits = (config.server.limits.of_connections(), config.server.limits.of_handshakes());
     let reason = format!("the database {server} does not answer");
-    let page = WaitingServer::start(&config.admin, limits, reason, clock.clone());
+    let page = WaitingServer::start(&config.admin, limits, watch::channel(reason).1, clock.clone());
     page.inspect(|page| tracing::info!(admin = %page.address(), "meanwhile /livez and /readyz are answered"))
         .inspect_err(|error| {
             tracing::warn!(address = %config.admin.listen, %error, "nothing answers /livez meanwhile");

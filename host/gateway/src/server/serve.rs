@@ -25,12 +25,14 @@ use super::public_api::LocalApi;
 use super::rest_of_start::FamilyStart;
 use super::services::Services;
 use super::shutdown::{Gateway, SentTraces, Signals};
+use super::takeover::Takeover;
 use crate::acme::Acme;
-use crate::config::{Config, Loaded, Location};
+use crate::config::{Config, Loaded, Location, node};
 use crate::exit::Exit;
 use crate::plugins::folder_watcher::FolderWatcher;
 use crate::reload::RunningConfiguration;
 use crate::sandbox_mode::{SandboxKeys, Simulated};
+use crate::system::{SystemClock, SystemSeed};
 use crate::telemetry::Sampled;
 use crate::{descriptors, environment, privacy, sandbox_mode, telemetry, terminal};
 
@@ -192,14 +194,23 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let provider = identity_provider(&config, &upstream)?;
     let location = options.location;
     let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());
-    let services = Services::open(&config, &root).await?;
+    let mut takeover = Takeover {
+        node: node(&config, &loaded.table),
+        config: &config,
+        upstream: &upstream,
+        self_signed: options.self_signed,
+        clock: Arc::new(SystemClock),
+        seed: Arc::new(SystemSeed),
+        sockets: options.sockets,
+    };
+    let services = Services::open(&config, &root, &mut takeover).await?;
+    let sockets = takeover.sockets;
     let families = FamilyStart::new(&services)?;
     let traces = config.traces.start(&config.outgoing_route(), (&services.clock, &services.seed));
     let traces = traces.map_err(ServeError::Traces)?;
     let acme = if options.self_signed { None } else { services.open_acme(&config, &upstream)? };
     let issued = acme.as_ref().map(Acme::certificates);
-    let public =
-        PublicListeners { self_signed: options.self_signed, issued, any_port, sockets: options.sockets };
+    let public = PublicListeners { self_signed: options.self_signed, issued, any_port, sockets };
     let (tracer, exporter) = traces.unzip();
     let traces = exporter.map(SentTraces::begin);
     let driver = services.start_driver(&config, (upstream, tracer)).await?;

@@ -16,13 +16,13 @@ use gatehouse_upstream::Upstream;
 use super::error::ServeError;
 use super::memory::{compilers, waiting_files_mib};
 use super::open_store::{StoreWithLock, open_store};
+use super::takeover::Takeover;
 use crate::acme::{Acme, external_account};
 use crate::backup::BackupFolder;
 use crate::config::{Config, settle_defaults};
 use crate::data_folder::{DataFolder, FolderLock};
 use crate::reload::RunningConfiguration;
 use crate::secrets;
-use crate::system::{SystemClock, SystemSeed};
 
 const BUCKET_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -39,10 +39,14 @@ pub(super) struct Services {
 
 impl Services {
     /// Opens the data folder, its store and its plugins, as far as those need not be compiled.
-    pub(super) async fn open(config: &Config, root: &Path) -> Result<Self, ServeError> {
-        let (clock, seed): (Arc<dyn Clock>, Arc<dyn Seed>) = (Arc::new(SystemClock), Arc::new(SystemSeed));
+    pub(super) async fn open(
+        config: &Config,
+        root: &Path,
+        takeover: &mut Takeover<'_>,
+    ) -> Result<Self, ServeError> {
+        let (clock, seed) = (Arc::clone(&takeover.clock), Arc::clone(&takeover.seed));
         let folder = DataFolder::open(root, &|report| tracing::warn!("{report}"))?;
-        let StoreWithLock { store, lock } = open_store(&folder, config, &clock).await?;
+        let StoreWithLock { store, lock } = open_store(&folder, config, takeover).await?;
         // After the store: its lock allows one process to create a pepper and to switch plugins.
         let (of_pepper, random, rows) = (folder.clone(), seed.clone(), store.clone());
         let pepper = tokio::task::spawn_blocking(move || of_pepper.pepper(&*random, &rows)).await??;

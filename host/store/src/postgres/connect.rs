@@ -14,6 +14,7 @@ use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure::{self, ConnectError};
+use super::fleet::{self, Fleet};
 use super::home::LOCK;
 use super::{migrate, tls};
 use crate::error::OpenError;
@@ -138,6 +139,18 @@ impl Server {
                 passes: failure::passes(&error),
             }),
         }
+    }
+
+    /// The gateways that use it.
+    ///
+    /// # Errors
+    /// [`OpenError::Database`].
+    pub async fn fleet(&self) -> Result<Fleet, OpenError> {
+        let client = self.connect_reader().await?.client;
+        fleet::fleet(&client).await.map_err(|error| OpenError::Database {
+            reason: failure::describe(&error),
+            passes: failure::passes(&error),
+        })
     }
 
     /// A session for the writer, with the first server that takes writes. Its task runs on the runtime of the caller.

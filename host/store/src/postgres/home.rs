@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use std::fmt::Display;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 use gatehouse_tasks::{HoldId, RowChange, RowKey};
@@ -29,6 +29,8 @@ use super::connect::Server;
 use super::engine::{Engine, Found, LISTED, Wanted};
 use super::failure::{describe, store_error};
 use super::fetch;
+use super::fleet::{self, Node};
+use super::keeper::Keeper;
 use super::migrate;
 use super::write::Flush;
 use crate::error::{OpenError, StoreError};
@@ -46,12 +48,12 @@ const END_SESSION: &str = "
     from pg_locks
     where locktype = 'advisory' and classid = 1 and objid = 2871153536 and objsubid = 1 and pid = $1";
 const SESSION: &str = "select pg_backend_pid()";
-const BEGIN_EPOCH: &str = "update home set epoch = epoch + 1 where home = 0 returning epoch, batch";
 const FIND_HOME: &str = "select epoch, batch from home where home = 0";
 
 /// The database, as its only writer has it.
 pub(crate) struct Home {
     server: Server,
+    node: Node,
     /// `None` once it is lost.
     client: Option<Client>,
     /// The number of its session at the server.
@@ -71,7 +73,7 @@ impl Home {
     ///
     /// # Errors
     /// [`OpenError::Taken`] while another process is; the database's.
-    pub(crate) async fn open(server: Server, wait: Arc<WriterWait>) -> Result<Self, OpenError> {
+    pub(crate) async fn open(server: Server, node: Node, wait: Arc<WriterWait>) -> Result<Self, OpenError> {
         let mut client = server.connect().await?.client;
         let failed = |error: &tokio_postgres::Error| OpenError::Database {
             reason: describe(error),
@@ -82,17 +84,36 @@ impl Home {
             return Err(OpenError::Taken { database: server.to_string() });
         }
         migrate::prepare(&mut client).await?;
-        let row = client.query_typed_one(BEGIN_EPOCH, &[]).await.map_err(|error| failed(&error))?;
-        let number = |index| row.try_get(index).map_err(|error| failed(&error));
-        let (epoch, batch) = (number(0)?, number(1)?);
-        let session = value(&client, SESSION).await.map_err(|error| failed(&error))?;
+        let sent = Instant::now();
+        let (epoch, batch, session) = fleet::take(&client, &node).await.map_err(|error| failed(&error))?;
+        wait.begin_lease(sent);
         let holds = fetch::open_holds(&client).await;
         let holds = holds.map_err(|error| OpenError::Database {
             passes: error.passes(),
             reason: format!("its open holds: {error}"),
         })?;
         let (client, holds) = (Some(client), Arc::new(holds));
-        Ok(Self { server, client, session, epoch, batch, in_doubt: false, holds, wait })
+        Ok(Self { server, node, client, session, epoch, batch, in_doubt: false, holds, wait })
+    }
+
+    /// What keeps the lease of this writer.
+    pub(crate) fn keeper(&self) -> Keeper {
+        Keeper {
+            server: self.server.clone(),
+            node: self.node.clone(),
+            epoch: self.epoch,
+            wait: Arc::clone(&self.wait),
+        }
+    }
+
+    /// Ends the lease, so that another gateway need not wait for its end.
+    pub(crate) async fn leave(&self) {
+        let Some(client) = &self.client else { return };
+        match clock::timeout(PATIENCE, fleet::leave(client, self.epoch)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(error = describe(&error), "the lease was not given back"),
+            Err(_) => tracing::debug!("the lease was not given back in time"),
+        }
     }
 
     /// What is below the rows of the next batch.
@@ -225,13 +246,18 @@ impl Home {
         if !value::<bool>(&client, LOCK).await.map_err(failed)? {
             let ended = [(&self.session as _, tokio_postgres::types::Type::INT4)];
             client.query_typed(END_SESSION, &ended).await.map_err(failed)?;
-            // It ends in a moment, or another process has the lock: then the epoch will tell.
+            let row = client.query_typed_one(FIND_HOME, &[]).await.map_err(failed)?;
+            if row.try_get::<_, i64>(0).map_err(failed)? != self.epoch {
+                return Err(replaced());
+            }
+            // It ends in a moment, or another process that has the lock is about to count the epoch.
             tracing::debug!("another session has the lock of the database");
             return Err(StoreError::Unavailable);
         }
         let row = client.query_typed_one(FIND_HOME, &[]).await.map_err(failed)?;
         let (epoch, batch) = (row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?);
         let session = value(&client, SESSION).await.map_err(failed)?;
+        fleet::move_session(&client, self.epoch).await.map_err(failed)?;
         Ok((client, (session, epoch, batch)))
     }
 
@@ -262,7 +288,7 @@ impl Home {
     }
 }
 
-fn replaced() -> StoreError {
+pub(super) fn replaced() -> StoreError {
     StoreError::failed(
         "another gateway has taken over the database; this one has to stop, and what it had not committed is lost, as in a crash",
     )

@@ -10,17 +10,22 @@ pub(crate) mod engine;
 pub(crate) mod examine;
 mod failure;
 pub(crate) mod fetch;
+mod fleet;
 pub(crate) mod home;
+mod keeper;
 pub(crate) mod migrate;
 mod pool;
 pub(crate) mod reading;
 pub(crate) mod reads;
 mod sql;
+mod standby;
 mod tls;
 pub(crate) mod write;
 
 pub use connect::Server;
 pub use copy::{copy_to_database, copy_to_file};
+pub use fleet::{Fleet, KnownNode, Node};
+pub use standby::{Position, Standby};
 
 #[cfg(test)]
 mod tests;

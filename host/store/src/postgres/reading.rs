@@ -1,9 +1,11 @@
 //! The database as readers have it: their connections, and a runtime for those of them that block their thread.
 
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::{self, Runtime};
+use tokio::task::AbortHandle;
 use tokio_postgres::{IsolationLevel, Transaction};
 
 use super::connect::Server;
@@ -16,6 +18,8 @@ pub(crate) struct Reading {
     readers: Readers,
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
+    /// What runs beside the reads.
+    begun: Mutex<Option<AbortHandle>>,
 }
 
 impl Reading {
@@ -27,7 +31,7 @@ impl Reading {
         let mut runtime = runtime::Builder::new_multi_thread();
         runtime.worker_threads(1).thread_name("store-reader").enable_all();
         let runtime = runtime.build().map_err(OpenError::Thread)?;
-        Ok(Self { readers: Readers::new(server), runtime: Some(runtime) })
+        Ok(Self { readers: Readers::new(server), runtime: Some(runtime), begun: Mutex::default() })
     }
 
     /// A connection, for one statement or more.
@@ -52,9 +56,20 @@ impl Reading {
         outcome.unwrap_or_else(|_| Err(StoreError::failed("a read panicked")))
     }
 
+    /// Does something beside the reads until the store closes.
+    pub(crate) fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
+        if let Some(runtime) = &self.runtime {
+            let begun = runtime.spawn(work).abort_handle();
+            *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+        }
+    }
+
     /// Nobody reads any more.
     pub(crate) fn close(&self) {
         self.readers.close();
+        if let Some(begun) = &*self.begun.lock().unwrap_or_else(PoisonError::into_inner) {
+            begun.abort();
+        }
     }
 }
 

@@ -36,7 +36,7 @@ impl<'a> Statement<'a> {
     }
 }
 
-fn borrowed<'v>(values: &'v [Value<'_>]) -> Vec<(&'v (dyn ToSql + Sync), Type)> {
+pub(super) fn borrowed<'v>(values: &'v [Value<'_>]) -> Vec<(&'v (dyn ToSql + Sync), Type)> {
     values.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,6 +57,12 @@ impl Gateway {
             public: SocketAddr::from(([127, 0, 0, 1], 0)),
         };
         let data = gateway.folder().join("data");
+        if let Some(pepper) = setup.pepper {
+            std::fs::create_dir_all(&data).expect("a folder");
+            std::fs::write(data.join("pepper"), pepper).expect("a pepper");
+            let own = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(data.join("pepper"), own).expect("a pepper of its owner");
+        }
         let binary = gateway.binary.clone();
         let link = tokio::task::spawn_blocking(move || CompiledCode::link_into(&data, &binary));
         let code = link.await.expect("compiled code");

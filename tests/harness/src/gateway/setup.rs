@@ -1,15 +1,18 @@
 //! How a gateway is started: its binary and its configuration, around a simulated context-image provider.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
 use serde_json::Value;
+
+use super::process::Gateway;
 
 /// How to start a gateway.
 pub struct Setup {
     pub(super) binary: PathBuf,
     pub(super) config: String,
     pub(super) socket: Option<TcpListener>,
+    pub(super) pepper: Option<Vec<u8>>,
 }
 
 impl Setup {
@@ -30,7 +33,7 @@ impl Setup {
             poll = at("poll"),
             delivery = at("delivery"),
         );
-        Self { binary: binary.into(), config, socket: None }
+        Self { binary: binary.into(), config, socket: None, pepper: None }
     }
 
     /// A gateway in sandbox mode, as without any configuration but on ports of its own.
@@ -38,7 +41,7 @@ impl Setup {
     pub fn sandbox_mode(binary: &str) -> Self {
         let config = "[server]\nlisten = \"127.0.0.1:0\"\n\n[admin]\nlisten = \"127.0.0.1:0\"\n\n\
                       [sandbox]\nenabled = true\n";
-        Self { binary: binary.into(), config: config.to_owned(), socket: None }
+        Self { binary: binary.into(), config: config.to_owned(), socket: None, pepper: None }
     }
 
     /// A gateway that inherits its public socket, as from systemd: the socket stays when the process ends, and
@@ -46,6 +49,19 @@ impl Setup {
     #[must_use]
     pub fn with_inherited_socket(mut self) -> Self {
         self.socket = Some(TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        self
+    }
+
+    /// The address of that socket.
+    #[must_use]
+    pub fn inherited_address(&self) -> SocketAddr {
+        self.socket.as_ref().and_then(|socket| socket.local_addr().ok()).expect("an inherited socket")
+    }
+
+    /// With the pepper of another gateway, for a store that it works on as well.
+    #[must_use]
+    pub fn with_pepper_of(mut self, other: &Gateway) -> Self {
+        self.pepper = Some(std::fs::read(other.folder().join("data/pepper")).expect("a pepper"));
         self
     }
 

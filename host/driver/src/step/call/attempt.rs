@@ -76,6 +76,8 @@ impl Calls {
         run: &mut RunContext,
         attempt: Attempt,
     ) -> Result<StepOutcome, StoreError> {
+        // This process may have been stopped since the attempt became durable.
+        self.shared.store.may_begin()?;
         let Attempt { call, permit, at, borrowed, _in_progress } = attempt;
         // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
         run.step_permit = None;

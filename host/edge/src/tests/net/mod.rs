@@ -4,5 +4,6 @@ mod giving_way;
 pub(super) mod http2;
 mod limits;
 mod shutdown;
+mod standby;
 mod timers;
 mod tls;

@@ -4,6 +4,7 @@
 mod answers;
 mod outages;
 mod same;
+mod standby;
 mod trips;
 mod writers;
 
@@ -11,14 +12,18 @@ use gatehouse_fault_injection::{PostgresServer, Relay};
 
 use crate::config::Config;
 use crate::error::OpenError;
-use crate::postgres::Server;
+use crate::postgres::{Node, Server};
 use crate::store::Store;
 
 /// A store in a database; waits for the writer before, whose session ends in its own time.
 fn open(url: &str) -> Store {
+    open_as(url, Node::default())
+}
+
+fn open_as(url: &str, node: Node) -> Store {
     let server = Server::parse(url, None).unwrap();
     loop {
-        match Store::open_postgres(server.clone(), &Config::default()) {
+        match Store::open_postgres(server.clone(), &Config::default(), node.clone()) {
             Ok(store) => return store,
             Err(OpenError::Taken { .. }) => std::thread::yield_now(),
             Err(error) => panic!("{error}"),

@@ -7,7 +7,7 @@ use gatehouse_tasks::Command;
 use super::{behind_relay, open};
 use crate::config::Config;
 use crate::error::{OpenError, StoreError};
-use crate::postgres::Server;
+use crate::postgres::{Node, Server};
 use crate::store::Store;
 use crate::tests::audited;
 
@@ -20,7 +20,8 @@ fn audit(text: &str) -> Command {
 async fn a_second_gateway_is_told_that_another_is_at_work() {
     let url = PostgresServer::shared().database();
     let first = open(&url);
-    let second = Store::open_postgres(Server::parse(&url, None).unwrap(), &Config::default());
+    let second =
+        Store::open_postgres(Server::parse(&url, None).unwrap(), &Config::default(), Node::default());
     let Err(error @ OpenError::Taken { .. }) = second.map(|_| ()) else { panic!("it was opened") };
     assert!(error.to_string().contains("another gateway is at work on it"), "{error}");
     first.execute(audit("first")).await.unwrap().unwrap();

@@ -1,0 +1,300 @@
+//! The public listeners of a gateway that waits to take the place of another: a request is sent on to the one at work, whole or as a
+//! stream, or refused with the moment to come again. Knows no key and no route but those of health.
+//!
+//! The one at work sees this gateway as a proxy: it has to trust its address to know its clients'. A header ends loops: what came from
+//! another gateway is never sent on again. The sockets outlive these listeners, so that no client is refused in between.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_model::{Boxed, Clock, RequestId, Seed};
+use gatehouse_net::{Certificates, Responding, ServedBody, ShutdownPhase, reached};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
+
+use crate::config::{Config, Limits};
+use crate::edge::{Error, certificates_of, listeners};
+use crate::errors::{Form, Kind, Refusal};
+use crate::http::head;
+use crate::response;
+use crate::serving::listeners::{Listeners, Peer, Respond};
+
+/// Requests that are sent on at once; further ones are refused.
+const REQUESTS: usize = 4096;
+/// For requests under way when the listeners end.
+const GRACE: Duration = Duration::from_secs(10);
+/// Marks what a gateway has sent on.
+const HOP: HeaderName = HeaderName::from_static("gatehouse-sent-on-by");
+/// Headers of one connection. `Host` becomes that of the gateway at work.
+const OF_CONNECTION: [HeaderName; 9] = [
+    header::CONNECTION,
+    header::HOST,
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    HeaderName::from_static("keep-alive"),
+];
+
+/// The gateway at work, as one that waits knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AtWork {
+    /// What it is called; empty where that is not known.
+    pub name: String,
+    /// Where its public API is reached, if requests are sent on.
+    pub address: Option<String>,
+}
+
+/// Why a request got no answer of the gateway at work; for the log.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NotSentOn(pub String);
+
+/// Sends requests to the gateway at work.
+pub trait SendOn: Send + Sync {
+    /// Sends one to this address, and waits for the head of its answer.
+    ///
+    /// # Errors
+    /// [`NotSentOn`].
+    fn send(
+        &self,
+        address: String,
+        request: Request<ServedBody>,
+    ) -> Boxed<'static, Result<Response<ServedBody>, NotSentOn>>;
+}
+
+/// The listeners of a gateway that waits.
+pub struct StandbyEdge {
+    addresses: Vec<SocketAddr>,
+    sockets: Vec<std::net::TcpListener>,
+    shutdown: watch::Sender<ShutdownPhase>,
+    accepting: Vec<JoinHandle<()>>,
+    clock: Arc<dyn Clock>,
+}
+
+struct Standby {
+    name: String,
+    at_work: watch::Receiver<AtWork>,
+    send_on: Arc<dyn SendOn>,
+    permits: Arc<Semaphore>,
+    limits: Limits,
+    clock: Arc<dyn Clock>,
+    seed: Arc<dyn Seed>,
+    shutdown: watch::Receiver<ShutdownPhase>,
+}
+
+impl StandbyEdge {
+    /// Binds and serves as [`crate::Edge::start`] does. `name` is this gateway's.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn start(
+        config: &Config,
+        name: String,
+        (clock, seed): (Arc<dyn Clock>, Arc<dyn Seed>),
+        certificates: Option<Certificates>,
+        inherited: Vec<std::net::TcpListener>,
+        at_work: watch::Receiver<AtWork>,
+        send_on: Arc<dyn SendOn>,
+    ) -> Result<Self, Error> {
+        let certificates = certificates_of(config, certificates)?;
+        let bound = listeners(config, inherited)?;
+        let copies = bound.iter().map(|(_, listener)| copy(listener)).collect::<Result<_, _>>();
+        let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
+        let service = Arc::new(Standby {
+            name,
+            at_work,
+            send_on,
+            permits: Arc::new(Semaphore::new(REQUESTS)),
+            limits: config.limits.clone(),
+            clock: Arc::clone(&clock),
+            seed,
+            shutdown: watched.clone(),
+        });
+        let shared = Arc::new(Listeners::new(config, service, Arc::clone(&clock), certificates, watched));
+        Ok(Self {
+            addresses: bound.iter().map(|(address, _)| *address).collect(),
+            sockets: copies.map_err(Error::Inherited)?,
+            accepting: bound
+                .into_iter()
+                .map(|(_, listener)| tokio::spawn(Arc::clone(&shared).accept(listener)))
+                .collect(),
+            shutdown,
+            clock,
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Stops accepting, and gives the sockets away: connections that come now wait in them. What is under way ends by itself, within
+    /// a moment.
+    pub async fn stop(self) -> Vec<std::net::TcpListener> {
+        self.shutdown.send_replace(ShutdownPhase::Draining);
+        for listener in self.accepting {
+            let _ = listener.await;
+        }
+        let (shutdown, clock) = (self.shutdown, self.clock);
+        tokio::spawn(async move {
+            clock.pause(GRACE).await;
+            shutdown.send_replace(ShutdownPhase::Aborting);
+        });
+        self.sockets
+    }
+}
+
+/// The same socket.
+fn copy(listener: &TcpListener) -> std::io::Result<std::net::TcpListener> {
+    listener.as_fd().try_clone_to_owned().map(Into::into)
+}
+
+impl Respond for Standby {
+    fn answer(self: Arc<Self>, request: Request<Incoming>, peer: Arc<Peer>) -> Responding {
+        Box::pin(async move {
+            let form = Form::of(request.uri().path());
+            let answered = self.respond(request, &peer).await;
+            Ok(answered.unwrap_or_else(|refusal| {
+                let id = RequestId::new(self.clock.now(), &*self.seed);
+                refusal.into_response(form, id, self.clock.now()).map(ServedBody::new)
+            }))
+        })
+    }
+}
+
+impl Standby {
+    async fn respond(
+        &self,
+        request: Request<Incoming>,
+        peer: &Peer,
+    ) -> Result<Response<ServedBody>, Refusal> {
+        let under_way = peer.observed.activity.begin_request();
+        let (mut parts, body) = request.into_parts();
+        let authority = head::check(&parts, &peer.observed.flags, &self.limits)?;
+        if peer.is_refused() {
+            return Err(Refusal::new(
+                Kind::RateLimited,
+                "too many connections of this address or its network",
+            ));
+        }
+        let AtWork { name, address } = self.at_work.borrow().clone();
+        let own = match parts.uri.path() {
+            "/livez" => Some(json!({ "status": "ok" })),
+            "/readyz" if address.is_some() => Some(json!({ "status": "standby", "at_work": name })),
+            "/readyz" => return Err(not_ready(&name)),
+            _ => None,
+        };
+        if let Some(own) = own {
+            return Ok(response::json(&own).map(ServedBody::new));
+        }
+        let Some(address) = address else { return Err(not_ready(&name)) };
+        if parts.headers.contains_key(HOP) {
+            return Err(refused("the gateway that is said to be at work waits for another one"));
+        }
+        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
+            return Err(refused("this gateway sends on as many requests as it may"));
+        };
+        pass_on(&mut parts.headers);
+        let hop = HeaderValue::try_from(&self.name);
+        parts.headers.insert(HOP, hop.unwrap_or_else(|_| HeaderValue::from_static("gatehouse")));
+        let client = peer.address.to_canonical().to_string();
+        for (name, value) in [
+            ("x-forwarded-for", client.as_str()),
+            ("x-forwarded-proto", peer.scheme),
+            ("x-forwarded-host", authority.as_str()),
+        ] {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                parts.headers.append(HeaderName::from_static(name), value);
+            }
+        }
+        let body = ServedBody::new(body.map_err(std::io::Error::other));
+        let answer = tokio::select! {
+            biased;
+            answer = self.send_on.send(address, Request::from_parts(parts, body)) => answer,
+            // One that is stopped never answers.
+            () = reached(self.shutdown.clone(), ShutdownPhase::Draining) => {
+                Err(NotSentOn("this gateway takes over".to_owned()))
+            }
+        };
+        let mut answer = answer.map_err(|error| {
+            tracing::warn!(at_work = name, %error, "a request that was sent on got no answer");
+            refused("the gateway at work does not answer; it may have taken this request, so repeat it with its Idempotency-Key")
+        })?;
+        pass_on(answer.headers_mut());
+        // Both go with the last byte of the answer.
+        let held = (under_way, permit);
+        Ok(answer.map(|body| {
+            body.map_frame(move |frame| {
+                let _held = &held;
+                frame
+            })
+            .boxed_unsync()
+        }))
+    }
+}
+
+/// Leaves out what belongs to one connection, also what that says of itself.
+fn pass_on(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in OF_CONNECTION.iter().chain(&named) {
+        headers.remove(name);
+    }
+}
+
+fn not_ready(at_work: &str) -> Refusal {
+    let message = if at_work.is_empty() {
+        "this gateway waits for another one, and is not at work".to_owned()
+    } else {
+        format!("this gateway is a standby; {at_work} is at work")
+    };
+    Refusal::new(Kind::Draining, message)
+}
+
+fn refused(message: &'static str) -> Refusal {
+    Refusal::new(Kind::Draining, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header of one connection would change how the next one is read, or the gateway at work would be asked for by another's name.
+    #[test]
+    fn what_belongs_to_one_connection_is_not_passed_on() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "keep-alive, X-Mine"),
+            ("connection", "close"),
+            ("host", "a"),
+            ("x-mine", "1"),
+            ("keep-alive", "timeout=5"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "websocket"),
+            ("authorization", "Bearer b"),
+            ("x-forwarded-for", "192.0.2.1"),
+        ] {
+            headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        pass_on(&mut headers);
+        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["authorization", "x-forwarded-for"]);
+    }
+}

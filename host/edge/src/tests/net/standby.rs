@@ -1,0 +1,92 @@
+//! The listeners of a gateway that waits: what they answer themselves, what they send on, and their sockets.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use gatehouse_harness::{Connection, TestClock, TestSeed};
+use gatehouse_model::{Boxed, Clock, Seed};
+use gatehouse_net::ServedBody;
+use http::{HeaderMap, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use tokio::sync::watch;
+
+use crate::config::Config;
+use crate::standby::{AtWork, NotSentOn, SendOn, StandbyEdge};
+use crate::tests::NOW;
+
+/// What it was sent, and its answer: the body of the request, or nothing at an address of one that is gone.
+#[derive(Default)]
+struct Other(Mutex<Vec<(String, HeaderMap)>>);
+
+impl SendOn for Other {
+    fn send(
+        &self,
+        address: String,
+        request: Request<ServedBody>,
+    ) -> Boxed<'static, Result<Response<ServedBody>, NotSentOn>> {
+        let target = format!("{} {address}{}", request.method(), request.uri().path_and_query().unwrap());
+        self.0.lock().unwrap().push((target, request.headers().clone()));
+        Box::pin(async move {
+            if address.contains("gone") {
+                return Err(NotSentOn("no connection".to_owned()));
+            }
+            let body = request.into_body().collect().await.unwrap().to_bytes();
+            let body = ServedBody::new(Full::<Bytes>::new(body).map_err(|never| match never {}));
+            let answer = Response::builder().status(201).header("connection", "close").header("x-own", "1");
+            Ok(answer.body(body).unwrap())
+        })
+    }
+}
+
+/// Clients of a standby would be refused although another gateway serves, or go in circles.
+#[tokio::test]
+async fn a_standby_sends_on_what_it_cannot_answer() {
+    let config: Config = toml::from_str("listen = \"127.0.0.1:0\"").unwrap();
+    let (at_work, watched) = watch::channel(AtWork::default());
+    let other = Arc::<Other>::default();
+    let times: (Arc<dyn Clock>, Arc<dyn Seed>) = (TestClock::at(NOW), Arc::<TestSeed>::default());
+    let edge =
+        StandbyEdge::start(&config, "b".to_owned(), times, None, Vec::new(), watched, other.clone()).unwrap();
+    let address = edge.addresses()[0];
+    let ask = async |text: &str| Connection::open(address).await.ask(text).await;
+
+    assert_eq!(ask("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n").await.status, 200);
+    for path in ["/readyz", "/v1/models", "/v1/messages"] {
+        let refused = ask(&format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+        assert_eq!((refused.status, refused.header("retry-after")), (503, "1"), "{path}");
+    }
+    at_work.send_replace(AtWork { name: "a".to_owned(), address: Some("http://a:1".to_owned()) });
+    let ready = ask("GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert_eq!((ready.status, &ready.json()["at_work"]), (200, &"a".into()));
+    assert!(other.0.lock().unwrap().is_empty());
+
+    let head = "POST /v1/tasks?x=1 HTTP/1.1\r\nHost: gate.test\r\nConnection: x-mine\r\nX-Mine: 1\r\nX-Forwarded-For: 192.0.2.1\r\n";
+    let answer = ask(&format!("{head}Content-Length: 2\r\n\r\n{{}}")).await;
+    assert_eq!((answer.status, answer.header("x-own")), (201, "1"));
+    assert_eq!(answer.text(), "{}");
+    let (target, headers) = other.0.lock().unwrap().pop().unwrap();
+    assert_eq!(target, "POST http://a:1/v1/tasks?x=1");
+    let of = |name: &str| {
+        let values: Vec<_> = headers.get_all(name).iter().map(|value| value.to_str().unwrap()).collect();
+        values.join(", ")
+    };
+    assert_eq!(of("x-forwarded-for"), "192.0.2.1, 127.0.0.1");
+    assert_eq!((of("x-forwarded-host"), of("x-forwarded-proto")), ("gate.test".into(), "http".into()));
+    assert_eq!((of("x-mine"), of("host"), of("gatehouse-sent-on-by")), ("".into(), "".into(), "b".into()));
+
+    let circle = ask("GET /v1/models HTTP/1.1\r\nHost: a\r\nGatehouse-Sent-On-By: c\r\n\r\n").await;
+    assert_eq!(circle.status, 503);
+    at_work.send_replace(AtWork { name: "a".to_owned(), address: Some("http://gone:1".to_owned()) });
+    assert_eq!(ask("GET /v1/models HTTP/1.1\r\nHost: a\r\n\r\n").await.status, 503);
+
+    // The sockets go to the listeners after it, and a connection that comes in between waits in them.
+    let sockets = edge.stop().await;
+    let waiting = tokio::spawn(async move {
+        Connection::open(address).await.ask("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n").await.status
+    });
+    let (_at_work, watched) = watch::channel(AtWork::default());
+    let times: (Arc<dyn Clock>, Arc<dyn Seed>) = (TestClock::at(NOW), Arc::<TestSeed>::default());
+    let edge = StandbyEdge::start(&config, "b".to_owned(), times, None, sockets, watched, other).unwrap();
+    assert_eq!(edge.addresses(), [address]);
+    assert_eq!(waiting.await.unwrap(), 200);
+}

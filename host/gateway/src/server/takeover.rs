@@ -1,0 +1,231 @@
+//! The start of a gateway that may have to wait: another one is at work on the same database, and this one takes its place once it has
+//! ended. Meanwhile its listeners answer, and requests are sent on to the one at work.
+//!
+//! What can be looked at before is: the configuration and its secrets (`checks`), the sockets, the certificates. When the place is free
+//! the sockets are handed to the listeners of the gateway; connections that come in between wait in them.
+
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use gatehouse_admin::WaitingServer;
+use gatehouse_edge::{AtWork, Certificates, NotSentOn, SendOn, ServedBody, StandbyEdge};
+use gatehouse_model::{Boxed, Clock, Seed};
+use gatehouse_store::{Node, OpenError, Position, Server, Standby};
+use gatehouse_upstream::{ServiceClient, Upstream};
+use http::{Request, Response, Uri, Version};
+use http_body_util::BodyExt as _;
+use tokio::sync::watch;
+
+use super::error::ServeError;
+use super::listeners::self_signed_for;
+use crate::config::Config;
+use crate::data_folder::DataFolder;
+
+/// Between two looks at who is at work.
+const LOOK: Duration = Duration::from_millis(250);
+/// For an answer that is sent on: longer than any that the gateway at work takes time for.
+const ANSWER: Duration = Duration::from_secs(20 * 60);
+
+/// A gateway on its way to work.
+pub(super) struct Takeover<'a> {
+    pub(super) node: Node,
+    pub(super) config: &'a Config,
+    pub(super) upstream: &'a Upstream,
+    /// With a generated certificate.
+    pub(super) self_signed: bool,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) seed: Arc<dyn Seed>,
+    /// The public ones, where they are open already.
+    pub(super) sockets: Vec<TcpListener>,
+}
+
+impl Takeover<'_> {
+    /// Returns once nobody is at work on the database.
+    ///
+    /// # Errors
+    /// A database that cannot be used, or that has another pepper; listeners that cannot be opened.
+    pub(super) async fn until_free(
+        &mut self,
+        server: &Server,
+        folder: &DataFolder,
+    ) -> Result<(), ServeError> {
+        let mut standby = Standby::new(server.clone(), self.node.clone());
+        let (mut listening, mut fits): (Option<Listening>, _) = (None, false);
+        let outcome = loop {
+            let found = match standby.look().await {
+                Ok(Position::Free) => break Ok(()),
+                Ok(Position::Taken(node)) => {
+                    if !fits {
+                        let own = folder.pepper_check()?;
+                        match standby.fits(own).await {
+                            Ok(false) => break Err(folder.wrong_pepper(own.is_some()).into()),
+                            known => fits = known.is_ok(),
+                        }
+                    }
+                    Ok(node)
+                }
+                Err(OpenError::Database { reason, passes: true }) => Err(reason),
+                Err(error) => break Err(error.into()),
+            };
+            let listening = match &mut listening {
+                Some(listening) => listening,
+                none => match self.listen() {
+                    Ok(begun) => none.insert(begun),
+                    Err(error) => break Err(error),
+                },
+            };
+            listening.tell(found, self.upstream, self.config.fleet.send_on, server);
+            self.clock.pause(LOOK).await;
+        };
+        if let Some(listening) = listening {
+            self.sockets = listening.stop().await;
+            if outcome.is_ok() {
+                tracing::warn!(database = %server, "the place is free: this gateway takes over");
+            }
+        }
+        outcome
+    }
+
+    fn listen(&mut self) -> Result<Listening, ServeError> {
+        let (config, clock) = (self.config, &self.clock);
+        let (at_work, watched) = watch::channel(AtWork::default());
+        let (reason, told) = watch::channel("it is a standby".to_owned());
+        let peer = Peer::default();
+        // A certificate of an authority is had by the one at work.
+        let edge = match config.server.acme {
+            Some(_) => None,
+            None => {
+                let certificates: Option<Certificates> =
+                    self.self_signed.then(|| self_signed_for(&config.server)).transpose()?;
+                let times = (Arc::clone(clock), Arc::clone(&self.seed));
+                let (name, sockets) = (self.node.name.clone(), std::mem::take(&mut self.sockets));
+                let send_on = Arc::new(peer.clone());
+                Some(StandbyEdge::start(
+                    &config.server,
+                    name,
+                    times,
+                    certificates,
+                    sockets,
+                    watched,
+                    send_on,
+                )?)
+            }
+        };
+        let limits = (config.server.limits.of_connections(), config.server.limits.of_handshakes());
+        let admin = WaitingServer::start(&config.admin, limits, told, Arc::clone(clock));
+        let admin = admin
+            .inspect_err(|error| {
+                tracing::warn!(address = %config.admin.listen, %error, "nothing answers /livez meanwhile");
+            })
+            .ok();
+        let public: Vec<String> =
+            edge.iter().flat_map(StandbyEdge::addresses).map(ToString::to_string).collect();
+        tracing::warn!(
+            name = self.node.name,
+            public = public.join(","),
+            admin = admin.as_ref().map(|admin| admin.address().to_string()).unwrap_or_default(),
+            "another gateway is at work: this one is a standby and waits for its place"
+        );
+        Ok(Listening { edge, admin, at_work, reason, peer, names: String::new() })
+    }
+}
+
+/// What answers while a gateway waits.
+struct Listening {
+    edge: Option<StandbyEdge>,
+    admin: Option<WaitingServer>,
+    at_work: watch::Sender<AtWork>,
+    reason: watch::Sender<String>,
+    peer: Peer,
+    /// The one at work that was logged last.
+    names: String,
+}
+
+impl Listening {
+    /// Follows who is at work. Where the database does not answer, that is who was last.
+    fn tell(&mut self, found: Result<Node, String>, upstream: &Upstream, send_on: bool, server: &Server) {
+        let node = match found {
+            Ok(node) => node,
+            Err(reason) => {
+                tracing::debug!(database = %server, reason, "the database does not answer");
+                self.reason
+                    .send_replace(format!("it is a standby, and the database {server} does not answer"));
+                return;
+            }
+        };
+        let name = if node.name.is_empty() { "another gateway" } else { node.name.as_str() };
+        let address = node.address.as_deref().filter(|_| send_on).filter(|to| self.peer.is_at(to, upstream));
+        if self.names != name {
+            name.clone_into(&mut self.names);
+            tracing::info!(name, address, "it is at work");
+        }
+        self.reason.send_replace(format!("it is a standby, and {name} is at work"));
+        let at_work = AtWork { name: name.to_owned(), address: address.map(str::to_owned) };
+        self.at_work.send_if_modified(|before| {
+            let changed = *before != at_work;
+            *before = at_work;
+            changed
+        });
+    }
+
+    /// The public sockets.
+    async fn stop(self) -> Vec<TcpListener> {
+        if let Some(admin) = self.admin {
+            admin.stop().await;
+        }
+        match self.edge {
+            Some(edge) => edge.stop().await,
+            None => Vec::new(),
+        }
+    }
+}
+
+/// The connections to the gateway at work, by its address.
+#[derive(Clone, Default)]
+struct Peer(Arc<Mutex<Option<(String, ServiceClient)>>>);
+
+impl Peer {
+    /// Whether it can be reached at that address, as far as is known before a connection.
+    fn is_at(&self, address: &str, upstream: &Upstream) -> bool {
+        let mut peer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if peer.as_ref().is_some_and(|(known, _)| known == address) {
+            return true;
+        }
+        let client = match address.parse() {
+            Ok(url) => upstream.service_client(&url),
+            Err(_) => Err("it is no URL".to_owned()),
+        };
+        match client {
+            Ok(client) => *peer = Some((address.to_owned(), client)),
+            Err(problem) => tracing::warn!(address, problem, "requests cannot be sent on"),
+        }
+        peer.as_ref().is_some_and(|(known, _)| known == address)
+    }
+
+    fn client(&self, address: &str) -> Option<ServiceClient> {
+        let peer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        peer.as_ref().filter(|(known, _)| known == address).map(|(_, client)| client.clone())
+    }
+}
+
+impl SendOn for Peer {
+    fn send(
+        &self,
+        address: String,
+        mut request: Request<ServedBody>,
+    ) -> Boxed<'static, Result<Response<ServedBody>, NotSentOn>> {
+        let client = self.client(&address);
+        Box::pin(async move {
+            let client = client.ok_or_else(|| NotSentOn("another one is at work".to_owned()))?;
+            let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+            let uri = format!("{address}{path}").parse::<Uri>();
+            *request.uri_mut() = uri.map_err(|error| NotSentOn(error.to_string()))?;
+            *request.version_mut() = Version::HTTP_11;
+            let answer = client.send(request, ANSWER).await.map_err(|error| NotSentOn(error.to_string()))?;
+            let mut answer = answer.map(|body| body.map_err(std::io::Error::other).boxed_unsync());
+            *answer.version_mut() = Version::HTTP_11;
+            Ok(answer)
+        })
+    }
+}

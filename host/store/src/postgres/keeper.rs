@@ -1,0 +1,91 @@
+//! Keeps the lease of the one at work, over a session of its own: the writer's may be busy for long.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gatehouse_model::metric;
+use tokio::sync::watch;
+use tokio::time as clock;
+use tokio_postgres::Client;
+
+use super::connect::Server;
+use super::failure::store_error;
+use super::fleet::{self, Node};
+use super::home::replaced;
+use crate::error::StoreError;
+use crate::lease::RENEWAL;
+use crate::wait::WriterWait;
+
+/// Between a renewal that failed and the next.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// What renews.
+pub(crate) struct Keeper {
+    pub(super) server: Server,
+    pub(super) node: Node,
+    pub(super) epoch: i64,
+    pub(super) wait: Arc<WriterWait>,
+}
+
+impl Keeper {
+    /// Renews until another gateway has taken the place of this one, whose store then fails.
+    pub(crate) async fn keep(self, failure: watch::Sender<Option<StoreError>>) {
+        let (mut client, mut stood) = (None, true);
+        loop {
+            let sent = Instant::now();
+            let renewed = clock::timeout(RENEWAL, self.renew(&mut client)).await;
+            let pause = match renewed {
+                Ok(Ok(true)) => {
+                    self.wait.renew_lease(sent);
+                    RENEWAL.saturating_sub(sent.elapsed())
+                }
+                Ok(Ok(false)) => {
+                    let error = replaced();
+                    tracing::error!(%error, "the store failed; the process must stop");
+                    failure.send_if_modified(|reason| {
+                        let first = reason.is_none();
+                        reason.get_or_insert(error);
+                        first
+                    });
+                    return;
+                }
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "the lease was not renewed");
+                    client = None;
+                    AGAIN
+                }
+                Err(_) => {
+                    client = None;
+                    AGAIN
+                }
+            };
+            let stands = self.wait.lease_stands();
+            if stands != stood {
+                stood = stands;
+                self.tell(stands);
+            }
+            metrics::gauge!(metric::LEASE_SECONDS).set(self.wait.lease_left().as_secs_f64());
+            drop(clock::timeout(pause, std::future::pending::<()>()).await);
+        }
+    }
+
+    async fn renew(&self, client: &mut Option<Client>) -> Result<bool, StoreError> {
+        let client = match client {
+            Some(client) if !client.is_closed() => client,
+            other => other.insert(self.server.connect().await?.client),
+        };
+        let renewed = fleet::renew(client, &self.node, self.epoch).await;
+        renewed.map_err(|error| store_error("a renewal of the lease", &error))
+    }
+
+    fn tell(&self, stands: bool) {
+        if stands {
+            tracing::info!(database = %self.server, "the lease is renewed again: work goes on");
+        } else {
+            tracing::error!(
+                database = %self.server,
+                "the lease could not be renewed for 8 s, and another gateway may take over: nothing new begins until it is"
+            );
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! A gateway that waits for the place of another: it gets it when that one has ended, was stopped or was cut off, not when the server
+//! was away; and the former one writes nothing any more.
+
+use gatehouse_fault_injection::PostgresServer;
+use gatehouse_sample::START;
+use gatehouse_tasks::Command;
+
+use super::{behind_relay, open_as};
+use crate::error::StoreError;
+use crate::postgres::{Node, Position, Server, Standby};
+use crate::store::Store;
+use crate::tests::audited;
+
+fn audit(text: &str) -> Command {
+    Command::Audit { task: None, text: text.into(), at: START }
+}
+
+fn node(name: &str) -> Node {
+    let address = Some(format!("http://{name}:8080"));
+    Node { name: name.to_owned(), address, version: "1".to_owned(), configuration: "c".to_owned() }
+}
+
+fn standby(url: &str, name: &str) -> Standby {
+    Standby::new(Server::parse(url, None).unwrap(), node(name))
+}
+
+/// Looks until the place is free.
+async fn until_free(standby: &mut Standby) {
+    while standby.look().await.unwrap() != Position::Free {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// The texts of all lines, oldest first.
+async fn texts(store: &Store) -> Vec<String> {
+    let lines = audited(store, None, 999).await.unwrap();
+    lines.into_iter().rev().map(|line| line.text).collect()
+}
+
+async fn close(store: Store) {
+    tokio::task::spawn_blocking(move || store.close()).await.unwrap();
+}
+
+async fn expect_replaced(store: &Store) {
+    let outcome = store.execute_when_free(audit("late"), crate::Durability::Immediate).await;
+    let Err(StoreError::Failed { reason }) = outcome else { panic!("{outcome:?}") };
+    assert!(reason.contains("another gateway has taken over"), "{reason}");
+    assert!(store.has_failed());
+}
+
+/// Nobody would take the place of a gateway that has crashed, or a clean stop would cost as much time as a crash.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_place_is_free_when_the_session_of_its_holder_has_ended() {
+    let (first, relay, url) = behind_relay();
+    first.execute(audit("first")).await.unwrap().unwrap();
+    let mut waits = standby(&url, "b");
+    assert_eq!(waits.look().await.unwrap(), Position::Taken(Node::default()));
+    // Found before its turn comes, and not then.
+    assert!(waits.fits(None).await.unwrap(), "no pepper is known yet");
+    first.fit_pepper(7).unwrap();
+    for (check, fits) in [(Some(7), true), (Some(8), false), (None, false)] {
+        assert_eq!(waits.fits(check).await.unwrap(), fits, "{check:?}");
+    }
+    relay.refuse(true);
+    relay.cut_all();
+    until_free(&mut waits).await;
+    let second = open_as(&url, node("b"));
+    second.execute(audit("second")).await.unwrap().unwrap();
+    relay.refuse(false);
+    expect_replaced(&first).await;
+    assert_eq!(texts(&second).await, ["first", "second"]);
+
+    // One that has seen nobody before, after a clean stop.
+    close(second).await;
+    assert_eq!(standby(&url, "c").look().await.unwrap(), Position::Free);
+}
+
+/// A process that is stopped keeps its session for ever, and would go on writing once it wakes.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_place_of_one_that_does_not_renew_is_free_after_its_lease() {
+    let server = PostgresServer::shared();
+    let url = server.database();
+    let first = open_as(&url, node("a"));
+    first.execute(audit("first")).await.unwrap().unwrap();
+    let mut waits = standby(&url, "b");
+    assert_eq!(waits.look().await.unwrap(), Position::Taken(node("a")));
+    // Its keeper may renew between the two.
+    loop {
+        let _ = server.ask(&url, "UPDATE lease SET expires = now() - interval '1 s' WHERE epoch > 0");
+        if waits.look().await.unwrap() == Position::Free {
+            break;
+        }
+    }
+    let second = open_as(&url, node("b"));
+    expect_replaced(&first).await;
+    assert_eq!(texts(&second).await, ["first"]);
+    let mut other = standby(&url, "c");
+    assert_eq!(other.look().await.unwrap(), Position::Taken(node("b")));
+
+    let fleet = Server::parse(&url, None).unwrap().fleet().await.unwrap();
+    let seen: Vec<_> = fleet.nodes.iter().map(|known| (known.node.name.as_str(), known.at_work)).collect();
+    assert_eq!((fleet.epoch, fleet.at_work), (2, true));
+    assert_eq!(seen, [("a", false), ("b", true), ("c", false)]);
+    assert!(fleet.lease.as_secs() < 10 && fleet.nodes.iter().all(|known| known.seen.as_secs() < 60));
+}
+
+/// Each restart of the server would move the work to another gateway, and end the process of the one before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_of_the_server_frees_no_place() {
+    let server = PostgresServer::start();
+    let url = server.database();
+    let first = open_as(&url, node("a"));
+    let mut waits = standby(&url, "b");
+    assert_eq!(waits.look().await.unwrap(), Position::Taken(node("a")));
+    tokio::task::block_in_place(|| server.stop_immediately());
+    assert!(waits.look().await.is_err());
+    tokio::task::block_in_place(|| server.start_again());
+    let work = first.execute_when_free(audit("goes on"), crate::Durability::Immediate);
+    let looks = async {
+        loop {
+            if let Ok(position) = waits.look().await {
+                assert_eq!(position, Position::Taken(node("a")));
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        done = work => drop(done.unwrap().unwrap()),
+        () = looks => {}
+    }
+    assert_eq!(waits.look().await.unwrap(), Position::Taken(node("a")));
+    assert!(!first.has_failed());
+}
