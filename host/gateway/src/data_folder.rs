@@ -95,7 +95,7 @@ impl DataFolder {
         self.root.join(ACME)
     }
 
-    /// Locks the folder; `None` while another process has it. Where the store is a file, its own lock does the same.
+    /// Locks the folder; `None` while another process has it. Where the store is a file, that has a lock of its own.
     ///
     /// # Errors
     /// The file system's.
@@ -108,6 +108,8 @@ impl DataFolder {
         let file = fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
         let file = file.map_err(wrong("cannot be made"))?;
         match file.try_lock() {
+            // A gateway whose store is the file has the folder by the lock of that.
+            Ok(()) if Store::is_in_use(&Self::store(&self.root)) => Ok(None),
             Ok(()) => Ok(Some(FolderLock { _file: file })),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(source)) => Err(wrong("cannot be locked")(source)),
@@ -123,8 +125,14 @@ impl DataFolder {
     /// Whether a gateway uses the folder `root`.
     #[must_use]
     pub(crate) fn is_in_use(root: &Path) -> bool {
+        Store::is_in_use(&Self::store(root)) || Self::is_locked(root)
+    }
+
+    /// Whether a gateway uses it whose store is no file.
+    #[must_use]
+    pub(crate) fn is_locked(root: &Path) -> bool {
         let is_locked = |file: fs::File| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
-        Store::is_in_use(&Self::store(root)) || fs::File::open(Self::lock_file(root)).is_ok_and(is_locked)
+        fs::File::open(Self::lock_file(root)).is_ok_and(is_locked)
     }
 
     /// Components and their compiled forms.

@@ -210,6 +210,13 @@ impl WriterWait {
         self.closed_engine.notify_one();
     }
 
+    /// Ends once the store is being closed.
+    pub(crate) async fn closed(&self) {
+        while !self.is_closing() {
+            self.closed_engine.notified().await;
+        }
+    }
+
     /// Whether nothing is waited for any more.
     pub(crate) fn is_closing(&self) -> bool {
         *self.closing()

@@ -309,6 +309,9 @@ impl<'l> Api<'l> {
             load(location, PLUGINS, environment::overrides())?;
             return Err(ExecuteError::NoStore(file.display().to_string()));
         }
+        if DataFolder::is_locked(root) {
+            return remote(location, root).map(Reached::Running);
+        }
         let folder = DataFolder::open(root, &print_error)?;
         if need == Need::Examine {
             match Store::check_pages(&file) {

@@ -119,7 +119,9 @@ mod tests {
             let (problem, remedy) = advise(path, message);
             assert!(!problem.contains("hunter2") && remedy.contains("env"), "{problem} {remedy}");
         }
-        for line in ["url = \"postgres://gate:hun/ter2@host/db\"", "url = \"postgres://gate:hun ter2@host/db\""] {
+        for line in
+            ["url = \"postgres://gate:hun/ter2@host/db\"", "url = \"postgres://gate:hun ter2@host/db\""]
+        {
             assert!(touches_secret(line), "{line}");
         }
     }

@@ -74,7 +74,12 @@ async fn open_file(folder: &DataFolder, config: &Config, clock: &dyn Clock) -> R
             Store::check_pages_after_crash(&path)?;
             Store::open(&path, &settings)
         };
-        match tokio::task::spawn_blocking(open).await? {
+        // A gateway whose store is a database has the folder by its lock alone.
+        let opened = match DataFolder::is_locked(folder.root()) {
+            true => Err(OpenError::Locked { path: DataFolder::lock_file(folder.root()) }),
+            false => tokio::task::spawn_blocking(open).await?,
+        };
+        match opened {
             Err(OpenError::Locked { path }) if other.may_stop(clock.now(), &path.display()) => {
                 clock.pause(LOCK_PAUSE).await;
             }
@@ -89,7 +94,7 @@ async fn open_database(
     (takeover, folder): (&mut Takeover<'_>, &DataFolder),
 ) -> Result<Store, ServeError> {
     let clock = &Arc::clone(&takeover.clock);
-    let (mut other, mut waiting) = (Other::default(), None);
+    let (mut other, mut is_away) = (Other::default(), false);
     loop {
         if config.fleet.standby {
             takeover.until_free(&server, folder).await?;
@@ -108,19 +113,19 @@ async fn open_database(
                 clock.pause(LOCK_PAUSE).await;
             }
             Err(OpenError::Database { reason, passes: true }) => {
-                if waiting.is_none() {
+                if !is_away {
                     tracing::error!(database = %server, reason, "the database does not answer; the start waits until it does");
-                    waiting = Some(wait_page(config, &server, clock));
+                    is_away = true;
                 }
+                if takeover.page.is_none() {
+                    takeover.page = wait_page(config, &server, clock);
+                }
+                other = Other::default();
                 clock.pause(DATABASE_PAUSE).await;
             }
             opened => {
-                // A waiting listener that could not be opened is none.
-                if let Some(page) = waiting {
+                if is_away {
                     tracing::info!(database = %server, "the database answers; the start goes on");
-                    if let Some(page) = page {
-                        page.stop().await;
-                    }
                 }
                 return Ok(opened?);
             }

@@ -202,9 +202,10 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         clock: Arc::new(SystemClock),
         seed: Arc::new(SystemSeed),
         sockets: options.sockets,
+        page: None,
     };
     let services = Services::open(&config, &root, &mut takeover).await?;
-    let sockets = takeover.sockets;
+    let Takeover { sockets, page: waiting, .. } = takeover;
     let families = FamilyStart::new(&services)?;
     let traces = config.traces.start(&config.outgoing_route(), (&services.clock, &services.seed));
     let traces = traces.map_err(ServeError::Traces)?;
@@ -241,6 +242,9 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         metrics.render()
     };
     let probes = Probes { metrics: Box::new(page), is_ready: Box::new(move || process.is_ready()) };
+    if let Some(waiting) = waiting {
+        waiting.stop().await;
+    }
     let (admin, endpoint) = listen_for_operators(&config, &services, service.clone(), probes).await?;
     let public = if acme.is_some() { "server.acme" } else { "server.tls" };
     let certificates = [(public, edge.certificates()), ("admin.tls", admin.certificates())];

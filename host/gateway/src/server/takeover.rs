@@ -38,6 +38,8 @@ pub(super) struct Takeover<'a> {
     pub(super) seed: Arc<dyn Seed>,
     /// The public ones, where they are open already.
     pub(super) sockets: Vec<TcpListener>,
+    /// What answers on the admin listener while this start waits.
+    pub(super) page: Option<WaitingServer>,
 }
 
 impl Takeover<'_> {
@@ -79,7 +81,7 @@ impl Takeover<'_> {
             self.clock.pause(LOOK).await;
         };
         if let Some(listening) = listening {
-            self.sockets = listening.stop().await;
+            self.sockets = listening.stop(&mut self.page).await;
             if outcome.is_ok() {
                 tracing::warn!(database = %server, "the place is free: this gateway takes over");
             }
@@ -113,6 +115,8 @@ impl Takeover<'_> {
             }
         };
         let limits = (config.server.limits.of_connections(), config.server.limits.of_handshakes());
+        // Of a turn before this one, or of a database that was away.
+        drop(self.page.take());
         let admin = WaitingServer::start(&config.admin, limits, told, Arc::clone(clock));
         let admin = admin
             .inspect_err(|error| {
@@ -169,11 +173,10 @@ impl Listening {
         });
     }
 
-    /// The public sockets.
-    async fn stop(self) -> Vec<TcpListener> {
-        if let Some(admin) = self.admin {
-            admin.stop().await;
-        }
+    /// The public sockets. The admin listener goes on: what opens a store and recovers tasks may take as long as a supervisor waits.
+    async fn stop(self, page: &mut Option<WaitingServer>) -> Vec<TcpListener> {
+        self.reason.send_replace("it takes over".to_owned());
+        *page = self.admin;
         match self.edge {
             Some(edge) => edge.stop().await,
             None => Vec::new(),

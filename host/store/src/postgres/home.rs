@@ -38,9 +38,15 @@ use crate::wait::{Pause, WriterWait};
 
 /// How long others wait for a trip of this session before they are told that the store cannot be reached.
 const PATIENCE: Duration = Duration::from_millis(800);
+/// How long a store that is being closed waits for a trip that takes long.
+const CLOSING: Duration = Duration::from_secs(5);
 /// What the server says where `home` is not as this process left it.
 const REPLACED: &str = "GH001";
 
+/// A batch is sent at once, from its begin to its commit. If the server refused the begin, each statement behind it would be a
+/// transaction of its own; with this it is refused like the begin.
+const GUARDED: &str = "set default_transaction_read_only = on";
+const UNGUARDED: &str = "set default_transaction_read_only = off";
 pub(super) const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
 /// A session of this process that the server has not noticed the end of has the lock still.
 const END_SESSION: &str = "
@@ -92,6 +98,7 @@ impl Home {
             passes: error.passes(),
             reason: format!("its open holds: {error}"),
         })?;
+        client.batch_execute(GUARDED).await.map_err(|error| failed(&error))?;
         let (client, holds) = (Some(client), Arc::new(holds));
         Ok(Self { server, node, client, session, epoch, batch, in_doubt: false, holds, wait })
     }
@@ -109,7 +116,11 @@ impl Home {
     /// Ends the lease, so that another gateway need not wait for its end.
     pub(crate) async fn leave(&self) {
         let Some(client) = &self.client else { return };
-        match clock::timeout(PATIENCE, fleet::leave(client, self.epoch)).await {
+        let left = async {
+            client.batch_execute(UNGUARDED).await?;
+            fleet::leave(client, self.epoch).await
+        };
+        match clock::timeout(PATIENCE, left).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!(error = describe(&error), "the lease was not given back"),
             Err(_) => tracing::debug!("the lease was not given back in time"),
@@ -130,7 +141,7 @@ impl Home {
         let mut pause = Pause::default();
         loop {
             let fetched = match self.connected().await {
-                Ok(()) => self.told(self.fetch(&wanted)).await,
+                Ok(()) => self.told(self.fetch(&wanted)).await.flatten(),
                 Err(error) => Err(error),
             };
             match fetched {
@@ -156,7 +167,7 @@ impl Home {
             let sent = match self.connected().await {
                 // The answer that was lost was a yes.
                 Ok(()) if self.batch == next => Ok(()),
-                Ok(()) if is_empty => self.told(self.fetch(&Wanted::default())).await.map(drop),
+                Ok(()) if is_empty => self.told(self.fetch(&Wanted::default())).await.flatten().map(drop),
                 Ok(()) => self.send(&flush).await,
                 Err(error) => Err(error),
             };
@@ -173,7 +184,7 @@ impl Home {
     async fn send(&mut self, flush: &Flush<'_>) -> Result<(), StoreError> {
         let Some(client) = &self.client else { return Err(StoreError::Unavailable) };
         self.in_doubt = true;
-        match self.told(flush.send(client, self.epoch, self.batch)).await {
+        match self.told(flush.send(client, self.epoch, self.batch)).await? {
             Ok(()) => {
                 (self.batch, self.in_doubt) = (self.batch + 1, false);
                 Ok(())
@@ -221,7 +232,7 @@ impl Home {
             return Ok(());
         }
         self.client = None;
-        let (client, found) = self.told(self.connect_again()).await?;
+        let (client, found) = self.told(self.connect_again()).await??;
         let (session, epoch, batch) = found;
         if epoch != self.epoch {
             return Err(replaced());
@@ -258,18 +269,24 @@ impl Home {
         let (epoch, batch) = (row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?);
         let session = value(&client, SESSION).await.map_err(failed)?;
         fleet::move_session(&client, self.epoch).await.map_err(failed)?;
+        client.batch_execute(GUARDED).await.map_err(failed)?;
         Ok((client, (session, epoch, batch)))
     }
 
-    /// A trip that takes long is told to everyone else.
-    async fn told<T>(&self, trip: impl Future<Output = T>) -> T {
+    /// A trip that takes long is told to everyone else. A store that is being closed does not wait for it without an end.
+    async fn told<T>(&self, trip: impl Future<Output = T>) -> Result<T, StoreError> {
         let mut trip = pin!(trip);
-        match clock::timeout(PATIENCE, &mut trip).await {
-            Ok(done) => done,
-            Err(_) => {
-                self.lose(&"it does not answer");
-                trip.await
-            }
+        if let Ok(done) = clock::timeout(PATIENCE, &mut trip).await {
+            return Ok(done);
+        }
+        self.lose(&"it does not answer");
+        let given_up = async {
+            self.wait.closed().await;
+            clock::sleep(CLOSING).await;
+        };
+        tokio::select! {
+            done = &mut trip => Ok(done),
+            () = given_up => Err(StoreError::Unavailable),
         }
     }
 

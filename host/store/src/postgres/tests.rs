@@ -23,6 +23,8 @@ fn an_address_is_checked() {
         ("mysql://a/b", "expected postgres://"),
         ("postgres://me@host", "expected the name of a database"),
         ("postgres:///db", "expected a host"),
+        ("postgres://me:pa@ss@host/db", "as %40 and %3F"),
+        ("postgres://me:pa?ss@host/db", "as %40 and %3F"),
         ("postgres://me@host/db?sslmod=require", "unknown parameter \"sslmod\""),
         (
             "postgres://me@host/db?sslmode=full",

@@ -1,7 +1,7 @@
 //! What a commit writes: an array of values a table, all of it sent at once, one answer awaited.
 //!
 //! ```text
-//! begin; count the batch, or fail; a statement a table; commit
+//! begin read write; count the batch, or fail; a statement a table; commit
 //! ```
 //!
 //! Nothing is read: the writer is the only one, so it knows what is there.
@@ -65,7 +65,7 @@ impl<'a> Flush<'a> {
     /// `home` tells.
     pub(crate) async fn send(&self, client: &Client, epoch: i64, batch: i64) -> Result<(), Error> {
         let fence = Statement::new(COUNT_BATCH, vec![value(epoch, Type::INT8), value(batch, Type::INT8)]);
-        let mut answers = vec![client.batch_execute("begin").boxed()];
+        let mut answers = vec![client.batch_execute("begin read write").boxed()];
         answers
             .extend([&fence].into_iter().chain(&self.0).map(|statement| statement.execute(client).boxed()));
         for answer in &mut answers {
