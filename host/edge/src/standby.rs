@@ -4,6 +4,7 @@
 //! The one at work sees this gateway as a proxy: it has to trust its address to know its clients'. A header ends loops: what came from
 //! another gateway is never sent on again. The sockets outlive these listeners, so that no client is refused in between.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ use crate::serving::listeners::{Listeners, Peer, Respond};
 const REQUESTS: usize = 4096;
 /// For requests under way when the listeners end.
 const GRACE: Duration = Duration::from_secs(10);
+/// A takeover takes about as long.
+const AGAIN: Duration = Duration::from_secs(1);
 /// Marks what a gateway has sent on.
 const HOP: HeaderName = HeaderName::from_static("gatehouse-sent-on-by");
 /// Headers of one connection. `Host` becomes that of the gateway at work.
@@ -264,11 +267,11 @@ fn not_ready(at_work: &str) -> Refusal {
     } else {
         format!("this gateway is a standby; {at_work} is at work")
     };
-    Refusal::new(Kind::Draining, message)
+    refused(message)
 }
 
-fn refused(message: &'static str) -> Refusal {
-    Refusal::new(Kind::Draining, message)
+fn refused(message: impl Into<Cow<'static, str>>) -> Refusal {
+    Refusal::new(Kind::Draining, message).with_retry_after(Some(AGAIN))
 }
 
 #[cfg(test)]
