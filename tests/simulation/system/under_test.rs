@@ -9,11 +9,11 @@ use crate::record::text_outcomes::Protocol;
 use gatehouse_driver::{Config, Driver, ModelConfig, Parts, TextConfig};
 use gatehouse_fault_injection::{Disk, DiskFault};
 use gatehouse_media::MediaStore;
-use gatehouse_model::{CustomerId, Price, Secret};
+use gatehouse_model::{CustomerId, Price, Secret, SecretRef};
 use gatehouse_runtime::PluginService;
 use gatehouse_sample::at_once;
 use gatehouse_store::{Access, Store, StoreError, Writer};
-use gatehouse_upstream::{AccountPermit, SecretRef, Upstream};
+use gatehouse_upstream::{AccountPermit, Upstream};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
