@@ -12,7 +12,7 @@ use super::document::Document;
 use super::error::ConfigErrors;
 
 /// Words at the end of a key that holds a secret.
-const SECRETS: [&str; 6] = ["secret", "password", "token", "api_key", "apikey", "hmac"];
+const SECRETS: [&str; 5] = ["secret", "password", "token", "api_key", "apikey"];
 
 /// Whether a key is named like a secret.
 #[must_use]

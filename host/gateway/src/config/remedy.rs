@@ -9,7 +9,7 @@ pub(super) const GUIDE: &str = "every key is explained in gatehouse.example.toml
 pub(super) fn touches_secret(text: &str) -> bool {
     // An address, not a token.
     let text = text.to_lowercase().replace("token_url", "");
-    let words = ["secret", "token", "password", "api_key", "apikey", "key_id", "hmac", ".accounts."];
+    let words = ["secret", "token", "password", "api_key", "apikey", "key_id", "eab_hmac", ".accounts."];
     words.iter().any(|word| text.contains(word)) || has_password(&text)
 }
 

@@ -16,6 +16,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Display;
+use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -282,7 +283,7 @@ impl Home {
         self.lose(&"it does not answer");
         let given_up = async {
             self.wait.closed().await;
-            clock::sleep(CLOSING).await;
+            drop(clock::timeout(CLOSING, pending::<()>()).await);
         };
         tokio::select! {
             done = &mut trip => Ok(done),
