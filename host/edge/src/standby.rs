@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use gatehouse_model::{Boxed, Clock, RequestId, Seed};
 use gatehouse_net::{Certificates, Responding, ServedBody, ShutdownPhase, reached};
+use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -23,6 +24,7 @@ use tokio::task::JoinHandle;
 use crate::config::{Config, Limits};
 use crate::edge::{Error, certificates_of, listeners};
 use crate::errors::{Form, Kind, Refusal};
+use crate::http::forwarded::HOP;
 use crate::http::head;
 use crate::response;
 use crate::serving::listeners::{Listeners, Peer, Respond};
@@ -33,8 +35,6 @@ const REQUESTS: usize = 4096;
 const GRACE: Duration = Duration::from_secs(10);
 /// A takeover takes about as long.
 const AGAIN: Duration = Duration::from_secs(1);
-/// Marks what a gateway has sent on.
-const HOP: HeaderName = HeaderName::from_static("gatehouse-sent-on-by");
 /// Headers of one connection. `Host` becomes that of the gateway at work.
 const OF_CONNECTION: [HeaderName; 9] = [
     header::CONNECTION,
@@ -81,6 +81,7 @@ pub struct StandbyEdge {
     sockets: Vec<std::net::TcpListener>,
     shutdown: watch::Sender<ShutdownPhase>,
     accepting: Vec<JoinHandle<()>>,
+    certificates: Option<Certificates>,
     clock: Arc<dyn Clock>,
 }
 
@@ -123,7 +124,8 @@ impl StandbyEdge {
             seed,
             shutdown: watched.clone(),
         });
-        let shared = Arc::new(Listeners::new(config, service, Arc::clone(&clock), certificates, watched));
+        let shared =
+            Arc::new(Listeners::new(config, service, Arc::clone(&clock), certificates.clone(), watched));
         Ok(Self {
             addresses: bound.iter().map(|(address, _)| *address).collect(),
             sockets: copies.map_err(Error::Inherited)?,
@@ -132,8 +134,15 @@ impl StandbyEdge {
                 .map(|(_, listener)| tokio::spawn(Arc::clone(&shared).accept(listener)))
                 .collect(),
             shutdown,
+            certificates,
             clock,
         })
+    }
+
+    /// What it serves over TLS with. A gateway may wait longer than a certificate lasts.
+    #[must_use]
+    pub fn certificates(&self) -> Option<&Certificates> {
+        self.certificates.as_ref()
     }
 
     /// Where it listens.
@@ -146,14 +155,15 @@ impl StandbyEdge {
     /// a moment.
     pub async fn stop(self) -> Vec<std::net::TcpListener> {
         self.shutdown.send_replace(ShutdownPhase::Draining);
-        for listener in self.accepting {
-            let _ = listener.await;
-        }
         let (shutdown, clock) = (self.shutdown, self.clock);
+        // First: a listener may wait until a connection has ended.
         tokio::spawn(async move {
             clock.pause(GRACE).await;
             shutdown.send_replace(ShutdownPhase::Aborting);
         });
+        for listener in self.accepting {
+            let _ = listener.await;
+        }
         self.sockets
     }
 }
@@ -208,6 +218,7 @@ impl Standby {
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             return Err(refused("this gateway sends on as many requests as it may"));
         };
+        let has_key = is_asked_with_key(&parts);
         pass_on(&mut parts.headers);
         let hop = HeaderValue::try_from(&self.name);
         parts.headers.insert(HOP, hop.unwrap_or_else(|_| HeaderValue::from_static("gatehouse")));
@@ -235,8 +246,10 @@ impl Standby {
             refused("the gateway at work does not answer; it may have taken this request, so repeat it with its Idempotency-Key")
         })?;
         pass_on(answer.headers_mut());
-        // Both go with the last byte of the answer.
-        let held = (under_way, permit);
+        // They go with the last byte of the answer. A refusal holds nothing: whoever leaves it unread is a stranger, whose connection may
+        // end for another one.
+        let is_use = has_key && answer.status().is_success();
+        let held = is_use.then(|| (under_way, permit, peer.open.begin_use()));
         Ok(answer.map(|body| {
             body.map_frame(move |frame| {
                 let _held = &held;
@@ -245,6 +258,13 @@ impl Standby {
             .boxed_unsync()
         }))
     }
+}
+
+/// Whether the gateway at work looks at a key before it answers well.
+fn is_asked_with_key(parts: &Parts) -> bool {
+    let has = |name: &str| parts.headers.contains_key(name);
+    let path = parts.uri.path();
+    path.starts_with("/v1/") && path != "/v1/openapi.json" && (has("authorization") || has("x-api-key"))
 }
 
 /// Leaves out what belongs to one connection, also what that says of itself.

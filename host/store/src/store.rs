@@ -408,7 +408,7 @@ impl Store {
     pub fn may_begin(&self) -> Result<(), StoreError> {
         match self.failure() {
             Some(failure) => Err(failure),
-            None if self.shared.wait.lease_stands() => Ok(()),
+            None if self.shared.wait.may_begin() => Ok(()),
             None => Err(StoreError::Unavailable),
         }
     }

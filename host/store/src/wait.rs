@@ -6,7 +6,8 @@
 //! never wait. Only [`WriterWait::close`] ends a wait with its error.
 
 use std::io::{self, ErrorKind};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use gatehouse_model::metric;
@@ -62,6 +63,8 @@ pub(crate) struct WriterWait {
     engine: OnceLock<Asked>,
     /// None of a store that no other process can write to.
     lease: OnceLock<Lease>,
+    /// Whether the session has ended by which this process is the only writer.
+    session: Mutex<Arc<AtomicBool>>,
 }
 
 impl std::fmt::Debug for WriterWait {
@@ -79,6 +82,7 @@ impl Default for WriterWait {
             waits: watch::Sender::new(None),
             engine: OnceLock::new(),
             lease: OnceLock::new(),
+            session: Mutex::default(),
         }
     }
 }
@@ -190,6 +194,17 @@ impl WriterWait {
         self.lease.get().is_none_or(|lease| lease.stands(Instant::now()))
     }
 
+    /// The writer has this session now, which is over once that is set.
+    pub(crate) fn follow_session(&self, ended: Arc<AtomicBool>) {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = ended;
+    }
+
+    /// Whether what cannot be taken back may begin: a standby may take over at once where the session of the writer has ended.
+    pub(crate) fn may_begin(&self) -> bool {
+        let ended = self.session.lock().unwrap_or_else(PoisonError::into_inner).load(Ordering::Acquire);
+        !ended && self.lease_stands()
+    }
+
     /// What is left of the lease by the latest.
     pub(crate) fn lease_left(&self) -> Duration {
         self.lease.get().map(|lease| lease.left(Instant::now())).unwrap_or_default()
@@ -291,5 +306,10 @@ mod tests {
         assert!(wait.waits().is_some());
         wait.renew_lease(Instant::now());
         assert_eq!((wait.waits(), wait.reach(Access::Read)), (None, Ok(())));
+        let ended = Arc::<AtomicBool>::default();
+        wait.follow_session(Arc::clone(&ended));
+        assert!(wait.may_begin());
+        ended.store(true, Ordering::Release);
+        assert!(!wait.may_begin(), "a standby sees the end of the session and takes over");
     }
 }

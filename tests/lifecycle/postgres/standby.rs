@@ -24,6 +24,7 @@ fn of_fleet(sandbox: &Sandbox, name: &str, url: &str) -> Setup {
     let address = setup.inherited_address();
     setup
         .with(&at(url))
+        .with("[server]\ntrusted_proxies = [\"127.0.0.0/8\"]\n\n")
         .with(&format!("[fleet]\nstandby = true\nname = \"{name}\"\naddress = \"http://{address}\"\n\n"))
 }
 
@@ -70,6 +71,7 @@ impl Fleet {
     }
 
     /// Ends the clients, and compares what they know with the second one and the provider.
+    #[expect(clippy::print_stdout, reason = "how long clients were refused belongs to the report")]
     async fn expect_nothing_lost(self, second: &Gateway, took: Duration, what: &str) {
         self.load.ended.store(true, Ordering::SeqCst);
         for client in self.clients {

@@ -7,11 +7,14 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use http::HeaderMap;
 use http::uri::Authority;
+use http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
 use crate::http::head::is_host_and_port;
+
+/// Marks what a standby has sent on to the gateway at work.
+pub(crate) const HOP: HeaderName = HeaderName::from_static("gatehouse-sent-on-by");
 
 /// What the client used.
 #[derive(Debug, PartialEq, Eq)]

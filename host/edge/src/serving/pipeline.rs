@@ -25,7 +25,7 @@ use crate::http::access_log::{AccessRecord, LoggedBody};
 use crate::http::auth::Auth;
 use crate::http::body::{BodyBudget, RequestBody};
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::http::forwarded;
+use crate::http::forwarded::{self, HOP};
 use crate::http::head;
 use crate::http::query::quoted;
 use crate::limits::concurrency_limit::ConcurrencyLimit;
@@ -151,6 +151,16 @@ impl Pipeline {
             return Err(Refusal::new(
                 Kind::RateLimited,
                 "too many connections of this address or its network",
+            ));
+        }
+        if parts.headers.contains_key(HOP)
+            && !forwarded::is_within(peer.address.to_canonical(), &self.context.config.trusted_proxies)
+        {
+            // Its clients would all have its address: their limits, and the networks of their keys, would not hold.
+            tracing::warn!(standby = %peer.address, "a request that a standby has sent on was refused: its address is not in server.trusted_proxies");
+            return Err(Refusal::new(
+                Kind::Draining,
+                "this gateway does not trust the one that has sent the request on",
             ));
         }
         let base_url = self.base_url(&authority, origin);

@@ -24,6 +24,8 @@ use crate::data_folder::DataFolder;
 
 /// Between two looks at who is at work.
 const LOOK: Duration = Duration::from_millis(250);
+/// Between two looks at the files of certificates: a minute.
+const LOOKS_AT_CERTIFICATES: u32 = 240;
 /// For an answer that is sent on: longer than any that the gateway at work takes time for.
 const ANSWER: Duration = Duration::from_secs(20 * 60);
 
@@ -54,6 +56,7 @@ impl Takeover<'_> {
     ) -> Result<(), ServeError> {
         let mut standby = Standby::new(server.clone(), self.node.clone());
         let (mut listening, mut fits): (Option<Listening>, _) = (None, false);
+        let mut looks = 0_u32;
         let outcome = loop {
             let found = match standby.look().await {
                 Ok(Position::Free) => break Ok(()),
@@ -78,10 +81,14 @@ impl Takeover<'_> {
                 },
             };
             listening.tell(found, self.upstream, self.config.fleet.send_on, server);
+            looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(LOOKS_AT_CERTIFICATES) {
+                listening.reload_certificates();
+            }
             self.clock.pause(LOOK).await;
         };
         if let Some(listening) = listening {
-            self.sockets = listening.stop(&mut self.page).await;
+            self.sockets.extend(listening.stop(&mut self.page).await);
             if outcome.is_ok() {
                 tracing::warn!(database = %server, "the place is free: this gateway takes over");
             }
@@ -171,6 +178,14 @@ impl Listening {
             *before = at_work;
             changed
         });
+    }
+
+    fn reload_certificates(&self) {
+        match self.edge.as_ref().and_then(StandbyEdge::certificates).map(Certificates::reload_if_changed) {
+            Some(Ok(true)) => tracing::info!(table = "server.tls", "certificate reloaded"),
+            Some(Err(error)) => tracing::error!(%error, "certificate not reloaded; the one in use stays"),
+            Some(Ok(false)) | None => {}
+        }
     }
 
     /// The public sockets. The admin listener goes on: what opens a store and recovers tasks may take as long as a supervisor waits.

@@ -5,6 +5,8 @@
 
 use std::fmt;
 use std::str::FromStr as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gatehouse_model::Secret;
@@ -26,9 +28,10 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// A server that is gone without a word is noticed after about this time.
 const SILENCE: Duration = Duration::from_secs(10);
 /// For the connection that writes. A flush is one write, so a session that is idle in a transaction is that of a process that was
-/// stopped or cut off: its locks would keep a successor waiting. The server, too, notices soon that this machine is gone.
+/// stopped or cut off: its locks would keep a successor waiting. The server, too, notices soon that this machine is gone, but not before
+/// the machine itself has stopped every effect (`lease`): three probes take 9 s.
 const WRITER: &str = "SET idle_in_transaction_session_timeout = '2s'; SET statement_timeout = '60s'; \
-                      SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3";
+                      SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3";
 /// For readers: a doctor works on the rows of a page while its snapshot is open. What nobody waits for any more ends.
 const READER: &str = "SET idle_in_transaction_session_timeout = '60s'; SET statement_timeout = '60s'; \
                       SET client_connection_check_interval = '5s'";
@@ -68,6 +71,8 @@ pub struct Server {
 /// A session, whose bytes a task of its own moves.
 pub(crate) struct Connected {
     pub(crate) client: Client,
+    /// Set once it has ended.
+    pub(crate) ended: Arc<AtomicBool>,
 }
 
 impl Server {
@@ -190,10 +195,15 @@ impl Server {
         let (client, connection) = server.connect(self.tls.clone()).await.map_err(failed)?;
         check_version(connection.parameter("server_version"))?;
         check_encoding(connection.parameter("server_encoding"))?;
-        // Its end is told to each caller that waits for an answer.
-        drop(tokio::spawn(connection));
+        let ended = Arc::<AtomicBool>::default();
+        let told = Arc::clone(&ended);
+        // Its end is told to each caller that waits for an answer, too.
+        drop(tokio::spawn(async move {
+            drop(connection.await);
+            told.store(true, Ordering::Release);
+        }));
         client.batch_execute(settings).await.map_err(failed)?;
-        Ok(Connected { client })
+        Ok(Connected { client, ended })
     }
 }
 

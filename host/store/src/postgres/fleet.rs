@@ -140,9 +140,9 @@ pub(super) async fn renew(client: &Client, node: &Node, epoch: i64) -> Result<bo
     client.query_typed_one(RENEW, &borrowed(&values)).await?.try_get(0)
 }
 
-/// Another session writes for the same epoch.
-pub(super) async fn move_session(client: &Client, epoch: i64) -> Result<(), Error> {
-    client.execute_typed(MOVE, &[(&epoch, Type::INT8)]).await.map(drop)
+/// Another session writes for the same epoch; whether the lease was still its.
+pub(super) async fn move_session(client: &Client, epoch: i64) -> Result<bool, Error> {
+    Ok(client.execute_typed(MOVE, &[(&epoch, Type::INT8)]).await? > 0)
 }
 
 /// Ends the lease of an epoch: nobody needs to wait for it.

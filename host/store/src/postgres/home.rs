@@ -26,7 +26,7 @@ use gatehouse_tasks::{HoldId, RowChange, RowKey};
 use tokio::time as clock;
 use tokio_postgres::Client;
 
-use super::connect::Server;
+use super::connect::{Connected, Server};
 use super::engine::{Engine, Found, LISTED, Wanted};
 use super::failure::{describe, store_error};
 use super::fetch;
@@ -81,7 +81,7 @@ impl Home {
     /// # Errors
     /// [`OpenError::Taken`] while another process is; the database's.
     pub(crate) async fn open(server: Server, node: Node, wait: Arc<WriterWait>) -> Result<Self, OpenError> {
-        let mut client = server.connect().await?.client;
+        let Connected { mut client, ended } = server.connect().await?;
         let failed = |error: &tokio_postgres::Error| OpenError::Database {
             reason: describe(error),
             passes: super::failure::passes(error),
@@ -94,6 +94,7 @@ impl Home {
         let sent = Instant::now();
         let (epoch, batch, session) = fleet::take(&client, &node).await.map_err(|error| failed(&error))?;
         wait.begin_lease(sent);
+        wait.follow_session(ended);
         let holds = fetch::open_holds(&client).await;
         let holds = holds.map_err(|error| OpenError::Database {
             passes: error.passes(),
@@ -233,7 +234,7 @@ impl Home {
             return Ok(());
         }
         self.client = None;
-        let (client, found) = self.told(self.connect_again()).await??;
+        let (Connected { client, ended }, found) = self.told(self.connect_again()).await??;
         let (session, epoch, batch) = found;
         if epoch != self.epoch {
             return Err(replaced());
@@ -249,13 +250,15 @@ impl Home {
             }
         }
         (self.client, self.session, self.in_doubt) = (Some(client), session, false);
+        self.wait.follow_session(ended);
         Ok(())
     }
 
-    async fn connect_again(&self) -> Result<(Client, (i32, i64, i64)), StoreError> {
+    async fn connect_again(&self) -> Result<(Connected, (i32, i64, i64)), StoreError> {
         let failed = |error: tokio_postgres::Error| store_error("another session of the writer", &error);
-        let client = self.server.connect().await?.client;
-        if !value::<bool>(&client, LOCK).await.map_err(failed)? {
+        let connected = self.server.connect().await?;
+        let client = &connected.client;
+        if !value::<bool>(client, LOCK).await.map_err(failed)? {
             let ended = [(&self.session as _, tokio_postgres::types::Type::INT4)];
             client.query_typed(END_SESSION, &ended).await.map_err(failed)?;
             let row = client.query_typed_one(FIND_HOME, &[]).await.map_err(failed)?;
@@ -268,10 +271,13 @@ impl Home {
         }
         let row = client.query_typed_one(FIND_HOME, &[]).await.map_err(failed)?;
         let (epoch, batch) = (row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?);
-        let session = value(&client, SESSION).await.map_err(failed)?;
-        fleet::move_session(&client, self.epoch).await.map_err(failed)?;
+        let session = value(client, SESSION).await.map_err(failed)?;
+        // A standby has ended the lease and is about to take over: what has the lock for a moment more must not keep it.
+        if epoch == self.epoch && !fleet::move_session(client, self.epoch).await.map_err(failed)? {
+            return Err(replaced());
+        }
         client.batch_execute(GUARDED).await.map_err(failed)?;
-        Ok((client, (session, epoch, batch)))
+        Ok((connected, (session, epoch, batch)))
     }
 
     /// A trip that takes long is told to everyone else. A store that is being closed does not wait for it without an end.

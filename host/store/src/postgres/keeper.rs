@@ -32,8 +32,13 @@ impl Keeper {
     pub(crate) async fn keep(self, failure: watch::Sender<Option<StoreError>>) {
         let (mut client, mut stood) = (None, true);
         loop {
+            // Each host of the address has a time limit of its own.
+            let connected = self.connected(&mut client).await;
             let sent = Instant::now();
-            let renewed = clock::timeout(RENEWAL, self.renew(&mut client)).await;
+            let renewed = match connected {
+                Ok(client) => clock::timeout(RENEWAL, self.renew(client)).await,
+                Err(error) => Ok(Err(error)),
+            };
             let pause = match renewed {
                 Ok(Ok(true)) => {
                     self.wait.renew_lease(sent);
@@ -69,11 +74,17 @@ impl Keeper {
         }
     }
 
-    async fn renew(&self, client: &mut Option<Client>) -> Result<bool, StoreError> {
-        let client = match client {
-            Some(client) if !client.is_closed() => client,
-            other => other.insert(self.server.connect().await?.client),
-        };
+    async fn connected<'c>(&self, client: &'c mut Option<Client>) -> Result<&'c Client, StoreError> {
+        if client.as_ref().is_none_or(Client::is_closed) {
+            *client = None;
+        }
+        match client {
+            Some(client) => Ok(client),
+            none => Ok(none.insert(self.server.connect().await?.client)),
+        }
+    }
+
+    async fn renew(&self, client: &Client) -> Result<bool, StoreError> {
         let renewed = fleet::renew(client, &self.node, self.epoch).await;
         renewed.map_err(|error| store_error("a renewal of the lease", &error))
     }

@@ -54,6 +54,11 @@ impl Standby {
     /// # Errors
     /// The database's; [`OpenError::Database`] says whether it passes.
     pub async fn look(&mut self) -> Result<Position, OpenError> {
+        // Each host of the address has a time limit of its own.
+        if self.session.is_none() {
+            let client = self.server.connect().await?.client;
+            self.session = Some(Session { client, seen: None, told: None });
+        }
         let looked = match tokio::time::timeout(TIMEOUT, self.try_look()).await {
             Ok(looked) => looked,
             Err(_) => Err(OpenError::Database {
@@ -78,11 +83,8 @@ impl Standby {
     }
 
     async fn try_look(&mut self) -> Result<Position, OpenError> {
-        let session = match &mut self.session {
-            Some(session) => session,
-            none => {
-                none.insert(Session { client: self.server.connect().await?.client, seen: None, told: None })
-            }
+        let Some(session) = &mut self.session else {
+            return Err(OpenError::Database { reason: "there is no connection".to_owned(), passes: true });
         };
         let held = match fleet::look(&session.client).await {
             Ok(held) => held,
