@@ -130,6 +130,32 @@ fn what_packages_set_in_the_environment_is_configuration() {
     }
 }
 
+/// The same for media in a bucket, which a check does not ask for.
+#[test]
+fn a_bucket_in_the_environment_is_configuration() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let secret = scratch.path().join("secret");
+    fs::write(&secret, "sekret\n").expect("a file");
+    let text = fs::read_to_string(packaging().join("docker/compose.minio.yml")).expect("a file of a package");
+    let check = |wrong: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gatehouse"));
+        command.arg("check-config").current_dir(scratch.path()).env("MINIO_USER", "gatehouse");
+        let variables = set_in(&text);
+        assert_eq!(variables.len(), 4, "{variables:?}");
+        for (name, value) in variables {
+            command.env(name, value.replace("/run/secrets/bucket", &secret.display().to_string()));
+        }
+        wrong.into_iter().for_each(|name| drop(command.env(name, "x")));
+        let output = command.output().expect("the program");
+        let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(!told.contains("sekret"), "{told}");
+        (output.status.success(), told)
+    };
+    let (passes, told) = check(None);
+    assert!(passes, "{told}");
+    assert!(!check(Some("GATEHOUSE__MEDIA__S3__ENDPOIN")).0);
+}
+
 /// Variables and values, as compose files and Kubernetes have them; not those whose value a chart computes.
 fn set_in(text: &str) -> Vec<(String, String)> {
     let pair = |line: &str| {
