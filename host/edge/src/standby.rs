@@ -246,7 +246,7 @@ impl Standby {
             refused("the gateway at work does not answer; it may have taken this request, so repeat it with its Idempotency-Key")
         })?;
         pass_on(answer.headers_mut());
-        // They go with the last byte of the answer. A refusal holds nothing: whoever leaves it unread is a stranger, whose connection may
+        // They go with the last byte of the answer. A refusal holds nothing: a client that leaves it unread is a stranger, whose connection may
         // end for another one.
         let is_use = has_key && answer.status().is_success();
         let held = is_use.then(|| (under_way, permit, peer.open.begin_use()));
