@@ -145,7 +145,9 @@ fn a_bucket_in_the_environment_is_configuration() {
         for (name, value) in variables {
             command.env(name, value.replace("/run/secrets/bucket", &secret.display().to_string()));
         }
-        wrong.into_iter().for_each(|name| drop(command.env(name, "x")));
+        if let Some(name) = wrong {
+            command.env(name, "x");
+        }
         let output = command.output().expect("the program");
         let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         assert!(!told.contains("sekret"), "{told}");
