@@ -45,7 +45,7 @@ fn resets_at(resets: &Option<UnixMs>) -> String {
 /// What of a hold counts in one period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeriodShare {
-    /// [`PeriodUse::number`], the last in which the hold grew.
+    /// [`gatehouse_model::PeriodUse::number`], the last in which the hold grew.
     pub period: u64,
     /// How much. The rest of the hold counts in earlier periods, or was made when the quota had none.
     pub amount: Credits,
