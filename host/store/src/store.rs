@@ -448,7 +448,7 @@ impl Store {
     /// The file.
     ///
     /// # Errors
-    /// There is none; as every read.
+    /// The store is in a database; or as every read.
     pub(crate) fn database(&self) -> Result<Arc<Database>, StoreError> {
         match self.source()? {
             Source::File(database) => Ok(database),

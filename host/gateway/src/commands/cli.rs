@@ -233,7 +233,7 @@ pub(crate) enum CopyTo {
 /// Commands about the gateways of one database.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetCommand {
-    /// Who is at work, who waits, how long the lease is, and whether their configurations differ; asks the database of data.url alone
+    /// Show the gateways on the database of data.url: the one at work, those that wait, the lease, whether configurations differ
     #[command(after_help = "Example:\n  gatehouse fleet status --json")]
     Status,
 }

@@ -48,7 +48,7 @@ pub struct Fleet {
     pub nodes: Vec<KnownNode>,
 }
 
-/// Who writes to a database.
+/// The gateway that writes to a database.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Held {
     /// `None` where nobody ever did.
@@ -155,7 +155,7 @@ pub(super) async fn wait(client: &Client, node: &Node) -> Result<(), Error> {
     client.execute_typed(WAIT, &borrowed(&values(node))).await.map(drop)
 }
 
-/// Who writes now.
+/// The gateway that writes now.
 pub(super) async fn look(client: &Client) -> Result<Held, Error> {
     let row = client.query_typed_one(LOOK, &[]).await?;
     let lease = match row.try_get::<_, Option<i64>>(0)? {

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 
 /// Connections at once. A server has some hundred for all its clients, and each is a process there.
 const MOST: usize = 8;
-/// A reader that has no connection by then is told that there is none: its caller has a client that waits.
+/// A reader without a connection by then is refused: its caller has a client that waits.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The connections of all readers. Clones are the same ones.

@@ -49,7 +49,7 @@ impl Standby {
         Self { server, node, session: None }
     }
 
-    /// Who writes to the database now. One whose lease is over is made to end.
+    /// The gateway that writes to the database now. One whose lease is over is made to end.
     ///
     /// # Errors
     /// The database's; [`OpenError::Database`] says whether it passes.

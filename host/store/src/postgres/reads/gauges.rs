@@ -105,7 +105,7 @@ pub(crate) async fn needs_its_pepper(client: &impl GenericClient) -> Result<bool
     first(client, HAS_ROWS, vec![]).await?.map_or(Ok(false), |row| column(&row, 0))
 }
 
-/// Compares the check value of a pepper with the one that is kept; where there is none it is kept.
+/// Compares the check value of a pepper with the one that is kept; the first one is kept.
 pub(crate) async fn fit_pepper(client: &impl GenericClient, check: u64) -> Result<PepperFit, StoreError> {
     let check = check.cast_signed();
     let row = first(client, FIT_PEPPER, vec![value(check, Type::INT8)]).await?;

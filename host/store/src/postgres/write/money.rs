@@ -177,7 +177,7 @@ fn sums<'a>(rows: &[(SumKey<'a>, UsageSums)]) -> Vec<Value<'a>> {
     ]
 }
 
-/// Tags as JSON; nothing where there are none.
+/// Tags as JSON; nothing for a request without tags.
 fn tags_of(tags: &Tags) -> Result<Option<String>, StoreError> {
     let text = (!tags.is_empty()).then(|| serde_json::to_string(tags));
     text.transpose().map_err(StoreError::failed)

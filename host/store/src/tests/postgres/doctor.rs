@@ -17,7 +17,7 @@ async fn it_reports_what_it_does_of_a_file() {
     assert!(checked == of && checked > 100, "{checked} of {of}");
 }
 
-/// A column that finds another row than it should, or a sum that is none, would stay for ever.
+/// A column that finds another row than it should, or a wrong sum, would stay for ever.
 #[tokio::test]
 async fn it_finds_whatever_contradicts_its_row() {
     let mut pair = Pair::filled().await;

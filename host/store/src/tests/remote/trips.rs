@@ -1,4 +1,4 @@
-//! Who waits for the server: nobody's text but a customer's first one.
+//! No text waits for the server but a customer's first one.
 
 use std::time::Duration;
 
