@@ -409,7 +409,8 @@ impl Store {
         match self.failure() {
             Some(failure) => Err(failure),
             None if self.shared.wait.may_begin() => Ok(()),
-            None => Err(StoreError::Unavailable),
+            // Nothing else may come to the writer, which alone has another session begun.
+            None => self.wake_for(Err(StoreError::Unavailable)),
         }
     }
 

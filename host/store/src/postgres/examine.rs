@@ -33,13 +33,15 @@ const MARKED: &str = "
     order by number desc
     limit $1";
 const DEPOSIT_DAYS: &str = "select customer, day, paid, taken from deposit_day order by customer, day";
-const USAGE_DAYS: &str = "
+/// In the order of a file.
+pub(super) const USAGE_DAYS: &str = "
     select
         customer, key, day, model, requests::text, failures::text, input::text, output::text, cached::text,
         cache_write::text, settled, refunded
     from usage_day
     order by customer, key, day, model";
-const USAGE_HOURS: &str = "
+/// Day by day, in the order of a file.
+pub(super) const USAGE_HOURS: &str = "
     select
         customer, key, hour, model, requests::text, failures::text, input::text, output::text, cached::text,
         cache_write::text, settled, refunded

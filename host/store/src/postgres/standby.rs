@@ -54,12 +54,14 @@ impl Standby {
     /// # Errors
     /// The database's; [`OpenError::Database`] says whether it passes.
     pub async fn look(&mut self) -> Result<Position, OpenError> {
-        // Each host of the address has a time limit of its own.
-        if self.session.is_none() {
-            let client = self.server.connect().await?.client;
-            self.session = Some(Session { client, seen: None, told: None });
-        }
-        let looked = match tokio::time::timeout(TIMEOUT, self.try_look()).await {
+        let session = match &mut self.session {
+            Some(session) => session,
+            // Each host of the address has a time limit of its own.
+            none => {
+                none.insert(Session { client: self.server.connect().await?.client, seen: None, told: None })
+            }
+        };
+        let looked = match tokio::time::timeout(TIMEOUT, session.look(&self.node)).await {
             Ok(looked) => looked,
             Err(_) => Err(OpenError::Database {
                 reason: format!("it does not answer within {} s", TIMEOUT.as_secs()),
@@ -81,28 +83,28 @@ impl Standby {
         let kept = fleet::pepper(&session.client).await.map_err(|error| broken(&error))?;
         Ok(kept.is_none_or(|kept| check == Some(kept.cast_unsigned())))
     }
+}
 
-    async fn try_look(&mut self) -> Result<Position, OpenError> {
-        let Some(session) = &mut self.session else {
-            return Err(OpenError::Database { reason: "there is no connection".to_owned(), passes: true });
-        };
-        let held = match fleet::look(&session.client).await {
+impl Session {
+    /// `own` is the gateway that waits.
+    async fn look(&mut self, own: &Node) -> Result<Position, OpenError> {
+        let held = match fleet::look(&self.client).await {
             Ok(held) => held,
             // An empty database, or one of a release before: its opening makes the tables, or says what is to be done.
             Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => return Ok(Position::Free),
             Err(error) => return Err(broken(&error)),
         };
-        match judge(&held, session.seen, &self.node.name) {
+        match judge(&held, self.seen, &own.name) {
             Verdict::Free => return Ok(Position::Free),
-            Verdict::Over => fleet::end(&session.client).await.map_err(|error| broken(&error))?,
+            Verdict::Over => fleet::end(&self.client).await.map_err(|error| broken(&error))?,
             Verdict::Taken => {}
         }
         if held.locked {
-            session.seen = held.lease.as_ref().map(|lease| lease.epoch);
+            self.seen = held.lease.as_ref().map(|lease| lease.epoch);
         }
-        if session.told.is_none_or(|told| told.elapsed() >= RENEWAL) {
-            fleet::wait(&session.client, &self.node).await.map_err(|error| broken(&error))?;
-            session.told = Some(Instant::now());
+        if self.told.is_none_or(|told| told.elapsed() >= RENEWAL) {
+            fleet::wait(&self.client, own).await.map_err(|error| broken(&error))?;
+            self.told = Some(Instant::now());
         }
         Ok(Position::Taken(held.lease.map(|lease| lease.node).unwrap_or_default()))
     }

@@ -108,7 +108,7 @@ impl BalancedEntry {
         Ok(Self { counted, ..Self::balanced(customer, Some(key), entry)? })
     }
 
-    /// Resolves an open hold: settles `cost`, or releases it when there is none. An
+    /// Resolves an open hold: settles `cost`, or without a cost releases it. An
     /// entry for each of `keys`: the hold's own, then those of its shares in their order. A share is settled whole. A
     /// request may cost more than its hold, if customer and key have that much left.
     pub(crate) fn resolve(

@@ -21,6 +21,7 @@ use crate::examine::Progress;
 use crate::file::pepper;
 use crate::layout::{self, UsageHours};
 use crate::open::schema;
+use crate::postgres::examine::{USAGE_DAYS, USAGE_HOURS};
 use crate::postgres::home::LOCK;
 use crate::postgres::reads::{ENTRIES, entry, ledger_mark, usage_row};
 use crate::postgres::sql::{PATIENTLY, column, count, decoded, first, id, walk};
@@ -33,18 +34,6 @@ const ROWS: &str = "
         + (select count(*) from hold) + (select count(*) from task) + (select count(*) from step)
         + (select count(*) from name) + (select count(*) from audit) + (select count(*) from delivery)
         + (select count(*) from usage_day) + (select count(*) from usage_hour)";
-const USAGE_DAYS: &str = "
-    select
-        customer, key, day, model, requests::text, failures::text, input::text, output::text, cached::text,
-        cache_write::text, settled, refunded
-    from usage_day
-    order by customer, key, day, model";
-const USAGE_HOURS: &str = "
-    select
-        customer, key, hour, model, requests::text, failures::text, input::text, output::text, cached::text,
-        cache_write::text, settled, refunded
-    from usage_hour
-    order by hour";
 const PEPPER: &str = "select value from meta where key = 'pepper-check'";
 
 /// Copies what is committed in a database into a new file at `path`, durably. A file that was begun stays after an error.

@@ -64,3 +64,19 @@ async fn a_writer_that_was_replaced_writes_nothing() {
     let texts = audited(&third, None, 9).await.unwrap().into_iter().map(|line| line.text);
     assert_eq!(texts.collect::<Vec<_>>(), ["second", "first"]);
 }
+
+/// A call that waits until it may leave would wait for ever where nothing else is written.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_ended_begins_again_though_nothing_is_written() {
+    let (store, relay, _) = behind_relay();
+    store.execute(audit("first")).await.unwrap().unwrap();
+    relay.cut_all();
+    // Nothing but the look itself has another one begun, so its end is seen.
+    while store.may_begin().is_ok() {
+        tokio::task::yield_now().await;
+    }
+    while store.may_begin().is_err() {
+        assert!(!store.has_failed());
+        tokio::task::yield_now().await;
+    }
+}
