@@ -223,8 +223,7 @@ impl Home {
         });
         let days = async { Ok(if wanted.days { Some(fetch::days(client).await?) } else { None }) };
         // All are sent before the first is answered.
-        let (rows, lists, days) =
-            futures_util::try_join!(fetch::fetch(client, &keys), try_join_all(lists), days)?;
+        let (rows, lists, days) = tokio::try_join!(fetch::fetch(client, &keys), try_join_all(lists), days)?;
         Ok(Found { rows, lists, days })
     }
 
