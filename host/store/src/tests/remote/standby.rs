@@ -72,6 +72,12 @@ async fn the_place_is_free_when_the_session_of_its_holder_has_ended() {
 
     // One that has seen nobody before, after a clean stop.
     close(second).await;
+    // The server ends its session a moment later.
+    let held = "SELECT exists (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 2871153536 \
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))::text";
+    while PostgresServer::shared().ask(&url, held) == "true" {
+        tokio::task::yield_now().await;
+    }
     assert_eq!(standby(&url, "c").look().await.unwrap(), Position::Free);
 }
 
