@@ -135,6 +135,27 @@ fn a_stream_goes_on_without_the_database_and_is_paid_afterwards() {
     });
 }
 
+/// A proxy that ends idle connections, or a failover that is over in a moment, would cost the next client of each gateway a refusal.
+#[test]
+fn what_comes_right_after_a_session_ended_is_answered() {
+    run(async {
+        let server = PostgresServer::shared();
+        let url = server.database();
+        let scene = Scene::start(&at(&url)).await;
+        for number in 0..4 {
+            for streaming in [false, true] {
+                tokio::task::block_in_place(|| server.end_sessions(&url));
+                let words = format!("[[words:2]] ships {number}");
+                let answer =
+                    scene.caller.post("/v1/messages", &text(Wire::Messages, &words, streaming)).await;
+                assert_eq!(answer.status, 200, "{number} {streaming}: {}", answer.text());
+            }
+        }
+        assert!(scene.spent().await > 0);
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
 /// What was committed would be written twice, or what was not would be taken for written.
 #[test]
 fn a_commit_whose_answer_is_lost_counts_once() {

@@ -12,10 +12,10 @@
 //! | another `epoch` | is not this process's to write any more |
 //! | anything else | the server has lost what it had answered: this process knows rows that are not there |
 //!
-//! While the server cannot be reached, the changes wait here. A trip that takes long is told to everyone else, who need not wait for it.
+//! While the server cannot be reached, the changes wait here. A trip that takes long is told to everyone else, who need not wait for it. A
+//! session that ends while nothing is written is replaced at once.
 
 use std::collections::HashSet;
-use std::fmt::Display;
 use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
@@ -30,11 +30,12 @@ use super::connect::{Connected, Server};
 use super::engine::{Engine, Found, LISTED, Wanted};
 use super::failure::{describe, store_error};
 use super::fetch;
-use super::fleet::{self, Node};
+use super::fleet::{self, Begun, Node, broken};
 use super::keeper::Keeper;
 use super::migrate;
 use super::write::Flush;
 use crate::error::{OpenError, StoreError};
+use crate::lease::Moment;
 use crate::wait::{Pause, WriterWait};
 
 /// How long others wait for a trip of this session before they are told that the store cannot be reached.
@@ -48,7 +49,7 @@ const REPLACED: &str = "GH001";
 /// transaction of its own; with this it is refused like the begin.
 const GUARDED: &str = "set default_transaction_read_only = on";
 const UNGUARDED: &str = "set default_transaction_read_only = off";
-pub(super) const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
+const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
 /// A session of this process that the server has not noticed the end of has the lock still.
 const END_SESSION: &str = "
     select pg_terminate_backend(pid)
@@ -62,7 +63,7 @@ pub(crate) struct Home {
     server: Server,
     node: Node,
     /// `None` once it is lost.
-    client: Option<Client>,
+    connection: Option<Connected>,
     /// The number of its session at the server.
     session: i32,
     epoch: i64,
@@ -70,39 +71,46 @@ pub(crate) struct Home {
     batch: i64,
     /// Whether the next batch was sent and not answered.
     in_doubt: bool,
+    /// Since when the server cannot be reached.
+    away: Option<Instant>,
     /// Ids of all open holds.
     holds: Arc<HashSet<HoldId>>,
     wait: Arc<WriterWait>,
 }
 
 impl Home {
-    /// Becomes the writer of a database, whose tables are made where it is empty.
+    /// Becomes the writer of a database, whose tables are made where it is empty. `ended` is the epoch of a gateway whose end was seen.
     ///
     /// # Errors
-    /// [`OpenError::Taken`] while another process is; the database's.
-    pub(crate) async fn open(server: Server, node: Node, wait: Arc<WriterWait>) -> Result<Self, OpenError> {
-        let Connected { mut client, ended } = server.connect().await?;
-        let failed = |error: &tokio_postgres::Error| OpenError::Database {
-            reason: describe(error),
-            passes: super::failure::passes(error),
-        };
-        let found: bool = value(&client, LOCK).await.map_err(|error| failed(&error))?;
-        if !found {
+    /// [`OpenError::Taken`] while another process is, [`OpenError::Leased`] while another gateway is about to come back; the database's.
+    pub(crate) async fn open(
+        server: Server,
+        node: Node,
+        ended: Option<i64>,
+        wait: Arc<WriterWait>,
+    ) -> Result<Self, OpenError> {
+        let mut connected = server.connect().await?;
+        take_lock(&connected.client, &server).await?;
+        migrate::prepare(&mut connected.client).await?;
+        let client = &connected.client;
+        let sent = Moment::now();
+        let Some(begun) = fleet::take(client, &node, ended).await.map_err(|error| broken(&error))? else {
+            fleet::expect_no_lease(client, &server).await?;
+            // It was over a moment later.
             return Err(OpenError::Taken { database: server.to_string() });
-        }
-        migrate::prepare(&mut client).await?;
-        let sent = Instant::now();
-        let (epoch, batch, session) = fleet::take(&client, &node).await.map_err(|error| failed(&error))?;
+        };
+        let Begun { epoch, batch, session } = begun;
         wait.begin_lease(sent);
-        wait.follow_session(ended);
-        let holds = fetch::open_holds(&client).await;
+        wait.follow_session(connected.ended.clone());
+        let holds = fetch::open_holds(client).await;
         let holds = holds.map_err(|error| OpenError::Database {
             passes: error.passes(),
             reason: format!("its open holds: {error}"),
         })?;
-        client.batch_execute(GUARDED).await.map_err(|error| failed(&error))?;
-        let (client, holds) = (Some(client), Arc::new(holds));
-        Ok(Self { server, node, client, session, epoch, batch, in_doubt: false, holds, wait })
+        client.batch_execute(GUARDED).await.map_err(|error| broken(&error))?;
+        let (connection, holds) = (Some(connected), Arc::new(holds));
+        let (in_doubt, away) = (false, None);
+        Ok(Self { server, node, connection, session, epoch, batch, in_doubt, away, holds, wait })
     }
 
     /// What keeps the lease of this writer.
@@ -117,7 +125,7 @@ impl Home {
 
     /// Ends the lease, so that another gateway need not wait for its end.
     pub(crate) async fn leave(&self) {
-        let Some(client) = &self.client else { return };
+        let Some(Connected { client, .. }) = &self.connection else { return };
         let left = async {
             client.batch_execute(UNGUARDED).await?;
             fleet::leave(client, self.epoch).await
@@ -148,12 +156,34 @@ impl Home {
             };
             match fetched {
                 Ok(found) => {
-                    self.wait.go_on();
+                    self.go_on();
                     return Ok(engine.add(found));
                 }
                 Err(error) => self.after(error, &mut pause).await?,
             }
         }
+    }
+
+    /// Ends when the session has.
+    pub(crate) async fn session_ended(&mut self) {
+        if let Some(Connected { ended, .. }) = &mut self.connection {
+            // Its task sends that, or is gone itself.
+            drop(ended.wait_for(|ended| *ended).await);
+        }
+    }
+
+    /// Has another session begun in place of one that ended, however long it takes: neither the next command nor a call that waits until
+    /// it may leave should be the first to notice.
+    ///
+    /// # Errors
+    /// As [`Home::supply`].
+    pub(crate) async fn renew(&mut self) -> Result<(), StoreError> {
+        let mut pause = Pause::default();
+        while let Err(error) = self.connected().await {
+            self.after(error, &mut pause).await?;
+        }
+        self.go_on();
+        Ok(())
     }
 
     /// Commits these changes, once, however long it takes; without any, makes sure that the server is there.
@@ -178,13 +208,13 @@ impl Home {
                 Err(error) => self.after(error, &mut pause).await?,
             }
         }
-        self.wait.go_on();
+        self.go_on();
         self.follow(changes);
         Ok(())
     }
 
     async fn send(&mut self, flush: &Flush<'_>) -> Result<(), StoreError> {
-        let Some(client) = &self.client else { return Err(StoreError::Unavailable) };
+        let Some(Connected { client, .. }) = &self.connection else { return Err(StoreError::Unavailable) };
         self.in_doubt = true;
         match self.told(flush.send(client, self.epoch, self.batch)).await? {
             Ok(()) => {
@@ -211,7 +241,7 @@ impl Home {
     }
 
     async fn fetch(&self, wanted: &Wanted) -> Result<Found, StoreError> {
-        let Some(client) = &self.client else { return Err(StoreError::Unavailable) };
+        let Some(Connected { client, .. }) = &self.connection else { return Err(StoreError::Unavailable) };
         if wanted.is_empty() {
             client.batch_execute("").await.map_err(|error| store_error("a look at the server", &error))?;
             return Ok(Found::default());
@@ -229,11 +259,11 @@ impl Home {
 
     /// Has a session that writes: the one there is, or another one, after which it is known what became of a batch in doubt.
     async fn connected(&mut self) -> Result<(), StoreError> {
-        if self.client.as_ref().is_some_and(|client| !client.is_closed()) {
+        if self.connection.as_ref().is_some_and(|connection| !connection.client.is_closed()) {
             return Ok(());
         }
-        self.client = None;
-        let (Connected { client, ended }, found) = self.told(self.connect_again()).await??;
+        self.connection = None;
+        let (connected, found) = self.told(self.connect_again()).await??;
         let (session, epoch, batch) = found;
         if epoch != self.epoch {
             return Err(replaced());
@@ -248,8 +278,8 @@ impl Home {
                 )));
             }
         }
-        (self.client, self.session, self.in_doubt) = (Some(client), session, false);
-        self.wait.follow_session(ended);
+        self.wait.follow_session(connected.ended.clone());
+        (self.connection, self.session, self.in_doubt) = (Some(connected), session, false);
         Ok(())
     }
 
@@ -272,20 +302,25 @@ impl Home {
         let (epoch, batch) = (row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?);
         let session = value(client, SESSION).await.map_err(failed)?;
         // A standby has ended the lease and is about to take over: what has the lock for a moment more must not keep it.
-        if epoch == self.epoch && !fleet::move_session(client, self.epoch).await.map_err(failed)? {
+        if epoch == self.epoch
+            && !fleet::move_session(client, &self.node, self.epoch).await.map_err(failed)?
+        {
             return Err(replaced());
         }
         client.batch_execute(GUARDED).await.map_err(failed)?;
         Ok((connected, (session, epoch, batch)))
     }
 
-    /// A trip that takes long is told to everyone else. A store that is being closed does not wait for it without an end.
+    /// A trip that takes long is told to everyone else, and so is an outage: one that is over in a moment refuses nobody. A store that is
+    /// being closed does not wait for it without an end.
     async fn told<T>(&self, trip: impl Future<Output = T>) -> Result<T, StoreError> {
         let mut trip = pin!(trip);
-        if let Ok(done) = clock::timeout(PATIENCE, &mut trip).await {
+        let waited = self.away.map(|since| since.elapsed()).unwrap_or_default();
+        if let Ok(done) = clock::timeout(PATIENCE.saturating_sub(waited), &mut trip).await {
             return Ok(done);
         }
-        self.lose(&"it does not answer");
+        let cause = if self.away.is_some() { "there is no connection" } else { "it does not answer" };
+        self.wait.lose(&format_args!("database {}: {cause}", self.server));
         let given_up = async {
             self.wait.closed().await;
             drop(clock::timeout(CLOSING, pending::<()>()).await);
@@ -296,8 +331,10 @@ impl Home {
         }
     }
 
-    fn lose(&self, cause: &dyn Display) {
-        self.wait.lose(&format_args!("database {}: {cause}", self.server));
+    /// The server answers.
+    fn go_on(&mut self) {
+        self.away = None;
+        self.wait.go_on();
     }
 
     /// Waits after an error that passes: the session is given up, so that its end settles what became of its batch.
@@ -305,9 +342,9 @@ impl Home {
         if error != StoreError::Unavailable {
             return Err(error);
         }
-        self.client = None;
-        self.lose(&"there is no connection");
-        self.wait.pause(pause).await
+        self.connection = None;
+        self.away.get_or_insert_with(Instant::now);
+        self.told(self.wait.pause(pause)).await.flatten()
     }
 }
 
@@ -315,6 +352,17 @@ pub(super) fn replaced() -> StoreError {
     StoreError::failed(
         "another gateway has taken over the database; this one has to stop, and what it had not committed is lost, as in a crash",
     )
+}
+
+/// Keeps all others from writing to the database, as long as the session lasts.
+///
+/// # Errors
+/// [`OpenError::Taken`]; the database's.
+pub(super) async fn take_lock(client: &Client, server: &Server) -> Result<(), OpenError> {
+    match value(client, LOCK).await.map_err(|error| broken(&error))? {
+        true => Ok(()),
+        false => Err(OpenError::Taken { database: server.to_string() }),
+    }
 }
 
 /// The one value of an answer.

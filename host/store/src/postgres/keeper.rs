@@ -1,7 +1,7 @@
 //! Keeps the lease of the one at work, over a session of its own: the writer's may be busy for long.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gatehouse_model::metric;
 use tokio::sync::watch;
@@ -10,10 +10,11 @@ use tokio_postgres::Client;
 
 use super::connect::Server;
 use super::failure::store_error;
-use super::fleet::{self, Node};
+use super::fleet::{self, Node, Renewal};
 use super::home::replaced;
+use super::standby::DOUBLED;
 use crate::error::StoreError;
-use crate::lease::RENEWAL;
+use crate::lease::{Moment, RENEWAL};
 use crate::wait::WriterWait;
 
 /// Between a renewal that failed and the next.
@@ -30,21 +31,25 @@ pub(crate) struct Keeper {
 impl Keeper {
     /// Renews until another gateway has taken the place of this one, whose store then fails.
     pub(crate) async fn keep(self, failure: watch::Sender<Option<StoreError>>) {
-        let (mut client, mut stood) = (None, true);
+        let (mut client, mut stood, mut was_doubled) = (None, true, false);
         loop {
             // Each host of the address has a time limit of its own.
             let connected = self.connected(&mut client).await;
-            let sent = Instant::now();
+            let sent = Moment::now();
             let renewed = match connected {
                 Ok(client) => clock::timeout(RENEWAL, self.renew(client)).await,
                 Err(error) => Ok(Err(error)),
             };
             let pause = match renewed {
-                Ok(Ok(true)) => {
+                Ok(Ok(Renewal { stands: true, is_doubled })) => {
                     self.wait.renew_lease(sent);
-                    RENEWAL.saturating_sub(sent.elapsed())
+                    if is_doubled && !was_doubled {
+                        tracing::warn!(name = self.node.name, "{DOUBLED}");
+                    }
+                    was_doubled = is_doubled;
+                    RENEWAL.saturating_sub(Moment::now().since(sent))
                 }
-                Ok(Ok(false)) => {
+                Ok(Ok(Renewal { stands: false, .. })) => {
                     let error = replaced();
                     tracing::error!(%error, "the store failed; the process must stop");
                     failure.send_if_modified(|reason| {
@@ -84,7 +89,7 @@ impl Keeper {
         }
     }
 
-    async fn renew(&self, client: &Client) -> Result<bool, StoreError> {
+    async fn renew(&self, client: &Client) -> Result<Renewal, StoreError> {
         let renewed = fleet::renew(client, &self.node, self.epoch).await;
         renewed.map_err(|error| store_error("a renewal of the lease", &error))
     }

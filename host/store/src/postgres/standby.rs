@@ -7,22 +7,25 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tokio_postgres::{Client, error::SqlState};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
 use super::connect::Server;
-use super::failure::{describe, passes};
-use super::fleet::{self, Held, Node};
+use super::fleet::{self, Held, Node, broken};
 use crate::error::OpenError;
 use crate::lease::RENEWAL;
 
+/// What an operator is told of two gateways with one name.
+pub(super) const DOUBLED: &str = "another process that runs calls itself the same: give each gateway a fleet.name of its own, unless the \
+                                  other one is this gateway before a restart and is about to stop";
 /// For one look.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Whether a gateway may begin to write.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Position {
-    /// Nobody does.
-    Free,
+    /// Nobody does. The epoch of the one whose end was seen, if so: its lease need not be waited for.
+    Free(Option<i64>),
     /// This one does.
     Taken(Node),
 }
@@ -32,6 +35,10 @@ pub struct Standby {
     server: Server,
     node: Node,
     session: Option<Session>,
+    /// By which the others know this process.
+    process: Option<i64>,
+    /// Whether another one calls itself the same.
+    is_doubled: bool,
 }
 
 struct Session {
@@ -46,7 +53,7 @@ impl Standby {
     /// Without a connection yet.
     #[must_use]
     pub fn new(server: Server, node: Node) -> Self {
-        Self { server, node, session: None }
+        Self { server, node, session: None, process: None, is_doubled: false }
     }
 
     /// The gateway that writes to the database now. One whose lease is over is made to end.
@@ -61,17 +68,36 @@ impl Standby {
                 none.insert(Session { client: self.server.connect().await?.client, seen: None, told: None })
             }
         };
-        let looked = match tokio::time::timeout(TIMEOUT, session.look(&self.node)).await {
+        let looked = match tokio::time::timeout(TIMEOUT, session.look(&self.node, self.is_doubled)).await {
             Ok(looked) => looked,
-            Err(_) => Err(OpenError::Database {
-                reason: format!("it does not answer within {} s", TIMEOUT.as_secs()),
-                passes: true,
-            }),
+            Err(_) => Err(silent()),
+        };
+        let looked = match looked {
+            Ok(Position::Taken(holder)) => self.tell().await.map(|()| Position::Taken(holder)),
+            looked => looked,
         };
         if looked.is_err() {
             self.session = None;
         }
         looked
+    }
+
+    /// Tells the others of this gateway, now and then.
+    async fn tell(&mut self) -> Result<(), OpenError> {
+        let Some(session) = &mut self.session else { return Ok(()) };
+        if session.told.is_some_and(|told| told.elapsed() < RENEWAL) {
+            return Ok(());
+        }
+        let told =
+            tokio::time::timeout(TIMEOUT, fleet::wait(&session.client, &self.node, self.process)).await;
+        let (process, is_doubled) = told.map_err(|_| silent())?.map_err(|error| broken(&error))?;
+        session.told = Some(Instant::now());
+        self.process = Some(process);
+        if is_doubled && !self.is_doubled {
+            tracing::warn!(name = self.node.name, "{DOUBLED}");
+        }
+        self.is_doubled = is_doubled;
+        Ok(())
     }
 
     /// Whether the rows of the database were made with the pepper of this check value; `None`: this gateway has no pepper yet.
@@ -86,25 +112,23 @@ impl Standby {
 }
 
 impl Session {
-    /// `own` is the gateway that waits.
-    async fn look(&mut self, own: &Node) -> Result<Position, OpenError> {
+    /// `own` is the gateway that waits; `is_doubled`: whether another one calls itself the same.
+    async fn look(&mut self, own: &Node, is_doubled: bool) -> Result<Position, OpenError> {
         let held = match fleet::look(&self.client).await {
             Ok(held) => held,
             // An empty database, or one of a release before: its opening makes the tables, or says what is to be done.
-            Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => return Ok(Position::Free),
+            Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {
+                return Ok(Position::Free(None));
+            }
             Err(error) => return Err(broken(&error)),
         };
-        match judge(&held, self.seen, &own.name) {
-            Verdict::Free => return Ok(Position::Free),
+        match judge(&held, self.seen, (!is_doubled).then_some(&own.name)) {
+            Verdict::Free => return Ok(Position::Free(self.seen)),
             Verdict::Over => fleet::end(&self.client).await.map_err(|error| broken(&error))?,
             Verdict::Taken => {}
         }
         if held.locked {
             self.seen = held.lease.as_ref().map(|lease| lease.epoch);
-        }
-        if self.told.is_none_or(|told| told.elapsed() >= RENEWAL) {
-            fleet::wait(&self.client, own).await.map_err(|error| broken(&error))?;
-            self.told = Some(Instant::now());
         }
         Ok(Position::Taken(held.lease.map(|lease| lease.node).unwrap_or_default()))
     }
@@ -118,8 +142,8 @@ enum Verdict {
     Over,
 }
 
-/// `seen` is the epoch whose lock the same session of the standby has seen.
-fn judge(held: &Held, seen: Option<i64>, own: &str) -> Verdict {
+/// `seen` is the epoch whose lock the same session of the standby has seen; `own` is its name, if no other one that runs has it.
+fn judge(held: &Held, seen: Option<i64>, own: Option<&String>) -> Verdict {
     let Some(lease) = &held.lease else {
         return if held.locked { Verdict::Taken } else { Verdict::Free };
     };
@@ -128,13 +152,13 @@ fn judge(held: &Held, seen: Option<i64>, own: &str) -> Verdict {
         (true, false) => Verdict::Over,
         (false, false) => Verdict::Free,
         // This gateway was the one at work before it was started again.
-        (false, true) if lease.node.name == own || seen == Some(lease.epoch) => Verdict::Free,
+        (false, true) if Some(&lease.node.name) == own || seen == Some(lease.epoch) => Verdict::Free,
         (false, true) => Verdict::Taken,
     }
 }
 
-fn broken(error: &tokio_postgres::Error) -> OpenError {
-    OpenError::Database { reason: describe(error), passes: passes(error) }
+fn silent() -> OpenError {
+    OpenError::Database { reason: format!("it does not answer within {} s", TIMEOUT.as_secs()), passes: true }
 }
 
 #[cfg(test)]
@@ -163,11 +187,14 @@ mod tests {
             // Another one had it when this session looked.
             (lease(5_000), false, Some(6), "b", Taken),
             (lease(5_000), false, None, "a", Free),
+            // Of two that have one name, the other one is about to come back.
+            (lease(5_000), false, None, "", Taken),
             (lease(5_000), true, None, "a", Taken),
         ];
         for (lease, locked, seen, own, expected) in cases {
             let held = Held { lease, locked };
-            assert_eq!(judge(&held, seen, own), expected, "{held:?} {seen:?} {own}");
+            let own = Some(own.to_owned()).filter(|own| !own.is_empty());
+            assert_eq!(judge(&held, seen, own.as_ref()), expected, "{held:?} {seen:?} {own:?}");
         }
     }
 }
