@@ -144,6 +144,10 @@ const END: &str = concat!(
     "select pg_terminate_backend(pid) from pg_locks join taken on pid = session where ",
     lock_held!()
 );
+const END_SESSION: &str =
+    concat!("select pg_terminate_backend(pid) from pg_locks where ", lock_held!(), " and pid = $1");
+// Where the server does not tell what sessions do, each may be at work.
+const IS_BUSY: &str = "select exists (select from pg_stat_activity where pid = $1 and datname = current_database() and state not like 'idle%')";
 const PEPPER: &str = "select value from meta where key = 'pepper-check'";
 const FLEET: &str = concat!(
     "select home.epoch, (extract(epoch from expires - clock_timestamp()) * 1000)::bigint, exists (select from pg_locks where ",
@@ -263,6 +267,16 @@ pub(super) async fn pepper(client: &Client) -> Result<Option<i64>, Error> {
 /// Takes a lease that is over from its holder, and ends the session that writes for it.
 pub(super) async fn end(client: &Client) -> Result<(), Error> {
     client.query_typed(END, &[]).await.map(drop)
+}
+
+/// Ends a session of this process that the server has not noticed the end of: it has the lock still.
+pub(super) async fn end_session(client: &Client, session: i32) -> Result<(), Error> {
+    client.query_typed(END_SESSION, &[(&session, Type::INT4)]).await.map(drop)
+}
+
+/// Whether the server does something for a session.
+pub(super) async fn is_busy(client: &Client, session: i32) -> Result<bool, Error> {
+    client.query_typed_one(IS_BUSY, &[(&session, Type::INT4)]).await?.try_get(0)
 }
 
 /// All gateways.

@@ -42,6 +42,8 @@ use crate::wait::{Pause, WriterWait};
 const PATIENCE: Duration = Duration::from_millis(800);
 /// How long a store that is being closed waits for a trip that takes long.
 const CLOSING: Duration = Duration::from_secs(5);
+/// Between two looks at a session whose answer does not come, and for each of them; and for the first words of another session.
+const LOOK: Duration = Duration::from_secs(3);
 /// What the server says where `home` is not as this process left it.
 const REPLACED: &str = "GH001";
 
@@ -50,11 +52,6 @@ const REPLACED: &str = "GH001";
 const GUARDED: &str = "set default_transaction_read_only = on";
 const UNGUARDED: &str = "set default_transaction_read_only = off";
 const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
-/// A session of this process that the server has not noticed the end of has the lock still.
-const END_SESSION: &str = "
-    select pg_terminate_backend(pid)
-    from pg_locks
-    where locktype = 'advisory' and classid = 1 and objid = 2871153536 and objsubid = 1 and pid = $1";
 const SESSION: &str = "select pg_backend_pid()";
 const FIND_HOME: &str = "select epoch, batch from home where home = 0";
 
@@ -263,8 +260,7 @@ impl Home {
             return Ok(());
         }
         self.connection = None;
-        let (connected, found) = self.told(self.connect_again()).await??;
-        let (session, epoch, batch) = found;
+        let (connected, Begun { epoch, batch, session }) = self.told(self.connect_again()).await??;
         if epoch != self.epoch {
             return Err(replaced());
         }
@@ -283,13 +279,17 @@ impl Home {
         Ok(())
     }
 
-    async fn connect_again(&self) -> Result<(Connected, (i32, i64, i64)), StoreError> {
-        let failed = |error: tokio_postgres::Error| store_error("another session of the writer", &error);
+    async fn connect_again(&self) -> Result<(Connected, Begun), StoreError> {
         let connected = self.server.connect().await?;
-        let client = &connected.client;
+        let begun = clock::timeout(LOOK, self.begin_again(&connected.client)).await;
+        Ok((connected, begun.unwrap_or(Err(StoreError::Unavailable))?))
+    }
+
+    /// Has a session have the lock and the lease of this process.
+    async fn begin_again(&self, client: &Client) -> Result<Begun, StoreError> {
+        let failed = |error: tokio_postgres::Error| store_error("another session of the writer", &error);
         if !value::<bool>(client, LOCK).await.map_err(failed)? {
-            let ended = [(&self.session as _, tokio_postgres::types::Type::INT4)];
-            client.query_typed(END_SESSION, &ended).await.map_err(failed)?;
+            fleet::end_session(client, self.session).await.map_err(failed)?;
             let row = client.query_typed_one(FIND_HOME, &[]).await.map_err(failed)?;
             if row.try_get::<_, i64>(0).map_err(failed)? != self.epoch {
                 return Err(replaced());
@@ -308,7 +308,7 @@ impl Home {
             return Err(replaced());
         }
         client.batch_execute(GUARDED).await.map_err(failed)?;
-        Ok((connected, (session, epoch, batch)))
+        Ok(Begun { epoch, batch, session })
     }
 
     /// A trip that takes long is told to everyone else, and so is an outage: one that is over in a moment refuses nobody. A store that is
@@ -328,6 +328,22 @@ impl Home {
         tokio::select! {
             done = &mut trip => Ok(done),
             () = given_up => Err(StoreError::Unavailable),
+            () = self.is_forgotten(), if self.connection.is_some() => Err(StoreError::Unavailable),
+        }
+    }
+
+    /// Ends when the server has nothing to do for the session, at two looks: what it was sent, or what it answered, is lost on the way, by
+    /// something that does not end the connection.
+    async fn is_forgotten(&self) {
+        let mut idle = 0;
+        while idle < 2 {
+            drop(clock::timeout(LOOK, pending::<()>()).await);
+            let asked = async {
+                let other = self.server.connect_reader().await?;
+                let busy = fleet::is_busy(&other.client, self.session).await;
+                busy.map_err(|error| store_error("a look at the writer's session", &error))
+            };
+            idle = if clock::timeout(LOOK, asked).await == Ok(Ok(false)) { idle + 1 } else { 0 };
         }
     }
 

@@ -131,3 +131,17 @@ async fn the_first_of_several_hosts_is_dead() {
     }
     assert!(!store.is_unavailable());
 }
+
+/// A writer would wait for ever for an answer that something on the way has lost, and keep its place although it refuses everything.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trip_that_is_lost_on_the_way_is_made_again() {
+    let (store, relay, _) = behind_relay();
+    for (point, text) in
+        [(ConnectionCut::Answer(b"COMMIT"), "answer"), (ConnectionCut::Request(b"begin"), "request")]
+    {
+        let held = relay.hold_at(point);
+        store.execute_when_free(audit(text), Durability::Immediate).await.unwrap().unwrap();
+        assert!(held.is_reached());
+    }
+    assert_eq!(texts(&store).await, ["answer", "request"]);
+}
