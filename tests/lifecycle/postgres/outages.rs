@@ -74,7 +74,10 @@ fn stops_of_the_database_lose_nothing_and_do_nothing_twice() {
             tokio::task::block_in_place(|| server.stop_immediately());
             until("new work is refused", async || load.refused.load(Ordering::SeqCst) > refused).await;
             longest = longest.max(begun.elapsed());
-            assert_eq!(send(gateway.admin(), "GET", "/readyz", &[], "").await.status, 503);
+            until("it is not ready", async || {
+                send(gateway.admin(), "GET", "/readyz", &[], "").await.status == 503
+            })
+            .await;
             tokio::task::block_in_place(|| server.start_again());
             let receipts = load.len();
             until("work goes on", async || load.len() > receipts).await;

@@ -145,3 +145,15 @@ async fn a_trip_that_is_lost_on_the_way_is_made_again() {
     }
     assert_eq!(texts(&store).await, ["answer", "request"]);
 }
+
+/// The first read after a restart of a proxy would be refused, though the server is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_over_a_session_that_ended_is_made_again() {
+    let (store, relay, _) = behind_relay();
+    begin(&store).await;
+    let before = store.count_customers().await.unwrap();
+    for number in 1..4 {
+        relay.cut_at(ConnectionCut::Request(b"list_length"));
+        assert_eq!((store.count_customers().await, relay.cuts()), (Ok(before), number));
+    }
+}
