@@ -328,7 +328,7 @@ impl Home {
         tokio::select! {
             done = &mut trip => Ok(done),
             () = given_up => Err(StoreError::Unavailable),
-            () = self.is_forgotten(), if self.connection.is_some() => Err(StoreError::Unavailable),
+            () = Box::pin(self.is_forgotten()), if self.connection.is_some() => Err(StoreError::Unavailable),
         }
     }
 
