@@ -85,7 +85,8 @@ where
     }
 }
 
-/// A `garde` rule for a field the model does not support at all: it must be absent, `null` or an empty list.
+/// A `garde` rule for a field the model does not support at all: it must be absent, or ask for nothing (`null`, `false`, or a text,
+/// list or object with nothing in it), as clients that write every field they have write it.
 ///
 /// ```
 /// use gatehouse_sdk::params;
@@ -101,11 +102,14 @@ where
 ///
 /// let invalid = params::read::<Params>(&json!({"width": 640})).err().unwrap();
 /// assert_eq!(invalid.to_string(), "`width`: not supported by this model, use `size`; got 640");
+/// assert!(params::read::<Params>(&json!({"width": ""})).is_ok());
 /// ```
 pub fn unsupported<C>(advice: &'static str) -> impl Fn(&Option<Value>, &C) -> garde::Result {
     move |value, _| match value {
-        None => Ok(()),
+        None | Some(Value::Null | Value::Bool(false)) => Ok(()),
+        Some(Value::String(text)) if text.is_empty() => Ok(()),
         Some(Value::Array(items)) if items.is_empty() => Ok(()),
+        Some(Value::Object(members)) if members.is_empty() => Ok(()),
         Some(_) => Err(garde::Error::new(format!("not supported by this model, {advice};"))),
     }
 }

@@ -1,4 +1,5 @@
-//! Media under names that a model does not know, for all families of pictures and videos: refused, never ignored.
+//! Media under names that a model does not know, and fields of other models, for all families of pictures and videos: refused, never
+//! ignored, but where they ask for nothing.
 
 use clip::Clip;
 use context_image::ContextImage;
@@ -113,6 +114,38 @@ fn a_picture_is_refused_where_the_route_takes_none() {
                 message.starts_with(&format!("`{field}`: there is no such field")),
                 "{surface}: {message}"
             );
+        }
+    }
+}
+
+/// Without it clients that write every field they have get an error for what they did not ask for.
+#[test]
+fn a_field_of_another_model_may_ask_for_nothing() {
+    let video = "videos.generate";
+    let motion = ["first_frame_image", "last_frame_image", "audio_urls"];
+    let clip = ["first_frame_image", "last_frame_image", "audio_url"];
+    let scene = ["image_urls", "image_with_roles", "video_urls", "audio_url"];
+    let table: [(Say, &str, Value, &[&str]); 5] = [
+        (
+            said::<ContextImage>,
+            "images.generate",
+            json!({"model": "ctx-pro", "prompt": "a kite"}),
+            &["width", "height"],
+        ),
+        (said::<Motion>, video, json!({"model": "motion-2.6", "prompt": "a kite"}), &motion),
+        (said::<Motion>, video, json!({"model": "motion-2.7", "prompt": "a kite"}), &motion),
+        (said::<Scene>, video, json!({"model": "scene-3.1-fast-official", "prompt": "a kite"}), &scene),
+        (said::<Clip>, video, json!({"model": "clip-2.0", "prompt": "a kite"}), &clip),
+    ];
+    for (say, surface, good, fields) in table {
+        for field in fields {
+            for nothing in [Value::Null, json!(false), json!(""), json!([]), json!({})] {
+                assert_eq!(say(surface, &good, field, nothing.clone()), None, "{good}: {field} {nothing}");
+            }
+            for something in [json!("x"), json!(["x"]), json!(640), json!(true)] {
+                let message = say(surface, &good, field, something.clone());
+                assert!(message.is_some_and(|it| it.contains(field)), "{good}: {field} {something}");
+            }
         }
     }
 }

@@ -78,6 +78,9 @@ fn unreadable() -> Vec<(String, &'static str)> {
         (format!(r#""x_note":{deep}"#), "at most 100 arrays and objects"),
         (r#""\ud800":1"#.to_owned(), "half of one"),
         (r#""x_note":{"a\udc00":1}"#.to_owned(), "half of one"),
+        (r#""x_note":[0,{"a":1,"\u0061":1}]"#.to_owned(), "x_note[1].a: expected one value"),
+        (r#""metadata":{"a":"b","a":"c"}"#.to_owned(), "metadata.a: expected one value"),
+        (r#""user":"a","user":"a""#.to_owned(), "user: expected one value"),
     ]
 }
 

@@ -2,20 +2,19 @@
 //!
 //! `dry_run` and `callback_url` are the host's: they are taken out here, so no plugin and no provider sees them. `user` and
 //! `metadata` are read here and stay where they are: some families have words for them, and the others ignore what they do
-//! not know, so nothing in them is refused: not even one that is there twice, of which no tags are kept. Any
-//! other name may stand once.
+//! not know.
 //!
 //! Nothing else in the host parses a client's body, but for the conversation of a response (`text/history`). The cut of
 //! embedded media and the plugin share the bytes. What readers of JSON differ in (`check_json_text`) is looked for before
 //! anything reads it.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_model::{Json, Tags, check_json_text};
+use gatehouse_model::{Json, Tags, UnreadableJson, check_json_text};
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -48,16 +47,9 @@ struct Head<'a> {
     model: Option<Value>,
     dry_run: Option<&'a RawValue>,
     callback_url: Option<&'a RawValue>,
-    raw_tags: RawTags<'a>,
-}
-
-/// What the client noted down.
-#[derive(Default)]
-struct RawTags<'a> {
+    /// What the client noted down.
     user: Option<&'a RawValue>,
     metadata: Option<&'a RawValue>,
-    /// One of them is there more than once: providers differ in which one counts, so here none does.
-    is_doubtful: bool,
 }
 
 /// The name of a field; borrowed, unless it is written with escapes.
@@ -83,33 +75,21 @@ impl<'de> Visitor<'de> for HeadVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Head<'de>, A::Error> {
-        let (mut head, mut others) = (Head::default(), BTreeSet::new());
+        let (mut head, mut others) = (Head::default(), 0);
         while let Some(Name(name)) = members.next_key()? {
-            // One reader takes the first of two values, another the last.
-            let is_twice = match name.as_ref() {
-                "model" => head.model.replace(members.next_value()?).is_some(),
-                "dry_run" => head.dry_run.replace(members.next_value()?).is_some(),
-                "callback_url" => head.callback_url.replace(members.next_value()?).is_some(),
-                "user" => {
-                    head.raw_tags.is_doubtful |= head.raw_tags.user.replace(members.next_value()?).is_some();
-                    false
-                }
-                "metadata" => {
-                    head.raw_tags.is_doubtful |=
-                        head.raw_tags.metadata.replace(members.next_value()?).is_some();
-                    false
-                }
+            match name.as_ref() {
+                "model" => head.model = Some(members.next_value()?),
+                "dry_run" => head.dry_run = Some(members.next_value()?),
+                "callback_url" => head.callback_url = Some(members.next_value()?),
+                "user" => head.user = Some(members.next_value()?),
+                "metadata" => head.metadata = Some(members.next_value()?),
                 _ => {
                     members.next_value::<IgnoredAny>()?;
-                    if others.len() == MOST_NAMES {
+                    others += 1;
+                    if others > MOST_NAMES {
                         return Err(A::Error::custom(format!("more than {MOST_NAMES} fields")));
                     }
-                    !others.insert(name.clone())
                 }
-            };
-            if is_twice {
-                let name: String = name.chars().take(SHOWN).collect();
-                return Err(A::Error::custom(format!("duplicate field `{name}`")));
             }
         }
         Ok(head)
@@ -138,7 +118,7 @@ impl CheckedBody {
             whole(format!("the request body is not UTF-8 after byte {}", error.valid_up_to()))
         })?;
         let text: &str = &json;
-        check_json_text(text).map_err(|why| whole(format!("the request body: {why}")))?;
+        check_json_text(text).map_err(|why| unreadable(&why))?;
         // Another value than an object is read as well: broken JSON deserves its position.
         let is_object = text.trim_start().starts_with('{');
         let head: Result<Head<'_>, _> = if is_object {
@@ -158,7 +138,7 @@ impl CheckedBody {
             (None, Some(other)) => return Err(SubmitError::bad_model(&other)),
         };
         let callback = head.callback_url.map(callback).transpose()?.flatten();
-        let tags = tags(&head.raw_tags);
+        let tags = tags(head.user, head.metadata);
         let dry_run = head.dry_run.map(dry_run).transpose()?.unwrap_or_default();
         // The one behind goes first: the other's place stays as it is.
         let mut taken: Vec<&str> =
@@ -265,10 +245,10 @@ fn callback(value: &RawValue) -> Result<Option<String>, SubmitError> {
 }
 
 /// What of these members can be kept. Clients of messages tell their user in the metadata.
-fn tags(raw: &RawTags<'_>) -> Option<Arc<Tags>> {
+fn tags(user: Option<&RawValue>, metadata: Option<&RawValue>) -> Option<Arc<Tags>> {
     const USER: &str = "user_id";
-    let counts = |value: &&RawValue| !raw.is_doubtful && value.get().len() <= MAX_TAGS;
-    let (user, metadata) = (raw.user.filter(counts), raw.metadata.filter(counts));
+    let counts = |value: &&RawValue| value.get().len() <= MAX_TAGS;
+    let (user, metadata) = (user.filter(counts), metadata.filter(counts));
     let text = |value: &RawValue| serde_json::from_str::<String>(value.get()).ok();
     let pairs: BTreeMap<Cow<'_, str>, &RawValue> =
         metadata.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
@@ -299,6 +279,13 @@ fn without_member(object: &str, at: usize, length: usize) -> String {
     match before.strip_suffix(',') {
         Some(before) => format!("{before}{after}"),
         None => format!("{}{}", &object[..name], after.strip_prefix(',').unwrap_or(after).trim_start()),
+    }
+}
+
+fn unreadable(why: &UnreadableJson) -> SubmitError {
+    match why.field() {
+        Some(field) => SubmitError::Invalid { field: Some(field.to_owned()), message: why.to_string() },
+        None => whole(format!("the request body: {why}")),
     }
 }
 
@@ -377,8 +364,6 @@ mod tests {
                 (Some("dry_run".into()), format!("dry_run: expected true or false, got {value}"))
             );
         }
-        let twice = parse(br#"{"dry_run": true, "dry_run": false}"#, None).unwrap_err();
-        assert!(twice.1.contains("duplicate field `dry_run`"), "{}", twice.1);
     }
 
     /// Without it a plugin or a provider would read where a customer's events go.
@@ -439,8 +424,6 @@ mod tests {
             (r#"{"user": null, "metadata": null}"#, None, None),
             (r#"{"user": {"a": ["b"]}, "metadata": [{"a": "b"}]}"#, None, None),
             (r#"{"metadata": {"escaped\u0041": "\u0042"}}"#, None, Some(("escapedA", "B"))),
-            (r#"{"user": "u", "metadata": {"a": "b"}, "user": "v"}"#, None, None),
-            (r#"{"user": "u", "metadata": {"a": "b"}, "metadata": null, "metadata": 7}"#, None, None),
             (&noted(MAX_TAGS), Some("u"), Some(("a", "b"))),
             (&noted(MAX_TAGS + 1), Some("u"), None),
         ] {
@@ -456,6 +439,24 @@ mod tests {
         }
     }
 
+    /// Without it a plugin prices one of two values, and the provider reads the other.
+    #[test]
+    fn a_field_stands_once_in_its_object() {
+        for (text, path) in [
+            (r#"{"model": "a", "model": "b"}"#, "model"),
+            (r#"{"dry_run": true, "dry_run": false}"#, "dry_run"),
+            (r#"{"user": "u", "metadata": {"a": "b"}, "user": "v"}"#, "user"),
+            (r#"{"n": 1, "a": {}, "\u006e": 1}"#, "n"),
+            (r#"{"input": {"prompt": "a", "prompt": "b"}}"#, "input.prompt"),
+            (r#"{"a": [0, [{"b": {"c": 1, "c": null}}]]}"#, "a[1][0].b.c"),
+            (r#"{"metadata": {"a": "b", "a": "c"}}"#, "metadata.a"),
+        ] {
+            let (field, message) = parse(text.as_bytes(), Some("m")).unwrap_err();
+            assert_eq!(field.as_deref(), Some(path), "{text}");
+            assert_eq!(message, format!("{path}: expected one value, got the same field twice in an object"));
+        }
+    }
+
     #[test]
     fn what_is_not_one_json_object_is_refused_with_its_position() {
         for (text, expected) in [
@@ -466,8 +467,6 @@ mod tests {
             (b"[1, }", "line 1 column 5"),
             (b"{\"a\": \"\xff\"}", "the request body is not UTF-8 after byte 7"),
             (b"\xef\xbb\xbf{}", "line 1 column 1"),
-            (b"{\"model\": \"a\", \"model\": \"b\"}", "duplicate field `model`"),
-            (b"{\"n\": 1, \"a\": {}, \"\\u006e\": 1}", "duplicate field `n`"),
             (b" [1, {\"a\": null}] ", "the request body must be a JSON object"),
             (b"\"{}\"", "the request body must be a JSON object"),
             (b"-1", "the request body must be a JSON object"),

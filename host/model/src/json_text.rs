@@ -1,13 +1,18 @@
 //! What a JSON text may hold beyond its grammar, for every listener that reads one. Readers differ in these: one takes what
 //! another refuses, or reads another value.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
 use thiserror::Error;
 
 /// Arrays and objects that a text may have inside of each other. What reads JSON into trees follows 127.
 const MAX_DEPTH: usize = 100;
 /// Digits of the longest number below 2 to the power of 1024.
 const MAX_DIGITS: usize = 309;
-/// Bytes of a number that an error repeats.
+/// Fields of one object: all of them are in memory until it ends, and are sorted then.
+const MAX_NAMES: usize = 10_000;
+/// Bytes of a number, and characters of each name, that an error repeats.
 const SHOWN: usize = 40;
 
 /// Why a text is not read.
@@ -27,6 +32,12 @@ pub enum UnreadableJson {
         /// Where it begins.
         at: usize,
     },
+    /// One reader takes the first of two values, another the last.
+    #[error("{path}: expected one value, got the same field twice in an object")]
+    Repeated {
+        /// The field, such as `messages[0].role`.
+        path: String,
+    },
     /// What follows its tree later may recurse.
     #[error(
         "expected at most {MAX_DEPTH} arrays and objects inside of each other, one more begins at byte {at}"
@@ -35,15 +46,32 @@ pub enum UnreadableJson {
         /// Where it begins.
         at: usize,
     },
+    /// More than are compared with each other.
+    #[error("expected at most {MAX_NAMES} fields in an object, one more begins at byte {at}")]
+    TooManyNames {
+        /// Where its name begins.
+        at: usize,
+    },
 }
 
-/// Checks a text, in one pass and without memory. Its grammar is left to its reader.
+impl UnreadableJson {
+    /// The field that it is about, where it is about one.
+    #[must_use]
+    pub fn field(&self) -> Option<&str> {
+        match self {
+            Self::Repeated { path } => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// Checks a text, in one pass. Its grammar is left to its reader.
 ///
 /// # Errors
 /// The first thing that not every reader takes.
 pub fn check_json_text(text: &str) -> Result<(), UnreadableJson> {
     let bytes = text.as_bytes();
-    let (mut at, mut depth) = (0, 0_usize);
+    let (mut at, mut open) = (0, Open::default());
     while let Some(byte) = bytes.get(at) {
         let from = at;
         at = match byte {
@@ -52,12 +80,13 @@ pub fn check_json_text(text: &str) -> Result<(), UnreadableJson> {
             _ => from + 1,
         };
         match byte {
-            b'[' | b'{' if depth == MAX_DEPTH => return Err(UnreadableJson::TooDeep { at: from }),
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'[' | b'{' => open.begin(*byte == b'{', from)?,
+            b']' | b'}' => open.end()?,
+            b',' => open.next_item(),
             b'"' if is_name(bytes, at) && has_half(&bytes[from..at]) => {
                 return Err(UnreadableJson::HalfName { at: from });
             }
+            b'"' if is_name(bytes, at) => open.name(&text[from..at], from)?,
             b'-' | b'0'..=b'9' if is_too_large(&text[from..at]) => {
                 let number = text[from..at].chars().take(SHOWN).collect();
                 return Err(UnreadableJson::Number { number, at: from });
@@ -66,6 +95,85 @@ pub fn check_json_text(text: &str) -> Result<(), UnreadableJson> {
         }
     }
     Ok(())
+}
+
+/// The arrays and objects around one place of a text.
+#[derive(Default)]
+struct Open<'a> {
+    around: Vec<Container>,
+    /// The names so far of each object among them, one object after the other.
+    names: Vec<Cow<'a, str>>,
+}
+
+struct Container {
+    is_object: bool,
+    /// Of an object its first name among all names.
+    first: usize,
+    /// Of an array the number of the present item.
+    item: usize,
+}
+
+impl<'a> Open<'a> {
+    fn begin(&mut self, is_object: bool, at: usize) -> Result<(), UnreadableJson> {
+        if self.around.len() == MAX_DEPTH {
+            return Err(UnreadableJson::TooDeep { at });
+        }
+        self.around.push(Container { is_object, first: self.names.len(), item: 0 });
+        Ok(())
+    }
+
+    /// Looks for a name that stands twice, as soon as all of an object are there.
+    fn end(&mut self) -> Result<(), UnreadableJson> {
+        let Some(ended) = self.around.pop() else { return Ok(()) };
+        let own = &mut self.names[ended.first..];
+        own.sort_unstable();
+        if let Some(pair) = own.windows(2).find(|pair| pair[0] == pair[1]) {
+            let name = pair[0].clone();
+            let mut path = self.path(ended.first);
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.extend(name.chars().take(SHOWN));
+            return Err(UnreadableJson::Repeated { path });
+        }
+        self.names.truncate(ended.first);
+        Ok(())
+    }
+
+    fn next_item(&mut self) {
+        if let Some(container) = self.around.last_mut() {
+            container.item += 1;
+        }
+    }
+
+    /// A name with its quotation marks.
+    fn name(&mut self, quoted: &'a str, at: usize) -> Result<(), UnreadableJson> {
+        let Some(object) = self.around.last().filter(|container| container.is_object) else { return Ok(()) };
+        if self.names.len() - object.first == MAX_NAMES {
+            return Err(UnreadableJson::TooManyNames { at });
+        }
+        let written = &quoted[1..quoted.len() - 1];
+        // The reader refuses what cannot be decoded.
+        let decoded = || serde_json::from_str(quoted).map_or(written.into(), Cow::Owned);
+        self.names.push(if written.contains('\\') { decoded() } else { written.into() });
+        Ok(())
+    }
+
+    /// Where the containers stand that are still open, `behind` the names of which the one within begins.
+    fn path(&self, behind: usize) -> String {
+        let mut path = String::new();
+        let firsts = self.around.iter().skip(1).map(|container| container.first).chain([behind]);
+        for (container, behind) in self.around.iter().zip(firsts) {
+            if !container.is_object {
+                // A text takes whatever is written to it.
+                let _ = write!(path, "[{}]", container.item);
+            } else if let Some(name) = self.names[container.first..behind].last() {
+                path.push_str(if path.is_empty() { "" } else { "." });
+                path.extend(name.chars().take(SHOWN));
+            }
+        }
+        path
+    }
 }
 
 /// Behind the quotation mark that ends the string.
@@ -142,6 +250,7 @@ mod tests {
     #[test]
     fn what_readers_differ_in_is_found_wherever_it_stands() {
         let digits = |count: usize| format!("[1{}]", "0".repeat(count));
+        let names = |count: usize| (0..count).map(|at| format!("\"{at}\":1")).collect::<Vec<_>>().join(",");
         for good in [
             "",
             "{",
@@ -152,7 +261,11 @@ mod tests {
             r#"["\ud800", "1e400"]"#,
             "{\"a1e400\": 1e308}",
             &digits(308),
+            &format!("[{{{0}}},{{{0}}}]", names(MAX_NAMES)),
             "[1e, -]",
+            r#"[{"a": 1}, {"a": {"a": "a"}}, "a", ["a", "a"]]"#,
+            "{\"a\": 1, \"a\": 2",
+            "[\"a\": 1, \"a\": 2]}]",
         ] {
             assert_eq!(check_json_text(good), Ok(()), "{good}");
         }
@@ -163,9 +276,13 @@ mod tests {
             (r#"{"a": {"\ud800x" : 1}}"#, "name at byte 7"),
             (r#"{"\ude00\ud83d": 1}"#, "name at byte 1"),
             (r#"{"\ud800\n": 1}"#, "name at byte 1"),
+            (r#"{"a": 1, "b": 2, "a" : 1}"#, "a: expected one value, got the same field twice in an object"),
+            (r#"{"a": [[], [0, {"b\"": {"c": [1, 2], "\u0063": 2}}]]}"#, "a[1][1].b\".c: expected one value"),
+            (r#"[{"": 1, "": 2}]"#, "[0].: expected one value"),
+            (&format!("{{{}}}", names(MAX_NAMES + 1)), "expected at most 10000 fields in an object"),
         ] {
             let said = check_json_text(bad).unwrap_err().to_string();
-            assert!(said.ends_with(expected), "{bad}: {said}");
+            assert!(said.contains(expected), "{bad}: {said}");
         }
     }
 }

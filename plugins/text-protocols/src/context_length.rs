@@ -17,7 +17,7 @@ const CODES: [&str; 9] = [
 ];
 
 /// Words that say it, in lower case: all of a row.
-const WORDS: [&[&str]; 51] = [
+const WORDS: [&[&str]; 69] = [
     // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral.
     &["maximum context length"],
     &["maximum model length"],
@@ -45,6 +45,8 @@ const WORDS: [&[&str]; 51] = [
     &["input token count", "exceed"],
     &["prompt token count", "exceed"],
     &["token count exceed"],
+    &["input token count", "supports up to"],
+    &["tokens in the prompt exceed"],
     // What vLLM has left for the answer.
     &["max_tokens must be at least 1, got -"],
     &["max_completion_tokens must be at least 1, got -"],
@@ -52,12 +54,13 @@ const WORDS: [&[&str]; 51] = [
     &["exceed max message tokens"],
     &["input length", "exceed", "maximum"],
     // TGI, Together.
-    &["`inputs` tokens + `max_new_tokens` must be"],
-    &["`inputs` must have less than"],
+    &["inputs tokens + max_new_tokens must be"],
+    &["inputs must have less than"],
     // xAI, Moonshot, Cohere, Z.ai, Qwen.
     &["maximum prompt length"],
     &["exceed", "model token limit"],
     &["too many tokens", "prompt"],
+    &["too many tokens", "size limit exceeded"],
     &["prompt exceeds max length"],
     &["range of input length should be"],
     // Groq and Cerebras, GitHub Models, Snowflake, SambaNova.
@@ -82,6 +85,24 @@ const WORDS: [&[&str]; 51] = [
     &["exceeded the maximum number of tokens"],
     &["context is too long"],
     &["length of the messages is too long"],
+    // LiteLLM, older Mistral, SiliconFlow, Perplexity, Replicate, NIM.
+    &["contextwindowexceeded"],
+    &["too large for model maximum"],
+    &["max_total_tokens", "max_seq_len"],
+    &["exceed", "maximum allowed number of tokens"],
+    &["max input length"],
+    &["exceed", "max sequence length"],
+    // text-generation-webui, Aphrodite, ExLlama, and hosts in front of them.
+    &["prompt", "truncation length"],
+    &["exceed", "max context len"],
+    &["exceed", "available cache size"],
+    &["tokens in prompt", "exceed"],
+    &["input is longer than"],
+    &["input tokens", "too large"],
+    // Hunyuan, Spark: the input's length exceeds; too long, and tokens.
+    &["\u{8f93}\u{5165}", "\u{957f}\u{5ea6}", "\u{8d85}"],
+    &["\u{8fc7}\u{957f}", "token"],
+    &["\u{8d85}\u{957f}", "token"],
 ];
 
 /// Whether the error says it.
@@ -91,7 +112,8 @@ pub fn is_exceeded(error: &ProviderError) -> bool {
         return true;
     }
     let Some(message) = error.message() else { return false };
-    let message = message.to_ascii_lowercase();
+    // Some quote the names in it, others do not.
+    let message = message.to_ascii_lowercase().replace('`', "");
     // A provider that counts tokens by the minute speaks of another limit.
     !message.contains("per minute") && WORDS.iter().any(|row| row.iter().all(|word| message.contains(word)))
 }
@@ -144,6 +166,23 @@ mod tests {
             "The prompt (total length 9000) is too long to fit into the model (context length 4096).",
             "prompt tokens too long",
             "Prompt \u{8d85}\u{957f}",
+            "Unable to submit request because the input token count is 1060000 but model only supports up to 1048576.",
+            "The number of tokens in the prompt exceeds the model limit",
+            "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer inputs.",
+            "inputs tokens + max_new_tokens must be <= 32768",
+            "max_total_tokens (33000) must be less than or equal to max_seq_len (32768)",
+            "litellm.ContextWindowExceededError: litellm.BadRequestError: too big",
+            "Prompt contains 40000 tokens, too large for model maximum of 32768",
+            "Input exceeds the maximum allowed number of tokens",
+            "Input length 9000 exceeds max sequence length 8192",
+            "The prompt length 9000 is greater than the truncation length 8192",
+            "The request cannot be processed because it exceeds the max context len",
+            "Prompt exceeds the available cache size",
+            "Total tokens in prompt 9000 plus max_tokens 100 exceed the model limit 8192",
+            "The input is longer than the model's maximum",
+            "the input tokens is too large, max 8192",
+            "\u{8f93}\u{5165}\u{957f}\u{5ea6}\u{8d85}\u{8fc7}\u{6a21}\u{578b}\u{6700}\u{5927}\u{957f}\u{5ea6}",
+            "\u{8f93}\u{5165}\u{5185}\u{5bb9}\u{8fc7}\u{957f} token\u{6570}\u{8d85}\u{8fc7}\u{4e0a}\u{9650}",
         ] {
             let body = serde_json::json!({"error": {"message": said}}).to_string();
             assert!(is_exceeded(&ProviderError::read(&body).expect("an error")), "{said}");
@@ -154,6 +193,9 @@ mod tests {
             "max_tokens is too large: 100000. This model supports at most 16384 completion tokens.",
             "Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000, context length exceeded",
             "Invalid value for 'temperature'",
+            "max_tokens: expected at most 8192 output tokens, which is too large",
+            "Invalid 'messages[1].content': string too long. Expected a string with maximum length 10485760.",
+            "You have exceeded your token limit for today",
         ] {
             let body = serde_json::json!({"error": {"message": said}}).to_string();
             assert!(!is_exceeded(&ProviderError::read(&body).expect("an error")), "{said}");

@@ -74,6 +74,10 @@ impl Incoming {
     /// The next event of a stream, and what was held back before it.
     pub fn event(&mut self, event: Sse) -> Vec<Sse> {
         let event = plain(event);
+        // What some servers write to keep the connection open.
+        if event.data.trim() == "null" {
+            return Vec::new();
+        }
         let mut events = match &mut self.0 {
             Protocol::Chat(chat) => chat.event(event),
             Protocol::Messages(messages) => messages.event(event),

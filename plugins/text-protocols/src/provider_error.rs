@@ -64,7 +64,18 @@ const STATUS_BY_CODE: [(&str, u16); 18] = [
 /// Beginnings of messages about too many requests, in lower case.
 const BUSY_BEGINNINGS: [&str; 3] = ["too many requests", "too many tokens", "rate limit"];
 /// Where servers without an error object have their words.
-const PLAIN: [&str; 6] = ["error", "message", "detail", "Message", "error_msg", "title"];
+const PLAIN: [&str; 10] = [
+    "error",
+    "message",
+    "detail",
+    "Message",
+    "error_msg",
+    "title",
+    "errmsg",
+    "err_msg",
+    "error_message",
+    "errorMessage",
+];
 /// MiniMax's codes, in an answer of 200: the first and the last of some, the status and the type that they mean.
 const MINIMAX: [(u64, u64, u16, &str); 9] = [
     (1002, 1002, 429, "rate_limit_error"),
@@ -239,6 +250,19 @@ fn other_form(body: &Object<'_>, depth: usize) -> Option<ProviderError> {
         let (kind, code) = (kind.to_owned(), code.to_string());
         return Some(ProviderError { message, kind, code, param: None, status });
     }
+    // Apigee; Ark's and other Volcengine servers.
+    let fault = body.object("fault").and_then(|fault| Some(fault.text("faultstring")?.into_owned()));
+    if let Some(message) = fault {
+        return Some(ProviderError { message: Some(message), ..ProviderError::default() });
+    }
+    if let Some(error) = body.object("ResponseMetadata").and_then(|inner| inner.object("Error")) {
+        let text = |name: &str| error.text(name).map(std::borrow::Cow::into_owned);
+        let code = text("Code").unwrap_or_default();
+        return Some(ProviderError { message: text("Message"), code, ..ProviderError::default() });
+    }
+    if body.get("success").is_some_and(|raw| raw.get() == "false") && body.get("errors").is_none() {
+        return Some(ProviderError::default());
+    }
     // Mistral has its findings in the place of a sentence, others a list of errors.
     if let Some(inner) = body.object("message").filter(|inner| inner.get("detail").is_some()) {
         let message = inner.get("detail").and_then(|raw| validation(raw.get()))?;
@@ -287,6 +311,9 @@ mod tests {
             r#"{"object":"error","message":{"detail":[{"loc":["body"],"msg":"bad"}]},"type":"invalid_request_error"}"#,
             r#"{"success":false,"errors":[{"code":5006,"message":"bad"}],"result":{}}"#,
             r#"{"errors":["bad"]}"#,
+            r#"{"success":false,"errmsg":"bad"}"#,
+            r#"{"fault":{"faultstring":"bad","detail":{"errorcode":"x"}}}"#,
+            r#"{"ResponseMetadata":{"RequestId":"r","Error":{"Code":"x","Message":"bad"}}}"#,
             r#"{"error":{"message":"Provider returned error","metadata":{"raw":{"error":{"message":"bad"}}}}}"#,
         ] {
             assert_eq!(

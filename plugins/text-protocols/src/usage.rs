@@ -15,7 +15,7 @@ const CHAT_COUNTS: [&str; 3] = ["prompt_tokens", "completion_tokens", "total_tok
 const PROMPTS: [&str; 4] = ["prompt_tokens", "promptTokens", "promptTokenCount", "prompt_token_count"];
 /// What was read, where the names of a cache say whether it is in it.
 const INPUTS: [&str; 3] = ["input_tokens", "inputTokens", "inputTokenCount"];
-const COMPLETIONS: [&str; 7] = [
+const COMPLETIONS: [&str; 8] = [
     "completion_tokens",
     "output_tokens",
     "completionTokens",
@@ -23,6 +23,8 @@ const COMPLETIONS: [&str; 7] = [
     "outputTokenCount",
     "candidatesTokenCount",
     "candidates_token_count",
+    // TGI.
+    "generated_tokens",
 ];
 const TOTALS: [&str; 4] = ["total_tokens", "totalTokens", "totalTokenCount", "total_token_count"];
 
@@ -323,7 +325,7 @@ impl ChatCounts {
         let (prompt, completion) = (prompt.or_else(|| rest(completion)), completion.or_else(|| rest(prompt)));
         let (prompt, mut completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
         let of_messages = most(usage, &["cache_read_input_tokens", "cacheReadInputTokens"]);
-        let cached = most(&read, &["cached_tokens"])
+        let cached = most(&read, &["cached_tokens", "cache_read_tokens"])
             .max(hit.unwrap_or(0))
             .max(most(usage, &["cached_tokens", "cachedContentTokenCount", "cached_content_token_count"]))
             .max(of_messages);

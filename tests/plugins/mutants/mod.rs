@@ -5,6 +5,7 @@
 mod bend;
 mod client;
 mod jobs;
+mod odd_forms;
 mod recorded;
 
 use gatehouse_sdk::{Obstacle, TextFailure};

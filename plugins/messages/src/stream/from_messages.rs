@@ -148,6 +148,8 @@ impl Translation for FromMessages {
                 if !self.has_reason && self.begun {
                     chunk.send.push(self.reason());
                 }
+                // Nothing follows.
+                self.has_reason = false;
                 chunk.last = true;
             }
             "ping" if !self.begun => {
@@ -169,8 +171,9 @@ impl Translation for FromMessages {
         Ok(())
     }
 
-    /// Everything is sent already; without `message_stop` the stream was cut.
-    fn end(&mut self, _: &mut Chunk) -> Result<(), TextFailure> {
+    /// Some providers never send `message_stop`; without a reason either the stream was cut.
+    fn end(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        self.stop(chunk);
         Ok(())
     }
 
@@ -203,7 +206,9 @@ impl FromMessages {
     fn stop(&mut self, chunk: &mut Chunk) {
         if self.has_reason {
             self.counts = self.counts.settled(self.written);
+            self.close(chunk);
             chunk.send.push(Event::MessageStop.sse());
+            self.has_reason = false;
             chunk.last = true;
         }
     }

@@ -396,6 +396,9 @@ impl Chat {
     }
 }
 
+/// Where the text of a part is.
+const TEXT_NAMES: [&str; 6] = ["text", "content", "value", "refusal", "summary", "parts"];
+
 impl Said {
     /// Whether a part of a message's content is no text.
     fn has_media(parts: Raw<'_>) -> bool {
@@ -407,13 +410,21 @@ impl Said {
     /// All that a value says, thinking or not.
     pub(super) fn all(raw: Raw<'_>) -> String {
         let mut said = Self::default();
-        said.read(raw);
+        said.read_within(raw, MAX_DEPTH);
         said.thought + &said.text
     }
 
-    /// A text, a part, or a list of them. A part of an unknown kind says nothing unless it has a text.
+    /// A text, a part, or a list of them. A part of an unknown kind says nothing unless it has a text; an object that is no part is
+    /// itself what the model said.
     fn read(&mut self, raw: Raw<'_>) {
         self.read_within(raw, MAX_DEPTH);
+        let is_part = |object: &Object<'_>| object.get("type").is_some() || object.iter().next().is_none();
+        let says_nothing = self.text.is_empty() && self.thought.is_empty() && !self.has_media;
+        if says_nothing
+            && Object::parse(raw.get()).is_some_and(|object| !is_part(&object) && !has_text(&object))
+        {
+            self.text.push_str(raw.get());
+        }
     }
 
     fn read_within(&mut self, raw: Raw<'_>, depth: usize) {
@@ -431,9 +442,7 @@ impl Said {
                     .for_each(|raw| thought.read_within(raw, depth));
                 self.thought.push_str(&thought.text);
                 self.thought.push_str(&thought.thought);
-            } else if let Some(text) =
-                ["text", "content", "value", "refusal", "summary"].iter().find_map(|name| part.get(name))
-            {
+            } else if let Some(text) = TEXT_NAMES.iter().find_map(|name| part.get(name)) {
                 self.read_within(text, depth);
             } else {
                 self.has_media |= PARTS.iter().filter_map(|name| part.get(name)).any(forms::has_media);
@@ -442,6 +451,11 @@ impl Said {
             items(raw).unwrap_or_default().into_iter().for_each(|raw| self.read_within(raw, depth));
         }
     }
+}
+
+/// Whether a part has a member in which its text is, if only an empty one.
+fn has_text(part: &Object<'_>) -> bool {
+    TEXT_NAMES.iter().any(|name| part.get(name).is_some())
 }
 
 /// A call whose arguments are several objects as that many calls, JSON; only the first keeps its id.

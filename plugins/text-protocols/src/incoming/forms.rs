@@ -50,7 +50,9 @@ fn is_odd_member(json: &str, name: &str, value: &str) -> bool {
         }
         "id" => first.is_ascii_digit(),
         "index" => is_text,
-        "text" => is_text && !json.contains("\"delta\"") && !json.contains("\"message\""),
+        "text" => is_text && !json.contains("\"content\":\""),
+        // Arguments of a call under another name.
+        "parameters" | "input" => json.contains("\"tool_calls\""),
         _ => false,
     }
 }
@@ -164,9 +166,13 @@ fn message(message: &Object<'_>, forms: Forms) -> Option<String> {
     let call = function_call(message).filter(|_| !forms.is_legacy);
     let says = |name: &str| message.string(name).is_some_and(|text| !text.is_empty());
     let mut has_thought = THOUGHTS[..2].iter().any(|name| says(name));
+    // What completions without messages call their text.
+    let is_text_content = message.get("content").is_none() && says("text");
     for (name, raw) in message.iter() {
         let first = raw.get().bytes().next().unwrap_or(b'n');
         match name {
+            "content" if is_text_content => {}
+            "text" if is_text_content => out.member("content", changed(raw.get(), &mut has_changed)),
             // An array or an object has a text somewhere.
             "content" if !matches!(first, b'"' | b'n' | b'[' | b'{') => {
                 out.member(name, changed(&quoted(raw.get()), &mut has_changed));
@@ -253,6 +259,10 @@ fn call(call: &Object<'_>, forms: Forms, known: &mut Vec<String>) -> Option<Stri
             "name" | "arguments" | "parameters" | "input" if is_flat => {
                 function.member(if name == "name" { name } else { "arguments" }, raw.get());
             }
+            "function" => match Object::parse(raw.get()).and_then(|inner| arguments_named(&inner)) {
+                Some(inner) => out.member(name, changed(&inner, &mut has_changed)),
+                None => out.member(name, raw.get()),
+            },
             _ => out.member(name, raw.get()),
         }
     }
@@ -260,6 +270,20 @@ fn call(call: &Object<'_>, forms: Forms, known: &mut Vec<String>) -> Option<Stri
         out.member("function", &function.done());
     }
     has_changed.then(|| out.done())
+}
+
+/// A called function whose arguments have another name.
+fn arguments_named(function: &Object<'_>) -> Option<String> {
+    const OTHERS: [&str; 2] = ["parameters", "input"];
+    let other = OTHERS.into_iter().find(|name| function.get(name).is_some())?;
+    if function.get("arguments").is_some() {
+        return None;
+    }
+    let mut out = Writer::new(128);
+    for (name, raw) in function.iter().filter(|(name, _)| *name != "arguments") {
+        out.member(if name == other { "arguments" } else { name }, raw.get());
+    }
+    Some(out.done())
 }
 
 /// Notes a change.

@@ -15,7 +15,7 @@ pub(super) enum Reason {
 /// The protocol's own.
 const STANDARD: [&str; 5] = ["stop", "length", "tool_calls", "content_filter", "function_call"];
 /// The answer is not whole, and nobody asked for that: DeepSeek, Z.ai, Mistral, OpenRouter, vLLM, Gemini.
-const FAILED: [&str; 14] = [
+const FAILED: [&str; 19] = [
     "insufficient_system_resource",
     "network_error",
     "error",
@@ -30,6 +30,11 @@ const FAILED: [&str; 14] = [
     "server_error",
     "internal_error",
     "internal_server_error",
+    "engine_error",
+    "exception",
+    "failed",
+    "interrupted",
+    "unavailable",
 ];
 /// Cut by a limit: Mistral, Cohere, Gemini, Anthropic, and the names of the other interfaces.
 const CUT: [&str; 9] = [
@@ -75,7 +80,17 @@ pub(super) fn read(reason: &str) -> Reason {
         plain if CUT.contains(&plain) => Reason::Means("length"),
         plain if FILTERED.contains(&plain) => Reason::Means("content_filter"),
         plain if CALLED.contains(&plain) => Reason::Means("tool_calls"),
-        plain => Reason::Means(STANDARD.into_iter().find(|known| *known == plain).unwrap_or("stop")),
+        plain => Reason::Means(STANDARD.into_iter().find(|known| *known == plain).unwrap_or(guess(plain))),
+    }
+}
+
+/// What a word that nobody knows says of itself. Any other is an end.
+fn guess(plain: &str) -> &'static str {
+    let has = |parts: &[&str]| parts.iter().any(|part| plain.contains(part));
+    match () {
+        () if has(&["length", "max_tokens", "max_output", "token_limit"]) => "length",
+        () if has(&["filter", "safety", "policy"]) => "content_filter",
+        () => "stop",
     }
 }
 
@@ -145,7 +160,13 @@ mod tests {
             ("content-filter", Reason::Means("content_filter")),
             ("guardrail_intervened", Reason::Means("content_filter")),
             ("max_output_tokens", Reason::Means("length")),
+            ("length_capped", Reason::Means("length")),
+            ("MAX_OUTPUT_REACHED", Reason::Means("length")),
+            ("output_filtered", Reason::Means("content_filter")),
+            ("unknown", Reason::Means("stop")),
             ("server_error", Reason::Failed),
+            ("engine_error", Reason::Failed),
+            ("interrupted", Reason::Failed),
             ("function_call_filter: MALFORMED_FUNCTION_CALL", Reason::Failed),
             ("insufficient_system_resource", Reason::Failed),
             ("network_error", Reason::Failed),

@@ -51,7 +51,10 @@ pub(crate) fn check_type(head: &Parts, accepted: &[&str]) -> Result<(), ApiError
 pub(crate) fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let invalid = |why: &dyn Display| ApiError::new(Kind::Invalid, format!("the body: {why}"));
     let text = str::from_utf8(body).map_err(|error| invalid(&error))?;
-    check_json_text(text).map_err(|why| invalid(&why))?;
+    check_json_text(text).map_err(|why| match why.field() {
+        Some(field) => ApiError::field(field, why.to_string()),
+        None => invalid(&why),
+    })?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
@@ -92,6 +95,7 @@ mod tests {
             (r#"{"names":[]} x"#, "the body: trailing characters"),
             ("", "the body: EOF"),
             (r#"{"names":[1e400]}"#, "the body: expected numbers below 1.8e308, got 1e400 at byte 10"),
+            (r#"{"names":[],"names":[]}"#, "names: expected one value, got the same field twice"),
         ] {
             let message = json::<Sample>(body.as_bytes()).unwrap_err().message().to_owned();
             assert!(message.contains(expected), "{body}: {message}");

@@ -20,6 +20,8 @@ use crate::http::query::quoted;
 const IN_PLACE: usize = 32 * 1024;
 /// Values of a field that is looked at here.
 const MOST_VALUES: usize = 1000;
+/// Words that leave the choice to the model and its provider.
+const NO_CHOICE: [&str; 5] = ["auto", "default", "disabled", "none", "off"];
 
 /// The fields of one request.
 pub(super) struct Fields {
@@ -73,14 +75,14 @@ impl Fields {
         }
     }
 
-    /// Takes a field out; `null` counts as absent.
+    /// Takes a field out; one with nothing in it counts as absent.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
-        let raw = self.asked.remove(name)?;
+        let raw = self.asked.remove(name).filter(|raw| !is_empty(raw))?;
         // None of these fields has a thousand values; built they would take many times their bytes.
         if raw.get().bytes().filter(|byte| *byte == b',').count() > MOST_VALUES {
             return Some(raw.get().chars().take(64).collect::<String>().into());
         }
-        serde_json::from_str(raw.get()).ok().filter(|value: &Value| !value.is_null())
+        serde_json::from_str(raw.get()).ok()
     }
 
     /// Puts a field there, which the client calls `asked`.
@@ -110,19 +112,25 @@ impl Fields {
 
     /// Leaves a field to a family that has it. Otherwise only `neutral` values are taken, which change nothing.
     pub(super) fn pass(&mut self, name: &'static str, neutral: &[Value]) -> Result<(), Refusal> {
-        if self.family.is_none() || self.kind(name).is_some() {
+        if self.family.is_none() {
             return Ok(());
         }
-        match self.take(name) {
-            Some(value) if !neutral.contains(&value) => Err(not_offered(name, &value, neutral)),
-            _ => Ok(()),
+        if self.kind(name).is_none() {
+            return self.drop_neutral(name, neutral);
         }
+        if self.asked.get(name).is_some_and(|raw| is_empty(raw)) {
+            self.asked.remove(name);
+        }
+        Ok(())
     }
 
-    /// Takes a field out that only changes nothing where it has one of these values.
+    /// Takes a field out that only changes nothing where it has one of these values, or leaves the choice to the model.
     pub(super) fn drop_neutral(&mut self, name: &'static str, neutral: &[Value]) -> Result<(), Refusal> {
+        let changes_nothing = |value: &Value| {
+            neutral.contains(value) || value.as_str().is_some_and(|word| NO_CHOICE.contains(&word))
+        };
         match self.take(name) {
-            Some(value) if !neutral.contains(&value) => Err(not_offered(name, &value, neutral)),
+            Some(value) if !changes_nothing(&value) => Err(not_offered(name, &value, neutral)),
             _ => Ok(()),
         }
     }
@@ -235,6 +243,15 @@ impl Fields {
         let rest = rest.and_then(|rest| rest.trim_start_matches('`').strip_prefix(": "));
         let message = rest.unwrap_or(&message);
         SubmitError::Invalid { field: Some((*asked).to_owned()), message: format!("{asked}: {message}") }
+    }
+}
+
+/// Whether a value asks for nothing, whatever its field: clients that write every field they have write one so.
+pub(super) fn is_empty(raw: &RawValue) -> bool {
+    match raw.get().as_bytes() {
+        b"null" | b"false" | b"\"\"" => true,
+        [b'[', inner @ .., b']'] | [b'{', inner @ .., b'}'] => inner.iter().all(u8::is_ascii_whitespace),
+        _ => false,
     }
 }
 

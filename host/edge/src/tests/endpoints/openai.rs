@@ -130,6 +130,44 @@ async fn what_a_family_has_no_word_for_is_refused_by_name() {
     assert!(edge.backend.submitted.lock().unwrap().is_empty());
 }
 
+/// Without it clients that write every field they have get an error for what they did not ask for.
+#[tokio::test]
+async fn what_asks_for_nothing_is_left_out() {
+    let edge = TestEdge::plain().await;
+    let every = [
+        "size",
+        "n",
+        "quality",
+        "background",
+        "moderation",
+        "output_format",
+        "output_compression",
+        "style",
+        "input_fidelity",
+        "stream",
+        "partial_images",
+        "response_format",
+    ];
+    let words = &every[2..9];
+    for (nothing, fields) in [
+        (Value::Null, &every[..]),
+        (json!(false), &every),
+        (json!(""), &every),
+        (json!([]), &every),
+        (json!({}), &every),
+        (json!("auto"), words),
+        (json!("none"), words),
+    ] {
+        let mut body = json!({"model": "ctx-pro", "prompt": "a kite"});
+        for field in fields {
+            body[field] = nothing.clone();
+        }
+        let (reply, sent) = awaited(&edge, bare(&edge, GENERATE, &body), complete).await;
+        assert_eq!(reply.status, 200, "{nothing}: {reply:?}");
+        assert_eq!(sent, json!({"model": "ctx-pro", "prompt": "a kite"}), "{nothing}");
+    }
+}
+
 /// Without it an edit's pictures or numbers would come to the family as something else.
 #[tokio::test]
 async fn an_edit_is_a_form_or_json() {

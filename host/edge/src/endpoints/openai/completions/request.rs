@@ -10,6 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::endpoints::jobs;
+use crate::endpoints::openai::fields::is_empty;
 use crate::errors::{Kind, Refusal};
 use crate::http::query::quoted;
 
@@ -113,20 +114,27 @@ impl Asked {
     }
 }
 
-/// Refuses what a model that answers conversations cannot do.
+/// Refuses what a completion of a model that answers conversations cannot have, and takes out what asks for nothing.
 fn refuse_others(fields: &mut BTreeMap<String, Box<RawValue>>, count: u64) -> Result<(), Refusal> {
-    let mut take = |name: &str| fields.remove(name).map(|value| small(&value));
-    if let Some(suffix) = take("suffix").filter(|suffix| *suffix != "") {
-        return Err(wrong("suffix", "nothing, as these models do not fill in the middle of a text", &suffix));
+    const ONLY_CHAT: &str = "nothing, as only chat completions have it";
+    for (name, expected) in [
+        ("suffix", "nothing, as these models do not fill in the middle of a text"),
+        ("logprobs", "nothing, as only chat completions have them (`logprobs`, `top_logprobs`)"),
+        ("messages", ONLY_CHAT),
+        ("tools", ONLY_CHAT),
+        ("functions", ONLY_CHAT),
+    ] {
+        if let Some(asked) = fields.remove(name).filter(|asked| !is_empty(asked)) {
+            return Err(wrong(name, expected, &small(&asked)));
+        }
     }
-    if let Some(asked) = take("logprobs") {
-        let expected = "nothing, as only chat completions have them (`logprobs`, `top_logprobs`)";
-        return Err(wrong("logprobs", expected, &asked));
+    let best_of = fields.remove("best_of").filter(|asked| !is_empty(asked));
+    match best_of.map(|asked| small(&asked)) {
+        Some(asked) if asked.as_u64() != Some(count) => {
+            Err(wrong("best_of", "nothing or the same as `n`", &asked))
+        }
+        _ => Ok(()),
     }
-    if let Some(best_of) = take("best_of").filter(|best| best.as_u64() != Some(count)) {
-        return Err(wrong("best_of", "nothing or the same as `n`", &best_of));
-    }
-    Ok(())
 }
 
 /// A value that is looked at. No long value is expected: of one there is its beginning, as a text.
@@ -216,7 +224,7 @@ mod tests {
     #[test]
     fn a_prompt_is_the_message_of_a_user() {
         let asked = read(&json!({"model": "m", "prompt": ["a", "b"], "n": 2, "best_of": 2, "suffix": null,
-            "echo": true, "stop": ["\n"], "temperature": 0}));
+            "echo": true, "stop": ["\n"], "temperature": 0, "logprobs": false, "messages": [], "tools": {}}));
         let asked = asked.unwrap();
         assert_eq!((asked.prompts.len(), asked.echo, asked.is_stream, asked.count), (2, true, false, 2));
         let body: Value = serde_json::from_slice(asked.body("b").unwrap().bytes()).unwrap();
@@ -243,6 +251,9 @@ mod tests {
             ),
             (json!({"prompt": "a", "suffix": "b"}), "suffix: expected nothing"),
             (json!({"prompt": "a", "logprobs": 0}), "logprobs: expected nothing"),
+            (json!({"prompt": "a", "messages": [{"role": "user"}]}), "messages: expected nothing"),
+            (json!({"prompt": "a", "tools": [{"type": "function"}]}), "tools: expected nothing"),
+            (json!({"prompt": "a", "functions": [{"name": "f"}]}), "functions: expected nothing"),
             (json!({"prompt": "a", "best_of": 2}), "best_of: expected nothing or the same as `n`"),
             (json!({"prompt": "a", "echo": 1}), "echo: expected true or false, got \"1\""),
             (json!({"prompt": ["a", "b"], "dry_run": true}), "dry_run: expected one prompt"),
