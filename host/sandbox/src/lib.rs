@@ -28,6 +28,7 @@ pub mod veo;
 
 pub use ark::ArkAddresses;
 pub use common::clock::Now;
+pub use common::faults::{Fault, Target};
 pub use common::markers::{Argument, MarkerInfo};
 pub use common::settings::{Ports, Settings};
 pub use context::ContextAddresses;

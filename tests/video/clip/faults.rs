@@ -5,7 +5,8 @@
 
 use futures_util::future::join_all;
 use gatehouse_harness::{run, until};
-use gatehouse_sandbox::ark::faults::{MARKERS, Target};
+use gatehouse_sandbox::Target;
+use gatehouse_sandbox::ark::faults::MARKERS;
 use serde_json::json;
 
 use super::text;

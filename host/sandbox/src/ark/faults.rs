@@ -2,30 +2,9 @@
 //!
 //! `:K` limits a fault to the first K creations of that very text, or to the first K polls of that task.
 
-use crate::common::markers::Argument::{self, Number, Times};
-use crate::common::markers::{self, EVER, markers};
+use crate::common::faults::{EVER, NONE, Number, Target, Times, faults};
 
-const NONE: Argument = Argument::None;
-
-/// What a fault strikes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A creation, which it refuses.
-    Submit,
-    /// The reply to an accepted creation.
-    Receipt,
-    /// The time a task or a review takes.
-    JobTime,
-    /// A poll.
-    Poll,
-    /// The end of a task or a review.
-    Ending,
-    /// A file of the result.
-    File,
-}
-
-markers! {
-    Target;
+faults! {
     Authentication "401" Times(EVER), Submit "creation answers 401 AuthenticationError (every time, or the first K with [[401:K]])";
     Overdue "403-overdue" Times(EVER), Submit "creation answers 403 AccountOverdueError";
     Denied "403" Times(EVER), Submit "creation answers 403 AccessDenied";
@@ -49,9 +28,9 @@ markers! {
     ReceiptGarbage "garbage-submit" NONE, Receipt "it is accepted, the reply is not JSON";
     ReceiptHang "submit-hang" NONE, Receipt "it is accepted, the reply never comes";
     ReceiptCut "submit-cut" NONE, Receipt "it is accepted, the connection closes without a reply";
-    Slow "slow" Number, JobTime "it takes N milliseconds";
-    NeverReady "never-ready" NONE, JobTime "the task runs for ever, the review never ends";
-    AlwaysQueued "always-queued" NONE, JobTime "the task stays in the queue";
+    Slow "slow" Number, Time "it takes N milliseconds";
+    NeverReady "never-ready" NONE, Time "the task runs for ever, the review never ends";
+    AlwaysQueued "always-queued" NONE, Time "the task stays in the queue";
     FirstPollNotFound "first-poll-404" Times(1), Poll "the first poll (or the first K) answers 404";
     PollBroken "poll-500" Times(1), Poll "the first poll (or the first K) answers 500";
     PollTooMany "poll-429" Times(1), Poll "the first poll (or the first K) answers 429";
@@ -72,31 +51,4 @@ markers! {
     PrivateLink "private-link" NONE, File "the link points into a private network";
     WrongType "wrong-type" NONE, File "the file is an HTML page";
     FileUnavailable "delivery-503" Times(1), File "the first download (or the first K) answers 503";
-}
-
-/// All faults a text asks for.
-pub(crate) type Faults = markers::Faults<Marker, Target>;
-
-impl Faults {
-    /// Reads the markers of a text.
-    pub(crate) fn of(text: &str) -> Self {
-        Self::read(MARKERS, text, |marker| {
-            tracing::warn!(marker, "not a sandbox marker, taken as plain text");
-        })
-    }
-
-    /// The fault of a creation, after `earlier` others of this text.
-    pub(crate) fn submit_fault(&self, earlier: u32) -> Option<Marker> {
-        self.after(earlier, |row| row.group == Target::Submit)
-    }
-
-    /// The fault of a poll, after `earlier` others.
-    pub(crate) fn poll_fault(&self, earlier: u32) -> Option<Marker> {
-        self.after(earlier, |row| row.group == Target::Poll)
-    }
-
-    /// The fault of the file, after `earlier` downloads.
-    pub(crate) fn file_fault(&self, earlier: u32) -> Option<Marker> {
-        self.at_after(Target::File, earlier)
-    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::header::RANGE;
-use http::{Method, Request, Response};
+use http::{Method, Request};
 use hyper::body::Incoming;
 use image::ImageFormat;
 use sha2::{Digest, Sha256};
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::ark::faults::Marker;
 use crate::ark::provider::Provider;
 use crate::common::sample_media::SampleMedia;
-use crate::common::server::{Body, Handler, HandlerResult, reply, with};
+use crate::common::server::{Handler, HandlerResult, reply, with, xml};
 use gatehouse_sandbox_files::Picture;
 
 /// The listener of files.
@@ -51,9 +51,4 @@ impl Handler for FilesEndpoint {
             }
         })
     }
-}
-
-fn xml(status: u16, code: &str) -> Response<Body> {
-    let body = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>{code}</Code></Error>");
-    reply(status, "application/xml", body)
 }

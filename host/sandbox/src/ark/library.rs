@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ark::faults::{Faults, Marker, Target};
+use crate::ark::faults::{Faults, Marker};
 use crate::ark::ids::{digits_of_time, random_word};
 use crate::ark::media::Problem;
 use crate::ark::record::{ArkAsset, ArkGroup};
@@ -61,10 +61,7 @@ pub(crate) struct Library {
 impl Library {
     /// The fault of a creation with this name.
     pub(crate) fn fault(&mut self, name: &str) -> Option<Marker> {
-        let faults = Faults::of(name);
-        faults.at(Target::Submit)?;
-        let earlier = self.counts.count(name);
-        faults.submit_fault(earlier)
+        Faults::of(name).strike(&mut self.counts, name)
     }
 
     pub(crate) fn count_call(&mut self, account: usize, action: &str) {
@@ -103,11 +100,7 @@ impl Library {
         job_ms: u64,
     ) -> String {
         let faults = Faults::of(&asset.name);
-        let over_at = match faults.at(Target::JobTime) {
-            None => Some(now.saturating_add(job_ms)),
-            Some((Marker::Slow, ms)) => Some(now.saturating_add(ms)),
-            Some(_) => None,
-        };
+        let over_at = faults.time(job_ms).map(|ms| now.saturating_add(ms));
         let rejected = faults.has(Marker::Rejected).then(Problem::sensitive);
         let verdict = rejected.map_or(verdict, Err);
         let id = self.id("asset", now);

@@ -5,10 +5,11 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
-use crate::ark::faults::{Faults, Marker, Target};
+use crate::ark::faults::{Faults, Marker};
 use crate::ark::ids::{digits_of_time, random_word};
 use crate::ark::record::{ArkDeclined, ArkSubmit};
 use crate::ark::refusal::Refusal;
+use crate::common::faults::Target;
 use crate::common::markers::Counts;
 use gatehouse_sandbox_files::Film;
 
@@ -64,22 +65,15 @@ pub(crate) struct TaskTable {
 impl TaskTable {
     /// The fault of a creation with this text.
     pub(crate) fn fault(&mut self, text: &str) -> Option<Marker> {
-        let faults = Faults::of(text);
-        faults.at(Target::Submit)?;
-        let earlier = self.counts.count(text);
-        faults.submit_fault(earlier)
+        Faults::of(text).strike(&mut self.counts, text)
     }
 
     /// Takes a task that passed all checks; `job_ms` is its usual time.
     pub(crate) fn accept(&mut self, mut task: ArkTask, now: u64, job_ms: u64) -> String {
-        let (span, ends) = match task.faults.at(Target::JobTime) {
-            Some((Marker::Slow, ms)) => (ms, true),
-            Some((Marker::AlwaysQueued, _)) => (u64::MAX, false),
-            Some(_) => (0, false),
-            None => (job_ms, true),
-        };
-        task.runs_at = (span < u64::MAX).then(|| now.saturating_add(span / 4));
-        task.over_at = ends.then(|| now.saturating_add(span));
+        let span = task.faults.time(job_ms);
+        let runs = !task.faults.has(Marker::AlwaysQueued);
+        task.runs_at = runs.then(|| now.saturating_add(span.unwrap_or_default() / 4));
+        task.over_at = span.map(|span| now.saturating_add(span));
         let id = format!("cgt-{}-{}", digits_of_time(now), random_word(5));
         let receipt = task.faults.at(Target::Receipt);
         (task.record.id, task.record.at, task.record.answered) = (id.clone(), now, receipt.is_none());
@@ -123,7 +117,7 @@ impl TaskTable {
         let task = self.tasks.get_mut(id)?;
         let earlier = task.downloads;
         task.downloads = earlier.saturating_add(1);
-        Some((task.film, task.faults.file_fault(earlier)))
+        Some((task.film, task.faults.at_after(Target::File, earlier)))
     }
 
     pub(crate) fn record(&self) -> (Vec<ArkSubmit>, Vec<ArkDeclined>) {

@@ -4,6 +4,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod connection;
+pub(crate) mod faults;
 pub(crate) mod links;
 pub(crate) mod markers;
 pub(crate) mod picture;

@@ -150,6 +150,12 @@ pub(crate) fn json(status: u16, value: &serde_json::Value) -> Response<Body> {
     reply(status, "application/json", value.to_string())
 }
 
+/// An error as object stores write it.
+pub(crate) fn xml(status: u16, code: &str) -> Response<Body> {
+    let body = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code></Error>\n");
+    reply(status, "application/xml", body)
+}
+
 /// Promises the whole file, sends half of it and breaks the connection.
 pub(crate) fn truncated(mime: &'static str, file: &Bytes) -> Response<Body> {
     let half = stream::iter([Ok(Frame::data(file.slice(..file.len() / 2)))]);

@@ -6,6 +6,7 @@ use http::{Method, Request, Response};
 use hyper::body::Incoming;
 
 use crate::common::clock::iso;
+use crate::common::faults::Target;
 use crate::common::server::{Body, Handler, HandlerResult, reply, truncated, with};
 use crate::context::faults::Marker;
 use crate::context::provider::Provider;
@@ -58,7 +59,7 @@ impl DeliveryEndpoint {
         let job = jobs.job(id)?;
         let earlier = job.downloads;
         job.downloads = earlier.saturating_add(1);
-        Some((id.to_owned(), job.picture, job.faults.file_fault(earlier)))
+        Some((id.to_owned(), job.picture, job.faults.at_after(Target::File, earlier)))
     }
 }
 

@@ -8,9 +8,10 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use serde_json::{Number, Value, json};
 
+use crate::common::faults::Target;
 use crate::common::markers::Counts;
 use crate::common::settings::Settings;
-use crate::context::faults::{Faults, Marker, Target};
+use crate::context::faults::{Faults, Marker};
 use crate::context::record::{ContextRecord, Declined, Submit};
 use crate::context::refusal::Refusal;
 use gatehouse_sandbox_files::Picture;
@@ -76,8 +77,7 @@ impl JobTable {
     /// record tells the account, the request and the price.
     pub(crate) fn accept(&mut self, mut job: Job, now: u64) -> Result<String, Refusal> {
         let (record, faults) = (&mut job.record, &job.faults);
-        let earlier = if faults.refuses() { self.counts.count(&record.prompt) } else { 0 };
-        if let Some(fault) = faults.submit_fault(earlier) {
+        if let Some(fault) = faults.strike(&mut self.counts, &record.prompt) {
             return Err(refusal(fault, &record.body));
         }
         let account = self.accounts.get_mut(record.account).ok_or_else(Refusal::unauthenticated)?;
@@ -91,11 +91,7 @@ impl JobTable {
             return Err(Refusal::insufficient_credits());
         }
         let id = fresh_id().map_err(|_| Refusal::broken())?;
-        job.over_at = match faults.at(Target::JobTime) {
-            None => Some(now.saturating_add(self.job_ms)),
-            Some((Marker::Slow, ms)) => Some(now.saturating_add(ms)),
-            Some(_) => None,
-        };
+        job.over_at = faults.time(self.job_ms).map(|ms| now.saturating_add(ms));
         account.under_way.push(Reverse(job.over_at.unwrap_or(now + ABANDONED_MS)));
         if job.over_at.is_none() || faults.at(Target::Ending).is_some() {
             record.cost = 0;

@@ -22,6 +22,6 @@ mod refusal;
 mod signature;
 pub(crate) mod submit;
 
-pub use faults::{MARKERS, Marker, Target};
+pub use faults::{MARKERS, Marker};
 pub use provider::ContextAddresses;
 pub use record::{ContextRecord, Declined, Submit};

@@ -6,8 +6,9 @@ use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
+use crate::common::faults::Target;
 use crate::common::server::{self, Body, Handler, HandlerResult, parameter, with};
-use crate::context::faults::{Marker, Target};
+use crate::context::faults::Marker;
 use crate::context::jobs::Job;
 use crate::context::provider::Provider;
 use crate::context::refusal::{Refusal, not_allowed};
@@ -111,7 +112,7 @@ impl PollEndpoint {
         let (id, format) = (&job.record.id, job.picture.format);
         let path = format!("/results/{}/{id}_sample.{}", &id[..2], format_name(format));
         let life = u64::try_from(self.0.settings.link_life.as_millis()).unwrap_or(u64::MAX);
-        let fault = job.faults.at(Target::Link).map(|(fault, _)| fault);
+        let fault = job.faults.fault(Target::Link);
         let is_dead = fault == Some(Marker::DeadLink) || fault == Some(Marker::ExpiredLink) && job.links == 0;
         let host = match fault {
             Some(Marker::PrivateLink) => return format!("http://169.254.169.254{path}"),

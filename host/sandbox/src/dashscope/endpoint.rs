@@ -8,9 +8,10 @@ use http::{HeaderMap, Method, Request, Response};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
+use crate::common::faults::Target;
 use crate::common::server::{self, Body, Handler, HandlerResult, closed};
 use crate::dashscope::create;
-use crate::dashscope::faults::{Marker, Target, error};
+use crate::dashscope::faults::{Marker, error};
 use crate::dashscope::list;
 use crate::dashscope::poll;
 use crate::dashscope::provider::Provider;
@@ -81,7 +82,7 @@ impl ApiEndpoint {
                 return Ok(refusal.response());
             }
         };
-        let receipt = task.faults.at(Target::Receipt).map(|(fault, _)| fault);
+        let receipt = task.faults.fault(Target::Receipt);
         let now = self.0.now();
         // Bound first: the guard must be gone before `decline` locks again.
         let accepted = self.0.tasks().accept(task, now);

@@ -3,59 +3,36 @@
 //! `:K` limits a fault to the first K creations of that very prompt, or to the first K polls of that task. Faults of a
 //! creation come after all checks.
 
-use crate::common::markers::Argument::{self, Number, Times};
-use crate::common::markers::{self, EVER, markers};
+use crate::common::faults::{EVER, NONE, Number, Target, Times, faults};
 use crate::dashscope::refusal::Refusal;
 
-const NONE: Argument = Argument::None;
-
-/// What a fault strikes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A creation, which it refuses.
-    Create,
-    /// The reply to an accepted creation.
-    Receipt,
-    /// The time a task takes.
-    TaskTime,
-    /// A poll.
-    Poll,
-    /// The end of a task.
-    Ending,
-    /// The link to the file.
-    Link,
-    /// The file.
-    File,
-}
-
-markers! {
-    Target;
-    Key "401" Times(EVER), Create "a creation answers 401 InvalidApiKey (every time, or the first K with [[401:K]])";
-    Arrearage "arrearage" Times(EVER), Create "a creation answers 400 Arrearage";
-    Unpurchased "403" Times(EVER), Create "a creation answers 403 AccessDenied.Unpurchased";
-    ModelDenied "model-denied" Times(EVER), Create "a creation answers 403 Model.AccessDenied";
-    FreeTier "free-tier" Times(EVER), Create "a creation answers 403 AllocationQuota.FreeTierOnly";
-    NoModel "404" Times(EVER), Create "a creation answers 404 ModelNotFound";
-    Rate "429" Times(EVER), Create "a creation answers 429 Throttling.RateQuota";
-    Allocation "allocation" Times(EVER), Create "a creation answers 429 Throttling.AllocationQuota";
-    Throttled "throttling" Times(EVER), Create "a creation answers 429 Throttling";
-    Parameter "400" Times(EVER), Create "a creation answers 400 InvalidParameter";
-    ModelParameter "unknown-model" Times(EVER), Create "a creation answers 400 InvalidParameter for the model";
-    Inspection "inspection" Times(EVER), Create "a creation answers 400 DataInspectionFailed";
-    SnakeInspection "inspection-snake" Times(EVER), Create "a creation answers 400 data_inspection_failed inside `error`";
-    Infringement "infringement" Times(EVER), Create "a creation answers 400 IPInfringementSuspect";
-    Refused "url-refused" Times(EVER), Create "a creation answers 400 InvalidURL.ConnectionRefused";
-    FileSize "file-size" Times(EVER), Create "a creation answers 400 InvalidFile.Size";
-    Broken "500" Times(EVER), Create "a creation answers 500 InternalError";
-    Timeout "500-timeout" Times(EVER), Create "a creation answers 500 InternalError.Timeout";
-    Unavailable "503-html" Times(EVER), Create "a creation answers 503 with an HTML page";
+faults! {
+    Key "401" Times(EVER), Submit "a creation answers 401 InvalidApiKey (every time, or the first K with [[401:K]])";
+    Arrearage "arrearage" Times(EVER), Submit "a creation answers 400 Arrearage";
+    Unpurchased "403" Times(EVER), Submit "a creation answers 403 AccessDenied.Unpurchased";
+    ModelDenied "model-denied" Times(EVER), Submit "a creation answers 403 Model.AccessDenied";
+    FreeTier "free-tier" Times(EVER), Submit "a creation answers 403 AllocationQuota.FreeTierOnly";
+    NoModel "404" Times(EVER), Submit "a creation answers 404 ModelNotFound";
+    Rate "429" Times(EVER), Submit "a creation answers 429 Throttling.RateQuota";
+    Allocation "allocation" Times(EVER), Submit "a creation answers 429 Throttling.AllocationQuota";
+    Throttled "throttling" Times(EVER), Submit "a creation answers 429 Throttling";
+    Parameter "400" Times(EVER), Submit "a creation answers 400 InvalidParameter";
+    ModelParameter "unknown-model" Times(EVER), Submit "a creation answers 400 InvalidParameter for the model";
+    Inspection "inspection" Times(EVER), Submit "a creation answers 400 DataInspectionFailed";
+    SnakeInspection "inspection-snake" Times(EVER), Submit "a creation answers 400 data_inspection_failed inside `error`";
+    Infringement "infringement" Times(EVER), Submit "a creation answers 400 IPInfringementSuspect";
+    Refused "url-refused" Times(EVER), Submit "a creation answers 400 InvalidURL.ConnectionRefused";
+    FileSize "file-size" Times(EVER), Submit "a creation answers 400 InvalidFile.Size";
+    Broken "500" Times(EVER), Submit "a creation answers 500 InternalError";
+    Timeout "500-timeout" Times(EVER), Submit "a creation answers 500 InternalError.Timeout";
+    Unavailable "503-html" Times(EVER), Submit "a creation answers 503 with an HTML page";
     CreateGarbage "garbage-submit" NONE, Receipt "the task is accepted, the reply is not JSON";
     CreateHang "submit-hang" NONE, Receipt "the task is accepted, the reply never comes";
     CreateCut "submit-cut" NONE, Receipt "the task is accepted, the connection closes without a reply";
     WithoutTask "no-task" NONE, Receipt "the task is accepted, the reply has no id";
-    Slow "slow" Number, TaskTime "the task takes N milliseconds, a quarter of them PENDING";
-    Queued "queued" NONE, TaskTime "the task stays PENDING";
-    NeverReady "never-ready" NONE, TaskTime "the task stays RUNNING";
+    Slow "slow" Number, Time "the task takes N milliseconds, a quarter of them PENDING";
+    Queued "queued" NONE, Time "the task stays PENDING";
+    NeverReady "never-ready" NONE, Time "the task stays RUNNING";
     PollUnknown "first-poll-unknown" Times(1), Poll "the first poll (or the first K) answers 200 with UNKNOWN";
     PollSuspended "suspended" Times(2), Poll "the first two polls (or the first K) answer SUSPENDED";
     PollKey "poll-401" Times(1), Poll "the first poll (or the first K) answers 401 InvalidApiKey";
@@ -84,33 +61,6 @@ markers! {
     WrongType "wrong-type" NONE, File "the file is an HTML page";
     Truncated "truncated-file" NONE, File "the connection closes in the middle of the file";
     FileUnavailable "delivery-503" Times(1), File "the first download (or the first K) answers 503";
-}
-
-/// All faults a prompt asks for.
-pub(super) type Faults = markers::Faults<Marker, Target>;
-
-impl Faults {
-    /// Reads the markers of a prompt.
-    pub(super) fn of(prompt: &str) -> Self {
-        Self::read(MARKERS, prompt, |marker| {
-            tracing::warn!(marker, "not a sandbox marker, taken as plain prompt");
-        })
-    }
-
-    /// The fault of a creation, after `earlier` others of this prompt.
-    pub(super) fn create_fault(&self, earlier: u32) -> Option<Marker> {
-        self.after(earlier, |row| row.group == Target::Create)
-    }
-
-    /// The fault of a poll, after `earlier` others of this task.
-    pub(super) fn poll_fault(&self, earlier: u32) -> Option<Marker> {
-        self.after(earlier, |row| row.group == Target::Poll)
-    }
-
-    /// The fault of the file, after `earlier` downloads.
-    pub(super) fn file_fault(&self, earlier: u32) -> Option<Marker> {
-        self.at_after(Target::File, earlier)
-    }
 }
 
 /// The error of a marker, as HTTP status and code, or as the code of a failed task.
@@ -167,23 +117,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_marker_is_read_and_no_two_mean_the_same() {
-        let found = |row: &markers::MarkerInfo<Marker, Target>| {
-            let text = format!("a [[{}{}]] kite", row.name, if row.argument == Number { ":250" } else { "" });
-            let faults = Faults::of(&text);
-            faults.found.iter().map(|(row, number)| (row.marker, *number)).collect::<Vec<_>>()
-        };
-        for (at, row) in MARKERS.iter().enumerate() {
-            assert_eq!(found(row).len(), 1, "{}", row.name);
-            assert_eq!(found(row)[0].0, row.marker);
-            assert!(MARKERS[at + 1..].iter().all(|other| other.name != row.name), "{}", row.name);
-        }
-    }
-
-    #[test]
     fn errors_of_creations_are_refusals() {
         let html = [Marker::Unavailable];
-        for row in MARKERS.iter().filter(|row| row.group == Target::Create && !html.contains(&row.marker)) {
+        for row in MARKERS.iter().filter(|row| row.group == Target::Submit && !html.contains(&row.marker)) {
             assert!((400..600).contains(&error(row.marker).status), "{}", row.name);
         }
     }

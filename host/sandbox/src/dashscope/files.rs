@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use futures_util::stream::{self, StreamExt as _};
-use http::{Method, Request, Response};
-use http_body::Frame;
-use http_body_util::{BodyExt, StreamBody};
+use http::{Method, Request};
 use hyper::body::Incoming;
 
-use crate::common::server::{Body, Handler, HandlerResult, closed, reply, with};
+use crate::common::faults::Target;
+use crate::common::server::{Handler, HandlerResult, reply, truncated, with, xml};
 use crate::dashscope::faults::Marker;
 use crate::dashscope::provider::Provider;
 
@@ -37,7 +34,7 @@ impl Handler for FilesEndpoint {
             return Ok(xml(500, "InternalError"));
         };
         if fault.is_some() {
-            return Ok(truncated(&Bytes::from(file)));
+            return Ok(truncated("video/mp4", &file.into()));
         }
         if request.method() == Method::GET
             && let Some(task) = self.0.tasks().task(&id)
@@ -56,24 +53,6 @@ impl FilesEndpoint {
         let task = tasks.task(id)?;
         let earlier = task.downloads;
         task.downloads = earlier.saturating_add(1);
-        Some((id.to_owned(), task.film, task.faults.file_fault(earlier)))
+        Some((id.to_owned(), task.film, task.faults.at_after(Target::File, earlier)))
     }
-}
-
-fn xml(status: u16, code: &str) -> Response<Body> {
-    let body = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code></Error>\n");
-    reply(status, "application/xml", body)
-}
-
-/// Promises the whole file, sends half of it and breaks the connection.
-fn truncated(file: &Bytes) -> Response<Body> {
-    let half = stream::iter([Ok(Frame::data(file.slice(..file.len() / 2)))]);
-    let cut = stream::once(async {
-        // The server writes its buffer only when it has nothing else to do.
-        tokio::task::yield_now().await;
-        Err(closed())
-    });
-    let response = reply(200, "video/mp4", Bytes::new());
-    with(response, "content-length", &file.len().to_string())
-        .map(|_| BodyExt::boxed_unsync(StreamBody::new(half.chain(cut))))
 }

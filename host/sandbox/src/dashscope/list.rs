@@ -4,8 +4,9 @@
 use http::Response;
 use serde_json::{Value, json};
 
+use crate::common::faults::Target;
 use crate::common::server::{self, Body, parameter};
-use crate::dashscope::faults::{Marker, Target};
+use crate::dashscope::faults::Marker;
 use crate::dashscope::poll::time;
 use crate::dashscope::provider::Provider;
 use crate::dashscope::refusal::{Refusal, request_id};

@@ -26,7 +26,7 @@ mod signature;
 mod start;
 mod tasks;
 
-pub use faults::{MARKERS, Marker, Target};
+pub use faults::{MARKERS, Marker};
 pub use provider::DashscopeAddresses;
 pub(crate) use provider::Provider;
 pub use record::{CreatedVideo, DashscopeRecord, DeclinedVideo};

@@ -4,8 +4,9 @@ use http::Response;
 use serde_json::{Value, json};
 
 use crate::common::clock::iso;
+use crate::common::faults::Target;
 use crate::common::server::{self, Body};
-use crate::dashscope::faults::{Marker, Target, error};
+use crate::dashscope::faults::{Marker, error};
 use crate::dashscope::provider::Provider;
 use crate::dashscope::refusal::request_id;
 use crate::dashscope::tasks::{DAY_MS, Status, Task, failure};
@@ -120,7 +121,7 @@ fn usage(task: &Task) -> Value {
 /// A freshly signed link to the task's file, or the faulty one its marker asks for.
 fn link(provider: &Provider, task: &Task, now: u64) -> String {
     let path = format!("/{}.mp4", task.record.id);
-    let fault = task.faults.at(Target::Link).map(|(fault, _)| fault);
+    let fault = task.faults.fault(Target::Link);
     let is_dead = fault == Some(Marker::DeadLink) || fault == Some(Marker::ExpiredLink) && task.links == 0;
     let host = match fault {
         Some(Marker::PrivateLink) => return format!("http://169.254.169.254{path}"),

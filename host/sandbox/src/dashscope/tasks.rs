@@ -3,9 +3,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use crate::common::faults::Target;
 use crate::common::markers::Counts;
 use crate::common::settings::Settings;
-use crate::dashscope::faults::{Faults, Marker, Target, error};
+use crate::dashscope::faults::{Faults, Marker, error};
 use crate::dashscope::record::{CreatedVideo, DashscopeRecord, DeclinedVideo};
 use crate::dashscope::refusal::{Refusal, fresh_id};
 use gatehouse_sandbox_files::Film;
@@ -95,9 +96,7 @@ impl TaskTable {
 
     /// Accepts a task that passed all checks and gives its id, or refuses it because of a marker or the account.
     pub(super) fn accept(&mut self, mut task: Task, now: u64) -> Result<String, Marker> {
-        let strikes = task.faults.at(Target::Create).is_some();
-        let earlier = if strikes { self.counts.count(&task.prompt) } else { 0 };
-        if let Some(fault) = task.faults.create_fault(earlier) {
+        if let Some(fault) = task.faults.strike(&mut self.counts, &task.prompt) {
             return Err(fault);
         }
         let Some(under_way) = self.under_way.get_mut(task.record.account) else { return Err(Marker::Key) };
@@ -106,14 +105,10 @@ impl TaskTable {
             return Err(Marker::Allocation);
         }
         let id = fresh_id().ok_or(Marker::Broken)?;
-        let (begins, ends) = match task.faults.at(Target::TaskTime) {
-            None => (Some(self.task_ms / 4), Some(self.task_ms)),
-            Some((Marker::Slow, ms)) => (Some(ms / 4), Some(ms)),
-            Some((Marker::Queued, _)) => (None, None),
-            Some(_) => (Some(0), None),
-        };
-        task.begins_at = begins.map(|after| now.saturating_add(after));
-        task.ends_at = ends.map(|after| now.saturating_add(after));
+        let span = task.faults.time(self.task_ms);
+        let begins = !task.faults.has(Marker::Queued);
+        task.begins_at = begins.then(|| now.saturating_add(span.unwrap_or_default() / 4));
+        task.ends_at = span.map(|after| now.saturating_add(after));
         under_way.push(task.ends_at.unwrap_or(now + ABANDONED_MS));
         (task.record.id, task.record.at) = (id.clone(), now);
         task.record.answered = task.faults.at(Target::Receipt).is_none();

@@ -12,6 +12,7 @@ use super::reference::Reference;
 use super::refusal::Refusal;
 use super::schema::{ImageOrder, pixels};
 use super::table::StoredImage;
+use crate::common::faults::Target;
 use gatehouse_sandbox_files::Picture;
 
 const FORMAT: ImageFormat = ImageFormat::Jpeg;
@@ -71,7 +72,7 @@ async fn item(
     }
     let now = provider.now();
     let life = u64::try_from(provider.settings.link_life.as_millis()).unwrap_or(u64::MAX);
-    let fault = faults.link();
+    let fault = faults.fault(Target::Link);
     let is_dead = fault == Some(Marker::DeadLink) || fault == Some(Marker::OneDeadLink) && index == 0;
     let until = if is_dead { now } else { now.saturating_add(life) };
     let stored = StoredImage { picture, faults: faults.clone(), call: number, until, downloads: 0 };

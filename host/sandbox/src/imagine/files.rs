@@ -8,6 +8,7 @@ use hyper::body::Incoming;
 use super::faults::Marker;
 use super::provider::Provider;
 use super::table::StoredImage;
+use crate::common::faults::Target;
 use crate::common::server::{Handler, HandlerResult, reply, truncated, with};
 
 /// The files listener.
@@ -21,7 +22,7 @@ impl Handler for FilesEndpoint {
         let Some(image) = self.find(request.uri().path()) else {
             return Ok(reply(404, "text/plain", "not found"));
         };
-        let fault = image.faults.file(image.downloads);
+        let fault = image.faults.at_after(Target::File, image.downloads);
         let mime = image.picture.format.to_mime_type();
         let file = match (fault, self.0.pictures.file(image.picture).await) {
             (Some(Marker::FileUnavailable), _) => return Ok(reply(503, "text/plain", "busy")),

@@ -24,7 +24,7 @@ mod schema;
 mod start;
 mod table;
 
-pub use faults::{MARKERS, Marker, Target};
+pub use faults::{MARKERS, Marker};
 pub use provider::ImagineAddresses;
 pub(crate) use provider::Provider;
 pub use record::{ImageCall, ImagineRecord};

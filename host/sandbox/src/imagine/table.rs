@@ -59,8 +59,7 @@ impl Table {
 
     /// The refusal that the markers of a prompt ask for. Counts calls with the same prompt.
     pub(super) fn refusal(&mut self, prompt: &str, faults: &Faults) -> Option<Marker> {
-        let earlier = if faults.refuses() { self.counts.count(prompt) } else { 0 };
-        faults.refusal(earlier)
+        faults.strike(&mut self.counts, prompt)
     }
 
     /// Keeps an image; gives its id.

@@ -5,36 +5,9 @@
 //! prompt of a follow-up's own brings its own markers and counts from zero. `:K` limits a fault to the first K submits
 //! of that very prompt and button, or to the first K reads of that task, whether by fetch or by list.
 
-use crate::common::markers::Argument::{self, Number, Times};
-use crate::common::markers::{self, EVER, markers};
+use crate::common::faults::{EVER, NONE, Number, Target, Times, faults};
 
-const NONE: Argument = Argument::None;
-
-/// What a fault strikes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A submit, which it refuses.
-    Submit,
-    /// The reply to an accepted submit.
-    Receipt,
-    /// The time a task takes.
-    TaskTime,
-    /// A read of the task.
-    Read,
-    /// The end of a task.
-    Ending,
-    /// The form of the task's record.
-    Form,
-    /// The link to a file.
-    Link,
-    /// A file.
-    File,
-    /// The step from which the other faults hold.
-    Begin,
-}
-
-markers! {
-    Target;
+faults! {
     NoAccount "3" Times(EVER), Submit "submit answers code 3, no account (every time, or the first K with [[3:K]])";
     Invalid "4" Times(EVER), Submit "submit answers code 4, a validation error (every time, or the first K)";
     QueueFull "9" Times(EVER), Submit "submit answers code 9, the queue is full (every time, or the first K)";
@@ -52,13 +25,13 @@ markers! {
     SubmitGarbage "garbage-submit" NONE, Receipt "the task is accepted, the reply is not JSON";
     SubmitHang "submit-hang" NONE, Receipt "the task is accepted, the reply never comes";
     SubmitCut "submit-cut" NONE, Receipt "the task is accepted, the connection closes without a reply";
-    Slow "slow" Number, TaskTime "the task takes N milliseconds";
-    NeverReady "never-ready" NONE, TaskTime "the task stays IN_PROGRESS";
-    Lost "lost" Times(EVER), Read "reads (or the first K) do not know the task: an empty body, null or 204 in turn";
-    ReadBroken "poll-500" Times(1), Read "the first read (or the first K) answers 500";
-    ReadMalformed "malformed-json" Times(1), Read "the first read (or the first K) answers 200 with broken JSON";
-    OddStatus "unknown-status" Times(2), Read "the first two reads (or the first K) tell status words nobody knows";
-    EmptyStatus "empty-status" Times(2), Read "the first two reads (or the first K) tell no status and no times";
+    Slow "slow" Number, Time "the task takes N milliseconds";
+    NeverReady "never-ready" NONE, Time "the task stays IN_PROGRESS";
+    Lost "lost" Times(EVER), Poll "reads (or the first K) do not know the task: an empty body, null or 204 in turn";
+    ReadBroken "poll-500" Times(1), Poll "the first read (or the first K) answers 500";
+    ReadMalformed "malformed-json" Times(1), Poll "the first read (or the first K) answers 200 with broken JSON";
+    OddStatus "unknown-status" Times(2), Poll "the first two reads (or the first K) tell status words nobody knows";
+    EmptyStatus "empty-status" Times(2), Poll "the first two reads (or the first K) tell no status and no times";
     BannedWord "banned-word" NONE, Ending "the task fails by the proxy's own word filter";
     BannedPrompt "banned-prompt" NONE, Ending "the task fails by the engine's word filter";
     RunTimeout "run-timeout" NONE, Ending "the task fails as over its run limit";
@@ -86,34 +59,14 @@ markers! {
     Later "later" Number, Begin "the other faults hold from the Nth step after this task on";
 }
 
-/// All faults a prompt asks for.
-pub(crate) type Faults = markers::Faults<Marker, Target>;
-
 impl Faults {
-    /// Reads the markers of a prompt for a task that many steps after the task the prompt was sent with.
-    pub(crate) fn of(prompt: &str, steps: u32) -> Self {
-        let mut faults = Self::read(MARKERS, prompt, |marker| {
-            tracing::warn!(marker, "not a sandbox marker, taken as plain prompt");
-        });
+    /// Those of a task that many steps after the task the prompt was sent with.
+    pub(crate) fn after_steps(prompt: &str, steps: u32) -> Self {
+        let mut faults = Self::of(prompt);
         if faults.number(Marker::Later).is_some_and(|first| u64::from(steps) < first) {
             faults.found.clear();
         }
         faults
-    }
-
-    /// The fault of a submit, after `earlier` others of this prompt.
-    pub(crate) fn submit_fault(&self, earlier: u32) -> Option<Marker> {
-        self.after(earlier, |row| row.group == Target::Submit)
-    }
-
-    /// The fault of a read, after `earlier` others of this task.
-    pub(crate) fn read_fault(&self, earlier: u32) -> Option<Marker> {
-        self.after(earlier, |row| row.group == Target::Read)
-    }
-
-    /// The fault of a file, after `earlier` downloads.
-    pub(crate) fn file_fault(&self, earlier: u32) -> Option<Marker> {
-        self.at_after(Target::File, earlier)
     }
 
     /// Why the task fails, in the provider's words; `CANCEL` stands for that status.
@@ -147,33 +100,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_listed_marker_is_read() {
-        for row in MARKERS {
-            let argument = if row.argument == Number { ":1" } else { "" };
-            let prompt = format!("a kite [[{}{argument}]] --v 7", row.name);
-            let later = row.group == Target::Begin;
-            let read = Faults::of(&prompt, 1);
-            assert!(read.has(row.marker), "{}", row.name);
-            assert_eq!(Faults::of(&prompt, 0).found.is_empty(), later, "{}", row.name);
-            assert_eq!(read.rest, "a kite  --v 7");
-            assert!(row.effect.len() > 10, "{}", row.name);
-        }
-    }
-
-    #[test]
     fn endings_have_words_of_their_own() {
         let endings = MARKERS.iter().filter(|row| row.group == Target::Ending);
         let words: std::collections::BTreeSet<_> =
-            endings.clone().filter_map(|row| Faults::of(&format!("[[{}]]", row.name), 0).ending()).collect();
+            endings.clone().filter_map(|row| Faults::of(&format!("[[{}]]", row.name)).ending()).collect();
         assert_eq!(words.len(), endings.count());
     }
 
     #[test]
     fn later_spares_the_first_steps() {
+        assert_eq!(Faults::after_steps("a kite [[later:2]] --v 7", 1).rest, "a kite  --v 7");
         for (steps, expected) in
             [(0, None), (1, None), (2, Some(Marker::NoAccount)), (3, Some(Marker::NoAccount))]
         {
-            assert_eq!(Faults::of("[[later:2]] [[3]]", steps).submit_fault(0), expected, "{steps}");
+            assert_eq!(Faults::after_steps("[[later:2]] [[3]]", steps).submit_fault(0), expected, "{steps}");
         }
     }
 }

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::{StreamExt as _, stream};
-use http::{Method, Request, Response};
-use http_body::Frame;
-use http_body_util::{BodyExt, StreamBody};
+use http::{Method, Request};
 use hyper::body::Incoming;
 
-use crate::common::server::{Body, Handler, HandlerResult, closed, reply, with};
+use crate::common::faults::Target;
+use crate::common::server::{Handler, HandlerResult, reply, truncated, with};
 use crate::midjourney::engine::colour::rgb;
 use crate::midjourney::faults::Marker;
 use crate::midjourney::link::parts;
@@ -86,7 +84,7 @@ impl FilesEndpoint {
         let drawing = drawing(task, name)?;
         let earlier = task.downloads;
         task.downloads = earlier.saturating_add(1);
-        Some((id.to_owned(), drawing, task.faults.file_fault(earlier)))
+        Some((id.to_owned(), drawing, task.faults.at_after(Target::File, earlier)))
     }
 }
 
@@ -114,17 +112,4 @@ fn drawing(task: &Task, name: &str) -> Option<Drawing> {
         }
         _ => None,
     }
-}
-
-/// Promises the whole file, sends half of it and breaks the connection.
-fn truncated(mime: &'static str, file: &Bytes) -> Response<Body> {
-    let half = stream::iter([Ok(Frame::data(file.slice(..file.len() / 2)))]);
-    let cut = stream::once(async {
-        // The server writes its buffer only when it has nothing else to do.
-        tokio::task::yield_now().await;
-        Err(closed())
-    });
-    let response = reply(200, mime, Bytes::new());
-    with(response, "content-length", &file.len().to_string())
-        .map(|_| BodyExt::boxed_unsync(StreamBody::new(half.chain(cut))))
 }

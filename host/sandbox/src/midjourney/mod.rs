@@ -29,7 +29,7 @@ mod start;
 mod submit;
 mod tasks;
 
-pub use faults::{MARKERS, Marker, Target};
+pub use faults::{MARKERS, Marker};
 pub use provider::MidjourneyAddresses;
 pub(crate) use provider::Provider;
 pub use record::{AccountRecord, Declined, ListRead, MidjourneyRecord, TaskRecord};

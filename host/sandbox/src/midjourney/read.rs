@@ -65,7 +65,7 @@ impl ReadFault {
 fn read(provider: &Provider, task: &mut Task, now: u64) -> Result<Value, ReadFault> {
     let earlier = task.reads;
     task.reads = earlier.saturating_add(1);
-    let fault = task.faults.read_fault(earlier);
+    let fault = task.faults.poll_fault(earlier);
     let links = Links { files: &provider.addresses.files, signer: &provider.signer, now };
     match fault {
         Some(Marker::Lost) => Err(ReadFault::Absent(earlier)),

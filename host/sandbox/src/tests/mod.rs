@@ -4,6 +4,7 @@ mod ark;
 mod client;
 mod context;
 mod dashscope;
+mod faults;
 mod imagine;
 mod midjourney;
 mod text;

@@ -3,35 +3,10 @@
 //! `:K` limits a fault to the first K submissions of that very prompt, the first K polls of that operation, or the first K
 //! downloads of its files. Faults of a submission come after all checks.
 
-use crate::common::markers::Argument::{self, Number, Times};
-use crate::common::markers::{self, EVER, markers};
+use crate::common::faults::{EVER, NONE, Number, Target, Times, faults};
 use crate::veo::refusal::Refusal;
 
-const NONE: Argument = Argument::None;
-
-/// What a fault strikes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A submission, which it refuses.
-    Submit,
-    /// The reply to an accepted submission.
-    Receipt,
-    /// The time an operation takes.
-    OperationTime,
-    /// A poll.
-    Poll,
-    /// The end of an operation.
-    Ending,
-    /// The size of the files.
-    Size,
-    /// A video: inside the last answer, or fetched.
-    Video,
-    /// A video that is fetched.
-    Download,
-}
-
-markers! {
-    Target;
+faults! {
     Invalid "400" Times(EVER), Submit "a submission answers 400 INVALID_ARGUMENT (every time, or the first K with [[400:K]])";
     InvalidInList "400-list" Times(EVER), Submit "the same inside a list";
     Private "400-private" Times(EVER), Submit "a submission answers 400 INVALID_ARGUMENT and names the project";
@@ -48,8 +23,8 @@ markers! {
     SubmitHang "submit-hang" NONE, Receipt "the operation is begun, the reply never comes";
     SubmitCut "submit-cut" NONE, Receipt "the operation is begun, the connection closes without a reply";
     WithoutName "no-name" NONE, Receipt "the operation is begun, the reply has no name";
-    Slow "slow" Number, OperationTime "the operation takes N milliseconds";
-    NeverReady "never-ready" NONE, OperationTime "the operation never ends";
+    Slow "slow" Number, Time "the operation takes N milliseconds";
+    NeverReady "never-ready" NONE, Time "the operation never ends";
     PollUnknown "poll-404" Times(1), Poll "the first poll (or the first K) answers 404 NOT_FOUND";
     PollDenied "poll-403" Times(1), Poll "the first poll (or the first K) answers 403 PERMISSION_DENIED";
     PollRate "poll-429" Times(1), Poll "the first poll (or the first K) answers 429 RESOURCE_EXHAUSTED";
@@ -67,39 +42,12 @@ markers! {
     LateExhausted "error-8" NONE, Ending "the operation ends with RESOURCE_EXHAUSTED";
     LateBroken "error-13" NONE, Ending "the operation ends with INTERNAL";
     Large "mib" Number, Size "each file has N MiB";
-    WrongType "wrong-type" NONE, Video "a video is an HTML page";
-    Truncated "truncated-file" NONE, Video "a video ends in the middle";
-    DownloadDenied "delivery-403" Times(1), Download "the first download (or the first K) answers 403";
-    DownloadUnavailable "delivery-503" Times(1), Download "the first download (or the first K) answers 503";
-    ForeignLink "foreign-link" NONE, Download "the address is on a host that is not the provider's";
-    RedirectAway "redirect-away" NONE, Download "the address redirects into a private network";
-}
-
-/// All faults a prompt asks for.
-pub(super) type Faults = markers::Faults<Marker, Target>;
-
-impl Faults {
-    /// Reads the markers of a prompt.
-    pub(super) fn of(prompt: &str) -> Self {
-        Self::read(MARKERS, prompt, |marker| {
-            tracing::warn!(marker, "not a sandbox marker, taken as plain prompt");
-        })
-    }
-
-    /// The fault of a submission, after `earlier` others of this prompt.
-    pub(super) fn submit_fault(&self, earlier: u32) -> Option<Marker> {
-        self.after(earlier, |row| row.group == Target::Submit)
-    }
-
-    /// The fault of a poll, after `earlier` others of this operation.
-    pub(super) fn poll_fault(&self, earlier: u32) -> Option<Marker> {
-        self.after(earlier, |row| row.group == Target::Poll)
-    }
-
-    /// The fault of a download, after `earlier` others.
-    pub(super) fn download_fault(&self, earlier: u32) -> Option<Marker> {
-        self.at_after(Target::Download, earlier)
-    }
+    WrongType "wrong-type" NONE, File "a video is an HTML page";
+    Truncated "truncated-file" NONE, File "a video ends in the middle";
+    DownloadDenied "delivery-403" Times(1), Link "the first download (or the first K) answers 403";
+    DownloadUnavailable "delivery-503" Times(1), Link "the first download (or the first K) answers 503";
+    ForeignLink "foreign-link" NONE, Link "the address is on a host that is not the provider's";
+    RedirectAway "redirect-away" NONE, Link "the address redirects into a private network";
 }
 
 /// The error of a marker, of an answer or of an operation.
@@ -134,20 +82,4 @@ pub(super) fn error(fault: Marker) -> Refusal {
 /// A request without a valid credential.
 pub(super) fn unauthenticated() -> Refusal {
     Refusal::new(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_marker_is_read_and_no_two_mean_the_same() {
-        for (at, row) in MARKERS.iter().enumerate() {
-            let text = format!("a [[{}{}]] kite", row.name, if row.argument == Number { ":250" } else { "" });
-            let found = Faults::of(&text).found;
-            assert_eq!(found.len(), 1, "{}", row.name);
-            assert_eq!(found[0].0.marker, row.marker);
-            assert!(MARKERS[at + 1..].iter().all(|other| other.name != row.name), "{}", row.name);
-        }
-    }
 }

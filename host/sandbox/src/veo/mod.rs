@@ -21,7 +21,7 @@ mod refusal;
 mod start;
 mod tokens;
 
-pub use faults::{MARKERS, Marker, Target};
+pub use faults::{MARKERS, Marker};
 pub(crate) use provider::Provider;
 pub use provider::VeoAddresses;
 pub use record::{BegunVideo, DeclinedVideo, VeoRecord};

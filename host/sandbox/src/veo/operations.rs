@@ -3,10 +3,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use crate::common::faults::Target;
 use crate::common::markers::Counts;
 use crate::common::settings::Settings;
 use crate::veo::check::{Order, Stored};
-use crate::veo::faults::{Faults, Marker, Target};
+use crate::veo::faults::{Faults, Marker};
 use crate::veo::record::{BegunVideo, DeclinedVideo};
 use gatehouse_sandbox_files::Film;
 
@@ -74,8 +75,7 @@ impl Operations {
         now: u64,
     ) -> Result<(String, Option<Marker>), Marker> {
         let faults = Faults::of(&order.prompt);
-        let earlier = if faults.at(Target::Submit).is_some() { self.counts.count(&order.prompt) } else { 0 };
-        if let Some(fault) = faults.submit_fault(earlier) {
+        if let Some(fault) = faults.strike(&mut self.counts, &order.prompt) {
             return Err(fault);
         }
         let under_way = self.under_way.entry(record.account).or_default();
@@ -84,15 +84,10 @@ impl Operations {
             return Err(Marker::Rate);
         }
         let id = fresh_id().ok_or(Marker::Broken)?;
-        let after = match faults.at(Target::OperationTime) {
-            None => Some(self.job_ms),
-            Some((Marker::Slow, ms)) => Some(ms),
-            Some(_) => None,
-        };
-        let ends_at = after.map(|after| now.saturating_add(after));
+        let ends_at = faults.time(self.job_ms).map(|after| now.saturating_add(after));
         under_way.push(ends_at.unwrap_or(now + ABANDONED_MS));
         let name = format!("{parent}/operations/{id}");
-        let receipt = faults.at(Target::Receipt).map(|(fault, _)| fault);
+        let receipt = faults.fault(Target::Receipt);
         (record.name, record.at, record.answered) = (name.clone(), now, receipt.is_none());
         let Order { film, samples, storage, .. } = order;
         let operation = Operation { record, film, storage, samples, faults, ends_at, tries: 0 };

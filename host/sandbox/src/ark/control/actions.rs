@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::errors::ControlError;
-use crate::ark::faults::{Marker, Target};
+use crate::ark::faults::Marker;
 use crate::ark::library::{AssetNow, Library};
 use crate::ark::media;
 use crate::ark::provider::Provider;
 use crate::ark::record::{ArkAsset, ArkGroup};
+use crate::common::faults::Target;
 use crate::common::schema::{items, text};
 
 /// Limits of names and descriptions, in characters.

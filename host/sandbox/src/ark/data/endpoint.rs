@@ -14,11 +14,12 @@ use super::content::{self, Content};
 use super::request;
 use super::sizes;
 use super::view;
-use crate::ark::faults::{Faults, Marker, Target};
+use crate::ark::faults::{Faults, Marker};
 use crate::ark::provider::Provider;
 use crate::ark::record::ArkSubmit;
 use crate::ark::refusal::Refusal;
 use crate::ark::tasks::{ArkTask, Stage, brief};
+use crate::common::faults::Target;
 use crate::common::server::{self, Body, Handler, HandlerResult, closed, parameter};
 use gatehouse_sandbox_files::Film;
 
@@ -102,7 +103,7 @@ impl DataEndpoint {
         }
         let prompt = create.content.prompt;
         let faults = Faults::of(&prompt);
-        let receipt = faults.at(Target::Receipt).map(|(marker, _)| marker);
+        let receipt = faults.fault(Target::Receipt);
         let (width, height, ratio) = sizes::size(&create.ratio, &create.resolution);
         let digest: [u8; 32] = Sha256::digest(format!("{}{}{prompt}", create.model, body["seed"])).into();
         let seed = match body["seed"].as_i64().map(u32::try_from) {

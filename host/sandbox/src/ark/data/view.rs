@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::ark::faults::{Marker, Target};
+use crate::ark::faults::Marker;
 use crate::ark::provider::Provider;
 use crate::ark::tasks::{ArkTask, Stage};
+use crate::common::faults::Target;
 
 /// Frames per second of every video.
 const FRAMES: u64 = 24;
@@ -14,7 +15,7 @@ const ODD_STATUS: [&str; 2] = ["polishing", "archiving"];
 /// The task; `poll` is how many polls came before, which decides the odd status.
 pub(crate) fn task(provider: &Provider, task: &ArkTask, now: u64, odd: Option<u32>) -> Value {
     let stage = task.stage(now);
-    let ending = task.faults.at(Target::Ending).map(|(marker, _)| marker);
+    let ending = task.faults.fault(Target::Ending);
     let failure = match ending {
         _ if stage != Stage::Over => None,
         Some(Marker::OutputModerated) => Some("OutputVideoSensitiveContentDetected"),
@@ -70,7 +71,7 @@ fn add_result(provider: &Provider, task: &ArkTask, now: u64, view: &mut Value) {
 /// A freshly signed link, or the faulty one its marker asks for.
 fn link(provider: &Provider, task: &ArkTask, now: u64, kind: &str) -> String {
     let path = format!("/results/{}.{kind}", task.record.id);
-    let fault = task.faults.at(Target::File).map(|(marker, _)| marker);
+    let fault = task.faults.fault(Target::File);
     let origin = match fault {
         Some(Marker::ForeignLink) => "https://files.foreign.example",
         Some(Marker::PrivateLink) => "http://169.254.169.254",

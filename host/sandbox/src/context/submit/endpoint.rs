@@ -13,8 +13,9 @@ use sha2::{Digest, Sha256};
 use super::input_image::{self, InputImage};
 use super::schema::{self, SubmitRequest};
 use super::sizes;
+use crate::common::faults::Target;
 use crate::common::server::{self, Body, Handler, HandlerResult, closed};
-use crate::context::faults::{Faults, Marker, Target};
+use crate::context::faults::{Faults, Marker};
 use crate::context::jobs::Job;
 use crate::context::provider::Provider;
 use crate::context::record::Submit;
@@ -92,7 +93,7 @@ impl SubmitEndpoint {
         let request = schema::check(&body).map_err(Refusal::schema)?;
         let images = self.inspect(&request).await?;
         let faults = Faults::of(&request.prompt);
-        let fault = faults.at(Target::Receipt).map(|(fault, _)| fault);
+        let fault = faults.fault(Target::Receipt);
         let seed = request.seed.clone().map_or_else(random_seed, Ok)?;
         let picture = picture(model, &request, &seed, &images);
         let mut receipt = json!({

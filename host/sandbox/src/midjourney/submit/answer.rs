@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::midjourney::faults::{Marker, Target};
+use crate::common::faults::Target;
+use crate::midjourney::faults::Marker;
 use crate::midjourney::refusal::instance;
 use crate::midjourney::tasks::table::Admitted;
 use crate::midjourney::tasks::task::{Phase, Task};
@@ -16,7 +17,7 @@ pub(crate) struct Answer {
 
 /// The fault of a task's receipt.
 pub(super) fn receipt_fault(task: &Task) -> Option<Marker> {
-    task.faults.at(Target::Receipt).map(|(fault, _)| fault)
+    task.faults.fault(Target::Receipt)
 }
 
 /// Whether the client gets the id.

@@ -48,7 +48,7 @@ impl Origin<'_> {
     /// A task of that prompt, so many steps after the task the prompt was sent with: a grid drawn from text, until the
     /// route says otherwise.
     pub(super) fn draft(&self, body: &Body, prompt: &str, steps: u32) -> Task {
-        let faults = Faults::of(prompt, steps);
+        let faults = Faults::after_steps(prompt, steps);
         let parsed = Prompt::parse(&faults.rest);
         let bot = body.bot_type.unwrap_or_default();
         let (version, failure) = judge(&parsed, bot.name() == "NIJI_JOURNEY", None);

@@ -55,7 +55,7 @@ fn take_over(origin: &Origin<'_>, task: &mut Task, body: &Body, painted: Option<
         Some(own) => (own.to_owned(), 0),
         None => (task.inherited.clone(), task.steps + 1),
     };
-    task.faults = Faults::of(&prompt, steps);
+    task.faults = Faults::after_steps(&prompt, steps);
     let parsed = Prompt::parse(&task.faults.rest);
     let (version, failure) = judge(&parsed, false, Some(task.version));
     task.version = version;

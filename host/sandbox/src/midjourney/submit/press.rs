@@ -112,7 +112,7 @@ fn press(origin: &Origin<'_>, body: &Body, parent: &Parent, custom_id: &str) -> 
     if effect == Effect::Bookmark {
         return Ok(Answer::noted(&parent.id));
     }
-    if Faults::of(&parent.prompt, parent.steps + 1).has(Marker::Duplicate)
+    if Faults::after_steps(&parent.prompt, parent.steps + 1).has(Marker::Duplicate)
         && let Some(earlier) = origin.provider.tasks().earlier_press(&parent.id, custom_id)
     {
         return Ok(Answer::duplicate(earlier, origin.provider.now()));

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::common::faults::Target;
 use crate::midjourney::engine::buttons::{self, Kind};
-use crate::midjourney::faults::{Marker, Target};
+use crate::midjourney::faults::Marker;
 use crate::midjourney::link::{Signer, path};
 use crate::midjourney::refusal::instance;
 use crate::midjourney::tasks::task::{Phase, Task};
@@ -23,7 +24,7 @@ pub(crate) struct Links<'a> {
 impl Links<'_> {
     /// A link to a file of the task, or the faulty one its marker asks for.
     fn to(&self, task: &Task, name: &str) -> String {
-        let fault = task.faults.at(Target::Link).map(|(fault, _)| fault);
+        let fault = task.faults.fault(Target::Link);
         let path = path(&task.record.id, name);
         let (host, is_dead) = match fault {
             Some(Marker::PrivateLink) => return format!("http://169.254.169.254{path}"),

@@ -9,7 +9,6 @@ use sha2::{Digest as _, Sha256};
 use crate::common::markers::Counts;
 use crate::common::settings::Settings;
 use crate::midjourney::engine::buttons::Kind;
-use crate::midjourney::faults::{Marker, Target};
 use crate::midjourney::record::{AccountRecord, Declined, ListRead, MidjourneyRecord};
 use crate::midjourney::refusal::Refusal;
 use crate::midjourney::tasks::task::{Plan, Task};
@@ -91,12 +90,9 @@ impl TaskTable {
 
     /// Refuses a submit because of a marker. `key` tells it from others with the same prompt.
     pub(crate) fn strike(&mut self, task: &Task, key: &str) -> Result<(), Refusal> {
-        if task.faults.at(Target::Submit).is_none() {
-            return Ok(());
-        }
-        let earlier = self.counts.count(&format!("{key} {}", task.record.prompt));
-        match task.faults.submit_fault(earlier) {
-            Some(fault) => Err(Refusal::of(fault, &task.record.prompt)),
+        let prompt = &task.record.prompt;
+        match task.faults.strike(&mut self.counts, &format!("{key} {prompt}")) {
+            Some(fault) => Err(Refusal::of(fault, prompt)),
             None => Ok(()),
         }
     }
@@ -159,12 +155,8 @@ impl TaskTable {
             return Err(Refusal::queue_full());
         }
         let from = if waiting == 0 { now } else { account.ends[account.ends.len() - self.max_in_flight] };
-        let end = match task.faults.at(Target::TaskTime) {
-            None if matches!(task.kind, Kind::Texts) => Some(from.saturating_add(self.run_ms / 2)),
-            None => Some(from.saturating_add(self.run_ms)),
-            Some((Marker::Slow, ms)) => Some(from.saturating_add(ms)),
-            Some(_) => None,
-        };
+        let usual = if matches!(task.kind, Kind::Texts) { self.run_ms / 2 } else { self.run_ms };
+        let end = task.faults.time(usual).map(|ms| from.saturating_add(ms));
         account.ends.push(end.unwrap_or(from + RUN_LIMIT_MS));
         task.plan = Plan::Runs { from, end };
         Ok((waiting > 0).then_some(waiting))

@@ -5,9 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use http::Response;
 use serde_json::{Value, json};
 
+use crate::common::faults::Target;
 use crate::common::server::{self, Body};
 use crate::veo::api::files::{VideoFile, address};
-use crate::veo::faults::{Marker, Target, error};
+use crate::veo::faults::{Marker, error};
 use crate::veo::operations::{Operation, file_name};
 use crate::veo::provider::Provider;
 use crate::veo::refusal::html;

@@ -2,8 +2,9 @@
 
 use http::Response;
 
+use crate::common::faults::Target;
 use crate::common::server::{Body, HandlerResult, reply, truncated, with};
-use crate::veo::faults::{Faults, Marker, Target, error};
+use crate::veo::faults::{Faults, Marker, error};
 use crate::veo::operations::Operation;
 use crate::veo::provider::Provider;
 use crate::veo::refusal::Refusal;
@@ -20,7 +21,7 @@ pub(in crate::veo) struct VideoFile {
 
 impl VideoFile {
     pub(super) fn of(faults: &Faults) -> Self {
-        Self { fault: faults.at(Target::Video).map(|(fault, _)| fault), mib: faults.number(Marker::Large) }
+        Self { fault: faults.fault(Target::File), mib: faults.number(Marker::Large) }
     }
 
     /// The bytes as the provider has them.
@@ -64,7 +65,7 @@ pub(super) async fn send(provider: &Provider, account: usize, file: &str) -> Han
         operations.of_file(file, account, now).map(|(key, operation)| {
             let earlier = operation.tries;
             operation.tries = earlier.saturating_add(1);
-            let fault = operation.faults.download_fault(earlier);
+            let fault = operation.faults.at_after(Target::Link, earlier);
             (key, operation.film, VideoFile::of(&operation.faults), fault)
         })
     };
