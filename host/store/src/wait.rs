@@ -61,6 +61,8 @@ pub(crate) struct WriterWait {
     waits: watch::Sender<Option<StoreError>>,
     /// Whether the engine can be reached; none where it always can.
     engine: OnceLock<Asked>,
+    /// The clock of the lease.
+    clock: fn() -> Instant,
     /// None of a store that no other process can write to.
     lease: OnceLock<Lease>,
     /// Whether the session has ended by which this process is the only writer.
@@ -81,6 +83,7 @@ impl Default for WriterWait {
             closed_engine: Notify::new(),
             waits: watch::Sender::new(None),
             engine: OnceLock::new(),
+            clock: Instant::now,
             lease: OnceLock::new(),
             session: Mutex::default(),
         }
@@ -88,6 +91,16 @@ impl Default for WriterWait {
 }
 
 impl WriterWait {
+    /// Counts the lease by that clock.
+    pub(crate) fn by(clock: fn() -> Instant) -> Self {
+        Self { clock, ..Self::default() }
+    }
+
+    /// What the clock of the lease shows.
+    pub(crate) fn now(&self) -> Instant {
+        (self.clock)()
+    }
+
     /// Makes a change of the file, as often as it takes; blocks meanwhile.
     ///
     /// # Errors
@@ -191,7 +204,7 @@ impl WriterWait {
 
     /// Whether something with effects may begin; always where nobody else waits for the place of this process.
     pub(crate) fn lease_stands(&self) -> bool {
-        self.lease.get().is_none_or(|lease| lease.stands(Instant::now()))
+        self.lease.get().is_none_or(|lease| lease.stands(self.now()))
     }
 
     /// The writer has this session now, which is over once that is set.
@@ -207,7 +220,7 @@ impl WriterWait {
 
     /// What is left of the lease by the latest.
     pub(crate) fn lease_left(&self) -> Duration {
-        self.lease.get().map(|lease| lease.left(Instant::now())).unwrap_or_default()
+        self.lease.get().map(|lease| lease.left(self.now())).unwrap_or_default()
     }
 
     /// Ends when the writer waits, with the reason.

@@ -17,7 +17,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure::{self, ConnectError};
 use super::fleet::{self, Fleet};
-use super::home::LOCK;
+use super::session::LOCK;
 use super::{migrate, tls};
 use crate::error::OpenError;
 

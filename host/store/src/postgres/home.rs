@@ -19,20 +19,17 @@ use std::fmt::Display;
 use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use futures_util::future::try_join_all;
 use gatehouse_tasks::{HoldId, RowChange, RowKey};
 use tokio::time as clock;
-use tokio_postgres::Client;
 
-use super::connect::{Connected, Server};
-use super::engine::{Engine, Found, LISTED, Wanted};
-use super::failure::{describe, store_error};
-use super::fetch;
-use super::fleet::{self, Node};
+use super::engine::{Engine, Found, Wanted};
+use super::failure::SessionError;
+use super::fleet::Node;
 use super::keeper::Keeper;
-use super::migrate;
+use super::session::{HomeRow, Host, Sent, Session};
 use super::write::Flush;
 use crate::error::{OpenError, StoreError};
 use crate::wait::{Pause, WriterWait};
@@ -41,28 +38,12 @@ use crate::wait::{Pause, WriterWait};
 const PATIENCE: Duration = Duration::from_millis(800);
 /// How long a store that is being closed waits for a trip that takes long.
 const CLOSING: Duration = Duration::from_secs(5);
-/// What the server says where `home` is not as this process left it.
-const REPLACED: &str = "GH001";
-
-/// A batch is sent at once, from its begin to its commit. If the server refused the begin, each statement behind it would be a
-/// transaction of its own; with this it is refused like the begin.
-const GUARDED: &str = "set default_transaction_read_only = on";
-const UNGUARDED: &str = "set default_transaction_read_only = off";
-pub(super) const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
-/// A session of this process that the server has not noticed the end of has the lock still.
-const END_SESSION: &str = "
-    select pg_terminate_backend(pid)
-    from pg_locks
-    where locktype = 'advisory' and classid = 1 and objid = 2871153536 and objsubid = 1 and pid = $1";
-const SESSION: &str = "select pg_backend_pid()";
-const FIND_HOME: &str = "select epoch, batch from home where home = 0";
-
 /// The database, as its only writer has it.
 pub(crate) struct Home {
-    server: Server,
+    server: Host,
     node: Node,
     /// `None` once it is lost.
-    client: Option<Client>,
+    client: Option<Session>,
     /// The number of its session at the server.
     session: i32,
     epoch: i64,
@@ -80,27 +61,21 @@ impl Home {
     ///
     /// # Errors
     /// [`OpenError::Taken`] while another process is; the database's.
-    pub(crate) async fn open(server: Server, node: Node, wait: Arc<WriterWait>) -> Result<Self, OpenError> {
-        let Connected { mut client, ended } = server.connect().await?;
-        let failed = |error: &tokio_postgres::Error| OpenError::Database {
-            reason: describe(error),
-            passes: super::failure::passes(error),
-        };
-        let found: bool = value(&client, LOCK).await.map_err(|error| failed(&error))?;
-        if !found {
+    pub(crate) async fn open(server: Host, node: Node, wait: Arc<WriterWait>) -> Result<Self, OpenError> {
+        let (mut client, ended) = server.session().await?;
+        if !client.lock().await? {
             return Err(OpenError::Taken { database: server.to_string() });
         }
-        migrate::prepare(&mut client).await?;
-        let sent = Instant::now();
-        let (epoch, batch, session) = fleet::take(&client, &node).await.map_err(|error| failed(&error))?;
+        client.prepare().await?;
+        let sent = wait.now();
+        let HomeRow { epoch, batch, session } = client.take(&node).await?;
         wait.begin_lease(sent);
         wait.follow_session(ended);
-        let holds = fetch::open_holds(&client).await;
-        let holds = holds.map_err(|error| OpenError::Database {
+        let holds = client.open_holds().await.map_err(|error| OpenError::Database {
             passes: error.passes(),
             reason: format!("its open holds: {error}"),
         })?;
-        client.batch_execute(GUARDED).await.map_err(|error| failed(&error))?;
+        client.guard().await?;
         let (client, holds) = (Some(client), Arc::new(holds));
         Ok(Self { server, node, client, session, epoch, batch, in_doubt: false, holds, wait })
     }
@@ -118,13 +93,9 @@ impl Home {
     /// Ends the lease, so that another gateway need not wait for its end.
     pub(crate) async fn leave(&self) {
         let Some(client) = &self.client else { return };
-        let left = async {
-            client.batch_execute(UNGUARDED).await?;
-            fleet::leave(client, self.epoch).await
-        };
-        match clock::timeout(PATIENCE, left).await {
+        match clock::timeout(PATIENCE, client.leave(self.epoch)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::debug!(error = describe(&error), "the lease was not given back"),
+            Ok(Err(error)) => tracing::debug!(error = error.reason, "the lease was not given back"),
             Err(_) => tracing::debug!("the lease was not given back in time"),
         }
     }
@@ -170,7 +141,7 @@ impl Home {
                 // The answer that was lost was a yes.
                 Ok(()) if self.batch == next => Ok(()),
                 Ok(()) if is_empty => self.told(self.fetch(&Wanted::default())).await.flatten().map(drop),
-                Ok(()) => self.send(&flush).await,
+                Ok(()) => self.send((&flush, changes, drop_before)).await,
                 Err(error) => Err(error),
             };
             match sent {
@@ -183,16 +154,15 @@ impl Home {
         Ok(())
     }
 
-    async fn send(&mut self, flush: &Flush<'_>) -> Result<(), StoreError> {
+    async fn send(&mut self, batch: (&Flush<'_>, &[RowChange], u32)) -> Result<(), StoreError> {
         let Some(client) = &self.client else { return Err(StoreError::Unavailable) };
         self.in_doubt = true;
-        match self.told(flush.send(client, self.epoch, self.batch)).await? {
-            Ok(()) => {
+        match self.told(client.send(batch, self.epoch, self.batch)).await?? {
+            Sent::Committed => {
                 (self.batch, self.in_doubt) = (self.batch + 1, false);
                 Ok(())
             }
-            Err(error) if error.code().is_some_and(|state| state.code() == REPLACED) => Err(replaced()),
-            Err(error) => Err(store_error("a commit", &error)),
+            Sent::Replaced => Err(replaced()),
         }
     }
 
@@ -212,19 +182,7 @@ impl Home {
 
     async fn fetch(&self, wanted: &Wanted) -> Result<Found, StoreError> {
         let Some(client) = &self.client else { return Err(StoreError::Unavailable) };
-        if wanted.is_empty() {
-            client.batch_execute("").await.map_err(|error| store_error("a look at the server", &error))?;
-            return Ok(Found::default());
-        }
-        let keys: Vec<RowKey> = wanted.keys.iter().cloned().collect();
-        let lists = wanted.lists.iter().map(async |(list, from)| {
-            let entries = fetch::first(client, list, from.as_ref(), LISTED).await?;
-            Ok((list.clone(), entries))
-        });
-        let days = async { Ok(if wanted.days { Some(fetch::days(client).await?) } else { None }) };
-        // All are sent before the first is answered.
-        let (rows, lists, days) = tokio::try_join!(fetch::fetch(client, &keys), try_join_all(lists), days)?;
-        Ok(Found { rows, lists, days })
+        client.fetch(wanted).await
     }
 
     /// Has a session that writes: the one there is, or another one, after which it is known what became of a batch in doubt.
@@ -233,8 +191,7 @@ impl Home {
             return Ok(());
         }
         self.client = None;
-        let (Connected { client, ended }, found) = self.told(self.connect_again()).await??;
-        let (session, epoch, batch) = found;
+        let (client, ended, HomeRow { epoch, batch, session }) = self.told(self.connect_again()).await??;
         if epoch != self.epoch {
             return Err(replaced());
         }
@@ -253,30 +210,25 @@ impl Home {
         Ok(())
     }
 
-    async fn connect_again(&self) -> Result<(Connected, (i32, i64, i64)), StoreError> {
-        let failed = |error: tokio_postgres::Error| store_error("another session of the writer", &error);
-        let connected = self.server.connect().await?;
-        let client = &connected.client;
-        if !value::<bool>(client, LOCK).await.map_err(failed)? {
-            let ended = [(&self.session as _, tokio_postgres::types::Type::INT4)];
-            client.query_typed(END_SESSION, &ended).await.map_err(failed)?;
-            let row = client.query_typed_one(FIND_HOME, &[]).await.map_err(failed)?;
-            if row.try_get::<_, i64>(0).map_err(failed)? != self.epoch {
+    async fn connect_again(&self) -> Result<(Session, Arc<AtomicBool>, HomeRow), StoreError> {
+        let failed = |error: SessionError| error.of_store("another session of the writer");
+        let (client, ended) = self.server.session().await?;
+        if !client.lock().await.map_err(failed)? {
+            client.end_session(self.session).await.map_err(failed)?;
+            if client.position().await.map_err(failed)?.epoch != self.epoch {
                 return Err(replaced());
             }
             // It ends in a moment, or another process that has the lock is about to count the epoch.
             tracing::debug!("another session has the lock of the database");
             return Err(StoreError::Unavailable);
         }
-        let row = client.query_typed_one(FIND_HOME, &[]).await.map_err(failed)?;
-        let (epoch, batch) = (row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?);
-        let session = value(client, SESSION).await.map_err(failed)?;
+        let found = client.position().await.map_err(failed)?;
         // A standby has ended the lease and is about to take over: what has the lock for a moment more must not keep it.
-        if epoch == self.epoch && !fleet::move_session(client, self.epoch).await.map_err(failed)? {
+        if found.epoch == self.epoch && !client.move_session(self.epoch).await.map_err(failed)? {
             return Err(replaced());
         }
-        client.batch_execute(GUARDED).await.map_err(failed)?;
-        Ok((connected, (session, epoch, batch)))
+        client.guard().await.map_err(failed)?;
+        Ok((client, ended, found))
     }
 
     /// A trip that takes long is told to everyone else. A store that is being closed does not wait for it without an end.
@@ -315,12 +267,4 @@ pub(super) fn replaced() -> StoreError {
     StoreError::failed(
         "another gateway has taken over the database; this one has to stop, and what it had not committed is lost, as in a crash",
     )
-}
-
-/// The one value of an answer.
-async fn value<T: for<'a> tokio_postgres::types::FromSql<'a>>(
-    client: &Client,
-    sql: &str,
-) -> Result<T, tokio_postgres::Error> {
-    client.query_typed_one(sql, &[]).await?.try_get(0)
 }

@@ -1,17 +1,15 @@
 //! Keeps the lease of the one at work, over a session of its own: the writer's may be busy for long.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gatehouse_model::metric;
 use tokio::sync::watch;
 use tokio::time as clock;
-use tokio_postgres::Client;
 
-use super::connect::Server;
-use super::failure::store_error;
-use super::fleet::{self, Node};
+use super::fleet::Node;
 use super::home::replaced;
+use super::session::{Host, Session};
 use crate::error::StoreError;
 use crate::lease::RENEWAL;
 use crate::wait::WriterWait;
@@ -21,7 +19,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 
 /// What renews.
 pub(crate) struct Keeper {
-    pub(super) server: Server,
+    pub(super) server: Host,
     pub(super) node: Node,
     pub(super) epoch: i64,
     pub(super) wait: Arc<WriterWait>,
@@ -34,7 +32,7 @@ impl Keeper {
         loop {
             // Each host of the address has a time limit of its own.
             let connected = self.connected(&mut client).await;
-            let sent = Instant::now();
+            let sent = self.wait.now();
             let renewed = match connected {
                 Ok(client) => clock::timeout(RENEWAL, self.renew(client)).await,
                 Err(error) => Ok(Err(error)),
@@ -42,7 +40,7 @@ impl Keeper {
             let pause = match renewed {
                 Ok(Ok(true)) => {
                     self.wait.renew_lease(sent);
-                    RENEWAL.saturating_sub(sent.elapsed())
+                    RENEWAL.saturating_sub(self.wait.now().saturating_duration_since(sent))
                 }
                 Ok(Ok(false)) => {
                     let error = replaced();
@@ -74,19 +72,19 @@ impl Keeper {
         }
     }
 
-    async fn connected<'c>(&self, client: &'c mut Option<Client>) -> Result<&'c Client, StoreError> {
-        if client.as_ref().is_none_or(Client::is_closed) {
+    async fn connected<'c>(&self, client: &'c mut Option<Session>) -> Result<&'c Session, StoreError> {
+        if client.as_ref().is_none_or(Session::is_closed) {
             *client = None;
         }
         match client {
             Some(client) => Ok(client),
-            none => Ok(none.insert(self.server.connect().await?.client)),
+            none => Ok(none.insert(self.server.session().await?.0)),
         }
     }
 
-    async fn renew(&self, client: &Client) -> Result<bool, StoreError> {
-        let renewed = fleet::renew(client, &self.node, self.epoch).await;
-        renewed.map_err(|error| store_error("a renewal of the lease", &error))
+    async fn renew(&self, client: &Session) -> Result<bool, StoreError> {
+        let renewed = client.renew(&self.node, self.epoch).await;
+        renewed.map_err(|error| error.of_store("a renewal of the lease"))
     }
 
     fn tell(&self, stands: bool) {

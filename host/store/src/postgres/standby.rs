@@ -4,14 +4,15 @@
 //! ended together, this one's as well, the server was away: the one at work comes back as soon as it can, so nobody takes its place
 //! before its lease is over. One that neither renews nor ends is stopped or unreachable: after its lease its session is ended.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tokio_postgres::{Client, error::SqlState};
 
 use super::connect::Server;
-use super::failure::{describe, passes};
-use super::fleet::{self, Held, Node};
+use super::fleet::{Held, Node};
+use super::session::{self, Host};
+use super::simulated::{SimulatedNode, SimulatedServer};
 use crate::error::OpenError;
 use crate::lease::RENEWAL;
 
@@ -29,13 +30,13 @@ pub enum Position {
 
 /// A gateway that waits for its turn.
 pub struct Standby {
-    server: Server,
+    server: Host,
     node: Node,
     session: Option<Session>,
 }
 
 struct Session {
-    client: Client,
+    client: session::Session,
     /// The epoch whose lock this session has seen.
     seen: Option<i64>,
     /// When the others were told of this gateway.
@@ -46,6 +47,13 @@ impl Standby {
     /// Without a connection yet.
     #[must_use]
     pub fn new(server: Server, node: Node) -> Self {
+        Self { server: Host::Postgres(server), node, session: None }
+    }
+
+    /// The same at the server of a simulation.
+    #[must_use]
+    pub fn simulated(server: &Arc<SimulatedServer>, node: Node) -> Self {
+        let server = Host::Simulated(SimulatedNode::new(Arc::clone(server), node.name.clone(), None));
         Self { server, node, session: None }
     }
 
@@ -57,9 +65,7 @@ impl Standby {
         let session = match &mut self.session {
             Some(session) => session,
             // Each host of the address has a time limit of its own.
-            none => {
-                none.insert(Session { client: self.server.connect().await?.client, seen: None, told: None })
-            }
+            none => none.insert(Session { client: self.server.session().await?.0, seen: None, told: None }),
         };
         let looked = match tokio::time::timeout(TIMEOUT, session.look(&self.node)).await {
             Ok(looked) => looked,
@@ -80,7 +86,7 @@ impl Standby {
     /// As [`Standby::look`], which comes before.
     pub async fn fits(&self, check: Option<u64>) -> Result<bool, OpenError> {
         let Some(session) = &self.session else { return Ok(true) };
-        let kept = fleet::pepper(&session.client).await.map_err(|error| broken(&error))?;
+        let kept = session.client.pepper().await?;
         Ok(kept.is_none_or(|kept| check == Some(kept.cast_unsigned())))
     }
 }
@@ -88,22 +94,18 @@ impl Standby {
 impl Session {
     /// `own` is the gateway that waits.
     async fn look(&mut self, own: &Node) -> Result<Position, OpenError> {
-        let held = match fleet::look(&self.client).await {
-            Ok(held) => held,
-            // An empty database, or one of a release before: its opening makes the tables, or says what is to be done.
-            Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => return Ok(Position::Free),
-            Err(error) => return Err(broken(&error)),
-        };
+        // An empty database, or one of a release before: its opening makes the tables, or says what is to be done.
+        let Some(held) = self.client.look().await? else { return Ok(Position::Free) };
         match judge(&held, self.seen, &own.name) {
             Verdict::Free => return Ok(Position::Free),
-            Verdict::Over => fleet::end(&self.client).await.map_err(|error| broken(&error))?,
+            Verdict::Over => self.client.end().await?,
             Verdict::Taken => {}
         }
         if held.locked {
             self.seen = held.lease.as_ref().map(|lease| lease.epoch);
         }
         if self.told.is_none_or(|told| told.elapsed() >= RENEWAL) {
-            fleet::wait(&self.client, own).await.map_err(|error| broken(&error))?;
+            self.client.wait(own).await?;
             self.told = Some(Instant::now());
         }
         Ok(Position::Taken(held.lease.map(|lease| lease.node).unwrap_or_default()))
@@ -131,10 +133,6 @@ fn judge(held: &Held, seen: Option<i64>, own: &str) -> Verdict {
         (false, true) if lease.node.name == own || seen == Some(lease.epoch) => Verdict::Free,
         (false, true) => Verdict::Taken,
     }
-}
-
-fn broken(error: &tokio_postgres::Error) -> OpenError {
-    OpenError::Database { reason: describe(error), passes: passes(error) }
 }
 
 #[cfg(test)]
