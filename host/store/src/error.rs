@@ -20,6 +20,19 @@ pub enum OpenError {
         /// Its servers and its name.
         database: String,
     },
+    /// The gateway that writes to the database has lost its session, or has crashed.
+    #[error(
+        "database {database}: the gateway {node} has lost its connection or crashed, and may be about to come back; wait until its lease \
+         ends in {seconds} s, or start it"
+    )]
+    Leased {
+        /// Its servers and its name.
+        database: String,
+        /// What the gateway is called.
+        node: String,
+        /// What is left of its lease.
+        seconds: i64,
+    },
     /// Pages of the file are not what was written.
     #[error(
         "{path}: the file is damaged: {reason}; it was not changed. Restore the data folder from a backup, and look at the \

@@ -1,5 +1,6 @@
 //! What the writer works above: the file, which answers at once, or the database, for which it waits.
 
+use std::future::pending;
 use std::sync::Arc;
 
 use gatehouse_tasks::Command;
@@ -76,6 +77,22 @@ impl Home {
                 home.commit(&changes, drop_before).await?;
                 Ok(transaction.committed(changes))
             }
+        }
+    }
+
+    /// Ends when the session has that writes, if there is one.
+    pub(crate) async fn session_ended(&mut self) {
+        match self {
+            Self::File { .. } => pending().await,
+            Self::Postgres(home) => home.session_ended().await,
+        }
+    }
+
+    /// Has another one begun, however long that takes.
+    pub(crate) async fn renew_session(&mut self) -> Result<(), StoreError> {
+        match self {
+            Self::File { .. } => Ok(()),
+            Self::Postgres(home) => home.renew().await,
         }
     }
 

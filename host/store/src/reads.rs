@@ -64,10 +64,16 @@ macro_rules! method {
                 Source::File(database) => self.read(&database, |txn| $module::$name(txn, $($given),*)),
                 Source::Postgres(reading) => {
                     let read = async {
-                        let reader = reading.reader().await?;
-                        let found = sql::$name(&*reader, $($given),*).await;
-                        reader.keep();
-                        found
+                        loop {
+                            let reader = reading.reader().await?;
+                            let found = sql::$name(&*reader, $($given),*).await;
+                            // Its session may have ended while nobody used it.
+                            if matches!(found, Err(StoreError::Unavailable)) && reader.was_idle() {
+                                continue;
+                            }
+                            reader.keep();
+                            return found;
+                        }
                     };
                     self.wake_for(within(Box::pin(read)).await)
                 }

@@ -85,21 +85,25 @@ impl Store {
     }
 
     /// Opens a database on PostgreSQL, whose tables are made where it is empty. Blocks meanwhile, whatever thread this is. `node` is what
-    /// other gateways are told of this one.
+    /// other gateways are told of this one, `ended` the epoch of a gateway whose end was seen, as [`Position::Free`] has it.
+    ///
+    /// [`Position::Free`]: crate::Position::Free
     ///
     /// # Errors
-    /// [`OpenError`]; [`OpenError::Taken`] while another gateway writes to it.
-    pub fn open_postgres(server: Server, config: &Config, node: Node) -> Result<Self, OpenError> {
+    /// [`OpenError`]; [`OpenError::Taken`] while another gateway writes to it, [`OpenError::Leased`] while one is about to again.
+    pub fn open_postgres(
+        server: Server,
+        config: &Config,
+        node: Node,
+        ended: Option<i64>,
+    ) -> Result<Self, OpenError> {
         let wait = Arc::<WriterWait>::default();
         let reading = Arc::new(Reading::new(server.clone())?);
         let opening = || {
             let clock =
                 runtime::Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
-            let home = clock.block_on(postgres::home::Home::open(
-                Host::Postgres(server),
-                node,
-                Arc::clone(&wait),
-            ))?;
+            let home = postgres::home::Home::open(Host::Postgres(server), node, ended, Arc::clone(&wait));
+            let home = clock.block_on(home)?;
             Ok((clock, home))
         };
         // On a thread of its own: the caller's may be one of another runtime, which must not block on this one.
@@ -167,10 +171,11 @@ impl Store {
         server: &Arc<SimulatedServer>,
         config: &Config,
         node: Node,
+        ended: Option<i64>,
     ) -> Result<(Self, Writer, impl Future<Output = ()> + Send + 'static), OpenError> {
         let (changes, wait) = (Arc::default(), Arc::new(WriterWait::by(simulated::moment)));
         let host = SimulatedNode::new(Arc::clone(server), node.name.clone(), Some(Arc::clone(&wait)));
-        let home = postgres::home::Home::open(Host::Simulated(host), node, Arc::clone(&wait)).await?;
+        let home = postgres::home::Home::open(Host::Simulated(host), node, ended, Arc::clone(&wait)).await?;
         let (keeper, source) = (home.keeper(), Source::File(server.database()));
         let (open, failure, writer) =
             Self::joined(source, Home::Postgres(Box::new(home)), config, (&changes, &wait));
@@ -452,17 +457,15 @@ impl Store {
         self.shared.wait.waits() == Some(StoreError::Unavailable)
     }
 
-    /// Whether what has effects outside of the store may begin: not where another process may be at work in place of this one, as
-    /// after a long stop of this one.
+    /// Ends once what has effects outside of the store may begin: not while another process may be at work in place of this one, as
+    /// after a long stop of this one. Waits for no more than a moment.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`]; why the store is of no more use.
-    pub fn may_begin(&self) -> Result<(), StoreError> {
+    pub async fn until_it_may_begin(&self) -> Result<(), StoreError> {
         match self.failure() {
             Some(failure) => Err(failure),
-            None if self.shared.wait.may_begin() => Ok(()),
-            // Nothing else may come to the writer, which alone has another session begun.
-            None => self.wake_for(Err(StoreError::Unavailable)),
+            None => self.shared.wait.until_it_may_begin().await,
         }
     }
 

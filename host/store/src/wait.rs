@@ -6,21 +6,24 @@
 //! never wait. Only [`WriterWait::close`] ends a wait with its error.
 
 use std::io::{self, ErrorKind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::pin::pin;
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use gatehouse_model::metric;
 use tokio::sync::{Notify, watch};
 use tokio::time as clock;
 
 use crate::error::StoreError;
-use crate::lease::Lease;
+use crate::lease::{Lease, Moment};
 
 /// Between two tries of a write.
 const RETRY: Duration = Duration::from_millis(250);
 /// Between two looks for the engine: the first one, doubled up to the last.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// How long what waits for another session of the writer does, at most.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// What is about to be done with the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +65,13 @@ pub(crate) struct WriterWait {
     /// Whether the engine can be reached; none where it always can.
     engine: OnceLock<Asked>,
     /// The clock of the lease.
-    clock: fn() -> Instant,
+    clock: fn() -> Moment,
     /// None of a store that no other process can write to.
     lease: OnceLock<Lease>,
-    /// Whether the session has ended by which this process is the only writer.
-    session: Mutex<Arc<AtomicBool>>,
+    /// Whether the session has ended by which this process is the only writer; none where it needs none.
+    session: Mutex<Option<watch::Receiver<bool>>>,
+    /// Told of each session.
+    began: Notify,
 }
 
 impl std::fmt::Debug for WriterWait {
@@ -83,21 +88,22 @@ impl Default for WriterWait {
             closed_engine: Notify::new(),
             waits: watch::Sender::new(None),
             engine: OnceLock::new(),
-            clock: Instant::now,
+            clock: Moment::now,
             lease: OnceLock::new(),
             session: Mutex::default(),
+            began: Notify::new(),
         }
     }
 }
 
 impl WriterWait {
     /// Counts the lease by that clock.
-    pub(crate) fn by(clock: fn() -> Instant) -> Self {
+    pub(crate) fn by(clock: fn() -> Moment) -> Self {
         Self { clock, ..Self::default() }
     }
 
     /// What the clock of the lease shows.
-    pub(crate) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Moment {
         (self.clock)()
     }
 
@@ -190,13 +196,13 @@ impl WriterWait {
     }
 
     /// From now on nothing begins that could meet what another process does.
-    pub(crate) fn begin_lease(&self, sent: Instant) {
+    pub(crate) fn begin_lease(&self, sent: Moment) {
         // A store is opened once.
         drop(self.lease.set(Lease::sent(sent)));
     }
 
     /// A renewal that was sent at this moment has succeeded.
-    pub(crate) fn renew_lease(&self, sent: Instant) {
+    pub(crate) fn renew_lease(&self, sent: Moment) {
         if let Some(lease) = self.lease.get() {
             lease.renew(sent);
         }
@@ -207,14 +213,42 @@ impl WriterWait {
         self.lease.get().is_none_or(|lease| lease.stands(self.now()))
     }
 
-    /// The writer has this session now, which is over once that is set.
-    pub(crate) fn follow_session(&self, ended: Arc<AtomicBool>) {
-        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = ended;
+    /// The writer has this session now, and hears whether it has ended.
+    pub(crate) fn follow_session(&self, ended: watch::Receiver<bool>) {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+        self.began.notify_waiters();
     }
 
-    /// Whether what cannot be taken back may begin: a standby may take over at once where the session of the writer has ended.
-    pub(crate) fn may_begin(&self) -> bool {
-        let ended = self.session.lock().unwrap_or_else(PoisonError::into_inner).load(Ordering::Acquire);
+    /// Ends once what cannot be taken back may begin: a standby may take over at once where the session of the writer has ended. Another
+    /// session begins in a moment, unless the server is away.
+    ///
+    /// # Errors
+    /// Why nothing is written now; [`StoreError::Unavailable`].
+    pub(crate) async fn until_it_may_begin(&self) -> Result<(), StoreError> {
+        if self.may_begin() {
+            return Ok(());
+        }
+        let began = async {
+            loop {
+                let mut began = pin!(self.began.notified());
+                began.as_mut().enable();
+                match self.waits() {
+                    Some(reason) => return Err(reason),
+                    None if self.may_begin() => return Ok(()),
+                    None => {}
+                }
+                tokio::select! {
+                    () = began => {}
+                    reason = self.until_waiting() => return Err(reason),
+                }
+            }
+        };
+        clock::timeout(MOMENT, began).await.unwrap_or(Err(StoreError::Unavailable))
+    }
+
+    fn may_begin(&self) -> bool {
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = session.as_ref().is_some_and(|ended| *ended.borrow());
         !ended && self.lease_stands()
     }
 
@@ -309,20 +343,41 @@ mod tests {
     fn nothing_is_begun_or_read_once_the_lease_may_be_over() {
         let wait = WriterWait::default();
         assert_eq!((wait.waits(), wait.reach(Access::Read)), (None, Ok(())));
-        let Some(long_ago) = Instant::now().checked_sub(Duration::from_secs(60)) else { return };
-        wait.begin_lease(long_ago);
+        wait.begin_lease(Moment::START);
         let refused = StoreError::Unavailable;
         assert_eq!((wait.waits(), wait.reach(Access::Read)), (Some(refused.clone()), Err(refused)));
         // The writer finds out by the fence whether it may commit.
         assert_eq!(wait.reach(Access::Commit), Ok(()));
         wait.go_on();
         assert!(wait.waits().is_some());
-        wait.renew_lease(Instant::now());
+        wait.renew_lease(Moment::now());
         assert_eq!((wait.waits(), wait.reach(Access::Read)), (None, Ok(())));
-        let ended = Arc::<AtomicBool>::default();
-        wait.follow_session(Arc::clone(&ended));
-        assert!(wait.may_begin());
-        ended.store(true, Ordering::Release);
-        assert!(!wait.may_begin(), "a standby sees the end of the session and takes over");
+    }
+
+    /// A standby would be at work beside this process; or each text after a session that ended for being idle would be refused.
+    #[tokio::test]
+    async fn nothing_begins_without_a_session_and_what_waits_begins_with_the_next_one() {
+        let wait = WriterWait::default();
+        assert_eq!(wait.until_it_may_begin().await, Ok(()), "a file needs none");
+        let (first, ended) = watch::channel(false);
+        wait.follow_session(ended);
+        assert_eq!(wait.until_it_may_begin().await, Ok(()));
+        first.send_replace(true);
+        let (_second, ended) = watch::channel(false);
+        let next = async {
+            tokio::task::yield_now().await;
+            assert!(!wait.may_begin());
+            wait.follow_session(ended);
+        };
+        assert_eq!(tokio::join!(wait.until_it_may_begin(), next).0, Ok(()));
+        let (third, ended) = watch::channel(false);
+        wait.follow_session(ended);
+        third.send_replace(true);
+        let away = async {
+            tokio::task::yield_now().await;
+            wait.lose(&"away");
+        };
+        assert_eq!(tokio::join!(wait.until_it_may_begin(), away).0, Err(StoreError::Unavailable));
+        assert_eq!(wait.until_it_may_begin().await, Err(StoreError::Unavailable), "at once");
     }
 }

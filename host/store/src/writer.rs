@@ -119,14 +119,32 @@ impl Writer {
     /// Waits for commands and makes one batch of them durable. `false` once the store is closed and nothing
     /// waits, or once it has failed. Needs a clock: what may be lost is committed after a moment.
     pub async fn run_batch(&mut self) -> bool {
-        if self.queue.recv_many(&mut self.jobs, self.limit).await == 0 {
-            return false;
-        }
-        match self.batch().await {
+        let worked = match self.receive().await {
+            Ok(0) => return false,
+            Ok(_) => self.batch().await,
+            Err(error) => Err(error),
+        };
+        match worked {
             Ok(()) => true,
             Err(error) => {
                 self.fail(&error);
                 false
+            }
+        }
+    }
+
+    /// Waits for commands; how many came. Meanwhile a session that ends is replaced.
+    async fn receive(&mut self) -> Result<usize, StoreError> {
+        loop {
+            tokio::select! {
+                biased;
+                received = self.queue.recv_many(&mut self.jobs, self.limit) => return Ok(received),
+                () = self.home.session_ended(), if !self.wait.is_closing() => {}
+            }
+            match self.home.renew_session().await {
+                // What has come is answered, and nothing is waited for.
+                Err(StoreError::Unavailable) if self.wait.is_closing() => {}
+                renewed => renewed?,
             }
         }
     }

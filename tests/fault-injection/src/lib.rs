@@ -9,4 +9,4 @@ mod postgres;
 pub use disk::{Access, Disk, DiskFault, Op};
 pub use image::{Cut, each_cut};
 pub use packages::{in_path, install_unless};
-pub use postgres::{Authority, ConnectionCut, PostgresServer, Relay};
+pub use postgres::{Authority, ConnectionCut, HeldBack, PostgresServer, Relay};

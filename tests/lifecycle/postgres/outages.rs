@@ -105,7 +105,10 @@ fn stops_of_the_database_lose_nothing_and_do_nothing_twice() {
             tokio::task::block_in_place(|| server.stop_immediately());
             until("new work is refused", async || load.refused.load(Ordering::SeqCst) > refused).await;
             longest = longest.max(begun.elapsed());
-            assert_eq!(send(gateway.admin(), "GET", "/readyz", &[], "").await.status, 503);
+            until("it is not ready", async || {
+                send(gateway.admin(), "GET", "/readyz", &[], "").await.status == 503
+            })
+            .await;
             tokio::task::block_in_place(|| server.start_again());
             let receipts = load.len();
             until("work goes on", async || load.len() > receipts).await;
@@ -162,6 +165,27 @@ fn a_stream_goes_on_without_the_database_and_is_paid_afterwards() {
         assert!(answer.body.contains("message_stop"), "{}", answer.body);
         tokio::task::block_in_place(|| server.start_again());
         until("the stream is paid", async || scene.spent().await > before).await;
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+/// A proxy that ends idle connections, or a failover that is over in a moment, would cost the next client of each gateway a refusal.
+#[test]
+fn what_comes_right_after_a_session_ended_is_answered() {
+    run(async {
+        let server = PostgresServer::shared();
+        let url = server.database();
+        let scene = Scene::start(&at(&url)).await;
+        for number in 0..4 {
+            for streaming in [false, true] {
+                tokio::task::block_in_place(|| server.end_sessions(&url));
+                let words = format!("[[words:2]] ships {number}");
+                let answer =
+                    scene.caller.post("/v1/messages", &text(Wire::Messages, &words, streaming)).await;
+                assert_eq!(answer.status, 200, "{number} {streaming}: {}", answer.text());
+            }
+        }
+        assert!(scene.spent().await > 0);
         scene.gateway.expect_sound_ledger().await;
     });
 }

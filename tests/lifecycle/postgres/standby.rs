@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use gatehouse_fault_injection::{PostgresServer, Relay};
+use gatehouse_fault_injection::{ConnectionCut, PostgresServer, Relay};
 use gatehouse_harness::{Caller, Gateway, Setup, run, send, until};
 use gatehouse_sandbox::Sandbox;
 use serde_json::Value;
@@ -18,13 +18,16 @@ use crate::lifecycle::{sandbox, setup, submits};
 
 const CLIENTS: usize = 4;
 
-/// A gateway of a fleet; its public address is known before it starts.
+/// A gateway of a fleet that trusts the others; its public address is known before it starts.
 fn of_fleet(sandbox: &Sandbox, name: &str, url: &str) -> Setup {
+    untrusting(sandbox, name, url).with("[server]\ntrusted_proxies = [\"127.0.0.0/8\"]\n\n")
+}
+
+fn untrusting(sandbox: &Sandbox, name: &str, url: &str) -> Setup {
     let setup = setup(sandbox).with_inherited_socket();
     let address = setup.inherited_address();
     setup
         .with(&at(url))
-        .with("[server]\ntrusted_proxies = [\"127.0.0.0/8\"]\n\n")
         .with(&format!("[fleet]\nstandby = true\nname = \"{name}\"\naddress = \"http://{address}\"\n\n"))
 }
 
@@ -171,5 +174,56 @@ fn a_standby_takes_over_from_a_gateway_that_is_cut_off() {
         relay.refuse(false);
         assert_eq!(fleet.first.wait_for_exit().await, Some(3));
         fleet.expect_nothing_lost(&second, took, "cut off").await;
+    });
+}
+
+/// Half of a batch would be written, or what was acknowledged would be lost or repeated, where a gateway falls asleep while it writes.
+#[test]
+fn a_standby_takes_over_from_a_gateway_that_is_stopped_inside_a_flush() {
+    run(async {
+        let server = PostgresServer::shared();
+        let cases = [
+            (ConnectionCut::Request(b"commit"), "stopped with half of a flush at the server"),
+            (ConnectionCut::Answer(b"COMMIT"), "stopped with a flush that the server has committed"),
+        ];
+        for (point, what) in cases {
+            let (url, relay) = (server.database(), Relay::to(server.address()));
+            let mut fleet = Fleet::start(&relay.url(&url, server.address()), &url).await;
+            let held = relay.hold_at(point);
+            until("a flush is held back", async || held.is_reached()).await;
+            fleet.first.signal("-STOP").await;
+            let (second, took) = fleet.taken_over().await;
+            drop(held);
+            fleet.first.signal("-CONT").await;
+            assert_eq!(fleet.first.wait_for_exit().await, Some(3), "{what}");
+            let log = fleet.first.log_text();
+            assert!(log.contains("another gateway has taken over the database"), "{what}: {log}");
+            fleet.expect_nothing_lost(&second, took, what).await;
+        }
+    });
+}
+
+/// All clients of a standby would have its address, or anybody could say to be one.
+#[test]
+fn what_was_sent_on_is_refused_unless_its_sender_is_trusted() {
+    run(async {
+        let (url, sandbox) = (PostgresServer::shared().database(), sandbox(Duration::ZERO).await);
+        let first = Gateway::start(untrusting(&sandbox, "a", &url)).await;
+        let caller = first.open_account("acme", "10").await;
+        let balance = async |caller: &Caller, headers: &[(&str, &str)]| {
+            let answer = caller.send("GET", "/v1/balance", headers, "").await;
+            (answer.status, answer.text().contains("does not trust the one that has sent the request on"))
+        };
+        assert_eq!(balance(&caller, &[]).await, (200, false));
+        assert_eq!(balance(&caller, &[("gatehouse-sent-on-by", "b")]).await, (503, true));
+        let setup = of_fleet(&sandbox, "b", &url).with_pepper_of(&first);
+        let through_standby = caller.at(setup.inherited_address());
+        let second = tokio::spawn(Gateway::start(setup));
+        until("the standby sends on", async || balance(&through_standby, &[]).await == (503, true)).await;
+        assert!(first.log_text().contains("is not in server.trusted_proxies"), "{}", first.log_text());
+        assert_eq!(balance(&caller, &[]).await, (200, false));
+        drop(first);
+        let _second = second.await.expect("the second one starts");
+        assert_eq!(balance(&through_standby, &[]).await, (200, false));
     });
 }

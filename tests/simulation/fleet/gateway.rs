@@ -135,13 +135,15 @@ async fn live(
     let name = simulation.member.get().map_or("", |member| member.name);
     let node = Node { name: name.to_owned(), ..Node::default() };
     let (store, writer) = loop {
-        until_free(&simulation, Standby::simulated(&server, node.clone())).await;
-        match Store::open_simulated(&server, &Config::default(), node.clone()).await {
+        let ended = until_free(&simulation, Standby::simulated(&server, node.clone())).await;
+        match Store::open_simulated(&server, &Config::default(), node.clone(), ended).await {
             Ok((store, writer, keeping)) => {
                 tokio::spawn(keeping);
                 break (store, writer);
             }
-            Err(OpenError::Taken { .. } | OpenError::Database { passes: true, .. }) => {}
+            Err(
+                OpenError::Taken { .. } | OpenError::Leased { .. } | OpenError::Database { passes: true, .. },
+            ) => {}
             Err(error) => return simulation.fail(format!("the store does not open: {error}")),
         }
         VirtualClock::pause(LOOK).await;
@@ -166,10 +168,11 @@ async fn live(
     }
 }
 
-async fn until_free(simulation: &Simulation, mut standby: Standby) {
+/// The epoch of the one whose end it has seen.
+async fn until_free(simulation: &Simulation, mut standby: Standby) -> Option<i64> {
     loop {
         match standby.look().await {
-            Ok(Position::Free) => return,
+            Ok(Position::Free(ended)) => return ended,
             Ok(Position::Taken(_)) | Err(OpenError::Database { passes: true, .. }) => {}
             Err(error) => simulation.fail(format!("a look at the database: {error}")),
         }

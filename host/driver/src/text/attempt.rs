@@ -129,7 +129,7 @@ impl TextCalls {
         slot: CallPermit,
     ) -> Attempt {
         // The wait for the account may have been long.
-        if let Err(error) = self.shared.store.may_begin() {
+        if let Err(error) = self.shared.store.until_it_may_begin().await {
             return Attempt::Failed(SubmitError::from(error).into());
         }
         let progress = slot.progress();

@@ -108,12 +108,17 @@ impl From<&ExecuteError> for Exit {
                 Self::Misconfigured
             }
             ExecuteError::Refused(refusal) if refusal.status == 500 => Self::Broken,
-            ExecuteError::Open(OpenError::Locked { .. } | OpenError::Taken { .. })
+            ExecuteError::Open(
+                OpenError::Locked { .. } | OpenError::Taken { .. } | OpenError::Leased { .. },
+            )
             | ExecuteError::Busy(_)
             | ExecuteError::NoStore(_)
             | ExecuteError::NotRunning { .. } => Self::Refused,
             ExecuteError::Copy(
-                CopyError::Copy(_) | CopyError::Open(OpenError::Locked { .. } | OpenError::Taken { .. }),
+                CopyError::Copy(_)
+                | CopyError::Open(
+                    OpenError::Locked { .. } | OpenError::Taken { .. } | OpenError::Leased { .. },
+                ),
             ) => Self::Refused,
             ExecuteError::Open(_) | ExecuteError::Copy(_) => Self::Store,
             ExecuteError::Data(_)
@@ -333,7 +338,7 @@ impl<'l> Api<'l> {
         let folder = DataFolder::open(root, &print_error)?;
         let Some(lock) = folder.lock()? else { return remote(self.location, root).map(Reached::Running) };
         // Without a name: it is no gateway that others know.
-        let store = Store::open_postgres(server, &self.data.store, Node::default())?;
+        let store = Store::open_postgres(server, &self.data.store, Node::default(), None)?;
         self.alone_with(folder, Some(lock), store)
     }
 

@@ -54,6 +54,16 @@ fn differ(fleet: &Fleet) -> bool {
     running.any(|known| first.is_some_and(|first| first.node.configuration != known.node.configuration))
 }
 
+/// The names that two gateways that run have, and the addresses.
+fn doubled(fleet: &Fleet) -> (Vec<&str>, Vec<&str>) {
+    let running = || fleet.nodes.iter().filter(|known| role(known) != "gone");
+    let names = running().filter(|known| known.is_doubled).map(|known| known.node.name.as_str()).collect();
+    let mut addresses: Vec<&str> = running().filter_map(|known| known.node.address.as_deref()).collect();
+    addresses.sort_unstable();
+    let twice = addresses.chunk_by(|one, other| one == other).filter(|same| same.len() > 1);
+    (names, twice.map(|same| same[0]).collect())
+}
+
 fn in_json(fleet: &Fleet) -> Value {
     let nodes = fleet.nodes.iter().map(|known| {
         json!({
@@ -63,6 +73,7 @@ fn in_json(fleet: &Fleet) -> Value {
             "version": known.node.version,
             "configuration": known.node.configuration,
             "seen_seconds_ago": known.seen.as_secs(),
+            "name_is_doubled": known.is_doubled,
         })
     });
     json!({
@@ -70,6 +81,7 @@ fn in_json(fleet: &Fleet) -> Value {
         "is_at_work": fleet.at_work,
         "lease_seconds": fleet.lease.as_secs(),
         "configurations_differ": differ(fleet),
+        "doubled_addresses": doubled(fleet).1,
         "nodes": nodes.collect::<Vec<_>>(),
     })
 }
@@ -100,6 +112,19 @@ fn in_words(fleet: &Fleet) -> String {
         text +=
             "warning: their configurations differ: after a takeover prices, models or limits are others\n";
     }
+    let (names, addresses) = doubled(fleet);
+    for name in names {
+        let _ = writeln!(
+            text,
+            "warning: two gateways that run are called {name}: give each a fleet.name of its own"
+        );
+    }
+    for address in addresses {
+        let _ = writeln!(
+            text,
+            "warning: two gateways that run have the address {address}: give each its own fleet.address"
+        );
+    }
     text
 }
 
@@ -115,7 +140,7 @@ mod tests {
         let address = at_work.then(|| "http://a:8080".to_owned());
         let (version, configuration) = ("1.0.0".to_owned(), configuration.to_owned());
         let node = Node { name: name.to_owned(), address, version, configuration };
-        KnownNode { node, at_work, seen: Duration::from_secs(seen) }
+        KnownNode { node, at_work, seen: Duration::from_secs(seen), is_doubled: false }
     }
 
     /// An operator would not see who is at work, or that a takeover would change prices.
@@ -141,5 +166,16 @@ mod tests {
         fleet.nodes[1].node.configuration = "c2".to_owned();
         assert!(in_words(&fleet).ends_with("prices, models or limits are others\n"));
         assert_eq!(in_json(&fleet)["nodes"][0]["role"], "at work");
+        fleet.nodes[1].node.configuration = "c1".to_owned();
+        fleet.nodes[1].node.address = fleet.nodes[0].node.address.clone();
+        fleet.nodes[2].is_doubled = true;
+        let said = in_words(&fleet);
+        assert!(
+            said.ends_with("have the address http://a:8080: give each its own fleet.address\n"),
+            "{said}"
+        );
+        assert!(!said.contains("are called"), "one that is gone does no harm: {said}");
+        fleet.nodes[0].is_doubled = true;
+        assert!(in_words(&fleet).contains("two gateways that run are called a:"));
     }
 }

@@ -95,7 +95,9 @@ impl ServeError {
             Self::Media(_) => Exit::Misconfigured,
             Self::Driver(StartError::Store(_)) => Exit::Store,
             Self::Store(OpenError::Database { .. }) => Exit::Misconfigured,
-            Self::Store(OpenError::Locked { .. } | OpenError::Taken { .. }) => Exit::Refused,
+            Self::Store(OpenError::Locked { .. } | OpenError::Taken { .. } | OpenError::Leased { .. }) => {
+                Exit::Refused
+            }
             Self::Store(_) => Exit::Store,
             _ => Exit::Broken,
         }

@@ -17,8 +17,8 @@ use super::takeover::Takeover;
 use crate::config::{Config, database};
 use crate::data_folder::{DataFolder, FolderLock};
 
-/// Time for another gateway to stop and release the store.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time for another gateway to stop and release the store, or for the lease of one that has crashed to end.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(12);
 /// Between two looks whether it has.
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// Between two tries to reach a database.
@@ -96,20 +96,23 @@ async fn open_database(
     let clock = &Arc::clone(&takeover.clock);
     let (mut other, mut is_away) = (Other::default(), false);
     loop {
-        if config.fleet.standby {
-            takeover.until_free(&server, folder).await?;
-        }
+        let ended = match config.fleet.standby {
+            true => takeover.until_free(&server, folder).await?,
+            false => None,
+        };
         let (database, settings, node) = (server.clone(), config.data.store.clone(), takeover.node.clone());
-        let opened =
-            tokio::task::spawn_blocking(move || Store::open_postgres(database, &settings, node)).await?;
+        let open = move || Store::open_postgres(database, &settings, node, ended);
+        let opened = tokio::task::spawn_blocking(open).await?;
         match opened {
             // Another one that waited was faster, a command has it for a moment, or the database went away again.
-            Err(OpenError::Taken { .. } | OpenError::Database { passes: true, .. })
-                if config.fleet.standby =>
-            {
+            Err(
+                OpenError::Taken { .. } | OpenError::Leased { .. } | OpenError::Database { passes: true, .. },
+            ) if config.fleet.standby => {
                 clock.pause(LOCK_PAUSE).await;
             }
-            Err(OpenError::Taken { database }) if other.may_stop(clock.now(), &database) => {
+            Err(OpenError::Taken { database } | OpenError::Leased { database, .. })
+                if other.may_stop(clock.now(), &database) =>
+            {
                 clock.pause(LOCK_PAUSE).await;
             }
             Err(OpenError::Database { reason, passes: true }) => {

@@ -45,7 +45,7 @@ pub(super) struct Takeover<'a> {
 }
 
 impl Takeover<'_> {
-    /// Returns once nobody is at work on the database.
+    /// Returns once nobody is at work on the database; the epoch of the one whose end was seen, if so.
     ///
     /// # Errors
     /// A database that cannot be used, or that has another pepper; listeners that cannot be opened.
@@ -53,13 +53,13 @@ impl Takeover<'_> {
         &mut self,
         server: &Server,
         folder: &DataFolder,
-    ) -> Result<(), ServeError> {
+    ) -> Result<Option<i64>, ServeError> {
         let mut standby = Standby::new(server.clone(), self.node.clone());
         let (mut listening, mut fits): (Option<Listening>, _) = (None, false);
         let mut looks = 0_u32;
         let outcome = loop {
             let found = match standby.look().await {
-                Ok(Position::Free) => break Ok(()),
+                Ok(Position::Free(ended)) => break Ok(ended),
                 Ok(Position::Taken(node)) => {
                     if !fits {
                         let own = folder.pepper_check()?;

@@ -6,18 +6,19 @@
 use std::fmt;
 use std::str::FromStr as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use gatehouse_model::Secret;
 use percent_encoding::percent_decode_str;
+use tokio::sync::watch;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure::{self, ConnectError};
 use super::fleet::{self, Fleet};
-use super::session::LOCK;
+use super::session::take_lock;
 use super::{migrate, tls};
 use crate::error::OpenError;
 
@@ -25,8 +26,9 @@ use crate::error::OpenError;
 const OLDEST: u32 = 15;
 /// From the first byte to a session, of one server; `connect_timeout` of the address instead.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// A server that is gone without a word is noticed after about this time.
-const SILENCE: Duration = Duration::from_secs(10);
+/// A server that is gone without a word, or a connection that something in between forgot, is noticed after about this time: while the
+/// lease of the writer lasts. What counts idle connections by their packets sees one more often than that.
+const SILENCE: Duration = Duration::from_secs(5);
 /// For the connection that writes. A flush is one write, so a session that is idle in a transaction is that of a process that was
 /// stopped or cut off: its locks would keep a successor waiting. The server, too, notices soon that this machine is gone, but not before
 /// the machine itself has stopped every effect (`lease`): three probes take 9 s.
@@ -61,6 +63,8 @@ const PARAMETERS: [&str; 15] = [
 pub struct Server {
     /// One each, in the order of the address.
     servers: Vec<Config>,
+    /// The one that took the last session, which is tried first: each of the others may take a while to say nothing.
+    first: Arc<AtomicUsize>,
     tls: MakeRustlsConnect,
     timeout: Duration,
     /// What stands for it in messages.
@@ -71,8 +75,8 @@ pub struct Server {
 /// A session, whose bytes a task of its own moves.
 pub(crate) struct Connected {
     pub(crate) client: Client,
-    /// Set once it has ended.
-    pub(crate) ended: Arc<AtomicBool>,
+    /// Whether it has ended.
+    pub(crate) ended: watch::Receiver<bool>,
 }
 
 impl Server {
@@ -111,6 +115,7 @@ impl Server {
             name: name(&config),
             has_password: config.get_password().is_some(),
             servers: servers(&config).map_err(wrong)?,
+            first: Arc::default(),
             tls,
         })
     }
@@ -132,18 +137,20 @@ impl Server {
     /// Brings the tables of the database to this release, all or nothing. The numbers of the steps that were made.
     ///
     /// # Errors
-    /// [`OpenError::Taken`] while a gateway writes to it; the database's.
+    /// [`OpenError::Taken`] while a gateway writes to it, [`OpenError::Leased`] while one is about to again; the database's.
     pub async fn migrate(&self) -> Result<Vec<u32>, OpenError> {
         let mut client = self.session(MIGRATION).await?.client;
-        let taken = client.query_one(LOCK, &[]).await.and_then(|row| row.try_get(0));
-        match taken {
-            Ok(true) => migrate::migrate(&mut client).await,
-            Ok(false) => Err(OpenError::Taken { database: self.to_string() }),
-            Err(error) => Err(OpenError::Database {
-                reason: failure::describe(&error),
-                passes: failure::passes(&error),
-            }),
-        }
+        self.lock_out_gateways(&client).await?;
+        migrate::migrate(&mut client).await
+    }
+
+    /// No gateway is at work on it or about to come back, and none begins to be, as long as the session lasts.
+    ///
+    /// # Errors
+    /// [`OpenError::Taken`], [`OpenError::Leased`]; the database's.
+    pub(super) async fn lock_out_gateways(&self, client: &Client) -> Result<(), OpenError> {
+        take_lock(client, self).await?;
+        fleet::expect_no_lease(client, self).await
     }
 
     /// The gateways that use it.
@@ -152,10 +159,7 @@ impl Server {
     /// [`OpenError::Database`].
     pub async fn fleet(&self) -> Result<Fleet, OpenError> {
         let client = self.connect_reader().await?.client;
-        fleet::fleet(&client).await.map_err(|error| OpenError::Database {
-            reason: failure::describe(&error),
-            passes: failure::passes(&error),
-        })
+        fleet::fleet(&client).await.map_err(|error| fleet::broken(&error))
     }
 
     /// A session for the writer, with the first server that takes writes. Its task runs on the runtime of the caller.
@@ -170,11 +174,16 @@ impl Server {
 
     async fn session(&self, settings: &str) -> Result<Connected, ConnectError> {
         let mut failed = ConnectError { reason: String::new(), passes: false };
-        for server in &self.servers {
+        let first = self.first.load(Ordering::Relaxed);
+        for number in (first..self.servers.len()).chain(0..first) {
+            let server = &self.servers[number];
             let seconds = self.timeout.as_secs();
             let outcome = tokio::time::timeout(self.timeout, self.session_of(server, settings)).await;
             let error = match outcome {
-                Ok(Ok(connected)) => return Ok(connected),
+                Ok(Ok(connected)) => {
+                    self.first.store(number, Ordering::Relaxed);
+                    return Ok(connected);
+                }
                 Ok(Err(error)) => error,
                 Err(_) => {
                     ConnectError { reason: format!("it does not answer within {seconds} s"), passes: true }
@@ -195,12 +204,11 @@ impl Server {
         let (client, connection) = server.connect(self.tls.clone()).await.map_err(failed)?;
         check_version(connection.parameter("server_version"))?;
         check_encoding(connection.parameter("server_encoding"))?;
-        let ended = Arc::<AtomicBool>::default();
-        let told = Arc::clone(&ended);
+        let (told, ended) = watch::channel(false);
         // Its end is told to each caller that waits for an answer, too.
         drop(tokio::spawn(async move {
             drop(connection.await);
-            told.store(true, Ordering::Release);
+            told.send_replace(true);
         }));
         client.batch_execute(settings).await.map_err(failed)?;
         Ok(Connected { client, ended })
@@ -296,11 +304,11 @@ fn servers(config: &Config) -> Result<Vec<Config>, String> {
         one.tcp_user_timeout(config.get_tcp_user_timeout().copied().unwrap_or(SILENCE));
         one.keepalives(config.get_keepalives());
         one.keepalives_idle(match config.get_keepalives_idle() {
-            DRIVERS_IDLE => SILENCE,
+            DRIVERS_IDLE => SILENCE / 2,
             wanted => wanted,
         });
         one.keepalives_interval(config.get_keepalives_interval().unwrap_or(SILENCE / 4));
-        one.keepalives_retries(config.get_keepalives_retries().unwrap_or(3));
+        one.keepalives_retries(config.get_keepalives_retries().unwrap_or(2));
         one
     };
     Ok(hosts.iter().enumerate().map(one).collect())

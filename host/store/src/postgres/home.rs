@@ -12,24 +12,23 @@
 //! | another `epoch` | is not this process's to write any more |
 //! | anything else | the server has lost what it had answered: this process knows rows that are not there |
 //!
-//! While the server cannot be reached, the changes wait here. A trip that takes long is told to everyone else, who need not wait for it.
+//! While the server cannot be reached, the changes wait here. A trip that takes long is told to everyone else, who need not wait for it. A
+//! session that ends while nothing is written is replaced at once.
 
 use std::collections::HashSet;
-use std::fmt::Display;
 use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gatehouse_tasks::{HoldId, RowChange, RowKey};
 use tokio::time as clock;
 
 use super::engine::{Engine, Found, Wanted};
 use super::failure::SessionError;
-use super::fleet::Node;
+use super::fleet::{Begun, Node};
 use super::keeper::Keeper;
-use super::session::{HomeRow, Host, Sent, Session};
+use super::session::{Connection, Host, Sent, Session};
 use super::write::Flush;
 use crate::error::{OpenError, StoreError};
 use crate::wait::{Pause, WriterWait};
@@ -38,12 +37,15 @@ use crate::wait::{Pause, WriterWait};
 const PATIENCE: Duration = Duration::from_millis(800);
 /// How long a store that is being closed waits for a trip that takes long.
 const CLOSING: Duration = Duration::from_secs(5);
+/// Between two looks at a session whose answer does not come, and for each of them; and for the first words of another session.
+const LOOK: Duration = Duration::from_secs(3);
+
 /// The database, as its only writer has it.
 pub(crate) struct Home {
     server: Host,
     node: Node,
     /// `None` once it is lost.
-    client: Option<Session>,
+    connection: Option<Connection>,
     /// The number of its session at the server.
     session: i32,
     epoch: i64,
@@ -51,33 +53,47 @@ pub(crate) struct Home {
     batch: i64,
     /// Whether the next batch was sent and not answered.
     in_doubt: bool,
+    /// Since when the server cannot be reached.
+    away: Option<Instant>,
     /// Ids of all open holds.
     holds: Arc<HashSet<HoldId>>,
     wait: Arc<WriterWait>,
 }
 
 impl Home {
-    /// Becomes the writer of a database, whose tables are made where it is empty.
+    /// Becomes the writer of a database, whose tables are made where it is empty. `ended` is the epoch of a gateway whose end was seen.
     ///
     /// # Errors
-    /// [`OpenError::Taken`] while another process is; the database's.
-    pub(crate) async fn open(server: Host, node: Node, wait: Arc<WriterWait>) -> Result<Self, OpenError> {
-        let (mut client, ended) = server.session().await?;
+    /// [`OpenError::Taken`] while another process is, [`OpenError::Leased`] while another gateway is about to come back; the database's.
+    pub(crate) async fn open(
+        server: Host,
+        node: Node,
+        ended: Option<i64>,
+        wait: Arc<WriterWait>,
+    ) -> Result<Self, OpenError> {
+        let mut connection = server.session().await?;
+        let client = &mut connection.client;
         if !client.lock().await? {
             return Err(OpenError::Taken { database: server.to_string() });
         }
         client.prepare().await?;
         let sent = wait.now();
-        let HomeRow { epoch, batch, session } = client.take(&node).await?;
+        let Some(begun) = client.take(&node, ended).await? else {
+            client.expect_no_lease(&server).await?;
+            // It was over a moment later.
+            return Err(OpenError::Taken { database: server.to_string() });
+        };
+        let Begun { epoch, batch, session } = begun;
         wait.begin_lease(sent);
-        wait.follow_session(ended);
+        wait.follow_session(connection.ended.clone());
         let holds = client.open_holds().await.map_err(|error| OpenError::Database {
             passes: error.passes(),
             reason: format!("its open holds: {error}"),
         })?;
         client.guard().await?;
-        let (client, holds) = (Some(client), Arc::new(holds));
-        Ok(Self { server, node, client, session, epoch, batch, in_doubt: false, holds, wait })
+        let (connection, holds) = (Some(connection), Arc::new(holds));
+        let (in_doubt, away) = (false, None);
+        Ok(Self { server, node, connection, session, epoch, batch, in_doubt, away, holds, wait })
     }
 
     /// What keeps the lease of this writer.
@@ -92,7 +108,7 @@ impl Home {
 
     /// Ends the lease, so that another gateway need not wait for its end.
     pub(crate) async fn leave(&self) {
-        let Some(client) = &self.client else { return };
+        let Some(Connection { client, .. }) = &self.connection else { return };
         match clock::timeout(PATIENCE, client.leave(self.epoch)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!(error = error.reason, "the lease was not given back"),
@@ -119,12 +135,34 @@ impl Home {
             };
             match fetched {
                 Ok(found) => {
-                    self.wait.go_on();
+                    self.go_on();
                     return Ok(engine.add(found));
                 }
                 Err(error) => self.after(error, &mut pause).await?,
             }
         }
+    }
+
+    /// Ends when the session has.
+    pub(crate) async fn session_ended(&mut self) {
+        if let Some(Connection { ended, .. }) = &mut self.connection {
+            // Its task sends that, or is gone itself.
+            drop(ended.wait_for(|ended| *ended).await);
+        }
+    }
+
+    /// Has another session begun in place of one that ended, however long it takes: neither the next command nor a call that waits until
+    /// it may leave should be the first to notice.
+    ///
+    /// # Errors
+    /// As [`Home::supply`].
+    pub(crate) async fn renew(&mut self) -> Result<(), StoreError> {
+        let mut pause = Pause::default();
+        while let Err(error) = self.connected().await {
+            self.after(error, &mut pause).await?;
+        }
+        self.go_on();
+        Ok(())
     }
 
     /// Commits these changes, once, however long it takes; without any, makes sure that the server is there.
@@ -149,13 +187,13 @@ impl Home {
                 Err(error) => self.after(error, &mut pause).await?,
             }
         }
-        self.wait.go_on();
+        self.go_on();
         self.follow(changes);
         Ok(())
     }
 
     async fn send(&mut self, batch: (&Flush<'_>, &[RowChange], u32)) -> Result<(), StoreError> {
-        let Some(client) = &self.client else { return Err(StoreError::Unavailable) };
+        let Some(Connection { client, .. }) = &self.connection else { return Err(StoreError::Unavailable) };
         self.in_doubt = true;
         match self.told(client.send(batch, self.epoch, self.batch)).await?? {
             Sent::Committed => {
@@ -181,17 +219,17 @@ impl Home {
     }
 
     async fn fetch(&self, wanted: &Wanted) -> Result<Found, StoreError> {
-        let Some(client) = &self.client else { return Err(StoreError::Unavailable) };
+        let Some(Connection { client, .. }) = &self.connection else { return Err(StoreError::Unavailable) };
         client.fetch(wanted).await
     }
 
     /// Has a session that writes: the one there is, or another one, after which it is known what became of a batch in doubt.
     async fn connected(&mut self) -> Result<(), StoreError> {
-        if self.client.as_ref().is_some_and(|client| !client.is_closed()) {
+        if self.connection.as_ref().is_some_and(|connection| !connection.client.is_closed()) {
             return Ok(());
         }
-        self.client = None;
-        let (client, ended, HomeRow { epoch, batch, session }) = self.told(self.connect_again()).await??;
+        self.connection = None;
+        let (connected, Begun { epoch, batch, session }) = self.told(self.connect_again()).await??;
         if epoch != self.epoch {
             return Err(replaced());
         }
@@ -205,14 +243,20 @@ impl Home {
                 )));
             }
         }
-        (self.client, self.session, self.in_doubt) = (Some(client), session, false);
-        self.wait.follow_session(ended);
+        self.wait.follow_session(connected.ended.clone());
+        (self.connection, self.session, self.in_doubt) = (Some(connected), session, false);
         Ok(())
     }
 
-    async fn connect_again(&self) -> Result<(Session, Arc<AtomicBool>, HomeRow), StoreError> {
+    async fn connect_again(&self) -> Result<(Connection, Begun), StoreError> {
+        let connection = self.server.session().await?;
+        let begun = clock::timeout(LOOK, self.begin_again(&connection.client)).await;
+        Ok((connection, begun.unwrap_or(Err(StoreError::Unavailable))?))
+    }
+
+    /// Has a session have the lock and the lease of this process.
+    async fn begin_again(&self, client: &Session) -> Result<Begun, StoreError> {
         let failed = |error: SessionError| error.of_store("another session of the writer");
-        let (client, ended) = self.server.session().await?;
         if !client.lock().await.map_err(failed)? {
             client.end_session(self.session).await.map_err(failed)?;
             if client.position().await.map_err(failed)?.epoch != self.epoch {
@@ -224,20 +268,23 @@ impl Home {
         }
         let found = client.position().await.map_err(failed)?;
         // A standby has ended the lease and is about to take over: what has the lock for a moment more must not keep it.
-        if found.epoch == self.epoch && !client.move_session(self.epoch).await.map_err(failed)? {
+        if found.epoch == self.epoch && !client.move_session(&self.node, self.epoch).await.map_err(failed)? {
             return Err(replaced());
         }
         client.guard().await.map_err(failed)?;
-        Ok((client, ended, found))
+        Ok(found)
     }
 
-    /// A trip that takes long is told to everyone else. A store that is being closed does not wait for it without an end.
+    /// A trip that takes long is told to everyone else, and so is an outage: one that is over in a moment refuses nobody. A store that is
+    /// being closed does not wait for it without an end.
     async fn told<T>(&self, trip: impl Future<Output = T>) -> Result<T, StoreError> {
         let mut trip = pin!(trip);
-        if let Ok(done) = clock::timeout(PATIENCE, &mut trip).await {
+        let waited = self.away.map(|since| since.elapsed()).unwrap_or_default();
+        if let Ok(done) = clock::timeout(PATIENCE.saturating_sub(waited), &mut trip).await {
             return Ok(done);
         }
-        self.lose(&"it does not answer");
+        let cause = if self.away.is_some() { "there is no connection" } else { "it does not answer" };
+        self.wait.lose(&format_args!("database {}: {cause}", self.server));
         let given_up = async {
             self.wait.closed().await;
             drop(clock::timeout(CLOSING, pending::<()>()).await);
@@ -245,11 +292,25 @@ impl Home {
         tokio::select! {
             done = &mut trip => Ok(done),
             () = given_up => Err(StoreError::Unavailable),
+            () = Box::pin(self.is_forgotten()), if self.connection.is_some() => Err(StoreError::Unavailable),
         }
     }
 
-    fn lose(&self, cause: &dyn Display) {
-        self.wait.lose(&format_args!("database {}: {cause}", self.server));
+    /// Ends when the server has nothing to do for the session, at two looks: what it was sent, or what it answered, is lost on the way, by
+    /// something that does not end the connection.
+    async fn is_forgotten(&self) {
+        let mut idle = 0;
+        while idle < 2 {
+            drop(clock::timeout(LOOK, pending::<()>()).await);
+            let asked = self.server.is_busy(self.session);
+            idle = if clock::timeout(LOOK, asked).await == Ok(Ok(false)) { idle + 1 } else { 0 };
+        }
+    }
+
+    /// The server answers.
+    fn go_on(&mut self) {
+        self.away = None;
+        self.wait.go_on();
     }
 
     /// Waits after an error that passes: the session is given up, so that its end settles what became of its batch.
@@ -257,9 +318,9 @@ impl Home {
         if error != StoreError::Unavailable {
             return Err(error);
         }
-        self.client = None;
-        self.lose(&"there is no connection");
-        self.wait.pause(pause).await
+        self.connection = None;
+        self.away.get_or_insert_with(Instant::now);
+        self.told(self.wait.pause(pause)).await.flatten()
     }
 }
 

@@ -7,9 +7,10 @@ use gatehouse_model::metric;
 use tokio::sync::watch;
 use tokio::time as clock;
 
-use super::fleet::Node;
+use super::fleet::{Node, Renewal};
 use super::home::replaced;
 use super::session::{Host, Session};
+use super::standby::DOUBLED;
 use crate::error::StoreError;
 use crate::lease::RENEWAL;
 use crate::wait::WriterWait;
@@ -28,7 +29,7 @@ pub(crate) struct Keeper {
 impl Keeper {
     /// Renews until another gateway has taken the place of this one, whose store then fails.
     pub(crate) async fn keep(self, failure: watch::Sender<Option<StoreError>>) {
-        let (mut client, mut stood) = (None, true);
+        let (mut client, mut stood, mut was_doubled) = (None, true, false);
         loop {
             // Each host of the address has a time limit of its own.
             let connected = self.connected(&mut client).await;
@@ -38,11 +39,15 @@ impl Keeper {
                 Err(error) => Ok(Err(error)),
             };
             let pause = match renewed {
-                Ok(Ok(true)) => {
+                Ok(Ok(Renewal { stands: true, is_doubled })) => {
                     self.wait.renew_lease(sent);
-                    RENEWAL.saturating_sub(self.wait.now().saturating_duration_since(sent))
+                    if is_doubled && !was_doubled {
+                        tracing::warn!(name = self.node.name, "{DOUBLED}");
+                    }
+                    was_doubled = is_doubled;
+                    RENEWAL.saturating_sub(self.wait.now().since(sent))
                 }
-                Ok(Ok(false)) => {
+                Ok(Ok(Renewal { stands: false, .. })) => {
                     let error = replaced();
                     tracing::error!(%error, "the store failed; the process must stop");
                     failure.send_if_modified(|reason| {
@@ -78,11 +83,11 @@ impl Keeper {
         }
         match client {
             Some(client) => Ok(client),
-            none => Ok(none.insert(self.server.session().await?.0)),
+            none => Ok(none.insert(self.server.session().await?.client)),
         }
     }
 
-    async fn renew(&self, client: &Session) -> Result<bool, StoreError> {
+    async fn renew(&self, client: &Session) -> Result<Renewal, StoreError> {
         let renewed = client.renew(&self.node, self.epoch).await;
         renewed.map_err(|error| error.of_store("a renewal of the lease"))
     }

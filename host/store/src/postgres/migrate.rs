@@ -8,7 +8,8 @@ use super::failure::{describe, passes};
 use crate::error::OpenError;
 
 /// In order. A step that was released is never changed.
-const STEPS: [&str; 2] = [include_str!("schema/0001.sql"), include_str!("schema/0002.sql")];
+const STEPS: [&str; 3] =
+    [include_str!("schema/0001.sql"), include_str!("schema/0002.sql"), include_str!("schema/0003.sql")];
 /// The schema of this release.
 const SCHEMA: u64 = STEPS.len() as u64;
 /// Held while a schema is looked at or changed, so that two gateways do not make one database at the same time.

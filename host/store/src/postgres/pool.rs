@@ -32,6 +32,7 @@ struct Shared {
 pub(crate) struct Reader {
     /// `None` only once it is kept.
     client: Option<Client>,
+    was_idle: bool,
     shared: Arc<Shared>,
     _permit: OwnedSemaphorePermit,
 }
@@ -52,11 +53,12 @@ impl Readers {
         let connected = async move {
             let permit = shared.permits.clone().acquire_owned().await.map_err(|_| StoreError::Closed)?;
             let idle = shared.take();
+            let was_idle = idle.is_some();
             let client = match idle {
                 Some(client) => client,
                 None => shared.server.connect_reader().await?.client,
             };
-            Ok(Reader { client: Some(client), shared, _permit: permit })
+            Ok(Reader { client: Some(client), was_idle, shared, _permit: permit })
         };
         tokio::time::timeout(PATIENCE, connected).await.unwrap_or(Err(StoreError::Unavailable))
     }
@@ -96,6 +98,11 @@ impl DerefMut for Reader {
 }
 
 impl Reader {
+    /// Whether it is not a new one.
+    pub(crate) fn was_idle(&self) -> bool {
+        self.was_idle
+    }
+
     /// Gives the connection to the next reader. One that is dropped instead may still be at work for a reader that went away, and is
     /// ended.
     pub(crate) fn keep(mut self) {

@@ -3,19 +3,17 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use futures_util::future::try_join_all;
 use gatehouse_tasks::{HoldId, RowChange, RowKey};
+use tokio::sync::watch;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::Type;
 
 use super::connect::{Connected, Server};
 use super::engine::{Found, LISTED, Wanted};
 use super::failure::{ConnectError, SessionError, store_error};
-use super::fleet::{self, Held, Node};
+use super::fleet::{self, Begun, Held, Node, Renewal};
 use super::simulated::{SimulatedNode, SimulatedSession};
 use super::write::Flush;
 use super::{fetch, migrate};
@@ -28,12 +26,7 @@ const REPLACED: &str = "GH001";
 /// transaction of its own; with this it is refused like the begin.
 const GUARDED: &str = "set default_transaction_read_only = on";
 const UNGUARDED: &str = "set default_transaction_read_only = off";
-pub(super) const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
-/// A session of this process that the server has not noticed the end of has the lock still.
-const END_SESSION: &str = "
-    select pg_terminate_backend(pid)
-    from pg_locks
-    where locktype = 'advisory' and classid = 1 and objid = 2871153536 and objsubid = 1 and pid = $1";
+const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
 const SESSION: &str = "select pg_backend_pid()";
 const FIND_HOME: &str = "select epoch, batch from home where home = 0";
 
@@ -44,18 +37,16 @@ pub(crate) enum Host {
     Simulated(SimulatedNode),
 }
 
-/// One that has begun.
+/// One that has begun, and whether it has ended.
+pub(crate) struct Connection {
+    pub(super) client: Session,
+    pub(super) ended: watch::Receiver<bool>,
+}
+
+/// What it is asked by.
 pub(crate) enum Session {
     Postgres(Client),
     Simulated(SimulatedSession),
-}
-
-/// `home`, and the number of the session that asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HomeRow {
-    pub(super) epoch: i64,
-    pub(super) batch: i64,
-    pub(super) session: i32,
 }
 
 /// What became of a batch that was answered.
@@ -76,17 +67,29 @@ impl fmt::Display for Host {
 }
 
 impl Host {
-    /// Another session, and what is set once it has ended.
-    pub(super) async fn session(&self) -> Result<(Session, Arc<AtomicBool>), ConnectError> {
+    /// Another session.
+    pub(super) async fn session(&self) -> Result<Connection, ConnectError> {
         match self {
             Self::Postgres(server) => {
                 let Connected { client, ended } = server.connect().await?;
-                Ok((Session::Postgres(client), ended))
+                Ok(Connection { client: Session::Postgres(client), ended })
             }
             Self::Simulated(node) => {
                 let (session, ended) = node.connect().await?;
-                Ok((Session::Simulated(session), ended))
+                Ok(Connection { client: Session::Simulated(session), ended })
             }
+        }
+    }
+
+    /// Whether the server does something for a session, as far as it tells.
+    pub(super) async fn is_busy(&self, session: i32) -> Result<bool, StoreError> {
+        match self {
+            Self::Postgres(server) => {
+                let other = server.connect_reader().await?;
+                let busy = fleet::is_busy(&other.client, session).await;
+                busy.map_err(|error| store_error("a look at the writer's session", &error))
+            }
+            Self::Simulated(_) => Ok(true),
         }
     }
 }
@@ -115,14 +118,19 @@ impl Session {
         }
     }
 
-    /// Begins to write, with the lock.
-    pub(super) async fn take(&self, node: &Node) -> Result<HomeRow, SessionError> {
+    /// Begins to write, with the lock; `None` while the lease of another gateway lasts, unless its epoch has ended.
+    pub(super) async fn take(&self, node: &Node, ended: Option<i64>) -> Result<Option<Begun>, SessionError> {
         match self {
-            Self::Postgres(client) => {
-                let (epoch, batch, session) = fleet::take(client, node).await?;
-                Ok(HomeRow { epoch, batch, session })
-            }
-            Self::Simulated(session) => session.take(node).await,
+            Self::Postgres(client) => Ok(fleet::take(client, node, ended).await?),
+            Self::Simulated(session) => session.take(node, ended).await,
+        }
+    }
+
+    /// Refuses where the lease of a gateway lasts.
+    pub(super) async fn expect_no_lease(&self, host: &Host) -> Result<(), OpenError> {
+        match (self, host) {
+            (Self::Postgres(client), Host::Postgres(server)) => fleet::expect_no_lease(client, server).await,
+            _ => Ok(()),
         }
     }
 
@@ -183,35 +191,35 @@ impl Session {
     pub(super) async fn end_session(&self, number: i32) -> Result<(), SessionError> {
         match self {
             Self::Postgres(client) => {
-                client.query_typed(END_SESSION, &[(&number, Type::INT4)]).await?;
+                fleet::end_session(client, number).await?;
                 Ok(())
             }
             Self::Simulated(session) => session.end_session(number).await,
         }
     }
 
-    pub(super) async fn position(&self) -> Result<HomeRow, SessionError> {
+    pub(super) async fn position(&self) -> Result<Begun, SessionError> {
         match self {
             Self::Postgres(client) => {
                 let home = client.query_typed_one(FIND_HOME, &[]).await?;
                 let (epoch, batch) = (home.try_get(0)?, home.try_get(1)?);
                 let session = client.query_typed_one(SESSION, &[]).await?.try_get(0)?;
-                Ok(HomeRow { epoch, batch, session })
+                Ok(Begun { epoch, batch, session })
             }
             Self::Simulated(session) => session.position().await,
         }
     }
 
     /// This session writes for the epoch from now on; whether the lease was still its.
-    pub(super) async fn move_session(&self, epoch: i64) -> Result<bool, SessionError> {
+    pub(super) async fn move_session(&self, node: &Node, epoch: i64) -> Result<bool, SessionError> {
         match self {
-            Self::Postgres(client) => Ok(fleet::move_session(client, epoch).await?),
+            Self::Postgres(client) => Ok(fleet::move_session(client, node, epoch).await?),
             Self::Simulated(session) => session.move_session(epoch).await,
         }
     }
 
-    /// Renews the lease of an epoch; whether it was still its.
-    pub(super) async fn renew(&self, node: &Node, epoch: i64) -> Result<bool, SessionError> {
+    /// Renews the lease of an epoch.
+    pub(super) async fn renew(&self, node: &Node, epoch: i64) -> Result<Renewal, SessionError> {
         match self {
             Self::Postgres(client) => Ok(fleet::renew(client, node, epoch).await?),
             Self::Simulated(session) => session.renew(epoch).await,
@@ -237,11 +245,11 @@ impl Session {
         }
     }
 
-    /// Tells the others of a gateway that waits.
-    pub(super) async fn wait(&self, node: &Node) -> Result<(), SessionError> {
+    /// Tells the others of a gateway that waits: by which they know its process, and whether another one calls itself the same.
+    pub(super) async fn wait(&self, node: &Node, process: Option<i64>) -> Result<(i64, bool), SessionError> {
         match self {
-            Self::Postgres(client) => Ok(fleet::wait(client, node).await?),
-            Self::Simulated(_) => Ok(()),
+            Self::Postgres(client) => Ok(fleet::wait(client, node, process).await?),
+            Self::Simulated(_) => Ok((-1, false)),
         }
     }
 
@@ -268,4 +276,16 @@ async fn fetch_all(client: &Client, wanted: &Wanted) -> Result<Found, StoreError
     // All are sent before the first is answered.
     let (rows, lists, days) = tokio::try_join!(fetch::fetch(client, &keys), try_join_all(lists), days)?;
     Ok(Found { rows, lists, days })
+}
+
+/// Keeps all others from writing to the database, as long as the session lasts.
+///
+/// # Errors
+/// [`OpenError::Taken`]; the database's.
+pub(super) async fn take_lock(client: &Client, server: &Server) -> Result<(), OpenError> {
+    let row = client.query_typed_one(LOCK, &[]).await.map_err(SessionError::from)?;
+    match row.try_get(0).map_err(SessionError::from)? {
+        true => Ok(()),
+        false => Err(OpenError::Taken { database: server.to_string() }),
+    }
 }

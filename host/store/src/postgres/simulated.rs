@@ -3,22 +3,22 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::future::pending;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use gatehouse_tasks::{Backend as _, Hold, HoldId, List, RowChange, RowKey};
 use redb::{Database, ReadableDatabase as _};
+use tokio::sync::watch;
 use tokio::time as clock;
 
 use super::engine::{Found, LISTED, Wanted};
 use super::failure::{ConnectError, SessionError};
-use super::fleet::{Held, HeldLease, Node};
-use super::session::{HomeRow, Sent};
+use super::fleet::{Begun, Held, HeldLease, Node, Renewal};
+use super::session::Sent;
 use crate::engine::rows::FileEngine;
 use crate::error::StoreError;
 use crate::layout;
-use crate::lease::LENGTH;
+use crate::lease::{LENGTH, Moment};
 use crate::tables::each;
 use crate::wait::WriterWait;
 
@@ -165,7 +165,7 @@ pub(crate) struct SimulatedSession {
     node: SimulatedNode,
     number: i32,
     /// Set once the gateway knows that it has ended.
-    ended: Arc<AtomicBool>,
+    ended: watch::Sender<bool>,
 }
 
 impl SimulatedNode {
@@ -177,24 +177,20 @@ impl SimulatedNode {
         self.server.fault == Some(fault)
     }
 
-    pub(super) async fn connect(&self) -> Result<(SimulatedSession, Arc<AtomicBool>), ConnectError> {
+    pub(super) async fn connect(&self) -> Result<(SimulatedSession, watch::Receiver<bool>), ConnectError> {
         let refused = || ConnectError { reason: "no connection".to_owned(), passes: true };
         let begin = || {
             let mut state = self.server.state();
             state.last += 1;
             let number = state.last;
             state.sessions.insert(number);
-            SimulatedSession { node: self.clone(), number, ended: Arc::default() }
+            SimulatedSession { node: self.clone(), number, ended: watch::Sender::new(false) }
         };
         match (self.server.network)(&self.name, Trip::Connect) {
             TripEnd::Answered(there, back) => {
                 pause(there + back).await;
                 let session = begin();
-                let told = if self.has(PlantedFault::EffectsGoOn) {
-                    Arc::default()
-                } else {
-                    Arc::clone(&session.ended)
-                };
+                let told = session.ended.subscribe();
                 Ok((session, told))
             }
             TripEnd::Lost | TripEnd::AnswerLost => Err(refused()),
@@ -208,7 +204,7 @@ impl SimulatedNode {
 
 impl SimulatedSession {
     pub(super) fn is_closed(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
+        *self.ended.borrow()
     }
 
     /// Does something at the server.
@@ -255,7 +251,7 @@ impl SimulatedSession {
     }
 
     fn closed(&self) -> SessionError {
-        self.ended.store(true, Ordering::Release);
+        self.ended.send_replace(true);
         SessionError { reason: "connection closed".to_owned(), passes: true }
     }
 
@@ -263,13 +259,19 @@ impl SimulatedSession {
         self.trip(Trip::Other, |state, _| *state.lock.get_or_insert(self.number) == self.number).await
     }
 
-    pub(super) async fn take(&self, node: &Node) -> Result<HomeRow, SessionError> {
+    pub(super) async fn take(&self, node: &Node, ended: Option<i64>) -> Result<Option<Begun>, SessionError> {
         let taken = self.trip(Trip::Other, |state, now| {
+            let lasts = |lease: &Lease| {
+                lease.expires > now && lease.node.name != node.name && Some(lease.epoch) != ended
+            };
+            if state.lease.as_ref().is_some_and(lasts) {
+                return None;
+            }
             state.epoch += 1;
             let expires = now + millis(LENGTH);
             let lease = Lease { epoch: state.epoch, node: node.clone(), session: self.number, expires };
             state.lease = Some(lease);
-            HomeRow { epoch: state.epoch, batch: state.batch, session: self.number }
+            Some(Begun { epoch: state.epoch, batch: state.batch, session: self.number })
         });
         taken.await
     }
@@ -282,7 +284,7 @@ impl SimulatedSession {
     pub(super) async fn leave(&self, epoch: i64) -> Result<(), SessionError> {
         let leave = |state: &mut State, now| {
             if let Some(lease) = state.lease.as_mut().filter(|lease| lease.epoch == epoch) {
-                lease.expires = now;
+                (lease.expires, lease.epoch) = (now, 0);
             }
         };
         self.trip(Trip::Other, leave).await
@@ -325,9 +327,9 @@ impl SimulatedSession {
         self.trip(Trip::Other, end).await
     }
 
-    pub(super) async fn position(&self) -> Result<HomeRow, SessionError> {
+    pub(super) async fn position(&self) -> Result<Begun, SessionError> {
         let session = self.number;
-        self.trip(Trip::Other, |state, _| HomeRow { epoch: state.epoch, batch: state.batch, session }).await
+        self.trip(Trip::Other, |state, _| Begun { epoch: state.epoch, batch: state.batch, session }).await
     }
 
     pub(super) async fn move_session(&self, epoch: i64) -> Result<bool, SessionError> {
@@ -338,7 +340,7 @@ impl SimulatedSession {
         moved.await
     }
 
-    pub(super) async fn renew(&self, epoch: i64) -> Result<bool, SessionError> {
+    pub(super) async fn renew(&self, epoch: i64) -> Result<Renewal, SessionError> {
         let renew = |state: &mut State, now| {
             let lease = state.lease.as_mut().filter(|lease| lease.epoch == epoch);
             lease.map(|lease| lease.expires = now + millis(LENGTH)).is_some()
@@ -349,12 +351,12 @@ impl SimulatedSession {
                 Ok(true) if self.node.has(PlantedFault::LeaseFromAnswer) => wait.renew_lease(wait.now()),
                 // Long after every simulation.
                 _ if self.node.has(PlantedFault::EffectsGoOn) => {
-                    wait.renew_lease(wait.now() + SILENCE * 1_000)
+                    wait.renew_lease(Moment::at(SILENCE * 1_000_000))
                 }
                 _ => {}
             }
         }
-        renewed
+        renewed.map(|stands| Renewal { stands, is_doubled: false })
     }
 
     pub(super) async fn look(&self) -> Result<Held, SessionError> {
@@ -391,8 +393,10 @@ impl Drop for SimulatedSession {
 }
 
 /// A store that is simulated counts its lease by the clock of its runtime.
-pub(crate) fn moment() -> Instant {
-    clock::Instant::now().into_std()
+pub(crate) fn moment() -> Moment {
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    let now = clock::Instant::now().into_std();
+    Moment::at(now.saturating_duration_since(*ORIGIN.get_or_init(|| now)))
 }
 
 async fn pause(span: Duration) {

@@ -16,14 +16,17 @@ use super::simulated::{SimulatedNode, SimulatedServer};
 use crate::error::OpenError;
 use crate::lease::RENEWAL;
 
+/// What an operator is told of two gateways with one name.
+pub(super) const DOUBLED: &str = "another process that runs calls itself the same: give each gateway a fleet.name of its own, unless the \
+                                  other one is this gateway before a restart and is about to stop";
 /// For one look.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Whether a gateway may begin to write.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Position {
-    /// Nobody does.
-    Free,
+    /// Nobody does. The epoch of the one whose end was seen, if so: its lease need not be waited for.
+    Free(Option<i64>),
     /// This one does.
     Taken(Node),
 }
@@ -33,6 +36,10 @@ pub struct Standby {
     server: Host,
     node: Node,
     session: Option<Session>,
+    /// By which the others know this process.
+    process: Option<i64>,
+    /// Whether another one calls itself the same.
+    is_doubled: bool,
 }
 
 struct Session {
@@ -47,14 +54,17 @@ impl Standby {
     /// Without a connection yet.
     #[must_use]
     pub fn new(server: Server, node: Node) -> Self {
-        Self { server: Host::Postgres(server), node, session: None }
+        Self::at(Host::Postgres(server), node)
     }
 
     /// The same at the server of a simulation.
     #[must_use]
     pub fn simulated(server: &Arc<SimulatedServer>, node: Node) -> Self {
-        let server = Host::Simulated(SimulatedNode::new(Arc::clone(server), node.name.clone(), None));
-        Self { server, node, session: None }
+        Self::at(Host::Simulated(SimulatedNode::new(Arc::clone(server), node.name.clone(), None)), node)
+    }
+
+    fn at(server: Host, node: Node) -> Self {
+        Self { server, node, session: None, process: None, is_doubled: false }
     }
 
     /// The gateway that writes to the database now. One whose lease is over is made to end.
@@ -65,19 +75,39 @@ impl Standby {
         let session = match &mut self.session {
             Some(session) => session,
             // Each host of the address has a time limit of its own.
-            none => none.insert(Session { client: self.server.session().await?.0, seen: None, told: None }),
+            none => {
+                none.insert(Session { client: self.server.session().await?.client, seen: None, told: None })
+            }
         };
-        let looked = match tokio::time::timeout(TIMEOUT, session.look(&self.node)).await {
+        let looked = match tokio::time::timeout(TIMEOUT, session.look(&self.node, self.is_doubled)).await {
             Ok(looked) => looked,
-            Err(_) => Err(OpenError::Database {
-                reason: format!("it does not answer within {} s", TIMEOUT.as_secs()),
-                passes: true,
-            }),
+            Err(_) => Err(silent()),
+        };
+        let looked = match looked {
+            Ok(Position::Taken(holder)) => self.tell().await.map(|()| Position::Taken(holder)),
+            looked => looked,
         };
         if looked.is_err() {
             self.session = None;
         }
         looked
+    }
+
+    /// Tells the others of this gateway, now and then.
+    async fn tell(&mut self) -> Result<(), OpenError> {
+        let Some(session) = &mut self.session else { return Ok(()) };
+        if session.told.is_some_and(|told| told.elapsed() < RENEWAL) {
+            return Ok(());
+        }
+        let told = tokio::time::timeout(TIMEOUT, session.client.wait(&self.node, self.process)).await;
+        let (process, is_doubled) = told.map_err(|_| silent())??;
+        session.told = Some(Instant::now());
+        self.process = Some(process);
+        if is_doubled && !self.is_doubled {
+            tracing::warn!(name = self.node.name, "{DOUBLED}");
+        }
+        self.is_doubled = is_doubled;
+        Ok(())
     }
 
     /// Whether the rows of the database were made with the pepper of this check value; `None`: this gateway has no pepper yet.
@@ -92,21 +122,17 @@ impl Standby {
 }
 
 impl Session {
-    /// `own` is the gateway that waits.
-    async fn look(&mut self, own: &Node) -> Result<Position, OpenError> {
+    /// `own` is the gateway that waits; `is_doubled`: whether another one calls itself the same.
+    async fn look(&mut self, own: &Node, is_doubled: bool) -> Result<Position, OpenError> {
         // An empty database, or one of a release before: its opening makes the tables, or says what is to be done.
-        let Some(held) = self.client.look().await? else { return Ok(Position::Free) };
-        match judge(&held, self.seen, &own.name) {
-            Verdict::Free => return Ok(Position::Free),
+        let Some(held) = self.client.look().await? else { return Ok(Position::Free(None)) };
+        match judge(&held, self.seen, (!is_doubled).then_some(&own.name)) {
+            Verdict::Free => return Ok(Position::Free(self.seen)),
             Verdict::Over => self.client.end().await?,
             Verdict::Taken => {}
         }
         if held.locked {
             self.seen = held.lease.as_ref().map(|lease| lease.epoch);
-        }
-        if self.told.is_none_or(|told| told.elapsed() >= RENEWAL) {
-            self.client.wait(own).await?;
-            self.told = Some(Instant::now());
         }
         Ok(Position::Taken(held.lease.map(|lease| lease.node).unwrap_or_default()))
     }
@@ -120,8 +146,8 @@ enum Verdict {
     Over,
 }
 
-/// `seen` is the epoch whose lock the same session of the standby has seen.
-fn judge(held: &Held, seen: Option<i64>, own: &str) -> Verdict {
+/// `seen` is the epoch whose lock the same session of the standby has seen; `own` is its name, if no other one that runs has it.
+fn judge(held: &Held, seen: Option<i64>, own: Option<&String>) -> Verdict {
     let Some(lease) = &held.lease else {
         return if held.locked { Verdict::Taken } else { Verdict::Free };
     };
@@ -130,9 +156,13 @@ fn judge(held: &Held, seen: Option<i64>, own: &str) -> Verdict {
         (true, false) => Verdict::Over,
         (false, false) => Verdict::Free,
         // This gateway was the one at work before it was started again.
-        (false, true) if lease.node.name == own || seen == Some(lease.epoch) => Verdict::Free,
+        (false, true) if Some(&lease.node.name) == own || seen == Some(lease.epoch) => Verdict::Free,
         (false, true) => Verdict::Taken,
     }
+}
+
+fn silent() -> OpenError {
+    OpenError::Database { reason: format!("it does not answer within {} s", TIMEOUT.as_secs()), passes: true }
 }
 
 #[cfg(test)]
@@ -161,11 +191,14 @@ mod tests {
             // Another one had it when this session looked.
             (lease(5_000), false, Some(6), "b", Taken),
             (lease(5_000), false, None, "a", Free),
+            // Of two that have one name, the other one is about to come back.
+            (lease(5_000), false, None, "", Taken),
             (lease(5_000), true, None, "a", Taken),
         ];
         for (lease, locked, seen, own, expected) in cases {
             let held = Held { lease, locked };
-            assert_eq!(judge(&held, seen, own), expected, "{held:?} {seen:?} {own}");
+            let own = Some(own.to_owned()).filter(|own| !own.is_empty());
+            assert_eq!(judge(&held, seen, own.as_ref()), expected, "{held:?} {seen:?} {own:?}");
         }
     }
 }

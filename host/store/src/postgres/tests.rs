@@ -5,6 +5,8 @@ use gatehouse_model::Secret;
 
 use super::connect::Server;
 use super::failure::store_error;
+use super::fleet::{self, Node};
+use super::migrate::prepare;
 use super::pool::{Reader, Readers};
 use crate::error::{OpenError, StoreError};
 
@@ -201,4 +203,29 @@ async fn readers_share_connections_that_work() {
     assert_ne!(process().await.unwrap(), first);
     readers.close();
     assert_eq!(process().await, Err(StoreError::Closed));
+}
+
+/// Two gateways of one name would take the place of each other after each restart of the server, and nobody would know why.
+#[tokio::test]
+async fn two_that_run_with_one_name_are_noticed_and_a_restart_is_not() {
+    let url = PostgresServer::shared().database();
+    let mut client = server(&url).connect().await.unwrap().client;
+    prepare(&mut client).await.unwrap();
+    let node = Node { name: "a".to_owned(), ..Node::default() };
+    let (first, is_doubled) = fleet::wait(&client, &node, None).await.unwrap();
+    assert!(first < 0 && !is_doubled);
+    // Started again.
+    let (second, is_doubled) = fleet::wait(&client, &node, None).await.unwrap();
+    assert!(second != first && !is_doubled);
+    assert_eq!(fleet::wait(&client, &node, Some(second)).await.unwrap(), (second, false));
+    let begun = fleet::take(&client, &node, None).await.unwrap().unwrap();
+    assert!(!fleet::renew(&client, &node, begun.epoch).await.unwrap().is_doubled);
+    let is_doubled = async || server(&url).fleet().await.unwrap().nodes[0].is_doubled;
+    assert!(!is_doubled().await);
+    // The one before runs still.
+    assert_eq!(fleet::wait(&client, &node, Some(second)).await.unwrap(), (second, true));
+    let renewal = fleet::renew(&client, &node, begun.epoch).await.unwrap();
+    assert!(renewal.stands && renewal.is_doubled && is_doubled().await);
+    let other = Node { name: "b".to_owned(), ..Node::default() };
+    assert!(!fleet::renew(&client, &other, begun.epoch).await.unwrap().stands);
 }

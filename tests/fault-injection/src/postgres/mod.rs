@@ -1,7 +1,8 @@
-//! A PostgreSQL server of tests, which can be stopped as by a power cut, and a relay before it that cuts connections.
+//! A PostgreSQL server of tests, which can be stopped as by a power cut, and a relay before it that cuts connections and holds bytes
+//! back.
 
 mod relay;
 mod server;
 
-pub use relay::{ConnectionCut, Relay};
+pub use relay::{ConnectionCut, HeldBack, Relay};
 pub use server::{Authority, PostgresServer};

@@ -1,8 +1,9 @@
-//! A relay before a server: it passes bytes on, and cuts connections when a test says so.
+//! A relay before a server: it passes bytes on, and cuts connections, or holds bytes back, when a test says so.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
 /// When the next connection is cut that has something to say.
@@ -12,6 +13,21 @@ pub enum ConnectionCut {
     Request(&'static [u8]),
     /// Before an answer that holds these bytes arrives: the server has done what it says.
     Answer(&'static [u8]),
+}
+
+/// Bytes that are held back until this is dropped, and what comes behind them on their connection.
+#[derive(Debug)]
+pub struct HeldBack {
+    reached: Arc<AtomicBool>,
+    _let_go: mpsc::Sender<()>,
+}
+
+impl HeldBack {
+    /// Whether they have come. Those before them have arrived.
+    #[must_use]
+    pub fn is_reached(&self) -> bool {
+        self.reached.load(Ordering::SeqCst)
+    }
 }
 
 /// A port of this machine that leads to a server. It is closed when dropped.
@@ -26,6 +42,9 @@ struct State {
     /// Both sides of what is open.
     open: Vec<(TcpStream, TcpStream)>,
     cut: Option<ConnectionCut>,
+    hold: Option<(ConnectionCut, Arc<AtomicBool>, mpsc::Receiver<()>)>,
+    /// A request's bytes, and what the server gets in their place.
+    spoil: Option<(&'static [u8], &'static [u8])>,
     /// Cuts that were made.
     made: usize,
     refuses: bool,
@@ -73,6 +92,20 @@ impl Relay {
         lock(&self.shared).cut = Some(cut);
     }
 
+    /// Holds back the next bytes that come to that point, before they arrive; other connections go on.
+    #[must_use]
+    pub fn hold_at(&self, point: ConnectionCut) -> HeldBack {
+        let (reached, (_let_go, wait)) = (Arc::<AtomicBool>::default(), mpsc::channel());
+        lock(&self.shared).hold = Some((point, Arc::clone(&reached), wait));
+        HeldBack { reached, _let_go }
+    }
+
+    /// Gives the server other bytes, as many, in place of these of the next request that has them.
+    pub fn spoil(&self, bytes: &'static [u8], other: &'static [u8]) {
+        assert_eq!(bytes.len(), other.len(), "a message says how long it is");
+        lock(&self.shared).spoil = Some((bytes, other));
+    }
+
     /// How often [`Relay::cut_at`] was obeyed.
     #[must_use]
     pub fn cuts(&self) -> usize {
@@ -117,13 +150,13 @@ fn serve(client: TcpStream, server: SocketAddr, state: &Arc<Mutex<State>>) -> io
     let (requests, answers) = ((client.try_clone()?, server.try_clone()?), (server, client));
     let (state_of_requests, state_of_answers) = (Arc::clone(state), Arc::clone(state));
     thread::spawn(move || {
-        pass(requests, &state_of_requests, |cut| match cut {
+        pass(requests, &state_of_requests, true, |cut| match cut {
             ConnectionCut::Request(wanted) => Some(wanted),
             ConnectionCut::Answer(_) => None,
         });
     });
     thread::spawn(move || {
-        pass(answers, &state_of_answers, |cut| match cut {
+        pass(answers, &state_of_answers, false, |cut| match cut {
             ConnectionCut::Answer(wanted) => Some(wanted),
             ConnectionCut::Request(_) => None,
         });
@@ -135,28 +168,49 @@ fn serve(client: TcpStream, server: SocketAddr, state: &Arc<Mutex<State>>) -> io
 fn pass(
     (mut from, mut to): (TcpStream, TcpStream),
     state: &Mutex<State>,
+    is_request: bool,
     wanted: impl Fn(ConnectionCut) -> Option<&'static [u8]>,
 ) {
     let mut bytes = vec![0; 64 << 10];
     while let Ok(length @ 1..) = from.read(&mut bytes) {
         let mut now = lock(state);
-        if now.cut.and_then(&wanted).is_some_and(|wanted| holds(&bytes[..length], wanted)) {
+        if now.cut.and_then(&wanted).is_some_and(|wanted| place(&bytes[..length], wanted).is_some()) {
             now.cut = None;
             now.made += 1;
             close_all(&mut now);
             return;
         }
+        if let Some((wanted, other)) = now.spoil.filter(|_| is_request)
+            && let Some(at) = place(&bytes[..length], wanted)
+        {
+            now.spoil = None;
+            bytes[at..at + other.len()].copy_from_slice(other);
+        }
+        let wanted_now = now.hold.as_ref().and_then(|(point, ..)| wanted(*point));
+        let at = wanted_now.and_then(|wanted| place(&bytes[..length], wanted));
+        let hold = at.and_then(|at| Some((at, now.hold.take()?)));
         let is_silent = now.is_silent;
         drop(now);
-        if !is_silent && to.write_all(&bytes[..length]).is_err() {
+        let mut passed = 0;
+        if let Some((at, (_, reached, wait))) = hold {
+            if to.write_all(&bytes[..at]).is_err() {
+                break;
+            }
+            passed = at;
+            reached.store(true, Ordering::SeqCst);
+            // Ends with an error, when the other end is dropped.
+            let _ = wait.recv();
+        }
+        if !is_silent && to.write_all(&bytes[passed..length]).is_err() {
             break;
         }
     }
     let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
 }
 
-fn holds(bytes: &[u8], wanted: &[u8]) -> bool {
-    bytes.windows(wanted.len().max(1)).any(|part| part == wanted)
+/// Where they begin.
+fn place(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len().max(1)).position(|part| part == wanted)
 }
 
 fn close_all(state: &mut State) {

@@ -113,7 +113,7 @@ impl Calls {
     /// known not to have left, which nobody else could say of it.
     async fn until_it_may_begin(&self) -> Result<(), StoreError> {
         loop {
-            match self.shared.store.may_begin() {
+            match self.shared.store.until_it_may_begin().await {
                 Err(error) if error.passes() => self.shared.clock.pause(LOOK).await,
                 other => return other,
             }

@@ -17,7 +17,7 @@ use redb::{
 use serde::de::DeserializeOwned;
 use tokio_postgres::{Client, Transaction};
 
-use super::{LOCK, Pieces, refused};
+use super::{Pieces, refused};
 use crate::copy::{CopyError, StoreCopy};
 use crate::error::StoreError;
 use crate::examine::{Progress, ledger_mark};
@@ -42,15 +42,11 @@ pub(crate) async fn from_file(
 ) -> Result<StoreCopy, CopyError> {
     let txn = client.transaction().await.map_err(|error| refused("its begin", &error))?;
     txn.batch_execute(PATIENTLY).await.map_err(|error| refused("its begin", &error))?;
-    for (question, otherwise) in [
-        (LOCK, "a gateway uses the database; stop it first"),
-        (IS_EMPTY, "the database has rows already; a copy is made into an empty one"),
-    ] {
-        let row = txn.query_typed_one(question, &[]).await;
-        let row = row.map_err(|error| refused("a look at the database", &error))?;
-        if !row.try_get::<_, bool>(0).map_err(|error| refused("a look at the database", &error))? {
-            return Err(CopyError::Copy(otherwise.to_owned()));
-        }
+    let row = txn.query_typed_one(IS_EMPTY, &[]).await;
+    let row = row.map_err(|error| refused("a look at the database", &error))?;
+    if !row.try_get::<_, bool>(0).map_err(|error| refused("a look at the database", &error))? {
+        let text = "the database has rows already; a copy is made into an empty one";
+        return Err(CopyError::Copy(text.to_owned()));
     }
     let mut copy = IntoDatabase { file, txn, pieces: Pieces::new(progress) };
     copy.expect()?;

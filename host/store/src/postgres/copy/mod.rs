@@ -24,8 +24,6 @@ use crate::open::creation::keep_name;
 /// Rows that are here at once, at most, and their bytes, about: a task's row may have some MiB.
 const PIECE: usize = 200;
 const PIECE_BYTES: usize = 8 * 1024 * 1024;
-/// Held by the gateway at work, so that none is while a database is copied.
-const LOCK: &str = "select pg_try_advisory_xact_lock(7166120832)";
 
 /// Copies a store from a file that no process has open into an empty database: all of it or nothing.
 ///
@@ -38,6 +36,7 @@ pub async fn copy_to_database(
 ) -> Result<StoreCopy, CopyError> {
     let snapshot = look_at(file)?;
     let mut client = server.connect().await.map_err(OpenError::from)?.client;
+    server.lock_out_gateways(&client).await?;
     prepare(&mut client).await?;
     from_file(&mut client, &snapshot, progress).await
 }
@@ -52,6 +51,8 @@ pub async fn copy_to_file(server: &Server, file: &Path, progress: &Progress) -> 
         return Err(CopyError::Copy(format!("{}: there is a store already", file.display())));
     }
     let mut client = server.connect().await.map_err(OpenError::from)?.client;
+    // Before the snapshot: a gateway that ends now has then committed what it had.
+    server.lock_out_gateways(&client).await?;
     prepare(&mut client).await?;
     let begun = file.with_extension("begun");
     // What an attempt before it left.

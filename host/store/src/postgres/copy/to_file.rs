@@ -42,11 +42,6 @@ pub(crate) async fn to_file(
     path: &Path,
     progress: &Progress,
 ) -> Result<StoreCopy, CopyError> {
-    // Before the snapshot: a gateway that ends now has then committed what it had. The session has the lock until it ends.
-    let row = client.query_typed_one(LOCK, &[]).await.map_err(|error| failed(&error))?;
-    if !row.try_get::<_, bool>(0).map_err(|error| failed(&error))? {
-        return Err(CopyError::Copy("a gateway uses the database; stop it first".to_owned()));
-    }
     let begin = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
     let txn = begin.start().await.map_err(|error| failed(&error))?;
     txn.batch_execute(PATIENTLY).await.map_err(|error| failed(&error))?;

@@ -4,6 +4,7 @@ use redb::{Database, ReadableDatabase as _};
 
 use super::{Pair, connect};
 use crate::copy::CopyError;
+use crate::error::OpenError;
 use crate::examine::Progress;
 use crate::file::pepper;
 use crate::postgres::connect::Server;
@@ -88,9 +89,14 @@ async fn only_an_empty_database_that_nobody_uses_takes_a_copy() {
     assert!(said.contains("the database has rows already"), "{said}");
     let other = connect(&pair.url).await;
     other.batch_execute("select pg_advisory_lock(7166120832)").await.unwrap();
-    let said = refused(from_file(&mut pair.client, &file, &Progress::default()).await);
-    assert!(said.contains("a gateway uses the database"), "{said}");
     let folder = tempfile::tempdir().unwrap();
-    let said = refused(to_file(&mut pair.client, &folder.path().join("x"), &Progress::default()).await);
-    assert!(said.contains("a gateway uses the database"), "{said}");
+    let (server, path) = (Server::parse(&pair.url, None).unwrap(), folder.path().join("x"));
+    let said = refused(copy_to_file(&server, &path, &Progress::default()).await);
+    assert!(said.contains("another gateway is at work on it"), "{said}");
+    // Its session has ended, and it is about to have another one.
+    let lease = "select pg_advisory_unlock(7166120832); insert into lease values (0, 7, 'a', 0, now() + interval '1 minute')";
+    other.batch_execute(lease).await.unwrap();
+    let said = refused(copy_to_file(&server, &path, &Progress::default()).await);
+    assert!(said.contains("the gateway a has lost its connection or crashed"), "{said}");
+    assert!(matches!(server.migrate().await, Err(OpenError::Leased { .. })));
 }

@@ -16,7 +16,7 @@ async fn two_that_open_an_empty_database_make_its_tables_once() {
     second.unwrap();
     assert_eq!(migrate(&mut one).await.unwrap(), Vec::<u32>::new());
     let found = PostgresServer::shared().ask(&url, "select value from meta where key = 'schema'");
-    assert_eq!(found.trim(), "2");
+    assert_eq!(found.trim(), "3");
 }
 
 /// An older binary would write rows that the newer one does not expect.
@@ -27,7 +27,7 @@ async fn a_later_schema_is_refused() {
     prepare(&mut client).await.unwrap();
     client.batch_execute("update meta set value = 9 where key = 'schema'").await.unwrap();
     for found in [prepare(&mut client).await, migrate(&mut client).await.map(drop)] {
-        assert!(matches!(found, Err(OpenError::Newer { found: 9, supported: 2 })), "{found:?}");
+        assert!(matches!(found, Err(OpenError::Newer { found: 9, supported: 3 })), "{found:?}");
     }
 }
 
@@ -40,8 +40,8 @@ async fn a_schema_before_waits_for_its_migration() {
     let before = "drop table lease, node; update meta set value = 1 where key = 'schema'";
     client.batch_execute(before).await.unwrap();
     let refused = prepare(&mut client).await;
-    assert!(matches!(refused, Err(OpenError::Migrate { found: 1, supported: 2 })), "{refused:?}");
-    assert_eq!(migrate(&mut client).await.unwrap(), [2]);
+    assert!(matches!(refused, Err(OpenError::Migrate { found: 1, supported: 3 })), "{refused:?}");
+    assert_eq!(migrate(&mut client).await.unwrap(), [2, 3]);
     prepare(&mut client).await.unwrap();
 }
 

@@ -23,9 +23,9 @@ fn open(url: &str) -> Store {
 fn open_as(url: &str, node: Node) -> Store {
     let server = Server::parse(url, None).unwrap();
     loop {
-        match Store::open_postgres(server.clone(), &Config::default(), node.clone()) {
+        match Store::open_postgres(server.clone(), &Config::default(), node.clone(), None) {
             Ok(store) => return store,
-            Err(OpenError::Taken { .. }) => std::thread::yield_now(),
+            Err(OpenError::Taken { .. } | OpenError::Leased { .. }) => std::thread::yield_now(),
             Err(error) => panic!("{error}"),
         }
     }

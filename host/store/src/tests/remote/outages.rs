@@ -1,6 +1,8 @@
 //! A server that is away: what was acknowledged is there, what was sent is written once, new work is refused, and all goes on by
 //! itself.
 
+use std::net::{Ipv4Addr, TcpListener};
+
 use gatehouse_fault_injection::{ConnectionCut, PostgresServer};
 use gatehouse_sample::START;
 use gatehouse_tasks::Command;
@@ -94,4 +96,64 @@ async fn a_store_closes_while_its_server_is_away() {
     let closing = store.clone();
     tokio::task::spawn_blocking(move || closing.close()).await.unwrap();
     assert_eq!(waiting.await.unwrap(), Err(StoreError::Unavailable), "it was never acknowledged");
+}
+
+/// What stands behind a refused begin would be committed statement by statement, without the fence.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_whose_begin_is_refused_is_not_written() {
+    let (store, relay, url) = behind_relay();
+    store.execute(audit("first")).await.unwrap().unwrap();
+    let kept = || PostgresServer::shared().ask(&url, "SELECT batch, (SELECT count(*) FROM audit) FROM home");
+    let before = kept();
+    relay.spoil(b"begin read write", b"begin read wrote");
+    let outcome = store.execute_when_free(audit("second"), Durability::Immediate).await;
+    let Err(StoreError::Failed { reason }) = outcome else { panic!("{outcome:?}") };
+    assert!(reason.contains("a commit: syntax error"), "{reason}");
+    assert_eq!(kept(), before);
+}
+
+/// Each read, and each session that begins again, would first wait for a host that is gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_of_several_hosts_is_dead() {
+    let server = PostgresServer::shared();
+    let url = server.database();
+    // It takes connections and never answers. A read waits for less than this time limit.
+    let dead = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let hosts = format!("{},{}", dead.local_addr().unwrap(), server.address());
+    let both = format!("{}?connect_timeout=3", url.replace(&server.address().to_string(), &hosts));
+    let store = open(&both);
+    begin(&store).await;
+    assert!(store.count_customers().await.unwrap() > 0);
+    for number in 0..3 {
+        server.end_sessions(&url);
+        store.execute(audit(format!("line {number}"))).await.unwrap().unwrap();
+        assert!(store.count_customers().await.is_ok() && store.until_it_may_begin().await.is_ok());
+    }
+    assert!(!store.is_unavailable());
+}
+
+/// A writer would wait for ever for an answer that something on the way has lost, and keep its place although it refuses everything.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trip_that_is_lost_on_the_way_is_made_again() {
+    let (store, relay, _) = behind_relay();
+    for (point, text) in
+        [(ConnectionCut::Answer(b"COMMIT"), "answer"), (ConnectionCut::Request(b"begin"), "request")]
+    {
+        let held = relay.hold_at(point);
+        store.execute_when_free(audit(text), Durability::Immediate).await.unwrap().unwrap();
+        assert!(held.is_reached());
+    }
+    assert_eq!(texts(&store).await, ["answer", "request"]);
+}
+
+/// The first read after a restart of a proxy would be refused, though the server is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_over_a_session_that_ended_is_made_again() {
+    let (store, relay, _) = behind_relay();
+    begin(&store).await;
+    let before = store.count_customers().await.unwrap();
+    for number in 1..4 {
+        relay.cut_at(ConnectionCut::Request(b"list_length"));
+        assert_eq!((store.count_customers().await, relay.cuts()), (Ok(before), number));
+    }
 }

@@ -1,12 +1,13 @@
 //! A gateway that waits for the place of another: it gets it when that one has ended, was stopped or was cut off, not when the server
 //! was away; and the former one writes nothing any more.
 
-use gatehouse_fault_injection::PostgresServer;
+use gatehouse_fault_injection::{PostgresServer, Relay};
 use gatehouse_sample::START;
 use gatehouse_tasks::Command;
 
 use super::{behind_relay, open_as};
-use crate::error::StoreError;
+use crate::config::Config;
+use crate::error::{OpenError, StoreError};
 use crate::postgres::{Node, Position, Server, Standby};
 use crate::store::Store;
 use crate::tests::audited;
@@ -24,10 +25,13 @@ fn standby(url: &str, name: &str) -> Standby {
     Standby::new(Server::parse(url, None).unwrap(), node(name))
 }
 
-/// Looks until the place is free.
-async fn until_free(standby: &mut Standby) {
-    while standby.look().await.unwrap() != Position::Free {
-        tokio::task::yield_now().await;
+/// Looks until the place is free; the epoch of the one whose end was seen.
+async fn until_free(standby: &mut Standby) -> Option<i64> {
+    loop {
+        match standby.look().await.unwrap() {
+            Position::Free(ended) => return ended,
+            Position::Taken(_) => tokio::task::yield_now().await,
+        }
     }
 }
 
@@ -78,7 +82,7 @@ async fn the_place_is_free_when_the_session_of_its_holder_has_ended() {
     while PostgresServer::shared().ask(&url, held) == "true" {
         tokio::task::yield_now().await;
     }
-    assert_eq!(standby(&url, "c").look().await.unwrap(), Position::Free);
+    assert_eq!(standby(&url, "c").look().await.unwrap(), Position::Free(None));
 }
 
 /// A process that is stopped keeps its session for ever, and would go on writing once it wakes.
@@ -93,7 +97,7 @@ async fn the_place_of_one_that_does_not_renew_is_free_after_its_lease() {
     // Its keeper may renew between the two.
     loop {
         let _ = server.ask(&url, "UPDATE lease SET expires = now() - interval '1 s' WHERE epoch > 0");
-        if waits.look().await.unwrap() == Position::Free {
+        if matches!(waits.look().await.unwrap(), Position::Free(_)) {
             break;
         }
     }
@@ -136,4 +140,59 @@ async fn a_restart_of_the_server_frees_no_place() {
     }
     assert_eq!(waits.look().await.unwrap(), Position::Taken(node("a")));
     assert!(!first.has_failed());
+}
+
+/// A command, or a gateway that waits for nobody, would end one that is about to come back after a moment without its session.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_keeps_all_out_but_those_who_have_seen_its_holder_end() {
+    let server = PostgresServer::shared();
+    let (url, relay) = (server.database(), Relay::to(server.address()));
+    let first = open_as(&relay.url(&url, server.address()), node("a"));
+    first.execute(audit("first")).await.unwrap().unwrap();
+    let mut waits = standby(&url, "b");
+    assert_eq!(waits.look().await.unwrap(), Position::Taken(node("a")));
+    relay.refuse(true);
+    relay.cut_all();
+    let ended = until_free(&mut waits).await;
+    assert_eq!(ended, Some(1));
+    let open = |node: Node, ended| {
+        Store::open_postgres(Server::parse(&url, None).unwrap(), &Config::default(), node, ended)
+    };
+    for other in [Node::default(), node("c")] {
+        let Err(OpenError::Leased { node, seconds: 1..=10, .. }) = open(other, None) else {
+            panic!("it was opened, or the lease was over")
+        };
+        assert_eq!(node, "a");
+    }
+    assert_eq!(server.ask(&url, "SELECT epoch FROM home"), "1", "nobody has begun");
+    relay.refuse(false);
+    let work = first.execute_when_free(audit("goes on"), crate::Durability::Immediate);
+    work.await.unwrap().unwrap();
+    assert!(!first.has_failed());
+
+    relay.refuse(true);
+    relay.cut_all();
+    let ended = until_free(&mut waits).await;
+    let second = open(node("b"), ended).unwrap();
+    second.execute(audit("second")).await.unwrap().unwrap();
+    relay.refuse(false);
+    expect_replaced(&first).await;
+    assert_eq!(texts(&second).await, ["first", "goes on", "second"]);
+    close(second).await;
+    // Nobody waits after a clean stop, and a renewal that was late finds no lease.
+    assert_eq!(server.ask(&url, "SELECT epoch FROM lease WHERE expires <= clock_timestamp()"), "0");
+}
+
+/// A server that lost its last commits counts an epoch again that another gateway has had: two would write.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_epoch_of_another_gateway_is_not_taken_for_ones_own() {
+    let server = PostgresServer::shared();
+    let (url, relay) = (server.database(), Relay::to(server.address()));
+    let first = open_as(&relay.url(&url, server.address()), node("a"));
+    first.execute(audit("first")).await.unwrap().unwrap();
+    relay.refuse(true);
+    relay.cut_all();
+    let _ = server.ask(&url, "UPDATE lease SET node = 'b'");
+    relay.refuse(false);
+    expect_replaced(&first).await;
 }

@@ -21,7 +21,7 @@ async fn a_second_gateway_is_told_that_another_is_at_work() {
     let url = PostgresServer::shared().database();
     let first = open(&url);
     let second =
-        Store::open_postgres(Server::parse(&url, None).unwrap(), &Config::default(), Node::default());
+        Store::open_postgres(Server::parse(&url, None).unwrap(), &Config::default(), Node::default(), None);
     let Err(error @ OpenError::Taken { .. }) = second.map(|_| ()) else { panic!("it was opened") };
     assert!(error.to_string().contains("another gateway is at work on it"), "{error}");
     first.execute(audit("first")).await.unwrap().unwrap();
@@ -65,18 +65,35 @@ async fn a_writer_that_was_replaced_writes_nothing() {
     assert_eq!(texts.collect::<Vec<_>>(), ["second", "first"]);
 }
 
-/// A call that waits until it may leave would wait for ever where nothing else is written.
+/// The first text after a proxy has ended an idle session would be refused, and a call that waits until it may leave would wait for ever.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_ended_begins_again_though_nothing_is_written() {
-    let (store, relay, _) = behind_relay();
+    let (store, relay, url) = behind_relay();
     store.execute(audit("first")).await.unwrap().unwrap();
+    let session = || PostgresServer::shared().ask(&url, "select session from lease");
+    for _ in 0..3 {
+        let before = session();
+        relay.cut_all();
+        while session() == before {
+            assert!(!store.has_failed());
+            tokio::task::yield_now().await;
+        }
+        store.until_it_may_begin().await.unwrap();
+    }
+    for number in 0..3 {
+        relay.cut_all();
+        store.until_it_may_begin().await.unwrap();
+        store.execute(audit(&format!("line {number}"))).await.unwrap().unwrap();
+    }
+    relay.refuse(true);
     relay.cut_all();
-    // Nothing but the look itself has another one begun, so its end is seen.
-    while store.may_begin().is_ok() {
+    // Until the end of the session is seen, it may.
+    while store.until_it_may_begin().await.is_ok() {
         tokio::task::yield_now().await;
     }
-    while store.may_begin().is_err() {
+    assert_eq!(store.execute(audit("refused")).await, Err(StoreError::Unavailable));
+    relay.refuse(false);
+    while store.until_it_may_begin().await.is_err() {
         assert!(!store.has_failed());
-        tokio::task::yield_now().await;
     }
 }
