@@ -77,7 +77,6 @@ fn expect_all(all: &[(String, FleetPlan)], covered: &[&str]) {
 
 /// A crash would leave something that the gateway that takes over reads wrongly.
 #[test]
-#[expect(clippy::print_stdout, reason = "the number of crash points belongs to the report")]
 fn a_crash_at_any_operation_is_taken_over() {
     let whole = FleetPlan::of(plan());
     let (dry, outcome) = run(&whole, &open_plugins());

@@ -23,7 +23,6 @@ use crate::layout::{self, UsageHours};
 use crate::open::schema;
 use crate::postgres::examine::{USAGE_DAYS, USAGE_HOURS};
 use crate::postgres::reads::{ENTRIES, entry, ledger_mark, usage_row};
-use crate::postgres::session::LOCK;
 use crate::postgres::sql::{PATIENTLY, column, count, decoded, first, id, walk};
 use crate::row::encode;
 use crate::usage::read::UsageRow;
