@@ -56,6 +56,12 @@ impl VirtualClock {
         });
     }
 
+    /// A runtime has started in which so much has elapsed already.
+    pub(crate) fn begin_at(&self, elapsed: u64) {
+        self.with(|state| (state.wall, state.elapsed) = (START + elapsed, elapsed));
+        self.begin();
+    }
+
     /// The runtime stops; the next one starts `away` later.
     pub(crate) fn end(&self, away: Duration) {
         self.with(|state| {

@@ -4,6 +4,7 @@
 //! - `scenarios/crashes` crashes the process at every single operation of a handful of scenarios.
 //! - `scenarios/outages` takes the engine of the store away at every single access.
 //! - `scenarios/seeds` runs plans made from numbers, with faults of every kind.
+//! - `scenarios/fleet` has two gateways over one database, of which one is at work: crashes, pauses, and cuts of each.
 //! - `splits` runs text streams whose bytes arrive in pieces of every kind.
 //!
 //! After every commit the oracle checks the invariants of the reliability reference. The same seed gives the same log
@@ -14,6 +15,8 @@ mod clock;
 mod crash_switch;
 mod customers;
 mod engine_outage;
+mod fleet;
+mod member;
 mod memory;
 mod oracle;
 mod panics;

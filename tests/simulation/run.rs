@@ -137,7 +137,7 @@ async fn whole_process(simulation: &Arc<Simulation>, plugins: &Plugins, disk: &D
 }
 
 /// Without faults every task and text ends, and every permit is free again.
-async fn settle(system: &System) -> Result<(), String> {
+pub(crate) async fn settle(system: &System) -> Result<(), String> {
     let simulation = &system.simulation;
     let patience = Duration::from_secs(u64::from(simulation.plan.limit_s) + 200);
     let end = simulation.clock.elapsed() + u64::try_from(patience.as_millis()).expect("less than an hour");

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use gatehouse_model::{Credits, UnixMs};
 use object_store::memory::InMemory;
@@ -12,6 +12,7 @@ use crate::clock::VirtualClock;
 use crate::crash_switch::CrashSwitch;
 use crate::customers::first_disk;
 use crate::engine_outage::EngineOutage;
+use crate::member::Member;
 use crate::memory::Memory;
 use crate::plan::actions::Plan;
 use crate::random::Random;
@@ -30,9 +31,20 @@ pub(crate) struct Simulation {
     pub(crate) seed: Arc<Random>,
     pub(crate) objects: Arc<InMemory>,
     pub(crate) plan: Plan,
-    provider: Mutex<ProviderRecord>,
-    memory: Mutex<Memory>,
+    /// Of a gateway that is one of several.
+    pub(crate) member: OnceLock<Member>,
+    provider: Arc<Mutex<ProviderRecord>>,
+    memory: Arc<Mutex<Memory>>,
+    report: Arc<Mutex<Report>>,
     state: Mutex<State>,
+}
+
+/// What all gateways of a simulation write to.
+#[derive(Default)]
+struct Report {
+    log: Vec<String>,
+    counts: BTreeMap<&'static str, usize>,
+    failure: Option<String>,
 }
 
 /// What changes between two processes of the system.
@@ -45,11 +57,8 @@ struct State {
     prices: BTreeMap<String, Credits>,
     /// No more faults.
     faults_end: bool,
-    log: Vec<String>,
-    counts: BTreeMap<&'static str, usize>,
     /// By moment: the operations of the process until then. The last one is the end of the plan.
     marks: Vec<(u64, usize)>,
-    failure: Option<String>,
     /// The wall clock when the present process began.
     process_start: UnixMs,
     /// The present process was told to stop.
@@ -63,19 +72,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Simulation {
     /// A simulation of that plan with a crash at each of those operations. `fault_seed` decides about faults, and nothing else.
     pub(crate) fn new(fault_seed: u64, plan: Plan, crashes: impl Into<VecDeque<usize>>) -> Arc<Self> {
-        let state = State {
-            disk: first_disk(plan.webhook.is_some()),
-            next: 0,
-            crashes: crashes.into(),
-            prices: plan.prices(0),
-            faults_end: false,
-            log: Vec::new(),
-            counts: BTreeMap::new(),
-            marks: Vec::new(),
-            failure: None,
-            process_start: UnixMs(0),
-            stopping: false,
-        };
+        let state = State::of(&plan, crashes.into());
         let provider = ProviderRecord {
             task_outcomes: plan.task_outcomes.clone(),
             text_outcomes: plan.text_outcomes.clone(),
@@ -92,9 +89,29 @@ impl Simulation {
             seed: Arc::new(Random::new(plan.seed)),
             objects: Arc::new(InMemory::new()),
             plan,
-            provider: Mutex::new(provider),
-            memory: Mutex::default(),
+            member: OnceLock::new(),
+            provider: Arc::new(Mutex::new(provider)),
+            memory: Arc::default(),
+            report: Arc::default(),
             state: Mutex::new(state),
+        })
+    }
+
+    /// The same for one more gateway, with a clock, a randomness and a process of its own.
+    pub(crate) fn beside(&self, number: u64) -> Arc<Self> {
+        Arc::new(Self {
+            switch: CrashSwitch::new(),
+            outage: EngineOutage::default(),
+            clock: Arc::new(VirtualClock::new()),
+            fault_random: Random::new(number),
+            seed: Arc::new(Random::new(self.plan.seed + number)),
+            objects: Arc::clone(&self.objects),
+            plan: self.plan.clone(),
+            member: OnceLock::new(),
+            provider: Arc::clone(&self.provider),
+            memory: Arc::clone(&self.memory),
+            report: Arc::clone(&self.report),
+            state: Mutex::new(State::of(&self.plan, VecDeque::new())),
         })
     }
 
@@ -188,33 +205,64 @@ impl Simulation {
 
     /// A line of the log; the same seed gives the same lines.
     pub(crate) fn log(&self, line: fmt::Arguments<'_>) {
-        let line = format!("{:>9} op {:>4}  {line}", self.clock.elapsed(), self.switch.operations());
-        lock(&self.state).log.push(line);
+        let name = self.member.get().map_or("", |member| member.name);
+        let line = format!("{:>9} op {:>4} {name} {line}", self.clock.elapsed(), self.switch.operations());
+        lock(&self.report).log.push(line);
     }
 
     /// Counts an event that shows what the simulation covers.
     pub(crate) fn count(&self, what: &'static str) {
-        *lock(&self.state).counts.entry(what).or_default() += 1;
+        *lock(&self.report).counts.entry(what).or_default() += 1;
     }
 
     pub(crate) fn counts(&self) -> BTreeMap<&'static str, usize> {
-        lock(&self.state).counts.clone()
+        lock(&self.report).counts.clone()
     }
 
     /// An invariant is broken. The first message is kept, and the simulation ends.
     pub(crate) fn fail(&self, what: String) {
         self.log(format_args!("BROKEN: {what}"));
-        lock(&self.state).failure.get_or_insert(what);
+        lock(&self.report).failure.get_or_insert(what);
         self.switch.stop();
     }
 
     pub(crate) fn log_lines(&self) -> Vec<String> {
-        lock(&self.state).log.clone()
+        lock(&self.report).log.clone()
+    }
+
+    /// A call has reached its provider: the gateway that made it must be at work by the clock of the database, or have been stopped
+    /// between its last look and its first byte.
+    pub(crate) fn check_effect(&self) {
+        match self.member.get().map_or(Ok(()), Member::may_call) {
+            Ok(()) => {}
+            Err(_) if self.has_just_woken() => self.count("a call left late, since its process was stopped"),
+            Err(what) => self.fail(what),
+        }
+    }
+
+    /// Whether this process went on a moment ago, after a stop.
+    pub(crate) fn has_just_woken(&self) -> bool {
+        self.member.get().is_some_and(|member| member.has_just_woken(self.clock.elapsed()))
     }
 
     /// # Errors
     /// The broken invariant.
     pub(crate) fn result(&self) -> Result<(), String> {
-        lock(&self.state).failure.clone().map_or(Ok(()), Err)
+        lock(&self.report).failure.clone().map_or(Ok(()), Err)
+    }
+}
+
+impl State {
+    fn of(plan: &Plan, crashes: VecDeque<usize>) -> Self {
+        Self {
+            disk: first_disk(plan.webhook.is_some()),
+            next: 0,
+            crashes,
+            prices: plan.prices(0),
+            faults_end: false,
+            marks: Vec::new(),
+            process_start: UnixMs(0),
+            stopping: false,
+        }
     }
 }

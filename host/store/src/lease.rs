@@ -32,6 +32,11 @@ impl Moment {
     #[cfg(test)]
     pub(crate) const START: Self = Self(Duration::ZERO);
 
+    /// That long after the machine was started.
+    pub(crate) fn at(since_start: Duration) -> Self {
+        Self(since_start)
+    }
+
     pub(crate) fn now() -> Self {
         // It is not below zero.
         Self(Duration::try_from(clock_gettime(CLOCK)).unwrap_or_default())

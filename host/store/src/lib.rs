@@ -51,7 +51,10 @@ pub use file::pepper::PepperFit;
 pub use gauges::StoreGauges;
 pub use listing::all_tasks::{AllTasksPage, AllTasksQuery};
 pub use listing::page::{TaskPage, TaskQuery};
-pub use postgres::{Fleet, KnownNode, Node, Position, Server, Standby, copy_to_database, copy_to_file};
+pub use postgres::{
+    Fleet, KnownNode, Node, PlantedFault, Position, Server, SimulatedServer, Standby, Trip, TripEnd,
+    copy_to_database, copy_to_file,
+};
 pub use reads::LongRead;
 pub use records::read::PriceVersionSummary;
 pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementRow};

@@ -23,7 +23,9 @@ use crate::home::Home;
 use crate::open::{creation, schema};
 use crate::posted::Posted;
 use crate::postgres::reading::Reading;
-use crate::postgres::{self, Node, Server};
+use crate::postgres::session::Host;
+use crate::postgres::simulated::{self, SimulatedNode};
+use crate::postgres::{self, Node, PlantedFault, Server, SimulatedServer, Trip, TripEnd};
 use crate::transaction::shared::{Direct, SharedTransaction};
 use crate::wait::{Access, WriterWait};
 use crate::writer::{Claim, Failure, Job, Work, Writer};
@@ -100,7 +102,8 @@ impl Store {
         let opening = || {
             let clock =
                 runtime::Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
-            let home = clock.block_on(postgres::home::Home::open(server, node, ended, Arc::clone(&wait)))?;
+            let home = postgres::home::Home::open(Host::Postgres(server), node, ended, Arc::clone(&wait));
+            let home = clock.block_on(home)?;
             Ok((clock, home))
         };
         // On a thread of its own: the caller's may be one of another runtime, which must not block on this one.
@@ -142,6 +145,53 @@ impl Store {
         let (source, home) = file(on_backend(backend, config)?, Path::new(BACKEND), &wait)?;
         let (open, failure, writer) = Self::joined(source, home, config, (&changes, &wait));
         Ok((Self::of(open, failure, changes, wait, None), writer))
+    }
+
+    /// The server of a simulation, over a backend. It asks for the time in milliseconds, and what becomes of each trip of a gateway, which
+    /// is given by its name.
+    ///
+    /// # Errors
+    /// [`OpenError`], as for a file.
+    pub fn simulated_server(
+        backend: impl StorageBackend,
+        now: impl Fn() -> u64 + Send + Sync + 'static,
+        network: impl Fn(&str, Trip) -> TripEnd + Send + Sync + 'static,
+        fault: Option<PlantedFault>,
+    ) -> Result<Arc<SimulatedServer>, OpenError> {
+        let database = on_backend(backend, &Config::default())?;
+        schema::prepare(&database, Path::new(BACKEND))?;
+        Ok(Arc::new(SimulatedServer::new(Arc::new(database), now, network, fault)))
+    }
+
+    /// As [`Store::open_postgres`], at the server of a simulation. The caller runs the writer, and what keeps the lease.
+    ///
+    /// # Errors
+    /// [`OpenError`], as for a database.
+    pub async fn open_simulated(
+        server: &Arc<SimulatedServer>,
+        config: &Config,
+        node: Node,
+        ended: Option<i64>,
+    ) -> Result<(Self, Writer, impl Future<Output = ()> + Send + 'static), OpenError> {
+        let (changes, wait) = (Arc::default(), Arc::new(WriterWait::by(simulated::moment)));
+        let host = SimulatedNode::new(Arc::clone(server), node.name.clone(), Some(Arc::clone(&wait)));
+        let home = postgres::home::Home::open(Host::Simulated(host), node, ended, Arc::clone(&wait)).await?;
+        let (keeper, source) = (home.keeper(), Source::File(server.database()));
+        let (open, failure, writer) =
+            Self::joined(source, Home::Postgres(Box::new(home)), config, (&changes, &wait));
+        let keeping = keeper.keep(failure.clone());
+        Ok((Self::of(open, failure, changes, wait, None), writer, keeping))
+    }
+
+    /// The rows of the server of a simulation, to read. Commands fail.
+    #[must_use]
+    pub fn reading_simulated(server: &SimulatedServer) -> Self {
+        let (changes, wait) = Default::default();
+        let database = server.database();
+        let (source, home) =
+            (Source::File(Arc::clone(&database)), Home::File { database, wait: Arc::clone(&wait) });
+        let (open, failure, _) = Self::joined(source, home, &Config::default(), (&changes, &wait));
+        Self::of(open, failure, changes, wait, None)
     }
 
     fn of_file(

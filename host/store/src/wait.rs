@@ -64,6 +64,8 @@ pub(crate) struct WriterWait {
     waits: watch::Sender<Option<StoreError>>,
     /// Whether the engine can be reached; none where it always can.
     engine: OnceLock<Asked>,
+    /// The clock of the lease.
+    clock: fn() -> Moment,
     /// None of a store that no other process can write to.
     lease: OnceLock<Lease>,
     /// Whether the session has ended by which this process is the only writer; none where it needs none.
@@ -86,6 +88,7 @@ impl Default for WriterWait {
             closed_engine: Notify::new(),
             waits: watch::Sender::new(None),
             engine: OnceLock::new(),
+            clock: Moment::now,
             lease: OnceLock::new(),
             session: Mutex::default(),
             began: Notify::new(),
@@ -94,6 +97,16 @@ impl Default for WriterWait {
 }
 
 impl WriterWait {
+    /// Counts the lease by that clock.
+    pub(crate) fn by(clock: fn() -> Moment) -> Self {
+        Self { clock, ..Self::default() }
+    }
+
+    /// What the clock of the lease shows.
+    pub(crate) fn now(&self) -> Moment {
+        (self.clock)()
+    }
+
     /// Makes a change of the file, as often as it takes; blocks meanwhile.
     ///
     /// # Errors
@@ -197,7 +210,7 @@ impl WriterWait {
 
     /// Whether something with effects may begin; always where nobody else waits for the place of this process.
     pub(crate) fn lease_stands(&self) -> bool {
-        self.lease.get().is_none_or(|lease| lease.stands(Moment::now()))
+        self.lease.get().is_none_or(|lease| lease.stands(self.now()))
     }
 
     /// The writer has this session now, and hears whether it has ended.
@@ -241,7 +254,7 @@ impl WriterWait {
 
     /// What is left of the lease by the latest.
     pub(crate) fn lease_left(&self) -> Duration {
-        self.lease.get().map(|lease| lease.left(Moment::now())).unwrap_or_default()
+        self.lease.get().map(|lease| lease.left(self.now())).unwrap_or_default()
     }
 
     /// Ends when the writer waits, with the reason.

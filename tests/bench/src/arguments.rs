@@ -26,6 +26,12 @@ pub(crate) struct Arguments {
     /// `live`: seconds to watch
     #[arg(long, value_name = "N", default_value = "60")]
     window_s: NonZeroU64,
+    /// Keep the store in this empty database instead of a file
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    /// The first process of the database's server, whose processor time is shown too
+    #[arg(long, value_name = "PID", requires = "database")]
+    pub(crate) server: Option<u32>,
     /// Text: protocol of the client
     #[arg(long, value_name = "NAME", default_value = "chat")]
     pub(crate) client: Protocol,

@@ -18,6 +18,8 @@ pub(crate) struct BenchGateway {
     pub(crate) harness: Gateway,
     pub(crate) provider: Provider,
     pub(crate) caller: Caller,
+    /// Of the database.
+    server: Option<Process>,
     connections: usize,
 }
 
@@ -43,15 +45,23 @@ impl BenchGateway {
             "[providers.bfl]\nconcurrency = 1000000\n\n\
              [plugins.settings.context-image.pace]\nshortest_ms = {pace}\nlongest_ms = {pace}\n\n{more}"
         );
+        let data = arguments.database.as_ref().map(|url| format!("[data]\nurl = \"{url}\"\n\n"));
+        let more = data.unwrap_or_default() + &more;
         let setup = Setup::new(&binary.to_string_lossy(), &provider.addresses()).with(&more);
         let harness = Gateway::start(setup).await;
         let caller = harness.open_account("bench", "1000000000").await;
-        Self { harness, provider, caller, connections: arguments.connections(connections) }
+        let server = arguments.server.map(Process::of);
+        Self { harness, provider, caller, server, connections: arguments.connections(connections) }
     }
 
     /// The gateway's process.
     pub(crate) fn process(&self) -> Process {
         Process::of(self.harness.pid())
+    }
+
+    /// Processor time of the database's server until now.
+    pub(crate) fn server_cpu(&self) -> Duration {
+        self.server.as_ref().map(Process::cpu_with_children).unwrap_or_default()
     }
 
     /// The gateway's metrics at this moment.

@@ -42,6 +42,24 @@ impl Process {
         Cpu { whole, threads }
     }
 
+    /// The same of this process and of all that it began, ended ones with them.
+    pub(crate) fn cpu_with_children(&self) -> Duration {
+        let ended = fs::read_to_string(self.folder.join("stat")).ok();
+        let ended = ended.as_deref().and_then(|stat| spans(stat.rsplit_once(") ")?.1, 4)).unwrap_or_default();
+        let tasks = fs::read_dir(self.folder.join("task")).into_iter().flatten().flatten();
+        let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+        let children: Vec<PathBuf> = children
+            .flat_map(|pids| {
+                pids.split_whitespace().map(|pid| Path::new("/proc").join(pid)).collect::<Vec<_>>()
+            })
+            .collect();
+        children
+            .iter()
+            .filter_map(|child| times(child))
+            .map(|(_, span)| span)
+            .fold(ended, |all, one| all + one)
+    }
+
     /// Bytes resident now.
     pub(crate) fn resident(&self) -> u64 {
         self.status("VmRSS:")
@@ -98,9 +116,15 @@ fn parse(stat: &str) -> Option<(String, Duration)> {
     // A name may hold anything, a parenthesis too; what follows the last one is numbers.
     let (head, rest) = stat.rsplit_once(") ")?;
     let name = head.split_once('(')?.1.to_owned();
-    let mut fields = rest.split(' ').skip(11);
-    let (user, system): (u32, u32) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    Some((name, TICK * (user + system)))
+    Some((name, spans(rest, 2)?))
+}
+
+/// The sum of the first spans: those of the process, then those of its children that have ended, each as user and system.
+fn spans(fields: &str, count: usize) -> Option<Duration> {
+    let fields = fields.split(' ').skip(11).take(count);
+    fields
+        .map(|field| field.parse::<u32>().ok())
+        .try_fold(Duration::ZERO, |sum, ticks| Some(sum + TICK * ticks?))
 }
 
 #[cfg(test)]

@@ -11,12 +11,17 @@ use std::time::{Duration, Instant};
 use gatehouse_fault_injection::{ConnectionCut, PostgresServer, Relay};
 use gatehouse_harness::{Caller, Gateway, run, send, until};
 use serde_json::Value;
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 
 use super::{IMAGES, PRICE, at};
 use crate::lifecycle::{request, sandbox, setting, setup, submits};
 use crate::text::scene::{Scene, Wire, request as text};
 
-const CLIENTS: usize = 8;
+/// Submissions a second, each repeated until it is acknowledged.
+const RATE: u32 = 200;
+/// Clients at the same time.
+const CLIENTS: usize = 200;
 
 /// Clients that repeat what was not acknowledged.
 #[derive(Default)]
@@ -36,19 +41,43 @@ impl Load {
 
 pub(super) async fn client(load: Arc<Load>, caller: Caller) {
     while !load.ended.load(Ordering::SeqCst) {
-        let prompt = format!("prompt-{}", load.next.fetch_add(1, Ordering::SeqCst));
-        loop {
-            let headers = [("idempotency-key", prompt.as_str()), ("content-type", "application/json")];
-            let answer = caller.send("POST", IMAGES, &headers, request(&prompt).to_string()).await;
-            if answer.status == 200 {
-                load.receipts.lock().expect("no panic").insert(prompt, answer.task_id());
-                break;
-            }
-            assert_eq!(answer.status, 503, "{}", answer.text());
-            assert!(answer.header("retry-after").parse::<u32>().is_ok(), "{}", answer.text());
-            load.refused.fetch_add(1, Ordering::SeqCst);
-            gatehouse_harness::pause().await;
+        submit(&load, &caller).await;
+    }
+}
+
+/// One more submission, until it is acknowledged.
+async fn submit(load: &Load, caller: &Caller) {
+    let prompt = format!("prompt-{}", load.next.fetch_add(1, Ordering::SeqCst));
+    loop {
+        let headers = [("idempotency-key", prompt.as_str()), ("content-type", "application/json")];
+        let answer = caller.send("POST", IMAGES, &headers, request(&prompt).to_string()).await;
+        if answer.status == 200 {
+            load.receipts.lock().expect("no panic").insert(prompt, answer.task_id());
+            break;
         }
+        assert_eq!(answer.status, 503, "{}", answer.text());
+        assert!(answer.header("retry-after").parse::<u32>().is_ok(), "{}", answer.text());
+        load.refused.fetch_add(1, Ordering::SeqCst);
+        gatehouse_harness::pause().await;
+    }
+}
+
+/// New submissions all the time: those whose batch was sent when the database stopped wait for it, so that other clients have to come.
+async fn submissions(load: Arc<Load>, caller: Caller) {
+    let (mut clients, mut moments) = (JoinSet::new(), tokio::time::interval(Duration::from_secs(1) / RATE));
+    moments.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while !load.ended.load(Ordering::SeqCst) {
+        moments.tick().await;
+        while let Some(ended) = clients.try_join_next() {
+            ended.expect("no panic");
+        }
+        if clients.len() < CLIENTS {
+            let (load, caller) = (Arc::clone(&load), caller.clone());
+            clients.spawn(async move { submit(&load, &caller).await });
+        }
+    }
+    while let Some(ended) = clients.join_next().await {
+        ended.expect("no panic");
     }
 }
 
@@ -63,12 +92,14 @@ fn stops_of_the_database_lose_nothing_and_do_nothing_twice() {
         let gateway = Gateway::start(setup(&sandbox).with(&at(&url))).await;
         let caller = gateway.open_account("acme", "10000000").await;
         let (load, pid) = (Arc::<Load>::default(), gateway.pid());
-        let clients: Vec<_> =
-            (0..CLIENTS).map(|_| tokio::spawn(client(Arc::clone(&load), caller.clone()))).collect();
-        let mut longest = Duration::ZERO;
+        let clients = tokio::spawn(submissions(Arc::clone(&load), caller.clone()));
+        let (mut longest, mut at_work, mut in_work) = (Duration::ZERO, Duration::ZERO, 0);
         for _ in 0..outages {
-            let wanted = load.len() + random.usize(1..60);
+            let (before, working) = (load.len(), Instant::now());
+            let wanted = before + random.usize(1..60);
             until("receipts come", async || load.len() >= wanted).await;
+            at_work += working.elapsed();
+            in_work += load.len() - before;
             let refused = load.refused.load(Ordering::SeqCst);
             let begun = Instant::now();
             tokio::task::block_in_place(|| server.stop_immediately());
@@ -83,16 +114,15 @@ fn stops_of_the_database_lose_nothing_and_do_nothing_twice() {
             until("work goes on", async || load.len() > receipts).await;
         }
         load.ended.store(true, Ordering::SeqCst);
-        for client in clients {
-            client.await.expect("no panic");
-        }
+        clients.await.expect("no panic");
         assert_eq!(gateway.pid(), pid);
         let receipts = load.receipts.lock().expect("no panic").clone();
         let account = gateway.settled_account(&caller, "acme").await;
-        let mut spent = 0;
+        let (mut spent, mut failed) = (0, 0);
         for (prompt, id) in &receipts {
             let task = caller.task(id).await;
             assert!(task["status"] == "completed" || task["status"] == "failed", "{prompt}: {task}");
+            failed += usize::from(task["status"] == "failed");
             spent += if task["status"] == "completed" { PRICE } else { 0 };
         }
         let twice: Vec<_> = submits(&sandbox).into_iter().filter(|(_, count)| *count > 1).collect();
@@ -104,7 +134,8 @@ fn stops_of_the_database_lose_nothing_and_do_nothing_twice() {
         );
         gateway.expect_sound_ledger().await;
         println!(
-            "{outages} stops: {} receipts, {} refusals, the first one at most {longest:.0?} after the stop began; imbalance 0",
+            "{outages} stops: {} receipts, {failed} of them of tasks that failed; {in_work} in {at_work:.1?} between stops; {} refusals, the \
+             first one at most {longest:.0?} after the stop began; imbalance 0",
             receipts.len(),
             load.refused.load(Ordering::SeqCst)
         );

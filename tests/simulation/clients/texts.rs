@@ -63,7 +63,7 @@ pub(crate) async fn run(system: &System, text: TextCall) -> Result<bool, String>
         simulation.count("a text's charge was lost in a crash");
         return Ok(false);
     }
-    let rows = simulation.outage.observe(|| ledger_rows(system.driver.store(), payer(text.key)));
+    let rows = simulation.outage.observe(|| ledger_rows(&system.rows, payer(text.key)));
     let row = rows?.into_iter().rfind(|row| row.hold == Some(HoldId::Request(id)));
     let end = row.map(|row| row.kind);
     // A clock that was set may have expired the hold early.

@@ -84,7 +84,7 @@ impl Plan {
 
     /// One task of the scribe with that prompt and outcome.
     pub(crate) fn of_scribe(prompt: &str, outcome: TaskOutcome) -> Self {
-        Self::bare().with_task_of("scribe-1", 100, prompt, outcome)
+        Self::bare().with_scribe(100, prompt, outcome)
     }
 
     pub(crate) fn bare() -> Self {
@@ -104,6 +104,10 @@ impl Plan {
 
     pub(crate) fn with_task(self, at: u64, prompt: &str, outcome: TaskOutcome) -> Self {
         self.with_task_of("ctx-pro", at, prompt, outcome)
+    }
+
+    pub(crate) fn with_scribe(self, at: u64, prompt: &str, outcome: TaskOutcome) -> Self {
+        self.with_task_of("scribe-1", at, prompt, outcome)
     }
 
     fn with_task_of(mut self, model: &'static str, at: u64, prompt: &str, outcome: TaskOutcome) -> Self {

@@ -25,6 +25,9 @@ pub(crate) async fn answer(
     if !simulation.switch.allow("the provider receives a request") {
         return Err(HungUp);
     }
+    if matches!(endpoint, Endpoint::Submit | Endpoint::Poll) {
+        simulation.check_effect();
+    }
     let key = head.headers.get("x-key").and_then(|key| key.to_str().ok()).unwrap_or_default();
     let account = key.strip_prefix(KEY_OF).unwrap_or_default();
     let query = head.uri.query().unwrap_or_default();
@@ -48,7 +51,9 @@ async fn submit(simulation: &Simulation, body: &[u8], account: &str) -> Result<P
     let Some(prompt) = request["prompt"].as_str() else {
         return Ok(page(422, &json!({"detail": [{"loc": ["body", "prompt"], "msg": "Field required"}]})));
     };
-    if let Err(what) = simulation.memory().arrival(prompt) {
+    if let Err(what) = simulation.memory().arrival(prompt)
+        && !simulation.has_just_woken()
+    {
         simulation.fail(what);
     }
     if let Some(source) = request["made_from"].as_u64() {

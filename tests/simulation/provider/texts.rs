@@ -31,6 +31,7 @@ pub(crate) async fn answer(
     if !simulation.switch.allow("the provider receives a request") {
         return Err(HungUp);
     }
+    simulation.check_effect();
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
     let prompt = prompt(&String::from_utf8_lossy(&body));
     let outcome = simulation.provider().answer_text(&prompt, simulation.clock.elapsed());

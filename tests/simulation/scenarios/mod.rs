@@ -2,6 +2,7 @@
 
 mod ambiguous;
 mod crashes;
+mod fleet;
 mod joins;
 mod outages;
 mod seeds;

@@ -33,6 +33,8 @@ pub(crate) struct System {
     pub(crate) plugins: PluginService,
     pub(crate) upstream: Upstream,
     pub(crate) store: Store,
+    /// Where the oracle reads.
+    pub(crate) rows: Store,
     closed: AtomicBool,
     writing: Mutex<Option<JoinHandle<()>>>,
 }
@@ -68,9 +70,20 @@ impl System {
             }
             is_there
         });
+        Self::over(simulation, plugins, store.clone(), writer, store).await
+    }
+
+    /// Opens every other crate over a store; the oracle reads `rows`. `None` where the process crashed, or another one has taken its place.
+    pub(crate) async fn over(
+        simulation: &Arc<Simulation>,
+        plugins: &Plugins,
+        store: Store,
+        writer: Writer,
+        rows: Store,
+    ) -> Option<Arc<Self>> {
         let started = Arc::new(OnceLock::new());
-        let writing =
-            tokio::spawn(write(Arc::clone(simulation), store.clone(), writer, Arc::clone(&started)));
+        let (at, read) = (Arc::clone(simulation), rows.clone());
+        let writing = tokio::spawn(write(at, store.clone(), read, writer, Arc::clone(&started)));
         let upstream = upstream(simulation);
         let media = MediaStore::over(
             Arc::new(MediaObjects {
@@ -106,7 +119,7 @@ impl System {
         let driver = match Driver::start(parts).await {
             Ok(driver) => driver,
             Err(error) => {
-                if simulation.switch.is_running() {
+                if simulation.switch.is_running() && simulation.member.get().is_none() {
                     simulation.fail(format!("the driver does not start: {error}"));
                 }
                 return None;
@@ -119,6 +132,7 @@ impl System {
             plugins: plugins.service().clone(),
             upstream,
             store,
+            rows,
             closed: AtomicBool::new(false),
             writing: Mutex::new(Some(writing)),
         }))
@@ -126,12 +140,13 @@ impl System {
 
     /// Checks every invariant now.
     pub(crate) fn check(&self) {
-        check(&self.simulation, &self.store, Some(&self.driver));
+        check(&self.simulation, &self.rows, Some(&self.driver));
     }
 
     /// Whether the process runs and is not stopped.
     pub(crate) fn is_open(&self) -> bool {
-        self.simulation.switch.is_running() && !self.closed.load(Ordering::SeqCst)
+        let is_closed = self.closed.load(Ordering::SeqCst) || self.store.has_failed();
+        self.simulation.switch.is_running() && !is_closed
     }
 
     /// Stops in order, as a gateway does on SIGTERM.
@@ -173,7 +188,13 @@ impl System {
 }
 
 /// Writes batch after batch, and checks every invariant after each.
-async fn write(simulation: Arc<Simulation>, store: Store, mut writer: Writer, driver: Arc<OnceLock<Driver>>) {
+async fn write(
+    simulation: Arc<Simulation>,
+    store: Store,
+    rows: Store,
+    mut writer: Writer,
+    driver: Arc<OnceLock<Driver>>,
+) {
     loop {
         if simulation.injects_faults() && simulation.fault_random.once_in(4) {
             // A slow disk: several commands share a commit.
@@ -182,9 +203,9 @@ async fn write(simulation: Arc<Simulation>, store: Store, mut writer: Writer, dr
         if !writer.run_batch().await {
             break;
         }
-        check(&simulation, &store, driver.get());
+        check(&simulation, &rows, driver.get());
     }
-    if store.has_failed() && simulation.switch.is_running() {
+    if store.has_failed() && simulation.switch.is_running() && simulation.member.get().is_none() {
         simulation.fail("the store failed without a crash".to_owned());
     }
 }

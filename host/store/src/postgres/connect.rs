@@ -18,7 +18,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure::{self, ConnectError};
 use super::fleet::{self, Fleet};
-use super::home::take_lock;
+use super::session::take_lock;
 use super::{migrate, tls};
 use crate::error::OpenError;
 

@@ -37,12 +37,43 @@ impl From<ConnectError> for StoreError {
 
 /// What went wrong while `doing` something.
 pub(crate) fn store_error(doing: &str, error: &Error) -> StoreError {
-    let reason = describe(error);
-    if passes(error) {
-        tracing::debug!(doing, %reason, "the database cannot be reached");
-        StoreError::Unavailable
-    } else {
-        StoreError::failed(format_args!("{doing}: {reason}"))
+    SessionError::of(error).of_store(doing)
+}
+
+/// Why a session did not do what it was asked.
+#[derive(Debug)]
+pub(crate) struct SessionError {
+    pub(super) reason: String,
+    /// Whether the same may be done later.
+    pub(super) passes: bool,
+}
+
+impl SessionError {
+    fn of(error: &Error) -> Self {
+        Self { reason: describe(error), passes: passes(error) }
+    }
+
+    /// What went wrong while `doing` something.
+    pub(super) fn of_store(self, doing: &str) -> StoreError {
+        let Self { reason, passes } = self;
+        if passes {
+            tracing::debug!(doing, %reason, "the database cannot be reached");
+            StoreError::Unavailable
+        } else {
+            StoreError::failed(format_args!("{doing}: {reason}"))
+        }
+    }
+}
+
+impl From<Error> for SessionError {
+    fn from(error: Error) -> Self {
+        Self::of(&error)
+    }
+}
+
+impl From<SessionError> for OpenError {
+    fn from(SessionError { reason, passes }: SessionError) -> Self {
+        Self::Database { reason, passes }
     }
 }
 

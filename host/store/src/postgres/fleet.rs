@@ -163,7 +163,8 @@ const NODES: &str = concat!(
 );
 
 /// What a session has that begins to write.
-pub(super) struct Begun {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Begun {
     /// Of `home`, as the batch.
     pub(super) epoch: i64,
     pub(super) batch: i64,
@@ -205,7 +206,7 @@ pub(super) fn broken(error: &Error) -> OpenError {
 }
 
 /// What became of a renewal.
-pub(super) struct Renewal {
+pub(crate) struct Renewal {
     /// Whether the lease was still of its epoch.
     pub(super) stands: bool,
     /// Whether another process calls itself the same.

@@ -21,21 +21,16 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::try_join_all;
 use gatehouse_tasks::{HoldId, RowChange, RowKey};
 use tokio::time as clock;
-use tokio_postgres::Client;
 
-use super::connect::{Connected, Server};
-use super::engine::{Engine, Found, LISTED, Wanted};
-use super::failure::{describe, store_error};
-use super::fetch;
-use super::fleet::{self, Begun, Node, broken};
+use super::engine::{Engine, Found, Wanted};
+use super::failure::SessionError;
+use super::fleet::{Begun, Node};
 use super::keeper::Keeper;
-use super::migrate;
+use super::session::{Connection, Host, Sent, Session};
 use super::write::Flush;
 use crate::error::{OpenError, StoreError};
-use crate::lease::Moment;
 use crate::wait::{Pause, WriterWait};
 
 /// How long others wait for a trip of this session before they are told that the store cannot be reached.
@@ -44,23 +39,13 @@ const PATIENCE: Duration = Duration::from_millis(800);
 const CLOSING: Duration = Duration::from_secs(5);
 /// Between two looks at a session whose answer does not come, and for each of them; and for the first words of another session.
 const LOOK: Duration = Duration::from_secs(3);
-/// What the server says where `home` is not as this process left it.
-const REPLACED: &str = "GH001";
-
-/// A batch is sent at once, from its begin to its commit. If the server refused the begin, each statement behind it would be a
-/// transaction of its own; with this it is refused like the begin.
-const GUARDED: &str = "set default_transaction_read_only = on";
-const UNGUARDED: &str = "set default_transaction_read_only = off";
-const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
-const SESSION: &str = "select pg_backend_pid()";
-const FIND_HOME: &str = "select epoch, batch from home where home = 0";
 
 /// The database, as its only writer has it.
 pub(crate) struct Home {
-    server: Server,
+    server: Host,
     node: Node,
     /// `None` once it is lost.
-    connection: Option<Connected>,
+    connection: Option<Connection>,
     /// The number of its session at the server.
     session: i32,
     epoch: i64,
@@ -81,31 +66,32 @@ impl Home {
     /// # Errors
     /// [`OpenError::Taken`] while another process is, [`OpenError::Leased`] while another gateway is about to come back; the database's.
     pub(crate) async fn open(
-        server: Server,
+        server: Host,
         node: Node,
         ended: Option<i64>,
         wait: Arc<WriterWait>,
     ) -> Result<Self, OpenError> {
-        let mut connected = server.connect().await?;
-        take_lock(&connected.client, &server).await?;
-        migrate::prepare(&mut connected.client).await?;
-        let client = &connected.client;
-        let sent = Moment::now();
-        let Some(begun) = fleet::take(client, &node, ended).await.map_err(|error| broken(&error))? else {
-            fleet::expect_no_lease(client, &server).await?;
+        let mut connection = server.session().await?;
+        let client = &mut connection.client;
+        if !client.lock().await? {
+            return Err(OpenError::Taken { database: server.to_string() });
+        }
+        client.prepare().await?;
+        let sent = wait.now();
+        let Some(begun) = client.take(&node, ended).await? else {
+            client.expect_no_lease(&server).await?;
             // It was over a moment later.
             return Err(OpenError::Taken { database: server.to_string() });
         };
         let Begun { epoch, batch, session } = begun;
         wait.begin_lease(sent);
-        wait.follow_session(connected.ended.clone());
-        let holds = fetch::open_holds(client).await;
-        let holds = holds.map_err(|error| OpenError::Database {
+        wait.follow_session(connection.ended.clone());
+        let holds = client.open_holds().await.map_err(|error| OpenError::Database {
             passes: error.passes(),
             reason: format!("its open holds: {error}"),
         })?;
-        client.batch_execute(GUARDED).await.map_err(|error| broken(&error))?;
-        let (connection, holds) = (Some(connected), Arc::new(holds));
+        client.guard().await?;
+        let (connection, holds) = (Some(connection), Arc::new(holds));
         let (in_doubt, away) = (false, None);
         Ok(Self { server, node, connection, session, epoch, batch, in_doubt, away, holds, wait })
     }
@@ -122,14 +108,10 @@ impl Home {
 
     /// Ends the lease, so that another gateway need not wait for its end.
     pub(crate) async fn leave(&self) {
-        let Some(Connected { client, .. }) = &self.connection else { return };
-        let left = async {
-            client.batch_execute(UNGUARDED).await?;
-            fleet::leave(client, self.epoch).await
-        };
-        match clock::timeout(PATIENCE, left).await {
+        let Some(Connection { client, .. }) = &self.connection else { return };
+        match clock::timeout(PATIENCE, client.leave(self.epoch)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::debug!(error = describe(&error), "the lease was not given back"),
+            Ok(Err(error)) => tracing::debug!(error = error.reason, "the lease was not given back"),
             Err(_) => tracing::debug!("the lease was not given back in time"),
         }
     }
@@ -163,7 +145,7 @@ impl Home {
 
     /// Ends when the session has.
     pub(crate) async fn session_ended(&mut self) {
-        if let Some(Connected { ended, .. }) = &mut self.connection {
+        if let Some(Connection { ended, .. }) = &mut self.connection {
             // Its task sends that, or is gone itself.
             drop(ended.wait_for(|ended| *ended).await);
         }
@@ -197,7 +179,7 @@ impl Home {
                 // The answer that was lost was a yes.
                 Ok(()) if self.batch == next => Ok(()),
                 Ok(()) if is_empty => self.told(self.fetch(&Wanted::default())).await.flatten().map(drop),
-                Ok(()) => self.send(&flush).await,
+                Ok(()) => self.send((&flush, changes, drop_before)).await,
                 Err(error) => Err(error),
             };
             match sent {
@@ -210,16 +192,15 @@ impl Home {
         Ok(())
     }
 
-    async fn send(&mut self, flush: &Flush<'_>) -> Result<(), StoreError> {
-        let Some(Connected { client, .. }) = &self.connection else { return Err(StoreError::Unavailable) };
+    async fn send(&mut self, batch: (&Flush<'_>, &[RowChange], u32)) -> Result<(), StoreError> {
+        let Some(Connection { client, .. }) = &self.connection else { return Err(StoreError::Unavailable) };
         self.in_doubt = true;
-        match self.told(flush.send(client, self.epoch, self.batch)).await? {
-            Ok(()) => {
+        match self.told(client.send(batch, self.epoch, self.batch)).await?? {
+            Sent::Committed => {
                 (self.batch, self.in_doubt) = (self.batch + 1, false);
                 Ok(())
             }
-            Err(error) if error.code().is_some_and(|state| state.code() == REPLACED) => Err(replaced()),
-            Err(error) => Err(store_error("a commit", &error)),
+            Sent::Replaced => Err(replaced()),
         }
     }
 
@@ -238,20 +219,8 @@ impl Home {
     }
 
     async fn fetch(&self, wanted: &Wanted) -> Result<Found, StoreError> {
-        let Some(Connected { client, .. }) = &self.connection else { return Err(StoreError::Unavailable) };
-        if wanted.is_empty() {
-            client.batch_execute("").await.map_err(|error| store_error("a look at the server", &error))?;
-            return Ok(Found::default());
-        }
-        let keys: Vec<RowKey> = wanted.keys.iter().cloned().collect();
-        let lists = wanted.lists.iter().map(async |(list, from)| {
-            let entries = fetch::first(client, list, from.as_ref(), LISTED).await?;
-            Ok((list.clone(), entries))
-        });
-        let days = async { Ok(if wanted.days { Some(fetch::days(client).await?) } else { None }) };
-        // All are sent before the first is answered.
-        let (rows, lists, days) = tokio::try_join!(fetch::fetch(client, &keys), try_join_all(lists), days)?;
-        Ok(Found { rows, lists, days })
+        let Some(Connection { client, .. }) = &self.connection else { return Err(StoreError::Unavailable) };
+        client.fetch(wanted).await
     }
 
     /// Has a session that writes: the one there is, or another one, after which it is known what became of a batch in doubt.
@@ -279,36 +248,31 @@ impl Home {
         Ok(())
     }
 
-    async fn connect_again(&self) -> Result<(Connected, Begun), StoreError> {
-        let connected = self.server.connect().await?;
-        let begun = clock::timeout(LOOK, self.begin_again(&connected.client)).await;
-        Ok((connected, begun.unwrap_or(Err(StoreError::Unavailable))?))
+    async fn connect_again(&self) -> Result<(Connection, Begun), StoreError> {
+        let connection = self.server.session().await?;
+        let begun = clock::timeout(LOOK, self.begin_again(&connection.client)).await;
+        Ok((connection, begun.unwrap_or(Err(StoreError::Unavailable))?))
     }
 
     /// Has a session have the lock and the lease of this process.
-    async fn begin_again(&self, client: &Client) -> Result<Begun, StoreError> {
-        let failed = |error: tokio_postgres::Error| store_error("another session of the writer", &error);
-        if !value::<bool>(client, LOCK).await.map_err(failed)? {
-            fleet::end_session(client, self.session).await.map_err(failed)?;
-            let row = client.query_typed_one(FIND_HOME, &[]).await.map_err(failed)?;
-            if row.try_get::<_, i64>(0).map_err(failed)? != self.epoch {
+    async fn begin_again(&self, client: &Session) -> Result<Begun, StoreError> {
+        let failed = |error: SessionError| error.of_store("another session of the writer");
+        if !client.lock().await.map_err(failed)? {
+            client.end_session(self.session).await.map_err(failed)?;
+            if client.position().await.map_err(failed)?.epoch != self.epoch {
                 return Err(replaced());
             }
             // It ends in a moment, or another process that has the lock is about to count the epoch.
             tracing::debug!("another session has the lock of the database");
             return Err(StoreError::Unavailable);
         }
-        let row = client.query_typed_one(FIND_HOME, &[]).await.map_err(failed)?;
-        let (epoch, batch) = (row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?);
-        let session = value(client, SESSION).await.map_err(failed)?;
+        let found = client.position().await.map_err(failed)?;
         // A standby has ended the lease and is about to take over: what has the lock for a moment more must not keep it.
-        if epoch == self.epoch
-            && !fleet::move_session(client, &self.node, self.epoch).await.map_err(failed)?
-        {
+        if found.epoch == self.epoch && !client.move_session(&self.node, self.epoch).await.map_err(failed)? {
             return Err(replaced());
         }
-        client.batch_execute(GUARDED).await.map_err(failed)?;
-        Ok(Begun { epoch, batch, session })
+        client.guard().await.map_err(failed)?;
+        Ok(found)
     }
 
     /// A trip that takes long is told to everyone else, and so is an outage: one that is over in a moment refuses nobody. A store that is
@@ -338,11 +302,7 @@ impl Home {
         let mut idle = 0;
         while idle < 2 {
             drop(clock::timeout(LOOK, pending::<()>()).await);
-            let asked = async {
-                let other = self.server.connect_reader().await?;
-                let busy = fleet::is_busy(&other.client, self.session).await;
-                busy.map_err(|error| store_error("a look at the writer's session", &error))
-            };
+            let asked = self.server.is_busy(self.session);
             idle = if clock::timeout(LOOK, asked).await == Ok(Ok(false)) { idle + 1 } else { 0 };
         }
     }
@@ -368,23 +328,4 @@ pub(super) fn replaced() -> StoreError {
     StoreError::failed(
         "another gateway has taken over the database; this one has to stop, and what it had not committed is lost, as in a crash",
     )
-}
-
-/// Keeps all others from writing to the database, as long as the session lasts.
-///
-/// # Errors
-/// [`OpenError::Taken`]; the database's.
-pub(super) async fn take_lock(client: &Client, server: &Server) -> Result<(), OpenError> {
-    match value(client, LOCK).await.map_err(|error| broken(&error))? {
-        true => Ok(()),
-        false => Err(OpenError::Taken { database: server.to_string() }),
-    }
-}
-
-/// The one value of an answer.
-async fn value<T: for<'a> tokio_postgres::types::FromSql<'a>>(
-    client: &Client,
-    sql: &str,
-) -> Result<T, tokio_postgres::Error> {
-    client.query_typed_one(sql, &[]).await?.try_get(0)
 }

@@ -6,15 +6,13 @@ use std::time::Duration;
 use gatehouse_model::metric;
 use tokio::sync::watch;
 use tokio::time as clock;
-use tokio_postgres::Client;
 
-use super::connect::Server;
-use super::failure::store_error;
-use super::fleet::{self, Node, Renewal};
+use super::fleet::{Node, Renewal};
 use super::home::replaced;
+use super::session::{Host, Session};
 use super::standby::DOUBLED;
 use crate::error::StoreError;
-use crate::lease::{Moment, RENEWAL};
+use crate::lease::RENEWAL;
 use crate::wait::WriterWait;
 
 /// Between a renewal that failed and the next.
@@ -22,7 +20,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 
 /// What renews.
 pub(crate) struct Keeper {
-    pub(super) server: Server,
+    pub(super) server: Host,
     pub(super) node: Node,
     pub(super) epoch: i64,
     pub(super) wait: Arc<WriterWait>,
@@ -35,7 +33,7 @@ impl Keeper {
         loop {
             // Each host of the address has a time limit of its own.
             let connected = self.connected(&mut client).await;
-            let sent = Moment::now();
+            let sent = self.wait.now();
             let renewed = match connected {
                 Ok(client) => clock::timeout(RENEWAL, self.renew(client)).await,
                 Err(error) => Ok(Err(error)),
@@ -47,7 +45,7 @@ impl Keeper {
                         tracing::warn!(name = self.node.name, "{DOUBLED}");
                     }
                     was_doubled = is_doubled;
-                    RENEWAL.saturating_sub(Moment::now().since(sent))
+                    RENEWAL.saturating_sub(self.wait.now().since(sent))
                 }
                 Ok(Ok(Renewal { stands: false, .. })) => {
                     let error = replaced();
@@ -79,19 +77,19 @@ impl Keeper {
         }
     }
 
-    async fn connected<'c>(&self, client: &'c mut Option<Client>) -> Result<&'c Client, StoreError> {
-        if client.as_ref().is_none_or(Client::is_closed) {
+    async fn connected<'c>(&self, client: &'c mut Option<Session>) -> Result<&'c Session, StoreError> {
+        if client.as_ref().is_none_or(Session::is_closed) {
             *client = None;
         }
         match client {
             Some(client) => Ok(client),
-            none => Ok(none.insert(self.server.connect().await?.client)),
+            none => Ok(none.insert(self.server.session().await?.client)),
         }
     }
 
-    async fn renew(&self, client: &Client) -> Result<Renewal, StoreError> {
-        let renewed = fleet::renew(client, &self.node, self.epoch).await;
-        renewed.map_err(|error| store_error("a renewal of the lease", &error))
+    async fn renew(&self, client: &Session) -> Result<Renewal, StoreError> {
+        let renewed = client.renew(&self.node, self.epoch).await;
+        renewed.map_err(|error| error.of_store("a renewal of the lease"))
     }
 
     fn tell(&self, stands: bool) {

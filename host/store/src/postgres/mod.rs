@@ -1,7 +1,8 @@
 //! PostgreSQL under the store: the other engine.
 //!
 //! `connect` reaches a server, `tls` encrypts, `failure` says what an error means for those that wait. One session writes: `home` has it,
-//! `engine` says what it is to fetch for a command, `fetch` and `write` are its statements. `pool` lends connections to readers, for
+//! `engine` says what it is to fetch for a command, `fetch` and `write` are its statements; `session` is what it asks of a server, which in
+//! a simulation is `simulated`. `pool` lends connections to readers, for
 //! `reads` and `examine`. The only folder that knows `tokio-postgres`.
 
 pub(crate) mod connect;
@@ -17,6 +18,8 @@ pub(crate) mod migrate;
 mod pool;
 pub(crate) mod reading;
 pub(crate) mod reads;
+pub(crate) mod session;
+pub(crate) mod simulated;
 mod sql;
 mod standby;
 mod tls;
@@ -25,6 +28,7 @@ pub(crate) mod write;
 pub use connect::Server;
 pub use copy::{copy_to_database, copy_to_file};
 pub use fleet::{Fleet, KnownNode, Node};
+pub use simulated::{PlantedFault, SimulatedServer, Trip, TripEnd};
 pub use standby::{Position, Standby};
 
 #[cfg(test)]

@@ -4,14 +4,15 @@
 //! ended together, this one's as well, the server was away: the one at work comes back as soon as it can, so nobody takes its place
 //! before its lease is over. One that neither renews nor ends is stopped or unreachable: after its lease its session is ended.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tokio_postgres::Client;
-use tokio_postgres::error::SqlState;
 
 use super::connect::Server;
-use super::fleet::{self, Held, Node, broken};
+use super::fleet::{Held, Node};
+use super::session::{self, Host};
+use super::simulated::{SimulatedNode, SimulatedServer};
 use crate::error::OpenError;
 use crate::lease::RENEWAL;
 
@@ -32,7 +33,7 @@ pub enum Position {
 
 /// A gateway that waits for its turn.
 pub struct Standby {
-    server: Server,
+    server: Host,
     node: Node,
     session: Option<Session>,
     /// By which the others know this process.
@@ -42,7 +43,7 @@ pub struct Standby {
 }
 
 struct Session {
-    client: Client,
+    client: session::Session,
     /// The epoch whose lock this session has seen.
     seen: Option<i64>,
     /// When the others were told of this gateway.
@@ -53,6 +54,16 @@ impl Standby {
     /// Without a connection yet.
     #[must_use]
     pub fn new(server: Server, node: Node) -> Self {
+        Self::at(Host::Postgres(server), node)
+    }
+
+    /// The same at the server of a simulation.
+    #[must_use]
+    pub fn simulated(server: &Arc<SimulatedServer>, node: Node) -> Self {
+        Self::at(Host::Simulated(SimulatedNode::new(Arc::clone(server), node.name.clone(), None)), node)
+    }
+
+    fn at(server: Host, node: Node) -> Self {
         Self { server, node, session: None, process: None, is_doubled: false }
     }
 
@@ -65,7 +76,7 @@ impl Standby {
             Some(session) => session,
             // Each host of the address has a time limit of its own.
             none => {
-                none.insert(Session { client: self.server.connect().await?.client, seen: None, told: None })
+                none.insert(Session { client: self.server.session().await?.client, seen: None, told: None })
             }
         };
         let looked = match tokio::time::timeout(TIMEOUT, session.look(&self.node, self.is_doubled)).await {
@@ -88,9 +99,8 @@ impl Standby {
         if session.told.is_some_and(|told| told.elapsed() < RENEWAL) {
             return Ok(());
         }
-        let told =
-            tokio::time::timeout(TIMEOUT, fleet::wait(&session.client, &self.node, self.process)).await;
-        let (process, is_doubled) = told.map_err(|_| silent())?.map_err(|error| broken(&error))?;
+        let told = tokio::time::timeout(TIMEOUT, session.client.wait(&self.node, self.process)).await;
+        let (process, is_doubled) = told.map_err(|_| silent())??;
         session.told = Some(Instant::now());
         self.process = Some(process);
         if is_doubled && !self.is_doubled {
@@ -106,7 +116,7 @@ impl Standby {
     /// As [`Standby::look`], which comes before.
     pub async fn fits(&self, check: Option<u64>) -> Result<bool, OpenError> {
         let Some(session) = &self.session else { return Ok(true) };
-        let kept = fleet::pepper(&session.client).await.map_err(|error| broken(&error))?;
+        let kept = session.client.pepper().await?;
         Ok(kept.is_none_or(|kept| check == Some(kept.cast_unsigned())))
     }
 }
@@ -114,17 +124,11 @@ impl Standby {
 impl Session {
     /// `own` is the gateway that waits; `is_doubled`: whether another one calls itself the same.
     async fn look(&mut self, own: &Node, is_doubled: bool) -> Result<Position, OpenError> {
-        let held = match fleet::look(&self.client).await {
-            Ok(held) => held,
-            // An empty database, or one of a release before: its opening makes the tables, or says what is to be done.
-            Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {
-                return Ok(Position::Free(None));
-            }
-            Err(error) => return Err(broken(&error)),
-        };
+        // An empty database, or one of a release before: its opening makes the tables, or says what is to be done.
+        let Some(held) = self.client.look().await? else { return Ok(Position::Free(None)) };
         match judge(&held, self.seen, (!is_doubled).then_some(&own.name)) {
             Verdict::Free => return Ok(Position::Free(self.seen)),
-            Verdict::Over => fleet::end(&self.client).await.map_err(|error| broken(&error))?,
+            Verdict::Over => self.client.end().await?,
             Verdict::Taken => {}
         }
         if held.locked {

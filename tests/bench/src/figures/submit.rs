@@ -8,7 +8,7 @@ use crate::disk;
 use crate::gateway::{BenchGateway, pause, request};
 use crate::image_provider::Jobs;
 use crate::load;
-use crate::report::{self, line, millis};
+use crate::report::{self, line, micros, millis};
 
 /// Requests that warm everything up.
 const WARM: usize = 500;
@@ -24,6 +24,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
     gateway.provider.counts().submissions.reach(WARM).await;
     pause(Duration::from_millis(500)).await;
 
+    let server = gateway.server_cpu();
     let (metrics, before, started) = (gateway.metrics().await, gateway.process().cpu(), Instant::now());
     let load = gateway.submit(count, request()).await;
     gateway.provider.counts().submissions.reach(WARM + count).await;
@@ -31,12 +32,16 @@ pub(crate) async fn measure(arguments: &Arguments) {
     // The last replies are on their way to the store.
     pause(Duration::from_millis(500)).await;
     let cpu = gateway.process().cpu().since(&before);
+    let server = gateway.server_cpu().saturating_sub(server);
     let after = gateway.metrics().await;
     let sync_after = disk::measure();
 
     report::load("submissions accepted", "receipt", &load);
     line("submissions handed to the provider", load::rate(count, handed));
     report::cpu("each submission, until handed over", &cpu, count);
+    if arguments.server.is_some() {
+        line("CPU of the database's server, each", micros(report::each(server, count)));
+    }
     let commits = after.sum("gatehouse_store_commits_total") - metrics.sum("gatehouse_store_commits_total");
     line("commits", format!("{commits:.0} in {}", millis(handed)));
     for (when, sync) in [("before", sync), ("after", sync_after)] {

@@ -100,14 +100,18 @@ async fn rounds(arguments: &Arguments, usual: usize, body: &Bytes, streamed: boo
         setup.through(connections, WARM, body).await;
         setup.beside(connections, WARM, body).await;
         pause(Duration::from_millis(500)).await;
-        let before = setup.gateway.process().cpu();
+        let (server, before) = (setup.gateway.server_cpu(), setup.gateway.process().cpu());
         let through = setup.through(connections, count, body).await;
         pause(Duration::from_millis(500)).await;
         let cpu = setup.gateway.process().cpu().since(&before);
+        let server = setup.gateway.server_cpu().saturating_sub(server);
         let beside = setup.beside(connections, count, body).await;
         line("connections", connections);
         line("requests through the gateway", through.rate());
         report::cpu("each request", &cpu, count);
+        if arguments.server.is_some() {
+            line("CPU of the database's server, each", micros(report::each(server, count)));
+        }
         for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
             let added = through.quantile(share).saturating_sub(beside.quantile(share));
             line(&format!("answer {name}, added by the gateway"), micros(added));
