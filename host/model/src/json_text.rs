@@ -154,7 +154,7 @@ impl<'a> Open<'a> {
         }
         let written = &quoted[1..quoted.len() - 1];
         // The reader refuses what cannot be decoded.
-        let decoded = || serde_json::from_str(quoted).map_or(written.into(), Cow::Owned);
+        let decoded = || serde_json::from_str(quoted).map_or_else(|_| written.into(), Cow::Owned);
         self.names.push(if written.contains('\\') { decoded() } else { written.into() });
         Ok(())
     }

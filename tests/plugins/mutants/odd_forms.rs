@@ -1,10 +1,10 @@
 //! Forms of answers that servers have been seen with, or that stand in their documents, and that no bend of a recorded answer makes: the
 //! same for every client, whole and as a stream.
 
-use gatehouse_sdk::Obstacle;
+use gatehouse_sdk::{Obstacle, TextFailure};
 use serde_json::{Value, json};
 
-use super::client::CLIENTS;
+use super::client::{CLIENTS, Heard};
 use super::recorded::Provider;
 
 /// What a client has of it.
@@ -35,8 +35,8 @@ fn said(message: &Value, reason: &Value) -> (Value, Vec<Value>) {
 }
 
 /// What a client has, or what it has in place of that.
-fn wrong(found: Result<super::Heard, gatehouse_sdk::TextFailure>, has: Has) -> Option<String> {
-    let is_right = match (&found, has) {
+fn wrong(found: &Result<Heard, TextFailure>, has: Has) -> Option<String> {
+    let is_right = match (found, has) {
         (Ok(heard), Has::Text(text)) => heard.text == text && heard.calls.is_empty(),
         (Ok(heard), Has::Call) => {
             let arguments = heard.calls.first().map(|call| serde_json::from_str::<Value>(&call.1).ok());
@@ -82,7 +82,7 @@ fn odd_messages_are_read_or_fail() {
                 ("whole", client.whole(Provider::Chat, &whole.to_string())),
                 ("stream", client.stream(Provider::Chat, &data)),
             ] {
-                if let Some(fault) = wrong(found, has) {
+                if let Some(fault) = wrong(&found, has) {
                     faults.push(format!("{client:?} {how} {message} {reason}: {fault}"));
                 }
             }
@@ -117,7 +117,7 @@ fn an_error_of_any_form_fails_the_answer_in_which_it_stands() {
                 ("first", client.stream(Provider::Chat, &data[1..])),
                 ("amid", client.stream(Provider::Chat, &data)),
             ] {
-                if let Some(fault) = wrong(found, Has::Failure) {
+                if let Some(fault) = wrong(&found, Has::Failure) {
                     faults.push(format!("{client:?} {how} {error}: {fault}"));
                 }
             }

@@ -80,17 +80,21 @@ pub(super) fn read(reason: &str) -> Reason {
         plain if CUT.contains(&plain) => Reason::Means("length"),
         plain if FILTERED.contains(&plain) => Reason::Means("content_filter"),
         plain if CALLED.contains(&plain) => Reason::Means("tool_calls"),
-        plain => Reason::Means(STANDARD.into_iter().find(|known| *known == plain).unwrap_or(guess(plain))),
+        plain => {
+            Reason::Means(STANDARD.into_iter().find(|known| *known == plain).unwrap_or_else(|| guess(plain)))
+        }
     }
 }
 
 /// What a word that nobody knows says of itself. Any other is an end.
 fn guess(plain: &str) -> &'static str {
     let has = |parts: &[&str]| parts.iter().any(|part| plain.contains(part));
-    match () {
-        () if has(&["length", "max_tokens", "max_output", "token_limit"]) => "length",
-        () if has(&["filter", "safety", "policy"]) => "content_filter",
-        () => "stop",
+    if has(&["length", "max_tokens", "max_output", "token_limit"]) {
+        "length"
+    } else if has(&["filter", "safety", "policy"]) {
+        "content_filter"
+    } else {
+        "stop"
     }
 }
 
