@@ -19,7 +19,7 @@ use crate::lifecycle::{sandbox, setup, submits};
 const CLIENTS: usize = 4;
 
 /// A gateway of a fleet; its public address is known before it starts.
-fn of_fleet(sandbox: &Sandbox, name: &str, url: &str) -> Setup {
+pub(super) fn of_fleet(sandbox: &Sandbox, name: &str, url: &str) -> Setup {
     let setup = setup(sandbox).with_inherited_socket();
     let address = setup.inherited_address();
     setup
