@@ -6,6 +6,7 @@
 //! the test, and so does a missing row. The packages are installed once under the target folder (`kit.rs`); after that
 //! nothing leaves the machine.
 
+pub(crate) mod bucket;
 mod claude_code;
 mod family_lines;
 pub(crate) mod fresh;

@@ -54,7 +54,7 @@ fn every_page_is_accessible_and_fits() {
         check(&scene.tab, "doctor", &axe, &mut wrong).await;
         let folder = tempfile::tempdir().expect("a folder");
         scene.tab.goto("/system/backup").await;
-        scene.tab.fill("#folder", &folder.path().join("copy").display().to_string()).await;
+        scene.tab.fill("#to", &folder.path().join("copy").display().to_string()).await;
         scene.tab.press("Back up").await;
         scene.tab.see("The last backup begun here is complete").await;
         check(&scene.tab, "backup", &axe, &mut wrong).await;

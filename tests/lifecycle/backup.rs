@@ -7,6 +7,7 @@ use std::time::Duration;
 use gatehouse_harness::{Gateway, run};
 use serde_json::Value;
 
+use crate::clients::bucket::{BUCKET, BucketServer};
 use crate::lifecycle::{request, sandbox, setup};
 
 const IMAGES: &str = "/v1/images/generations";
@@ -90,7 +91,7 @@ fn a_backup_that_was_changed_is_not_restored() {
         let made = told(&gateway, &["backup", &shown(&folder)]).await.expect("a backup");
         assert!(made.contains("the ledger has") && made.contains("adds up"), "{made}");
         let again = told(&gateway, &["backup", &shown(&folder)]).await.expect_err("it is full");
-        assert!(again.contains("folder: ") && again.contains("expected a folder that is empty"), "{again}");
+        assert!(again.contains("to: ") && again.contains("expected a folder that is empty"), "{again}");
         let inside = told(&gateway, &["backup", &shown(&gateway.folder().join("data/plugins/x"))]).await;
         assert!(inside.expect_err("inside").contains("expected a folder outside of"));
         fs::remove_dir_all(gateway.folder().join("data")).expect("removed");
@@ -121,5 +122,97 @@ fn a_backup_that_was_changed_is_not_restored() {
         gateway.restart().await;
         assert_eq!(gateway.account("acme").await, account);
         gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it a gateway's backups need a disk that outlives its machine.
+#[test]
+fn a_backup_goes_to_a_bucket_and_comes_back() {
+    run(async {
+        let (sandbox, bucket) = (sandbox(Duration::ZERO).await, BucketServer::start());
+        let service = bucket.service("backup.s3", bucket.text("address"));
+        let mut gateway = Gateway::start(setup(&sandbox).with(&service)).await;
+        let caller = gateway.open_account("acme", "1000").await;
+        let before = caller.finish(IMAGES, &request("a kite")).await;
+        let data = gateway.folder().join("data");
+        // Longer than one part of an upload.
+        let large: Vec<u8> =
+            (0..20_u32 << 18).flat_map(|number| (number ^ 0x5bd1_e995).to_le_bytes()).collect();
+        fs::write(data.join("plugins/large.bin"), &large).expect("written");
+        let address = format!("s3://{BUCKET}/nightly/1");
+        let made = told(&gateway, &["backup", "--to", &address]).await.expect("a backup");
+        assert!(made.starts_with(&address) && made.contains("adds up"), "{made}");
+        let keys = bucket.ask("keys");
+        for name in ["manifest.json", "core.redb", "pepper", "plugins/large.bin"] {
+            assert!(keys.contains(&format!("nightly/1/{name}")), "{name}: {keys:?}");
+        }
+        assert_eq!(bucket.ask("uploads"), Vec::<String>::new());
+        assert!(!data.join(".sending").exists());
+        let again = told(&gateway, &["backup", "--to", &address]).await.expect_err("it is taken");
+        assert!(again.contains(&address) && again.contains("expected no object below it"), "{again}");
+        assert_eq!(bucket.ask("keys"), keys);
+        let log = gateway.log_text();
+        assert!(!log.contains(bucket.text("secret")) && !made.contains(bucket.text("secret")), "{log}");
+
+        gateway.kill().await;
+        fs::rename(&data, gateway.folder().join("lost")).expect("moved away");
+        let restored = told(&gateway, &["restore", "--from", &address]).await.expect("restored");
+        assert!(restored.contains("everything as of"), "{restored}");
+        assert_eq!(fs::read(data.join("plugins/large.bin")).expect("a file"), large);
+        gateway.restart().await;
+        let caller = caller.at(gateway.public);
+        assert_eq!(caller.task(before["id"].as_str().expect("an id")).await["status"], "completed");
+        gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it what an upload has left that was cut short becomes a data folder, or a wrong key is told as a gateway's fault.
+#[test]
+fn a_backup_in_a_bucket_is_whole_or_none() {
+    run(async {
+        let (sandbox, bucket) = (sandbox(Duration::ZERO).await, BucketServer::start());
+        let service = bucket.service("backup.s3", bucket.text("address"));
+        let mut gateway = Gateway::start(setup(&sandbox).with(&service)).await;
+        gateway.open_account("acme", "1000").await;
+        assert_eq!(gateway.terminate().await, Some(0));
+        let data = gateway.folder().join("data");
+        let address = format!("s3://{BUCKET}/nightly");
+        // Without a gateway the command makes it itself.
+        told(&gateway, &["backup", "--to", &address]).await.expect("a backup");
+        fs::rename(&data, gateway.folder().join("lost")).expect("moved away");
+        for (word, name, expected) in [
+            ("damage", "pepper", "its bytes are not those that the manifest names"),
+            ("lose", "core.redb", "(NoSuchKey)"),
+            ("lose", "manifest.json", "(NoSuchKey)"),
+        ] {
+            bucket.ask(&format!("{word} nightly/{name}"));
+            let refused = told(&gateway, &["restore", "--from", &address]).await.expect_err(expected);
+            assert!(
+                refused.contains(&format!("{address}/{name}")) && refused.contains(expected),
+                "{refused}"
+            );
+            assert!(!data.exists(), "{name}");
+        }
+        fs::rename(gateway.folder().join("lost"), &data).expect("moved back");
+        let file = gateway.folder().join("gatehouse.toml");
+        let right = fs::read_to_string(&file).expect("a configuration");
+        for (wrong, expected) in [
+            ("[backup.s3]\n", "backup.s3.access_key_id: an s3:// address needs it"),
+            ("[backup.s3]\nendpoint = \"ftp://b\"\n", "backup.s3.endpoint: expected http or https"),
+        ] {
+            fs::write(&file, right.replace(service.trim_end(), wrong)).expect("written");
+            let refused = told(&gateway, &["backup", "--to", &address]).await.expect_err(expected);
+            assert!(refused.contains(expected), "{refused}");
+        }
+        let secret = bucket.text("secret");
+        let other = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(other.path(), "another secret").expect("written");
+        let line = service.lines().find(|line| line.starts_with("secret_access_key")).expect("a line");
+        let wrong = format!("secret_access_key = {{ file = \"{}\" }}", other.path().display());
+        fs::write(&file, right.replace(line, &wrong)).expect("written");
+        let refused = told(&gateway, &["backup", "--to", &address]).await.expect_err("another secret");
+        assert!(refused.contains(&address) && refused.contains("answered 403"), "{refused}");
+        assert!(!refused.contains("another secret") && !refused.contains(secret), "{refused}");
+        assert!(!data.join(".sending").exists());
     });
 }

@@ -1,120 +1,19 @@
 //! Media in a bucket: a public S3 server that checks signatures, behind a relay that can be closed.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::SocketAddr;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use base64::Engine as _;
-use gatehouse_harness::{run, send_to, serve_connections, until};
+use gatehouse_harness::{run, send_to, until};
 use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
-use tokio::io::copy_bidirectional;
-use tokio::net::TcpStream;
-use tokio::sync::watch;
 
-use crate::clients::kit::{Set, Tool};
+use crate::clients::bucket::{BucketServer, Relay};
 use crate::video::TestGateway;
 
-const SERVER: Set = Set { tool: Tool::Python, name: "bucket" };
 const IMAGES: &str = "/v1/images/generations";
-const BUCKET: &str = "gatehouse-media";
-
-/// A server with one empty bucket. Dropping it ends the server.
-struct BucketServer {
-    process: Child,
-    lines: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
-    /// Where it is, the access key and its secret.
-    made: Value,
-}
-
-impl BucketServer {
-    fn start() -> Self {
-        let (python, scripts) = SERVER.ready();
-        let mut process = Command::new(python)
-            .arg(scripts.join("bucket_server.py"))
-            .arg(BUCKET)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the server starts");
-        let input = process.stdin.take().expect("piped");
-        let mut output = BufReader::new(process.stdout.take().expect("piped"));
-        let made = read(&mut output);
-        Self { process, lines: Mutex::new((input, output)), made }
-    }
-
-    fn text(&self, name: &str) -> &str {
-        self.made[name].as_str().expect("a text")
-    }
-
-    /// What it answers to a word: keys, or unfinished uploads.
-    fn ask(&self, word: &str) -> Vec<String> {
-        let mut lines = self.lines.lock().expect("one at a time");
-        writeln!(lines.0, "{word}").expect("it reads");
-        serde_json::from_value(read(&mut lines.1)).expect("a list of texts")
-    }
-
-    /// The table that keeps media in it, at this address.
-    fn table(&self, address: &str) -> String {
-        let write = |name: &str| {
-            let file = tempfile::NamedTempFile::new().expect("a file");
-            std::fs::write(file.path(), self.text(name)).expect("written");
-            file.keep().expect("a file that stays").1.display().to_string()
-        };
-        format!(
-            "[media]\nurl = \"s3://{BUCKET}/of/tests\"\n\n[media.s3]\nendpoint = \"{address}\"\n\
-             access_key_id = {{ file = \"{}\" }}\nsecret_access_key = {{ file = \"{}\" }}\n\n",
-            write("key"),
-            write("secret"),
-        )
-    }
-}
-
-impl Drop for BucketServer {
-    fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
-    }
-}
-
-fn read(output: &mut BufReader<ChildStdout>) -> Value {
-    let mut line = String::new();
-    output.read_line(&mut line).expect("a line");
-    serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
-}
-
-/// Passes connections on to a server while it is open; closed, it ends those there are and every new one.
-struct Relay {
-    address: SocketAddr,
-    open: watch::Sender<bool>,
-}
-
-impl Relay {
-    async fn to(server: &str) -> Self {
-        let server: SocketAddr = server.trim_start_matches("http://").parse().expect("an address");
-        let (open, is_open) = watch::channel(true);
-        let address = serve_connections(move |mut stream| {
-            let mut is_open = is_open.clone();
-            async move {
-                if !*is_open.borrow_and_update() {
-                    return;
-                }
-                let mut there = TcpStream::connect(server).await.expect("the server");
-                tokio::select! {
-                    _ = copy_bidirectional(&mut stream, &mut there) => {}
-                    _ = is_open.wait_for(|open| !open) => {}
-                }
-            }
-        })
-        .await;
-        Self { address, open }
-    }
-}
 
 async fn start(server: &BucketServer, relay: &Relay) -> TestGateway {
-    let table = server.table(&format!("http://{}", relay.address));
+    let table = server.media(&format!("http://{}", relay.address));
     TestGateway::start_with(Settings { job_time: Duration::ZERO, ..Settings::default() }, &table).await
 }
 
@@ -218,7 +117,7 @@ fn a_reply_that_waits_gives_its_permit_back_and_a_bound_holds() {
         let relay = Relay::to(server.text("address")).await;
         // One permit at the provider, and one reply that may wait without it.
         let bounds = "[providers.veo]\nconcurrency = 1\n\n[tasks]\nwaiting_files = 1\n\n";
-        let table = server.table(&format!("http://{}", relay.address)) + bounds;
+        let table = server.media(&format!("http://{}", relay.address)) + bounds;
         let gateway =
             TestGateway::start_with(Settings { job_time: Duration::ZERO, ..Settings::default() }, &table)
                 .await;
@@ -252,7 +151,7 @@ fn a_reply_that_is_a_file_waits_too() {
     run(async {
         let server = BucketServer::start();
         let relay = Relay::to(server.text("address")).await;
-        let table = server.table(&format!("http://{}", relay.address))
+        let table = server.media(&format!("http://{}", relay.address))
             + "[plugins.settings.scene]\nstorage_uri = \"gs://films/scene/\"\n\n";
         let gateway =
             TestGateway::start_with(Settings { job_time: Duration::ZERO, ..Settings::default() }, &table)
@@ -294,7 +193,7 @@ fn a_bucket_that_refuses_stops_the_start_and_one_that_is_away_does_not() {
         };
         let right = std::fs::read_to_string(&file).expect("a configuration");
         server.made["secret"] = json!("another");
-        let wrong = server.table(&format!("http://{}", relay.address));
+        let wrong = server.media(&format!("http://{}", relay.address));
         let table = &right[right.find("[media]").expect("its table")..];
         let end = table.find("\n[providers").unwrap_or(table.len());
         std::fs::write(&file, right.replace(&table[..end], &wrong)).expect("written");

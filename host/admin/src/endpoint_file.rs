@@ -44,6 +44,12 @@ impl AdminEndpoint {
         })
     }
 
+    /// Path of the file of a start that waits. Only what needs no token is behind it.
+    #[must_use]
+    pub fn path_while_waiting(data: &Path) -> PathBuf {
+        data.join("admin-waiting.json")
+    }
+
     /// Writes the operator's file, readable by its owner alone.
     ///
     /// # Errors
@@ -57,11 +63,23 @@ impl AdminEndpoint {
     /// # Errors
     /// The file system's.
     pub fn write_as(&self, data: &Path, role: Role) -> io::Result<()> {
+        self.write_to(&Self::path_of(data, role))
+    }
+
+    /// Writes the file of a start that waits.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn write_while_waiting(&self, data: &Path) -> io::Result<()> {
+        self.write_to(&Self::path_while_waiting(data))
+    }
+
+    fn write_to(&self, path: &Path) -> io::Result<()> {
         let mut text = serde_json::json!({ "address": self.address, "token": self.token.reveal() });
         if self.tls {
             text["tls"] = true.into();
         }
-        write_atomic(&Self::path_of(data, role), format!("{text}\n").as_bytes())
+        write_atomic(path, format!("{text}\n").as_bytes())
     }
 
     /// Reads the operator's file; `None` when there is none.
@@ -72,9 +90,20 @@ impl AdminEndpoint {
         Self::read_as(data, Role::Operator)
     }
 
+    /// Reads the file of a start that waits; `None` when there is none.
+    ///
+    /// # Errors
+    /// As [`AdminEndpoint::read`].
+    pub fn read_while_waiting(data: &Path) -> io::Result<Option<Self>> {
+        Self::read_from(&Self::path_while_waiting(data))
+    }
+
     fn read_as(data: &Path, role: Role) -> io::Result<Option<Self>> {
-        let path = Self::path_of(data, role);
-        let text = match fs::read_to_string(&path) {
+        Self::read_from(&Self::path_of(data, role))
+    }
+
+    fn read_from(path: &Path) -> io::Result<Option<Self>> {
+        let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),

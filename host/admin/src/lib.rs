@@ -26,8 +26,8 @@ mod token;
 pub use access::caller::{Caller, Role, Tokens};
 pub use api::{
     AccountHealth, AdoptedReply, BackupView, Component, DefaultEffect, DefaultView, EffectiveView, EventName,
-    FamilyDefaultsFile, Moment, NewWebhook, OperationError, PluginOffer, PluginVersion, ProviderView,
-    ReloadView, ResendRange, Revealed, RulingWord, TaskRuling,
+    FamilyDefaultsFile, FleetView, Moment, NewWebhook, NodeRole, NodeView, OperationError, PluginOffer,
+    PluginVersion, ProviderView, ReloadView, ResendRange, Revealed, RulingWord, TaskRuling,
 };
 pub use axum::body::Body as ResponseBody;
 pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi};
@@ -43,12 +43,13 @@ pub use gatehouse_tasks::{
 pub use http::key_limits;
 pub use oidc::{IdentityProvider, OidcConfig};
 pub use server::{
-    Access, AdminServer, Console, ConsoleRefusal, PageCaller, Probes, StreamEnd, WaitingServer, admit,
+    Access, AdminServer, Console, ConsoleRefusal, MetricsPage, PageCaller, Probes, STANDBY, StreamEnd,
+    Waiting, WaitingServer, admit,
 };
 pub use service::{
-    AdminParts, AdminService, Backend, Backups, Configuration, Deployed, ForgottenDefaults, Logs, Pending,
-    PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput, StagedDefaults,
-    StoredStates, TaskDetails, UsageGroup, UsageGroups, UsageReport, UsageRequest, nearest,
+    AdminParts, AdminService, Backend, BackupProgress, Backups, Configuration, Deployed, ForgottenDefaults,
+    Logs, Pending, PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput,
+    StagedDefaults, StoredStates, TaskDetails, UsageGroup, UsageGroups, UsageReport, UsageRequest, nearest,
 };
 pub use session::{SessionView, Sessions};
 pub use token::Token;

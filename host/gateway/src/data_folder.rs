@@ -142,7 +142,8 @@ impl DataFolder {
     }
 
     /// The pepper: 32 random bytes, created once, readable by the owner only. No stored key and no link works without
-    /// it, so it is durable before its first use, and another one than that of `store` is refused.
+    /// it, so it is durable before its first use, and another one than that of `store` is refused. So is an empty store in a folder that
+    /// had another one.
     ///
     /// # Errors
     /// The file system's, a file that is not 32 bytes long, and one that is not the pepper of the store.
@@ -150,10 +151,14 @@ impl DataFolder {
         let path = self.root.join(PEPPER);
         let wrong = |what, source| DataError { path: path.clone(), what, source };
         let unreadable = |error| wrong("cannot be compared with the store", io::Error::other(error));
+        let needs_its_pepper = store.needs_its_pepper().map_err(unreadable)?;
+        if let Some(text) = self.lost_store().filter(|_| !needs_its_pepper) {
+            return Err(wrong("is of another store", io::Error::other(text)));
+        }
         let pepper = match read_pepper(&path) {
             Ok(bytes) => Pepper::new(bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if store.needs_its_pepper().map_err(unreadable)? {
+                if needs_its_pepper {
                     return Err(self.wrong_pepper(false));
                 }
                 let mut bytes = [0; 32];
@@ -167,6 +172,25 @@ impl DataFolder {
             PepperFit::Fits => Ok(pepper),
             PepperFit::Foreign => Err(self.wrong_pepper(true)),
         }
+    }
+
+    /// What to do where the store knows of no pepper and is not the first of this folder. A pepper alone says nothing: operators copy it,
+    /// or make it, before a first start. What is written after a store has taken it says so.
+    fn lost_store(&self) -> Option<String> {
+        let later =
+            LATER.iter().filter(|name| **name != PEPPER).find(|name| is_there(&self.root.join(name)))?;
+        let file = Self::store(&self.root);
+        let remedy = match file.exists() {
+            true => format!(
+                "the keys and balances in {} are not in it; copy them with `gatehouse store copy --to database`, or take data.url out",
+                file.display()
+            ),
+            false => "see that data.url names the right one, or restore that from its backup".to_owned(),
+        };
+        Some(format!(
+            "there is `{later}`, so this folder had a store with keys and balances, and the one that is configured is empty; {remedy}; to \
+             begin with nothing, name a new folder with data.folder or move this one away"
+        ))
     }
 
     /// The check value of the pepper, where there is one already.
@@ -335,6 +359,33 @@ mod tests {
         assert!(error.contains("is missing") && !path.exists(), "{error}");
         fs::write(&path, own).unwrap();
         folder.pepper(&SystemSeed, &store).unwrap();
+    }
+
+    /// A mistyped database would start as if there had never been a customer: every key refused, every balance gone. A pepper that was
+    /// brought before the first start is fine.
+    #[test]
+    fn an_empty_store_in_a_used_folder_is_refused_and_a_first_one_is_not() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = DataFolder::open(outer.path(), &|_| ()).unwrap();
+        fs::write(outer.path().join("pepper"), [7; 32]).unwrap();
+        let store = store_in(outer.path());
+        // As a first start that was cut short: nothing is active yet.
+        fs::write(outer.path().join("plugins/code.cwasm"), b"x").unwrap();
+        folder.pepper(&SystemSeed, &store).unwrap();
+        fs::write(outer.path().join("plugins/active.json"), b"{}").unwrap();
+        folder.pepper(&SystemSeed, &store).unwrap();
+        let other = tempfile::tempdir().unwrap();
+        let empty = store_in(other.path());
+        let error = folder.pepper(&SystemSeed, &empty).unwrap_err().to_string();
+        assert!(
+            error.contains("plugins/active.json") && error.contains("store copy --to database"),
+            "{error}"
+        );
+        store.close();
+        fs::remove_file(outer.path().join("core.redb")).unwrap();
+        let error = folder.pepper(&SystemSeed, &empty).unwrap_err().to_string();
+        assert!(error.contains("see that data.url names the right one"), "{error}");
+        assert!(empty.needs_its_pepper().is_ok_and(|needs| !needs), "nothing was written");
     }
 
     /// An empty store in a used folder would start as if there had never been a customer.

@@ -36,6 +36,7 @@ pub use probe::facts::facts;
 pub use results::copy_result::{InputError, ResultSources};
 pub use results::source::SaveError;
 pub use storage::bucket::{S3Config, Secrets};
+pub use storage::bucket_files::{BucketFileError, BucketFiles};
 pub use storage::objects::{Error, StoreOutage};
 pub use storage::shares::ShareExceeded;
 pub use storage::sweep::Swept;

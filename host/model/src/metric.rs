@@ -136,6 +136,10 @@ metrics! {
     Gauge STORE_UNAVAILABLE = "gatehouse_store_unavailable";
     /// Seconds until another gateway may take over, counted from the last renewal of the lease; of a store in a database.
     Gauge LEASE_SECONDS = "gatehouse_store_lease_seconds";
+    /// 1 while this gateway waits to take the place of another one on its database, 0 once it is at work; with `fleet.standby` alone.
+    Gauge STANDBY = "gatehouse_standby";
+    /// Seconds left of the lease of the gateway at work, by its `name`, as a gateway that waits sees them.
+    Gauge AT_WORK_LEASE_SECONDS = "gatehouse_at_work_lease_seconds";
     /// Bytes free on a disk, by `disk`: `store`, `media`.
     Gauge DISK_FREE = "gatehouse_disk_free_bytes";
     /// 1 while a disk has less free than its mark and new tasks are refused, by `disk`.

@@ -37,6 +37,7 @@ pub use component_runner::ComponentRunner;
 pub use config::{
     CanaryConfig, CompilerLimits, CompilerProcess, Config, Inventory, OwnPath, STREAMS, Unserved,
 };
+pub use deploy::ahead::compile_before_start;
 pub use deploy::deployments::Deployments;
 pub use deploy::pipeline::Removal;
 pub use exec::limits::Limits;

@@ -1,4 +1,4 @@
-//! Connections to a service that the operator wrote out, for a client that signs its own requests: the object store of media.
+//! Connections to a service that the operator wrote out, for a client that signs its own requests: a bucket of media or backups.
 //!
 //! Its host may be private, and it goes through the operator's proxy like everything else. No redirect is followed, no header
 //! is added.
@@ -17,6 +17,8 @@ use url::Url;
 use crate::client::exchange::{self, ExchangeError, Http};
 use crate::client::network::{MAX_IDLE, Network};
 use crate::client::origin::Origin;
+use crate::config::check;
+use crate::config::settings::OutgoingRoute;
 
 /// To resolve, connect and shake hands.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -48,6 +50,14 @@ impl ServiceClient {
         let origin = Origin::of(endpoint).ok_or_else(|| format!("expected http or https, got {endpoint}"))?;
         let private = [origin.as_private()].into();
         Ok(Self { http: network.client(private, CONNECT_TIMEOUT, MAX_IDLE) })
+    }
+
+    /// The same over connections of that route, for what needs no [`crate::Upstream`].
+    ///
+    /// # Errors
+    /// What was expected of the address, the roots or the proxy.
+    pub fn on_route(route: &OutgoingRoute<'_>, endpoint: &Url) -> Result<Self, String> {
+        Self::new(&check::network(route)?, endpoint)
     }
 
     /// Sends `request`, and waits for the head of the answer.

@@ -1,8 +1,8 @@
 """An S3 server with one bucket, which checks every signature from the moment it has a user.
 
 Prints a line with its address, the access key and its secret. Then answers each line of its input with one of its own: `keys`
-lists what the bucket holds, `uploads` what was begun in parts and not finished, `remove` deletes the bucket with all in it. The
-end of the input ends it.
+lists what the bucket holds, `uploads` what was begun in parts and not finished, `remove` deletes the bucket with all in it,
+`damage KEY` changes the last byte of an object, `lose KEY` deletes one. The end of the input ends it.
 """
 
 import json
@@ -46,6 +46,13 @@ def main():
 def answer(bucket, wanted):
     if wanted == "uploads":
         return [one["Key"] for one in bucket.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])]
+    word, _, key = wanted.partition(" ")
+    if word == "damage":
+        body = bytearray(bucket.get_object(Bucket=BUCKET, Key=key)["Body"].read())
+        body[-1] ^= 1
+        bucket.put_object(Bucket=BUCKET, Key=key, Body=bytes(body))
+    if word == "lose":
+        bucket.delete_object(Bucket=BUCKET, Key=key)
     keys = [one["Key"] for one in bucket.list_objects_v2(Bucket=BUCKET).get("Contents", [])]
     if wanted == "remove":
         for key in keys:

@@ -4,6 +4,7 @@ mod copies;
 mod outages;
 mod standby;
 mod starts;
+mod waiting;
 
 use std::collections::BTreeSet;
 

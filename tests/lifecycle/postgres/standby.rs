@@ -19,7 +19,7 @@ use crate::lifecycle::{sandbox, setup, submits};
 const CLIENTS: usize = 4;
 
 /// A gateway of a fleet that trusts the others; its public address is known before it starts.
-fn of_fleet(sandbox: &Sandbox, name: &str, url: &str) -> Setup {
+pub(super) fn of_fleet(sandbox: &Sandbox, name: &str, url: &str) -> Setup {
     untrusting(sandbox, name, url).with("[server]\ntrusted_proxies = [\"127.0.0.0/8\"]\n\n")
 }
 

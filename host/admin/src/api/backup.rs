@@ -9,8 +9,9 @@ use super::values::Moment;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewBackup {
-    /// A folder of the gateway's machine, from its root, that is empty or not there yet.
-    pub folder: String,
+    /// A folder of the gateway's machine, from its root, that is empty or not there yet; or `s3://<bucket>/<prefix>`, below which
+    /// there is nothing yet.
+    pub to: String,
 }
 
 /// A backup that is being made, or was. It goes on whether anybody looks or not.
@@ -24,6 +25,10 @@ pub(crate) struct BackupRun {
     pub done: u64,
     /// Rows to copy and check; more once the copying is done.
     pub of: u64,
+    /// Bytes sent to a bucket so far.
+    pub sent_bytes: u64,
+    /// Bytes to send to a bucket; zero before the copy is checked, and where it goes to a folder.
+    pub bytes_to_send: u64,
     /// What it holds; null while it goes on.
     pub backup: Option<BackupView>,
 }
@@ -31,8 +36,8 @@ pub(crate) struct BackupRun {
 /// A backup that was made and looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BackupView {
-    /// Where it is.
-    pub folder: String,
+    /// Where it is: a folder, or an address of a bucket.
+    pub location: String,
     /// The moment that it shows.
     pub made: Moment,
     /// Files in it.

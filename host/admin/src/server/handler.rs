@@ -39,6 +39,9 @@ use crate::http::router::{Api, Authentication, owns};
 use crate::service::AdminService;
 use crate::session::Sessions;
 
+/// The type of a page of metrics.
+pub(super) const PROMETHEUS_TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
+
 /// Operations at once; more wait.
 const MAX_OPERATIONS: u32 = 16;
 /// What tells a stream of events, which never ends by itself, from every other answer.
@@ -179,7 +182,7 @@ fn probe_pages(probes: Probes) -> axum::Router {
     };
     let metrics = move || {
         let mut response = plain(StatusCode::OK, (probes.metrics)());
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"));
+        response.headers_mut().insert(CONTENT_TYPE, PROMETHEUS_TEXT);
         async move { response }
     };
     axum::Router::new()

@@ -17,4 +17,4 @@ mod waiting;
 pub use console::{Access, Console, ConsoleRefusal, PageCaller, StreamEnd, admit};
 pub use handler::Probes;
 pub use listener::AdminServer;
-pub use waiting::WaitingServer;
+pub use waiting::{MetricsPage, STANDBY, Waiting, WaitingServer};

@@ -1,5 +1,6 @@
-//! The admin listener of a start that waits, such as for its database: `/livez` answers, `/readyz` says what is waited for, and there is
-//! nothing else yet. So a supervisor lets the process live, and no traffic comes.
+//! The admin listener of a start that waits, such as for its database: `/livez` answers, `/readyz` says what is waited for, `/standby`
+//! whether that is the place of another gateway, `/metrics` is there, and there is nothing else yet. So a supervisor lets the process live,
+//! no traffic comes, and operators see it.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -11,6 +12,7 @@ use gatehouse_net::{
     Responding, ShutdownPhase, accept, listen,
 };
 use http::StatusCode;
+use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -18,11 +20,26 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::console::plain;
 use super::guarded_body::GuardedBody;
+use super::handler::PROMETHEUS_TEXT;
 use super::security_headers;
 use crate::config::Config;
 
+/// Answers with 200 while the place of another gateway is waited for.
+pub const STANDBY: &str = "/standby";
 /// Connections at once; more wait.
 const CONNECTIONS: usize = 32;
+
+/// What a start waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// In words.
+    pub reason: String,
+    /// Whether it is the place of another gateway: there is nothing wrong then.
+    pub is_standby: bool,
+}
+
+/// Renders every metric in the Prometheus text form.
+pub type MetricsPage = Box<dyn Fn() -> String + Send + Sync>;
 
 /// A running listener. Dropping it ends every connection.
 pub struct WaitingServer {
@@ -32,7 +49,8 @@ pub struct WaitingServer {
 }
 
 struct Shared {
-    reason: watch::Receiver<String>,
+    waiting: watch::Receiver<Waiting>,
+    metrics: MetricsPage,
     server: ConnectionServer,
     handshakes: Option<Handshakes>,
     clock: Arc<dyn Clock>,
@@ -40,14 +58,14 @@ struct Shared {
 }
 
 impl WaitingServer {
-    /// Binds the address of `config`. `reason` is what `/readyz` says at each moment.
+    /// Binds the address of `config`. `waiting` is what is waited for at each moment.
     ///
     /// # Errors
     /// As [`super::AdminServer::start`].
     pub fn start(
         config: &Config,
         (limits, handshakes): (ConnectionLimits, HandshakeLimits),
-        reason: watch::Receiver<String>,
+        (waiting, metrics): (watch::Receiver<Waiting>, MetricsPage),
         clock: Arc<dyn Clock>,
     ) -> io::Result<Self> {
         let certificates = config.tls.as_ref().map(|tls| Certificates::from_files(tls.files())).transpose();
@@ -56,7 +74,8 @@ impl WaitingServer {
         let address = listener.local_addr()?;
         let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
         let shared = Shared {
-            reason,
+            waiting,
+            metrics,
             server: ConnectionServer::new(limits, Arc::clone(&clock), watched.clone()),
             handshakes: certificates.map(|certificates| {
                 Handshakes::new(certificates, handshakes, Arc::clone(&clock), watched.clone())
@@ -123,15 +142,17 @@ impl Shared {
     }
 
     fn answer(&self, path: &str) -> axum::response::Response {
+        let Waiting { reason, is_standby } = &*self.waiting.borrow();
         match path {
             "/livez" => plain(StatusCode::OK, "alive\n"),
-            "/readyz" => {
-                plain(StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {}\n", *self.reason.borrow()))
+            "/metrics" => {
+                let mut response = plain(StatusCode::OK, (self.metrics)());
+                response.headers_mut().insert(CONTENT_TYPE, PROMETHEUS_TEXT);
+                response
             }
-            _ => plain(
-                StatusCode::SERVICE_UNAVAILABLE,
-                format!("the gateway starts: {}\n", *self.reason.borrow()),
-            ),
+            "/readyz" => plain(StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {reason}\n")),
+            STANDBY if *is_standby => plain(StatusCode::OK, format!("{reason}\n")),
+            _ => plain(StatusCode::SERVICE_UNAVAILABLE, format!("the gateway starts: {reason}\n")),
         }
     }
 }

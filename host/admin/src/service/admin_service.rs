@@ -5,13 +5,14 @@ use std::sync::Arc;
 use gatehouse_driver::Driver;
 use gatehouse_model::{Clock, Pepper, Seed};
 use gatehouse_runtime::PluginService;
-use gatehouse_store::Store;
+use gatehouse_store::{Server, Store};
 
 use super::attention::Attention;
 use super::backup::{BackupRuns, Backups};
 use super::commands::Commands;
 use super::configuration::Configuration;
 use super::doctor::Doctor;
+use super::fleet::FleetReader;
 use super::gateway::Gateway;
 use super::keys::Keys;
 use super::logs::LogReader;
@@ -34,6 +35,8 @@ pub struct AdminParts {
     pub configuration: Arc<dyn Configuration>,
     /// What makes backups of the data folder.
     pub backups: Arc<dyn Backups>,
+    /// The database that the store is in, which knows of the other gateways; `None` where it is a file.
+    pub server: Option<Server>,
     /// The secret under which keys are digested.
     pub pepper: Pepper,
     /// Time.
@@ -93,6 +96,8 @@ pub struct AdminService {
     pub reloads: Reloads,
     /// Backups of the data folder.
     pub backups: BackupRuns,
+    /// The gateways of a database.
+    pub fleet: FleetReader,
     /// Examinations of the store.
     pub doctor: Doctor,
     /// The logs in memory.
@@ -108,7 +113,7 @@ impl AdminService {
     /// The services on these parts.
     #[must_use]
     pub fn new(parts: AdminParts) -> Self {
-        let AdminParts { store, backend, configuration, backups, pepper, clock, seed } = parts;
+        let AdminParts { store, backend, configuration, backups, server, pepper, clock, seed } = parts;
         let (running, source, driver) = match backend {
             Backend::Running { plugins, driver } => {
                 (Some(plugins.clone()), Origin::Running(plugins), Some(driver))
@@ -172,6 +177,7 @@ impl AdminService {
                 price_versions: Arc::clone(&price_versions),
             },
             backups: BackupRuns::new(store.clone(), Arc::clone(&clock), backups),
+            fleet: FleetReader { server },
             doctor: Doctor::new(store.clone(), Arc::clone(&clock)),
             logs: LogReader { gateway: Arc::clone(&gateway) },
             attention: Attention { store: store.clone(), gateway: Arc::clone(&gateway) },

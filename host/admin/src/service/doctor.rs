@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gatehouse_model::Clock;
-use gatehouse_store::Store;
+use gatehouse_store::{Progress, Store};
 use gatehouse_tasks::Report;
 
 use super::job::{Jobs, Look};
@@ -15,7 +15,7 @@ use crate::api::error::OperationError;
 pub struct Doctor {
     store: Store,
     clock: Arc<dyn Clock>,
-    runs: Jobs<DoctorReport>,
+    runs: Jobs<DoctorReport, Progress>,
 }
 
 impl Doctor {
@@ -30,7 +30,8 @@ impl Doctor {
             // Where one is under way, that one is looked at.
             self.runs.begin(move |progress| Ok(DoctorReport::from(store.examine_with(progress)?)));
         }
-        let Look { number, checked, of, end } = self.runs.look(&*self.clock, wanted).await?;
+        let Look { number, progress, end } = self.runs.look(&*self.clock, wanted).await?;
+        let (checked, of) = progress.so_far();
         let state = if end.is_some() { RunState::Done } else { RunState::Running };
         Ok(DoctorRun { run: number, state, checked, of, report: end })
     }

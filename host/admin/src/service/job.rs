@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use gatehouse_model::Clock;
-use gatehouse_store::Progress;
 use tokio::sync::watch;
 
 use crate::api::error::OperationError;
@@ -14,35 +13,31 @@ use crate::api::error::OperationError;
 const LOOK: Duration = Duration::from_millis(500);
 
 /// The runs of one kind.
-pub(crate) struct Jobs<T>(Mutex<Option<Arc<Run<T>>>>);
+pub(crate) struct Jobs<T, P>(Mutex<Option<Arc<Run<T, P>>>>);
 
-impl<T> Default for Jobs<T> {
+impl<T, P> Default for Jobs<T, P> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-struct Run<T> {
+struct Run<T, P> {
     number: u64,
-    progress: Arc<Progress>,
+    progress: Arc<P>,
     outcome: watch::Sender<Option<Result<T, OperationError>>>,
 }
 
 /// How far a run is.
-pub(crate) struct Look<T> {
+pub(crate) struct Look<T, P> {
     pub(crate) number: u64,
-    pub(crate) checked: u64,
-    pub(crate) of: u64,
+    pub(crate) progress: Arc<P>,
     /// `None` while it goes on.
     pub(crate) end: Option<T>,
 }
 
-impl<T: Clone + Send + Sync + 'static> Jobs<T> {
+impl<T: Clone + Send + Sync + 'static, P: Default + Send + Sync + 'static> Jobs<T, P> {
     /// Begins a run of `work`, on a blocking thread; false while another one goes on.
-    pub(crate) fn begin(
-        &self,
-        work: impl FnOnce(&Progress) -> Result<T, OperationError> + Send + 'static,
-    ) -> bool {
+    pub(crate) fn begin(&self, work: impl FnOnce(&P) -> Result<T, OperationError> + Send + 'static) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_some_and(|run| run.outcome.borrow().is_none()) {
             return false;
@@ -64,7 +59,7 @@ impl<T: Clone + Send + Sync + 'static> Jobs<T> {
         &self,
         clock: &dyn Clock,
         wanted: Option<u64>,
-    ) -> Result<Look<T>, OperationError> {
+    ) -> Result<Look<T, P>, OperationError> {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(run) = last.filter(|run| wanted.is_none_or(|wanted| wanted == run.number)) else {
             let wanted = wanted.map_or_else(String::new, |wanted| format!(" {wanted}"));
@@ -80,8 +75,7 @@ impl<T: Clone + Send + Sync + 'static> Jobs<T> {
             () = clock.pause(LOOK) => {}
         }
         let end = outcome.borrow().clone().transpose()?;
-        let (checked, of) = run.progress.so_far();
-        Ok(Look { number: run.number, checked, of, end })
+        Ok(Look { number: run.number, progress: Arc::clone(&run.progress), end })
     }
 }
 

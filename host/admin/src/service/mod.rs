@@ -10,6 +10,7 @@ mod backup;
 mod commands;
 mod configuration;
 mod doctor;
+mod fleet;
 mod gateway;
 mod job;
 mod keys;
@@ -26,7 +27,7 @@ mod tasks;
 mod webhooks;
 
 pub use admin_service::{AdminParts, AdminService, Backend};
-pub use backup::Backups;
+pub use backup::{BackupProgress, Backups};
 pub use configuration::{Configuration, Deployed, ForgottenDefaults, StagedDefaults};
 pub(crate) use keys::NewKey;
 pub use keys::nearest;

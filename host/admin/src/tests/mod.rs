@@ -11,18 +11,17 @@ mod support;
 mod tls;
 mod usage;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use gatehouse_harness::{TestClock, TestSeed};
 use gatehouse_model::Pepper;
-use gatehouse_store::{Progress, Store};
+use gatehouse_store::Store;
 use tempfile::TempDir;
 
 use crate::{
-    AdminParts, AdminService, AdminTls, ApiRequest, Backend, BackupView, Backups, Config, Configuration,
-    EffectiveView, FamilyDefaultsFile, ForgottenDefaults, OperationError, PriceCause, ReloadView,
-    StagedDefaults, Token,
+    AdminParts, AdminService, AdminTls, ApiRequest, Backend, BackupProgress, BackupView, Backups, Config,
+    Configuration, EffectiveView, FamilyDefaultsFile, ForgottenDefaults, OperationError, PriceCause,
+    ReloadView, StagedDefaults, Token,
 };
 
 /// A request that shows one customer.
@@ -48,6 +47,7 @@ fn parts() -> (AdminParts, TempDir) {
         backend: Backend::Offline(Box::new(plugins)),
         configuration: Arc::new(Fixed(folder.path().to_owned())),
         backups: Arc::new(NoBackups),
+        server: None,
         pepper: Pepper::new(PEPPER),
         clock: TestClock::skipping_pauses_at(1_000),
         seed: Arc::new(TestSeed::default()),
@@ -59,8 +59,8 @@ fn parts() -> (AdminParts, TempDir) {
 struct NoBackups;
 
 impl Backups for NoBackups {
-    fn make(&self, _: &Store, folder: &Path, _: &Progress) -> Result<BackupView, OperationError> {
-        Err(OperationError::Invalid(format!("folder: {} is of no use", folder.display())))
+    fn make(&self, _: &Store, to: &str, _: &BackupProgress) -> Result<BackupView, OperationError> {
+        Err(OperationError::Invalid(format!("to: {to} is of no use")))
     }
 }
 

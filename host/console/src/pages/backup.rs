@@ -42,7 +42,7 @@ pub(crate) async fn begin(
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let form = request.form();
-    let asked = ApiRequest::post(&["backups"]).json(&json!({"folder": form.text("folder").trim()}));
+    let asked = ApiRequest::post(&["backups"]).json(&json!({"to": form.text("to").trim()}));
     match pages.ask(request, asked).await {
         Ok(_) => Ok(redirect("/system/backup")),
         Err(refusal) => {
@@ -79,9 +79,9 @@ fn page(
                 form.stack method="post" action="/system/backup" {
                     (once::field(request.number))
                     div.field {
-                        label for="folder" { "Folder" }
-                        p.help #folder-help { "On the gateway's machine, from its root; empty, or not there yet. The gateway's process writes it." }
-                        input #folder type="text" name="folder" required autocomplete="off" aria-describedby="folder-help";
+                        label for="to" { "Folder, or address of a bucket" }
+                        p.help #to-help { "A folder on the gateway's machine, from its root, empty or not there yet: the gateway's process writes it. Or s3://bucket/prefix, below which there is nothing." }
+                        input #to type="text" name="to" required autocomplete="off" aria-describedby="to-help";
                     }
                     button.primary { "Back up" }
                 }
@@ -91,13 +91,15 @@ fn page(
 }
 
 fn under_way(run: &Value) -> Markup {
-    let (done, of) = (run["done"].as_u64().unwrap_or_default(), run["of"].as_u64().unwrap_or_default());
+    let [done, of, sent, to_send] =
+        ["done", "of", "sent_bytes", "bytes_to_send"].map(|name| run[name].as_u64().unwrap_or_default());
     let percent = (of > 0).then(|| (done.min(of) * 100) / of);
     html! {
         div.report role="status" {
             h2 { (chip(Tone::Info, "running")) " A backup is being made" }
             (progress(percent))
             p.muted { (count(done)) " of " (count(of)) " rows" }
+            @if to_send > 0 { p.muted { (count(sent)) " of " (count(to_send)) " bytes are in the bucket" } }
         }
     }
 }
@@ -108,7 +110,7 @@ fn made(backup: &Value) -> Markup {
         div.report role="status" {
             h2 { (chip(Tone::Ok, "made")) " The last backup begun here is complete, and was checked" }
             dl.facts {
-                dt { "Folder" } dd { code { (text(backup, "folder")) } }
+                dt { "Where it is" } dd { code { (text(backup, "location")) } }
                 dt { "Shows the moment" } dd { (text(backup, "made")) }
                 dt { "Files" } dd.num { (number("files")) }
                 dt { "Bytes" } dd.num { (number("bytes")) }

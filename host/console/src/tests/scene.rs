@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_admin::{
-    AdminParts, AdminServer, AdminService, ApiRequest, Backend, BackupView, Backups, Config, Configuration,
-    EffectiveView, FamilyDefaultsFile, LocalApi, OperationError, PriceCause, Probes, ReloadView, Revealed,
-    Role, StagedDefaults, Token, Tokens,
+    AdminParts, AdminServer, AdminService, ApiRequest, Backend, BackupProgress, BackupView, Backups, Config,
+    Configuration, EffectiveView, FamilyDefaultsFile, LocalApi, OperationError, PriceCause, Probes,
+    ReloadView, Revealed, Role, StagedDefaults, Token, Tokens,
 };
 use gatehouse_harness::{TestClock, TestSeed};
 use gatehouse_model::{Credits, Key, KeyId, Pepper};
 use gatehouse_net::{ConnectionLimits, HandshakeLimits};
-use gatehouse_store::{Progress, Store};
+use gatehouse_store::Store;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -37,7 +37,7 @@ pub(super) struct Scene {
 struct NoBackups;
 
 impl Backups for NoBackups {
-    fn make(&self, _: &Store, _: &Path, _: &Progress) -> Result<BackupView, OperationError> {
+    fn make(&self, _: &Store, _: &str, _: &BackupProgress) -> Result<BackupView, OperationError> {
         Err(OperationError::Refused("there are no backups here".to_owned()))
     }
 }
@@ -90,6 +90,7 @@ fn parts(store: Store, folder: &Path, clock: Arc<TestClock>, seed: Arc<TestSeed>
         backend: Backend::Offline(Box::new(gatehouse_runtime::Config::new(folder.to_owned()))),
         configuration: Arc::new(Fixed(folder.to_owned())),
         backups: Arc::new(NoBackups),
+        server: None,
         pepper: Pepper::new(PEPPER),
         clock,
         seed,

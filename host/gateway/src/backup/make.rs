@@ -7,12 +7,15 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gatehouse_admin::{BackupView, Backups, Moment, OperationError};
+use gatehouse_admin::{BackupProgress, BackupView, Backups, Moment, OperationError};
 use gatehouse_files::{Space, write_atomic};
+use gatehouse_media::BucketFiles;
 use gatehouse_model::{Clock, UnixMs};
 use gatehouse_store::{Progress, Store};
+use tokio::runtime::Handle;
 
 use super::BackupError;
+use super::bucket::{self, BucketSettings};
 use super::manifest::{FileDigest, Manifest, NAME, files_below, name_of};
 use crate::data_folder::DataFolder;
 
@@ -20,6 +23,8 @@ use crate::data_folder::DataFolder;
 const BESIDE: [&str; 3] = ["pepper", "plugins", "defaults"];
 /// The end of a component's name; its digest is before it, so its bytes never change.
 const COMPONENT: &str = ".wasm";
+/// Where a copy is made that goes to a bucket, below the data folder.
+const ASIDE: &str = ".sending";
 /// Bytes that stay free beside a copy.
 const SPARE: u64 = 64 << 20;
 /// Code of plugins that is compiled again where it is missing, and files that were being written.
@@ -30,18 +35,57 @@ pub(crate) struct BackupFolder {
     root: PathBuf,
     /// Whether the store is in it, and not in a database.
     has_store: bool,
+    buckets: BucketSettings,
     clock: Arc<dyn Clock>,
 }
 
 impl BackupFolder {
-    pub(crate) fn new(root: &Path, has_store: bool, clock: Arc<dyn Clock>) -> Self {
-        Self { root: root.to_owned(), has_store, clock }
+    pub(crate) fn new(root: &Path, has_store: bool, buckets: BucketSettings, clock: Arc<dyn Clock>) -> Self {
+        Self { root: root.to_owned(), has_store, buckets, clock }
     }
 
-    fn back_up(&self, store: &Store, folder: &Path, progress: &Progress) -> Result<BackupView, BackupError> {
+    fn back_up(&self, store: &Store, to: &str, progress: &BackupProgress) -> Result<BackupView, BackupError> {
         if !self.has_store {
             return Err(BackupError::Database(self.root.clone()));
         }
+        match BucketFiles::is_address(to) {
+            true => self.to_bucket(store, to, progress),
+            false => self.to_folder(store, Path::new(to), &progress.rows),
+        }
+    }
+
+    /// Makes the copy in the data folder, whose disk has to have room for it, and sends it.
+    fn to_bucket(
+        &self,
+        store: &Store,
+        address: &str,
+        progress: &BackupProgress,
+    ) -> Result<BackupView, BackupError> {
+        let (bucket, runtime) = (self.buckets.open(address)?, Handle::current());
+        if !runtime.block_on(bucket.is_empty())? {
+            return Err(BackupError::Taken(address.to_owned()));
+        }
+        let aside = std::path::absolute(self.root.join(ASIDE));
+        let aside = aside.map_err(|error| BackupError::file(&self.root, error))?;
+        // What one that was cut short has left.
+        match fs::remove_dir_all(&aside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(BackupError::file(&aside, error));
+            }
+            _ => {}
+        }
+        let view = self.to_folder(store, &aside, &progress.rows)?;
+        let sent = runtime.block_on(bucket::send(&bucket, &aside, progress));
+        clear(&aside, true);
+        sent.map(|()| BackupView { location: address.to_owned(), ..view })
+    }
+
+    fn to_folder(
+        &self,
+        store: &Store,
+        folder: &Path,
+        progress: &Progress,
+    ) -> Result<BackupView, BackupError> {
         if !folder.is_absolute() {
             return Err(BackupError::Relative(folder.to_owned()));
         }
@@ -131,12 +175,14 @@ impl BackupFolder {
 }
 
 impl Backups for BackupFolder {
-    fn make(&self, store: &Store, folder: &Path, progress: &Progress) -> Result<BackupView, OperationError> {
-        self.back_up(store, folder, progress).map_err(|error| match error {
+    fn make(&self, store: &Store, to: &str, progress: &BackupProgress) -> Result<BackupView, OperationError> {
+        self.back_up(store, to, progress).map_err(|error| match error {
             BackupError::NotEmpty(_)
+            | BackupError::Taken(_)
             | BackupError::Relative(_)
             | BackupError::Inside(..)
-            | BackupError::NoRoom { .. } => OperationError::Invalid(format!("folder: {error}")),
+            | BackupError::Settings(_)
+            | BackupError::NoRoom { .. } => OperationError::Invalid(format!("to: {error}")),
             error @ BackupError::Database(_) => OperationError::Refused(error.to_string()),
             other => OperationError::Failed(other.to_string()),
         })
@@ -145,7 +191,7 @@ impl Backups for BackupFolder {
 
 fn view(folder: &Path, made_at: UnixMs, manifest: &Manifest, rows: u64, bytes: u64) -> BackupView {
     BackupView {
-        folder: folder.display().to_string(),
+        location: folder.display().to_string(),
         made: Moment(made_at),
         files: manifest.files.len() as u64,
         bytes,
@@ -163,14 +209,19 @@ pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), BackupError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(BackupError::file(from, error)),
     };
-    if let Some(parent) = to.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(failed)?;
-    }
+    folder_of(to)?;
     let mut options = fs::OpenOptions::new();
     std::os::unix::fs::OpenOptionsExt::mode(options.write(true).create(true).truncate(true), 0o600);
     let mut target = options.open(to).map_err(failed)?;
     io::copy(&mut source, &mut target).map_err(failed)?;
     target.sync_all().map_err(failed)
+}
+
+/// Makes the folder of a file.
+pub(super) fn folder_of(file: &Path) -> Result<(), BackupError> {
+    let Some(folder) = file.parent() else { return Ok(()) };
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| BackupError::file(folder, error))
 }
 
 /// Makes the names in a folder, and in those below it, durable.

@@ -20,7 +20,7 @@ const FORMAT: u32 = 1;
 /// Bytes of a file that are read at once.
 const PIECE: usize = 256 << 10;
 /// A manifest is never longer.
-const MAX_BYTES: u64 = 16 << 20;
+pub(super) const MAX_BYTES: u64 = 16 << 20;
 
 /// The content of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,6 +46,10 @@ pub(super) struct FileDigest {
 }
 
 impl FileDigest {
+    pub(super) fn new((bytes, sha256): (u64, Digest)) -> Self {
+        Self { bytes, sha256 }
+    }
+
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let (mut digester, mut bytes) = (Digester::default(), 0);
@@ -69,16 +73,22 @@ impl Manifest {
         Self { format: FORMAT, made_at, gatehouse, rows, ledger: mark, files }
     }
 
-    /// Reads the one of a backup.
+    /// Reads the one of a backup in a folder.
     pub(super) fn read(folder: &Path) -> Result<Self, BackupError> {
-        let path = folder.join(NAME);
-        let failed =
-            |error: &dyn std::fmt::Display| BackupError::NoBackup(folder.to_owned(), error.to_string());
         let mut text = Vec::new();
-        let file = File::open(&path).map_err(|error| failed(&format_args!("{NAME}: {error}")))?;
-        file.take(MAX_BYTES).read_to_end(&mut text).map_err(|error| failed(&error))?;
+        let read = File::open(folder.join(NAME)).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text));
+        let place = folder.display().to_string();
+        match read {
+            Ok(_) => Self::parse(&text, place),
+            Err(error) => Err(BackupError::NoBackup(place, format!("{NAME}: {error}"))),
+        }
+    }
+
+    /// Reads the text of the one at `place`.
+    pub(super) fn parse(text: &[u8], place: String) -> Result<Self, BackupError> {
+        let failed = |error: &dyn std::fmt::Display| BackupError::NoBackup(place.clone(), error.to_string());
         let manifest: Self =
-            serde_json::from_slice(&text).map_err(|error| failed(&format_args!("{NAME}: {error}")))?;
+            serde_json::from_slice(text).map_err(|error| failed(&format_args!("{NAME}: {error}")))?;
         if manifest.format != FORMAT {
             return Err(failed(&format_args!("it has format {}, expected {FORMAT}", manifest.format)));
         }
@@ -94,7 +104,7 @@ impl Manifest {
             let path = folder.join(name);
             let found = FileDigest::of(&path).map_err(|error| BackupError::file(&path, error))?;
             if found != *expected {
-                return Err(BackupError::Changed(path));
+                return Err(BackupError::Changed(path.display().to_string()));
             }
         }
         Ok(())

@@ -1,9 +1,10 @@
-//! Backups: the store as of one moment with what belongs to it, in a folder of its own, made while the gateway serves; and the
-//! way back.
+//! Backups: the store as of one moment with what belongs to it, in a folder of its own or below an address of a bucket, made while the
+//! gateway serves; and the way back.
 //!
 //! A backup has the store, the pepper, plugins and their defaults. It has no media: these are in a folder or a bucket of
 //! their own, live for hours, and no money depends on them. Calls block.
 
+mod bucket;
 mod make;
 mod manifest;
 mod restore;
@@ -11,10 +12,12 @@ mod restore;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use gatehouse_media::BucketFileError;
 use gatehouse_store::{CopyError, OpenError, StoreError};
 
+pub(crate) use bucket::{BackupConfig, BucketSettings};
 pub(crate) use make::BackupFolder;
-pub(crate) use restore::restore;
+pub(crate) use restore::{Source, restore};
 
 /// Why there is no backup, or nothing was restored.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +31,18 @@ pub(crate) enum BackupError {
     /// A folder that must be new holds something.
     #[error("{}: expected a folder that is empty or not there yet; name another one", .0.display())]
     NotEmpty(PathBuf),
+    /// The same of a bucket.
+    #[error(
+        "{0}: expected no object below it; name another prefix, or remove what is there (objects without manifest.json are no backup but \
+         what one left that was cut short)"
+    )]
+    Taken(String),
+    /// A bucket cannot be used as it is configured.
+    #[error("{0}")]
+    Settings(gatehouse_media::Error),
+    /// A bucket refused, or gave no answer.
+    #[error(transparent)]
+    Bucket(#[from] BucketFileError),
     /// A relative path, of which nobody knows where it begins.
     #[error("{}: expected a path that begins with a slash", .0.display())]
     Relative(PathBuf),
@@ -44,12 +59,15 @@ pub(crate) enum BackupError {
         /// What there is.
         free: u64,
     },
-    /// The folder is no backup.
-    #[error("{}: no backup that this release can read: {}", .0.display(), .1)]
-    NoBackup(PathBuf, String),
+    /// There is no backup.
+    #[error("{0}: no backup that this release can read: {1}")]
+    NoBackup(String, String),
     /// A file is not the one that was written.
-    #[error("{}: its bytes are not those that the manifest names; nothing was restored", .0.display())]
-    Changed(PathBuf),
+    #[error("{0}: its bytes are not those that the manifest names; nothing was restored")]
+    Changed(String),
+    /// A file of the copy is not what was sent.
+    #[error("{0}: what was sent is not what was copied before; look at the disk of the data folder")]
+    Sent(String),
     /// What was copied contradicts itself.
     #[error("the copy is not sound: {0}; `gatehouse doctor` looks at the store it is from")]
     Unsound(String),

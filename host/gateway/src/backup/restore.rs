@@ -8,15 +8,47 @@ use std::io;
 use std::path::Path;
 
 use gatehouse_files::rename_durable;
+use gatehouse_media::BucketFiles;
 use gatehouse_store::Progress;
+use tokio::runtime::Runtime;
 
 use super::BackupError;
-use super::make::{copy_file, new_folder, sync_folders};
-use super::manifest::Manifest;
+use super::bucket;
+use super::make::{copy_file, folder_of, new_folder, sync_folders};
+use super::manifest::{FileDigest, Manifest};
 use crate::data_folder::DataFolder;
 
 /// Where a restore works, below the data folder.
 const ASIDE: &str = ".restoring";
+
+/// Where a backup is read from.
+pub(crate) enum Source<'a> {
+    /// A folder.
+    Folder(&'a Path),
+    /// A bucket, and what its calls run on.
+    Bucket(BucketFiles, Runtime),
+}
+
+impl Source<'_> {
+    fn manifest(&self) -> Result<Manifest, BackupError> {
+        match self {
+            Self::Folder(folder) => Manifest::read(folder),
+            Self::Bucket(bucket, runtime) => runtime.block_on(bucket::manifest(bucket)),
+        }
+    }
+
+    /// Copies a file below `aside`.
+    fn fetch(&self, (name, expected): (&str, &FileDigest), aside: &Path) -> Result<(), BackupError> {
+        let to = aside.join(name);
+        match self {
+            Self::Folder(folder) => copy_file(&folder.join(name), &to),
+            Self::Bucket(bucket, runtime) => {
+                folder_of(&to)?;
+                runtime.block_on(bucket::fetch(bucket, (name, expected), &to))
+            }
+        }
+    }
+}
 
 /// What was restored.
 pub(crate) struct Restored {
@@ -30,13 +62,17 @@ pub(crate) struct Restored {
     pub(crate) ledger: String,
 }
 
-/// Restores the backup in `folder` into the data folder `root`, which must be empty or not there; `show` gets a sentence for each
+/// Restores the backup of `source` into the data folder `root`, which must be empty or not there; `show` gets a sentence for each
 /// part of the work.
 ///
 /// # Errors
 /// [`BackupError`]; nothing has changed then.
-pub(crate) fn restore(folder: &Path, root: &Path, show: &dyn Fn(&str)) -> Result<Restored, BackupError> {
-    let manifest = Manifest::read(folder)?;
+pub(crate) fn restore(
+    source: &Source<'_>,
+    root: &Path,
+    show: &dyn Fn(&str),
+) -> Result<Restored, BackupError> {
+    let manifest = source.manifest()?;
     let aside = root.join(ASIDE);
     // What a try that was cut short has left.
     match fs::remove_dir_all(&aside) {
@@ -46,7 +82,7 @@ pub(crate) fn restore(folder: &Path, root: &Path, show: &dyn Fn(&str)) -> Result
         _ => {}
     }
     let made = new_folder(root)?;
-    let outcome = fill(folder, &aside, &manifest, show).and_then(|()| put_in_place(&aside, root));
+    let outcome = fill(source, &aside, &manifest, show).and_then(|()| put_in_place(&aside, root));
     if let Err(error) = outcome {
         drop(fs::remove_dir_all(if made { root } else { &aside }));
         return Err(error);
@@ -59,12 +95,16 @@ pub(crate) fn restore(folder: &Path, root: &Path, show: &dyn Fn(&str)) -> Result
     })
 }
 
-fn fill(folder: &Path, aside: &Path, manifest: &Manifest, show: &dyn Fn(&str)) -> Result<(), BackupError> {
+fn fill(
+    source: &Source<'_>,
+    aside: &Path,
+    manifest: &Manifest,
+    show: &dyn Fn(&str),
+) -> Result<(), BackupError> {
     new_folder(aside)?;
-    for (at, name) in manifest.files.keys().enumerate() {
+    for (at, (name, expected)) in manifest.files.iter().enumerate() {
         show(&format!("copied {at} of {} files", manifest.files.len()));
-        let (from, to) = (folder.join(name), aside.join(name));
-        copy_file(&from, &to)?;
+        source.fetch((name, expected), aside)?;
     }
     show("comparing the files with the manifest");
     manifest.verify(aside)?;

@@ -18,8 +18,8 @@ use tokio::sync::OnceCell;
 use super::print::{Shown, details, rows_of, table};
 use crate::backup::BackupFolder;
 use crate::config::{
-    ConfigErrors, DataConfig, DatabaseError, Location, database, load, load_admin_client, load_data,
-    settle_defaults,
+    ConfigErrors, DataConfig, DatabaseError, Location, database, load, load_admin_client,
+    load_backup_buckets, load_data, settle_defaults,
 };
 use crate::data_folder::{DataError, DataFolder, FolderLock};
 use crate::environment;
@@ -375,7 +375,7 @@ impl<'l> Api<'l> {
             self.location,
             &self.data.folder,
             (&folder, has_store),
-            store.clone(),
+            (store.clone(), database(&self.data)?),
             self.brought.get(),
         )?;
         let api = LocalApi::new(service, OFFLINE);
@@ -406,7 +406,7 @@ fn service(
     location: &Location,
     root: &Path,
     (folder, has_store): (&DataFolder, bool),
-    store: Store,
+    (store, server): (Store, Option<Server>),
     defaults: Option<&FamilyDefaultsFile>,
 ) -> Result<AdminService, ExecuteError> {
     let location = Location { data: Some(root.to_owned()), ..location.clone() };
@@ -416,12 +416,14 @@ fn service(
         Some(defaults) => configuration.draft(defaults)?,
         None => load(&location, PLUGINS, environment::overrides())?.config.runtime(folder.root().to_owned()),
     };
+    let buckets = load_backup_buckets(location.file.as_deref(), &environment::overrides())?;
     let pepper = folder.pepper(&SystemSeed, &store)?;
     Ok(AdminService::new(AdminParts {
         store,
         backend: Backend::Offline(Box::new(plugins)),
         configuration: Arc::new(configuration),
-        backups: Arc::new(BackupFolder::new(folder.root(), has_store, Arc::new(SystemClock))),
+        backups: Arc::new(BackupFolder::new(folder.root(), has_store, buckets, Arc::new(SystemClock))),
+        server,
         pepper,
         clock: Arc::new(SystemClock),
         seed: Arc::new(SystemSeed),
@@ -438,12 +440,27 @@ pub(super) fn running(location: &Location) -> Result<RemoteApi, ExecuteError> {
     remote(location, &root)
 }
 
+/// The listener of a gateway that starts or waits for the place of another, which answers without a token alone.
+pub(super) fn waiting(location: &Location) -> Result<RemoteApi, ExecuteError> {
+    let root = data_of(location)?.folder;
+    let endpoint = AdminEndpoint::read_while_waiting(&root)
+        .map_err(|error| ExecuteError::Unreachable(format!("its file cannot be read: {error}")))?;
+    let why = "its admin.json is written once it listens";
+    let endpoint =
+        endpoint.ok_or_else(|| ExecuteError::NotRunning { folder: root.display().to_string(), why })?;
+    remote_at(location, endpoint)
+}
+
 /// Where the running gateway is, and what it is shown.
 fn remote(location: &Location, root: &Path) -> Result<RemoteApi, ExecuteError> {
     let unreachable = |text: String| ExecuteError::Unreachable(text);
     let endpoint = AdminEndpoint::read(root)
         .map_err(|error| unreachable(format!("its admin.json cannot be read: {error}")))?
         .ok_or_else(|| unreachable(NO_ADMIN_FILE.to_owned()))?;
+    remote_at(location, endpoint)
+}
+
+fn remote_at(location: &Location, endpoint: AdminEndpoint) -> Result<RemoteApi, ExecuteError> {
     // As for the data folder, a file with an error elsewhere does no harm to a command that needs nothing of it.
     let client = match load_admin_client(location.file.as_deref(), &environment::overrides()) {
         Ok(configured) => location.client.clone().or(configured),

@@ -1,5 +1,6 @@
 //! The grammar of the command line: its commands, and those of them that are small. The options of a subject are in `args`.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -33,16 +34,20 @@ const VERIFY_HELP: &str = "Exit code 0 and the head of the hash chain, or 1 and 
 Example:\n  gatehouse verify alice.jsonl";
 const BACKUP_HELP: &str = "\
 The backup shows one moment; what is answered before it is in it. Media are not: they live for hours, in a folder or a bucket
-of their own. The folder holds the pepper and all keys' digests: keep it as you keep the data folder, on another disk.
+of their own. It holds the pepper and all keys' digests: keep it as you keep the data folder, on another disk, or in a bucket that few
+may read. A bucket's service and credentials are those of [backup.s3], or of [media.s3] where media are in a bucket. What goes to a bucket
+is copied and checked in the data folder first, and takes as much of its disk meanwhile. Objects without manifest.json are no backup.
 
-Example:
-  gatehouse backup /var/lib/gatehouse/backups/2026-11-26";
+Examples:
+  gatehouse backup /var/lib/gatehouse/backups/2026-11-26
+  gatehouse backup --to s3://backups/gatehouse/2026-11-26";
 const RESTORE_HELP: &str = "\
 The data folder (--data, or data.folder of the configuration) must be empty or not there yet. Nothing is changed where a file is
 not the one that was written or the ledger does not add up.
 
-Example:
-  gatehouse restore /srv/backups/2026-11-26 --data /var/lib/gatehouse";
+Examples:
+  gatehouse restore /srv/backups/2026-11-26 --data /var/lib/gatehouse
+  gatehouse restore --from s3://backups/gatehouse/2026-11-26 --config /etc/gatehouse/gatehouse.toml";
 const MIGRATE_HELP: &str = "\
 An empty database gets its tables when a gateway opens it; this is for one that an earlier release made. All or nothing; take a
 backup before.
@@ -94,20 +99,12 @@ pub(crate) enum Command {
     Webhook(WebhookCommand),
     /// Sum up the ledger again and check every hold and index row against its task
     Doctor,
-    /// Copy the store, the pepper, plugins and their defaults into a folder, while the gateway serves or without it
+    /// Copy the store, the pepper, plugins and their defaults into a folder or a bucket, while the gateway serves or without it
     #[command(after_help = BACKUP_HELP)]
-    Backup {
-        /// A folder that is empty or not there yet; the gateway writes it, so it must be one that the gateway may write to
-        #[arg(value_name = "FOLDER")]
-        folder: PathBuf,
-    },
+    Backup(BackupArgs),
     /// Make a data folder of a backup; checks every file and sums up the ledger first
     #[command(after_help = RESTORE_HELP)]
-    Restore {
-        /// The backup
-        #[arg(value_name = "FOLDER")]
-        folder: PathBuf,
-    },
+    Restore(RestoreArgs),
     /// Look after a store in a database of PostgreSQL
     #[command(subcommand)]
     Store(StoreCommand),
@@ -204,6 +201,28 @@ pub(crate) struct ServeArgs {
     /// Serve TLS with a certificate generated at start; to try, not to deploy
     #[arg(long)]
     pub(crate) tls_self_signed: bool,
+}
+
+/// The place of a new backup.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// A folder that is empty or not there yet; the gateway writes it, so it must be one that the gateway may write to
+    #[arg(value_name = "FOLDER", required_unless_present = "to", conflicts_with = "to")]
+    pub(crate) folder: Option<PathBuf>,
+    /// The same, or an address of a bucket below which there is nothing yet
+    #[arg(long, value_name = "s3://BUCKET/PREFIX")]
+    pub(crate) to: Option<OsString>,
+}
+
+/// The place of a backup that is there.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// The backup's folder
+    #[arg(value_name = "FOLDER", required_unless_present = "from", conflicts_with = "from")]
+    pub(crate) folder: Option<PathBuf>,
+    /// The same, or the backup's address in a bucket
+    #[arg(long, value_name = "s3://BUCKET/PREFIX")]
+    pub(crate) from: Option<OsString>,
 }
 
 /// Commands about a store in a database.
@@ -304,6 +323,12 @@ mod tests {
             ("gatehouse store", false),
             ("gatehouse verify f.jsonl", true),
             ("gatehouse verify", false),
+            ("gatehouse backup /b", true),
+            ("gatehouse backup --to s3://b/c --json", true),
+            ("gatehouse backup /b --to s3://b/c", false),
+            ("gatehouse backup", false),
+            ("gatehouse restore --from s3://b/c", true),
+            ("gatehouse restore", false),
             ("gatehouse doctor --json", true),
             ("gatehouse audit --limit 5 --cursor 812 --json", true),
             ("gatehouse audit --task 5", false),

@@ -1,19 +1,15 @@
-//! `fleet`: the gateways of a database, as the database knows them. It needs none of them.
+//! `fleet`: the gateways of a database, as the gateway of this data folder knows them, or without it the database itself.
 
 use std::fmt::Write as _;
 
-use gatehouse_store::{Fleet, KnownNode};
-use serde_json::{Value, json};
+use gatehouse_admin::{ApiRequest, FleetView, NodeView};
 
-use super::api::{ExecuteError, data_of};
+use super::api::{ExecuteError, data_of, running};
 use super::cli::FleetCommand;
 use super::run::runtime;
 use crate::config::{Location, database};
 use crate::exit::Exit;
 use crate::terminal::{print, print_error};
-
-/// One that was not seen for so many seconds does not run.
-const GONE: u64 = 30;
 
 /// Runs one of its commands.
 pub(super) fn run(command: &FleetCommand, location: &Location, as_json: bool) -> Exit {
@@ -27,103 +23,56 @@ pub(super) fn run(command: &FleetCommand, location: &Location, as_json: bool) ->
 }
 
 fn status(location: &Location, as_json: bool) -> Result<Exit, ExecuteError> {
-    let Some(server) = database(&data_of(location)?)? else {
-        let text = "data.url names no database; a store in a file has one gateway";
-        return Err(ExecuteError::Arguments(text.to_owned()));
-    };
     let Some(runtime) = runtime(1) else { return Ok(Exit::Broken) };
-    let fleet = runtime.block_on(server.fleet())?;
+    let fleet = runtime.block_on(async {
+        // The database is asked where no gateway of this folder answers, such as that of a standby.
+        match of_gateway(location).await {
+            Some(fleet) => Ok(fleet),
+            None => of_database(location).await,
+        }
+    })?;
     if as_json {
-        return Ok(print(&format!("{}\n", in_json(&fleet))));
+        return Ok(print(&format!("{}\n", serde_json::json!(fleet))));
     }
     Ok(print(&in_words(&fleet)))
 }
 
-fn role(known: &KnownNode) -> &'static str {
-    match (known.at_work, known.seen.as_secs() < GONE) {
-        (true, _) => "at work",
-        (false, true) => "standby",
-        (false, false) => "gone",
-    }
+async fn of_gateway(location: &Location) -> Option<FleetView> {
+    let answer = running(location).ok()?.send(ApiRequest::get(&["fleet"])).await.ok()?;
+    serde_json::from_value(answer.body).ok()
 }
 
-/// Whether those that run are configured to do different things.
-fn differ(fleet: &Fleet) -> bool {
-    let mut running = fleet.nodes.iter().filter(|known| role(known) != "gone");
-    let first = running.next();
-    running.any(|known| first.is_some_and(|first| first.node.configuration != known.node.configuration))
+async fn of_database(location: &Location) -> Result<FleetView, ExecuteError> {
+    let server = database(&data_of(location)?)?.ok_or_else(|| {
+        ExecuteError::Arguments("data.url names no database; a store in a file has one gateway".to_owned())
+    })?;
+    Ok(server.fleet().await?.into())
 }
 
-/// The names that two gateways that run have, and the addresses.
-fn doubled(fleet: &Fleet) -> (Vec<&str>, Vec<&str>) {
-    let running = || fleet.nodes.iter().filter(|known| role(known) != "gone");
-    let names = running().filter(|known| known.is_doubled).map(|known| known.node.name.as_str()).collect();
-    let mut addresses: Vec<&str> = running().filter_map(|known| known.node.address.as_deref()).collect();
-    addresses.sort_unstable();
-    let twice = addresses.chunk_by(|one, other| one == other).filter(|same| same.len() > 1);
-    (names, twice.map(|same| same[0]).collect())
-}
-
-fn in_json(fleet: &Fleet) -> Value {
-    let nodes = fleet.nodes.iter().map(|known| {
-        json!({
-            "name": known.node.name,
-            "role": role(known),
-            "address": known.node.address,
-            "version": known.node.version,
-            "configuration": known.node.configuration,
-            "seen_seconds_ago": known.seen.as_secs(),
-            "name_is_doubled": known.is_doubled,
-        })
-    });
-    json!({
-        "epoch": fleet.epoch,
-        "is_at_work": fleet.at_work,
-        "lease_seconds": fleet.lease.as_secs(),
-        "configurations_differ": differ(fleet),
-        "doubled_addresses": doubled(fleet).1,
-        "nodes": nodes.collect::<Vec<_>>(),
-    })
-}
-
-fn in_words(fleet: &Fleet) -> String {
-    let width = |of: fn(&KnownNode) -> usize| fleet.nodes.iter().map(of).max().unwrap_or(0);
-    let name = width(|known| known.node.name.len());
-    let address = width(|known| known.node.address.as_deref().unwrap_or("-").len());
+fn in_words(fleet: &FleetView) -> String {
+    let width = |of: fn(&NodeView) -> usize| fleet.nodes.iter().map(of).max().unwrap_or(0);
+    let name = width(|node| node.name.len());
+    let address = width(|node| node.address.as_deref().unwrap_or("-").len());
     let mut text = String::new();
-    for known in &fleet.nodes {
-        let configuration = known.node.configuration.get(..12).unwrap_or(&known.node.configuration);
+    for node in &fleet.nodes {
+        let configuration = node.configuration.get(..12).unwrap_or(&node.configuration);
         let _ = writeln!(
             text,
             "{:name$}  {:7}  {:address$}  {}  configuration {configuration}  seen {} s ago",
-            known.node.name,
-            role(known),
-            known.node.address.as_deref().unwrap_or("-"),
-            known.node.version,
-            known.seen.as_secs(),
+            node.name,
+            node.role.as_str(),
+            node.address.as_deref().unwrap_or("-"),
+            node.version,
+            node.seen_seconds_ago,
         );
     }
     let epoch = fleet.epoch;
-    let _ = match fleet.at_work {
-        true => writeln!(text, "epoch {epoch}, {} s of the lease left", fleet.lease.as_secs()),
-        false => writeln!(text, "epoch {epoch}, no gateway is at work"),
+    let _ = match fleet.is_at_work {
+        true => writeln!(text, "epoch {epoch}, {} s of the lease left", fleet.lease_seconds),
+        false => writeln!(text, "epoch {epoch}"),
     };
-    if differ(fleet) {
-        text +=
-            "warning: their configurations differ: after a takeover prices, models or limits are others\n";
-    }
-    let (names, addresses) = doubled(fleet);
-    for name in names {
-        let _ = writeln!(
-            text,
-            "warning: two gateways that run are called {name}: give each a fleet.name of its own"
-        );
-    }
-    for address in addresses {
-        let _ = writeln!(
-            text,
-            "warning: two gateways that run have the address {address}: give each its own fleet.address"
-        );
+    for warning in &fleet.warnings {
+        let _ = writeln!(text, "warning: {warning}");
     }
     text
 }
@@ -132,7 +81,7 @@ fn in_words(fleet: &Fleet) -> String {
 mod tests {
     use std::time::Duration;
 
-    use gatehouse_store::Node;
+    use gatehouse_store::{Fleet, KnownNode, Node};
 
     use super::*;
 
@@ -156,26 +105,37 @@ mod tests {
                 known("old", false, "c0", 4_000),
             ],
         };
+        let view = FleetView::from(fleet.clone());
         assert_eq!(
-            in_words(&fleet),
+            in_words(&view),
             "a    at work  http://a:8080  1.0.0  configuration c1  seen 1 s ago\n\
              b    standby  -              1.0.0  configuration c1  seen 2 s ago\n\
              old  gone     -              1.0.0  configuration c0  seen 4000 s ago\n\
              epoch 7, 9 s of the lease left\n"
         );
-        fleet.nodes[1].node.configuration = "c2".to_owned();
-        assert!(in_words(&fleet).ends_with("prices, models or limits are others\n"));
-        assert_eq!(in_json(&fleet)["nodes"][0]["role"], "at work");
-        fleet.nodes[1].node.configuration = "c1".to_owned();
-        fleet.nodes[1].node.address = fleet.nodes[0].node.address.clone();
-        fleet.nodes[2].is_doubled = true;
-        let said = in_words(&fleet);
-        assert!(
-            said.ends_with("have the address http://a:8080: give each its own fleet.address\n"),
-            "{said}"
+        let text = serde_json::json!(view);
+        assert_eq!(
+            (&text["nodes"][0]["role"], &text["warnings"]),
+            (&"at_work".into(), &serde_json::json!([]))
         );
-        assert!(!said.contains("are called"), "one that is gone does no harm: {said}");
+        fleet.nodes[1].node.configuration = "c2".to_owned();
+        fleet.nodes[1].node.version = "1.1.0".to_owned();
+        let words = in_words(&fleet.clone().into());
+        assert!(words.contains("prices, models or limits are others\n"), "{words}");
+        assert!(
+            words.ends_with("warning: their releases differ: run the same one on all of them\n"),
+            "{words}"
+        );
+        fleet.nodes[1].node = Node { name: "b".to_owned(), ..fleet.nodes[0].node.clone() };
+        fleet.nodes[2].is_doubled = true;
+        let words = in_words(&fleet.clone().into());
+        assert!(
+            words.ends_with("have the address http://a:8080: give each its own fleet.address\n"),
+            "{words}"
+        );
+        assert!(!words.contains("are called"), "one that is gone does no harm: {words}");
         fleet.nodes[0].is_doubled = true;
-        assert!(in_words(&fleet).contains("two gateways that run are called a:"));
+        let words = in_words(&fleet.into());
+        assert!(words.contains("two gateways that run are called a:"), "{words}");
     }
 }

@@ -18,7 +18,7 @@ use crate::terminal::show_progress;
 pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed {
     match command {
         Command::Doctor => doctor(api).await,
-        Command::Backup { folder } => backup::back_up(&folder, api).await,
+        Command::Backup(args) => backup::back_up(&args.into(), api).await,
         Command::Audit(args) => task::audit(args, api).await,
         Command::Key(command) => key::run(command, api).await,
         Command::Customer(command) => customer::run(command, api).await,
@@ -37,7 +37,7 @@ pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed
         | Command::CheckConfig { .. }
         | Command::Sandbox(_)
         | Command::Health { .. }
-        | Command::Restore { .. }
+        | Command::Restore(_)
         | Command::Store(_)
         | Command::Fleet(_)
         | Command::Verify { .. }

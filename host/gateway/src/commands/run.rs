@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser as _;
+use gatehouse_admin::{RemoteApi, STANDBY};
+use http::StatusCode;
 
-use super::api::{Api, ExecuteError, running};
+use super::api::{Api, ExecuteError, running, waiting};
 use super::args::author::AuthorCommand;
 use super::args::plugin::{ComponentArgs, PluginCommand};
 use super::args::values::SandboxArgs;
@@ -46,7 +48,7 @@ pub(crate) fn run() -> ExitCode {
         }
         Some(Command::Sandbox(args)) => run_sandbox(&args),
         Some(Command::Health { live }) => health(&location, live),
-        Some(Command::Restore { folder }) => backup::restore(&folder, &location, json),
+        Some(Command::Restore(args)) => backup::restore(&args.into(), &location, json),
         Some(Command::Store(command)) => store::run(&command, &location, json),
         Some(Command::Fleet(command)) => fleet::run(&command, &location, json),
         Some(Command::Verify { file }) => verify::run(&file),
@@ -215,7 +217,11 @@ fn health(location: &Location, live: bool) -> Exit {
     let Some(runtime) = runtime(1) else { return Exit::Broken };
     let path = if live { "/livez" } else { "/readyz" };
     let asked = runtime.block_on(async {
-        running(location)?.page(path).await.map_err(|error| ExecuteError::Unreachable(error.to_string()))
+        match page(running(location), path).await {
+            // None, or that of a process that was killed.
+            Err(error) => while_waiting(location, path).await.map_err(|_| error),
+            answered => answered,
+        }
     });
     match asked {
         Ok((status, text)) if status.is_success() => print_text(&text),
@@ -229,6 +235,29 @@ fn health(location: &Location, live: bool) -> Exit {
             Exit::Refused
         }
     }
+}
+
+/// What a gateway answers that starts or waits. A standby is as it should be.
+async fn while_waiting(
+    location: &Location,
+    path: &'static str,
+) -> Result<(StatusCode, String), ExecuteError> {
+    let answer = page(waiting(location), path).await?;
+    match answer.0.is_success() {
+        true => Ok(answer),
+        false => Ok(page(waiting(location), STANDBY)
+            .await
+            .ok()
+            .filter(|(status, _)| status.is_success())
+            .unwrap_or(answer)),
+    }
+}
+
+async fn page(
+    api: Result<RemoteApi, ExecuteError>,
+    path: &'static str,
+) -> Result<(StatusCode, String), ExecuteError> {
+    api?.page(path).await.map_err(|error| ExecuteError::Unreachable(error.to_string()))
 }
 
 fn finish(done: Result<String, String>) -> Exit {

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gatehouse_admin::{AdminClient, nearest};
+use gatehouse_media::S3Config;
 use gatehouse_tasks::PriceTable;
 use gatehouse_upstream::{OutgoingConfig, OutgoingRoute};
+use serde::de::DeserializeOwned;
 use toml::Table;
 use toml::de::DeTable;
 
@@ -18,6 +20,7 @@ use super::ownership::foreign;
 use super::plausible::{Finding, Known, drop_secrets, impossible};
 use super::sections::{Config, DataConfig};
 use super::unusable::Unusable;
+use crate::backup::{BackupConfig, BucketSettings};
 use crate::plugins::built_in::BuiltInPlugin;
 use crate::secrets;
 
@@ -247,10 +250,35 @@ pub(crate) fn load_registry(
     file: Option<&Path>,
     environment: &[(String, String)],
 ) -> Result<RegistryConfig, ConfigErrors> {
-    let (name, text, _) = find(file)?;
-    let mut document = Document::parse(&name, &text)?;
-    document.override_from(environment);
-    Ok(document.read::<RegistryConfig>()?)
+    read_tables(file, environment)
+}
+
+/// What a restore needs of the configuration: how a bucket of backups is reached.
+///
+/// # Errors
+/// A file that is not readable, or an error in one of the tables.
+pub(crate) fn load_backup_buckets(
+    file: Option<&Path>,
+    environment: &[(String, String)],
+) -> Result<BucketSettings, ConfigErrors> {
+    /// The rest of the table may be anything.
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
+    struct OnlyBucket {
+        url: Option<String>,
+        s3: S3Config,
+    }
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
+    struct OnlyBackups {
+        backup: BackupConfig,
+        media: OnlyBucket,
+        fetch: OnlyRoots,
+        outgoing: OutgoingConfig,
+    }
+    let OnlyBackups { backup, media, fetch, outgoing } = read_tables(file, environment)?;
+    let of_media = (media.url.as_deref(), &media.s3);
+    Ok(BucketSettings::new(&backup, of_media, fetch.extra_roots_file, outgoing))
 }
 
 /// The `[admin.client]` table alone, for a command that asks a running gateway.
@@ -272,10 +300,18 @@ pub(crate) fn load_admin_client(
         #[serde(default)]
         admin: OnlyClient,
     }
+    Ok(read_tables::<OnlyAdmin>(file, environment)?.admin.client)
+}
+
+/// The tables of `T` alone.
+fn read_tables<T: DeserializeOwned>(
+    file: Option<&Path>,
+    environment: &[(String, String)],
+) -> Result<T, ConfigErrors> {
     let (name, text, _) = find(file)?;
     let mut document = Document::parse(&name, &text)?;
     document.override_from(environment);
-    Ok(document.read::<OnlyAdmin>()?.admin.client)
+    Ok(document.read()?)
 }
 
 fn read_data(name: &str, text: &str, environment: &[(String, String)]) -> Result<DataConfig, ConfigError> {

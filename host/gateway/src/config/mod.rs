@@ -32,7 +32,8 @@ pub(crate) use installed_defaults::{
     unstage as unstage_defaults,
 };
 pub(crate) use load::{
-    Loaded, Location, file_of, load, load_admin_client, load_data, load_registry, load_with,
+    Loaded, Location, file_of, load, load_admin_client, load_backup_buckets, load_data, load_registry,
+    load_with,
 };
 pub(crate) use ownership::check_own;
 pub(crate) use sections::{Config, DataConfig, PluginsConfig, SandboxConfig};

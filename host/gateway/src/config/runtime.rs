@@ -7,6 +7,7 @@ use gatehouse_runtime::{Inventory, OwnPath, Trust};
 use gatehouse_upstream::OutgoingRoute;
 
 use super::sections::Config;
+use crate::backup::BucketSettings;
 use crate::plugins::built_in::PLUGINS;
 use crate::plugins::compiler;
 use crate::secrets;
@@ -19,6 +20,16 @@ impl Config {
             outgoing: &self.outgoing,
             secrets: &secrets::resolve,
         }
+    }
+
+    /// How buckets of backups are reached.
+    pub(crate) fn backup_buckets(&self) -> BucketSettings {
+        BucketSettings::new(
+            &self.backup,
+            (self.media.url.as_deref(), &self.media.s3),
+            self.fetch.extra_roots_file.clone(),
+            self.outgoing.clone(),
+        )
     }
 
     /// Configures the plugin runtime for the data folder `data`.

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::database::DatabaseUrl;
 use super::fleet::FleetConfig;
+use crate::backup::BackupConfig;
 use crate::telemetry::{LogConfig, TracesConfig};
 
 /// The whole configuration.
@@ -35,6 +36,8 @@ pub(crate) struct Config {
     pub(crate) models: BTreeMap<String, gatehouse_driver::ModelConfig>,
     /// Copied results.
     pub(crate) media: gatehouse_media::Config,
+    /// Backups.
+    pub(crate) backup: BackupConfig,
     /// Fetches of URLs from clients and providers.
     pub(crate) fetch: FetchConfig,
     /// Posts to addresses of customers.

@@ -2,6 +2,7 @@
 
 mod banner;
 mod checks;
+mod compile_ahead;
 mod error;
 mod inherited_sockets;
 mod listeners;
@@ -14,6 +15,7 @@ mod serve;
 mod services;
 mod shutdown;
 mod takeover;
+mod waiting_page;
 
 pub(crate) use checks::{check, try_database, warnings};
 pub(crate) use error::ServeError;

@@ -4,16 +4,18 @@
 //! waited for without an end: it may start after its gateway, or be failing over, and a process that ends would only be started again.
 //! A standby waits without an end for its place, too (`takeover`).
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::WaitingServer;
-use gatehouse_model::{Clock, UnixMs};
+use gatehouse_admin::Waiting;
+use gatehouse_model::{Clock, UnixMs, metric};
 use gatehouse_store::{OpenError, Server, Store};
 use tokio::sync::watch;
 
 use super::error::ServeError;
 use super::takeover::Takeover;
+use super::waiting_page::WaitingPage;
 use crate::config::{Config, database};
 use crate::data_folder::{DataFolder, FolderLock};
 
@@ -121,7 +123,7 @@ async fn open_database(
                     is_away = true;
                 }
                 if takeover.page.is_none() {
-                    takeover.page = wait_page(config, &server, clock);
+                    takeover.page = wait_page(config, folder.root(), &server, takeover);
                 }
                 other = Other::default();
                 clock.pause(DATABASE_PAUSE).await;
@@ -130,6 +132,9 @@ async fn open_database(
                 if is_away {
                     tracing::info!(database = %server, "the database answers; the start goes on");
                 }
+                if config.fleet.standby && opened.is_ok() {
+                    metrics::gauge!(metric::STANDBY).set(0.0);
+                }
                 return Ok(opened?);
             }
         }
@@ -137,15 +142,10 @@ async fn open_database(
 }
 
 /// Supervisors ask whether the process lives; without an answer they would kill what waits.
-fn wait_page(config: &Config, server: &Server, clock: &Arc<dyn Clock>) -> Option<WaitingServer> {
-    let limits = (config.server.limits.of_connections(), config.server.limits.of_handshakes());
-    let reason = format!("the database {server} does not answer");
-    let page = WaitingServer::start(&config.admin, limits, watch::channel(reason).1, clock.clone());
-    page.inspect(|page| tracing::info!(admin = %page.address(), "meanwhile /livez and /readyz are answered"))
-        .inspect_err(|error| {
-            tracing::warn!(address = %config.admin.listen, %error, "nothing answers /livez meanwhile");
-        })
-        .ok()
+fn wait_page(config: &Config, root: &Path, server: &Server, takeover: &Takeover<'_>) -> Option<WaitingPage> {
+    let waiting = Waiting { reason: format!("the database {server} does not answer"), is_standby: false };
+    let times = (Arc::clone(&takeover.clock), &*takeover.seed);
+    WaitingPage::start((config, root), watch::channel(waiting).1, takeover.metrics.clone(), times)
 }
 
 /// Another gateway that has the store.

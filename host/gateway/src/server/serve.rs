@@ -203,6 +203,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         seed: Arc::new(SystemSeed),
         sockets: options.sockets,
         page: None,
+        metrics: metrics.clone(),
     };
     let services = Services::open(&config, &root, &mut takeover).await?;
     let Takeover { sockets, page: waiting, .. } = takeover;
@@ -224,7 +225,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         services.plugins.clone(),
         services.clock.clone(),
     ));
-    let service = Arc::new(services.admin_service(&driver, Arc::clone(&configuration)));
+    let service = Arc::new(services.admin_service(&config, &driver, Arc::clone(&configuration)));
     configuration.note_prices(&PriceCause::present("start"));
     service.price_versions.keep().await;
     follow_rollbacks(&services.plugins, &service);

@@ -19,7 +19,7 @@ use super::open_store::{StoreWithLock, open_store};
 use super::takeover::Takeover;
 use crate::acme::{Acme, external_account};
 use crate::backup::BackupFolder;
-use crate::config::{Config, settle_defaults};
+use crate::config::{Config, database, settle_defaults};
 use crate::data_folder::{DataFolder, FolderLock};
 use crate::reload::RunningConfiguration;
 use crate::secrets;
@@ -112,15 +112,19 @@ impl Services {
     /// The admin service of the running gateway.
     pub(super) fn admin_service(
         &self,
+        config: &Config,
         driver: &Driver,
         configuration: Arc<RunningConfiguration>,
     ) -> AdminService {
-        let is_file = self.lock.is_none();
+        let (is_file, buckets) = (self.lock.is_none(), config.backup_buckets());
+        let backups = BackupFolder::new(self.folder.root(), is_file, buckets, self.clock.clone());
         AdminService::new(AdminParts {
             store: self.store.clone(),
             backend: Backend::Running { plugins: self.plugins.clone(), driver: driver.clone() },
             configuration,
-            backups: Arc::new(BackupFolder::new(self.folder.root(), is_file, self.clock.clone())),
+            backups: Arc::new(backups),
+            // It was found before.
+            server: database(&config.data).ok().flatten(),
             pepper: self.pepper.clone(),
             clock: self.clock.clone(),
             seed: self.seed.clone(),

@@ -5,20 +5,24 @@
 //! the sockets are handed to the listeners of the gateway; connections that come in between wait in them.
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gatehouse_admin::WaitingServer;
+use gatehouse_admin::Waiting;
 use gatehouse_edge::{AtWork, Certificates, NotSentOn, SendOn, ServedBody, StandbyEdge};
-use gatehouse_model::{Boxed, Clock, Seed};
+use gatehouse_model::{Boxed, Clock, Seed, metric};
 use gatehouse_store::{Node, OpenError, Position, Server, Standby};
 use gatehouse_upstream::{ServiceClient, Upstream};
 use http::{Request, Response, Uri, Version};
 use http_body_util::BodyExt as _;
+use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 
+use super::compile_ahead::CompileAhead;
 use super::error::ServeError;
 use super::listeners::self_signed_for;
+use super::waiting_page::WaitingPage;
 use crate::config::Config;
 use crate::data_folder::DataFolder;
 
@@ -41,7 +45,8 @@ pub(super) struct Takeover<'a> {
     /// The public ones, where they are open already.
     pub(super) sockets: Vec<TcpListener>,
     /// What answers on the admin listener while this start waits.
-    pub(super) page: Option<WaitingServer>,
+    pub(super) page: Option<WaitingPage>,
+    pub(super) metrics: PrometheusHandle,
 }
 
 impl Takeover<'_> {
@@ -68,14 +73,14 @@ impl Takeover<'_> {
                             known => fits = known.is_ok(),
                         }
                     }
-                    Ok(node)
+                    Ok((node, standby.lease_left()))
                 }
                 Err(OpenError::Database { reason, passes: true }) => Err(reason),
                 Err(error) => break Err(error.into()),
             };
             let listening = match &mut listening {
                 Some(listening) => listening,
-                none => match self.listen() {
+                none => match self.listen(folder.root()) {
                     Ok(begun) => none.insert(begun),
                     Err(error) => break Err(error),
                 },
@@ -96,10 +101,10 @@ impl Takeover<'_> {
         outcome
     }
 
-    fn listen(&mut self) -> Result<Listening, ServeError> {
+    fn listen(&mut self, root: &Path) -> Result<Listening, ServeError> {
         let (config, clock) = (self.config, &self.clock);
         let (at_work, watched) = watch::channel(AtWork::default());
-        let (reason, told) = watch::channel("it is a standby".to_owned());
+        let (reason, told) = watch::channel(as_standby("it is a standby".to_owned()));
         let peer = Peer::default();
         // A certificate of an authority is had by the one at work.
         let edge = match config.server.acme {
@@ -121,57 +126,63 @@ impl Takeover<'_> {
                 )?)
             }
         };
-        let limits = (config.server.limits.of_connections(), config.server.limits.of_handshakes());
         // Of a turn before this one, or of a database that was away.
         drop(self.page.take());
-        let admin = WaitingServer::start(&config.admin, limits, told, Arc::clone(clock));
-        let admin = admin
-            .inspect_err(|error| {
-                tracing::warn!(address = %config.admin.listen, %error, "nothing answers /livez meanwhile");
-            })
-            .ok();
+        let times = (Arc::clone(clock), &*self.seed);
+        let admin = WaitingPage::start((config, root), told, self.metrics.clone(), times);
+        metrics::gauge!(metric::STANDBY).set(1.0);
+        let compiling = CompileAhead::begin(config, root);
         let public: Vec<String> =
             edge.iter().flat_map(StandbyEdge::addresses).map(ToString::to_string).collect();
         tracing::warn!(
             name = self.node.name,
             public = public.join(","),
-            admin = admin.as_ref().map(|admin| admin.address().to_string()).unwrap_or_default(),
             "another gateway is at work: this one is a standby and waits for its place"
         );
-        Ok(Listening { edge, admin, at_work, reason, peer, names: String::new() })
+        Ok(Listening { edge, admin, at_work, reason, peer, names: String::new(), compiling })
     }
 }
 
 /// What answers while a gateway waits.
 struct Listening {
     edge: Option<StandbyEdge>,
-    admin: Option<WaitingServer>,
+    admin: Option<WaitingPage>,
     at_work: watch::Sender<AtWork>,
-    reason: watch::Sender<String>,
+    reason: watch::Sender<Waiting>,
     peer: Peer,
     /// The one at work that was logged last.
     names: String,
+    compiling: CompileAhead,
 }
 
 impl Listening {
     /// Follows who is at work. Where the database does not answer, that is who was last.
-    fn tell(&mut self, found: Result<Node, String>, upstream: &Upstream, send_on: bool, server: &Server) {
-        let node = match found {
-            Ok(node) => node,
+    fn tell(
+        &mut self,
+        found: Result<(Node, Duration), String>,
+        upstream: &Upstream,
+        send_on: bool,
+        server: &Server,
+    ) {
+        let (node, left) = match found {
+            Ok(found) => found,
             Err(reason) => {
                 tracing::debug!(database = %server, reason, "the database does not answer");
-                self.reason
-                    .send_replace(format!("it is a standby, and the database {server} does not answer"));
+                let reason = format!("it is a standby, and the database {server} does not answer");
+                self.reason.send_replace(as_standby(reason));
                 return;
             }
         };
         let name = if node.name.is_empty() { "another gateway" } else { node.name.as_str() };
         let address = node.address.as_deref().filter(|_| send_on).filter(|to| self.peer.is_at(to, upstream));
         if self.names != name {
+            metrics::gauge!(metric::AT_WORK_LEASE_SECONDS, "name" => std::mem::take(&mut self.names))
+                .set(0.0);
             name.clone_into(&mut self.names);
             tracing::info!(name, address, "it is at work");
         }
-        self.reason.send_replace(format!("it is a standby, and {name} is at work"));
+        metrics::gauge!(metric::AT_WORK_LEASE_SECONDS, "name" => self.names.clone()).set(left.as_secs_f64());
+        self.reason.send_replace(as_standby(format!("it is a standby, and {name} is at work")));
         let at_work = AtWork { name: name.to_owned(), address: address.map(str::to_owned) };
         self.at_work.send_if_modified(|before| {
             let changed = *before != at_work;
@@ -189,14 +200,21 @@ impl Listening {
     }
 
     /// The public sockets. The admin listener goes on: what opens a store and recovers tasks may take as long as a supervisor waits.
-    async fn stop(self, page: &mut Option<WaitingServer>) -> Vec<TcpListener> {
-        self.reason.send_replace("it takes over".to_owned());
+    async fn stop(self, page: &mut Option<WaitingPage>) -> Vec<TcpListener> {
+        self.reason.send_replace(as_standby("it takes over".to_owned()));
         *page = self.admin;
+        metrics::gauge!(metric::STANDBY).set(0.0);
+        metrics::gauge!(metric::AT_WORK_LEASE_SECONDS, "name" => self.names).set(0.0);
+        self.compiling.end().await;
         match self.edge {
             Some(edge) => edge.stop().await,
             None => Vec::new(),
         }
     }
+}
+
+fn as_standby(reason: String) -> Waiting {
+    Waiting { reason, is_standby: true }
 }
 
 /// The connections to the gateway at work, by its address.

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream;
 use gatehouse_model::{Secret, SecretRef};
-use gatehouse_upstream::{ServiceClient, ServiceError, Upstream};
+use gatehouse_upstream::{ServiceClient, ServiceError};
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::{Body as _, Frame, Incoming};
 use object_store::aws::AmazonS3Builder;
@@ -27,6 +27,8 @@ use url::Url;
 
 use crate::storage::objects::Error;
 
+/// How the address of a bucket begins.
+pub(crate) const SCHEME: &str = "s3://";
 /// Where a service that is not Amazon's usually has its buckets.
 const REGION: &str = "us-east-1";
 /// One request to the head of its answer: a part of 5 MiB over a slow line.
@@ -38,7 +40,7 @@ const RETRIES: usize = 3;
 /// After it no request is sent again.
 const RETRY_TIME: Duration = Duration::from_secs(15);
 
-/// The `[media.s3]` table: the service of an `s3://` address.
+/// The `[media.s3]` and `[backup.s3]` tables: the service of an `s3://` address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct S3Config {
@@ -61,6 +63,8 @@ pub type Secrets<'a> = &'a dyn Fn(&SecretRef) -> Result<Secret<String>, String>;
 
 /// A bucket that can be opened: names, address and credentials are there.
 pub(crate) struct Bucket {
+    /// The table that it is of, for messages.
+    table: &'static str,
     name: String,
     prefix: String,
     endpoint: Url,
@@ -74,19 +78,31 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// The bucket of an `s3://` address; `None` where it is another kind of address.
+    /// The bucket of media; `None` where `url` is another kind of address.
     pub(crate) fn of(url: &str, s3: &S3Config, secrets: Secrets<'_>) -> Result<Option<Self>, Error> {
-        let Some(rest) = url.strip_prefix("s3://") else {
-            return match *s3 == S3Config::default() {
-                true => Ok(None),
-                false => Err(Error::StrayS3),
-            };
-        };
+        match url.strip_prefix(SCHEME) {
+            None if *s3 == S3Config::default() => Ok(None),
+            None => Err(Error::StrayS3),
+            Some(_) => match Self::at(url, s3, "media.s3", secrets) {
+                Err(Error::BucketAddress(url)) => Err(Error::UnknownUrl(url)),
+                found => found.map(Some),
+            },
+        }
+    }
+
+    /// The bucket of an `s3://` address, whose service `table` describes.
+    pub(crate) fn at(
+        url: &str,
+        s3: &S3Config,
+        table: &'static str,
+        secrets: Secrets<'_>,
+    ) -> Result<Self, Error> {
+        let rest = url.strip_prefix(SCHEME).unwrap_or_default();
         let (name, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         if !is_bucket_name(name) {
-            return Err(Error::UnknownUrl(url.to_owned()));
+            return Err(Error::BucketAddress(url.to_owned()));
         }
-        let wrong = |key: &'static str, why: String| Error::S3 { key, why };
+        let wrong = |key: &str, why: String| Error::S3 { key: format!("{table}.{key}"), why };
         let secret = |key: &'static str, reference: &Option<SecretRef>| match reference {
             Some(reference) => secrets(reference).map(Some).map_err(|why| wrong(key, why)),
             None => Ok(None),
@@ -98,7 +114,8 @@ impl Bucket {
         let path_style = s3.path_style.unwrap_or_else(|| s3.endpoint.is_some());
         let base = s3.endpoint.clone().unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
         let endpoint = address(&base, (!path_style).then_some(name)).map_err(|why| wrong("endpoint", why))?;
-        Ok(Some(Self {
+        Ok(Self {
+            table,
             name: name.to_owned(),
             prefix: prefix.trim_matches('/').to_owned(),
             address: endpoint.as_str().trim_end_matches('/').to_owned(),
@@ -108,7 +125,7 @@ impl Bucket {
             key_id: needed("access_key_id", secret("access_key_id", &s3.access_key_id)?)?,
             secret: needed("secret_access_key", secret("secret_access_key", &s3.secret_access_key)?)?,
             token: secret("session_token", &s3.session_token)?,
-        }))
+        })
     }
 
     /// Its name, for messages.
@@ -116,10 +133,13 @@ impl Bucket {
         &self.name
     }
 
-    /// Its objects, over connections of `upstream`. Nothing is sent yet.
-    pub(crate) fn open(&self, upstream: &Upstream) -> Result<Arc<dyn ObjectStore>, Error> {
-        let wrong = |why: String| Error::S3 { key: "endpoint", why };
-        let client = upstream.service_client(&self.endpoint).map_err(wrong)?;
+    /// Its objects, over what `connect` makes for its address. Nothing is sent yet.
+    pub(crate) fn open(
+        &self,
+        connect: impl FnOnce(&Url) -> Result<ServiceClient, String>,
+    ) -> Result<Arc<dyn ObjectStore>, Error> {
+        let wrong = |why: String| Error::S3 { key: format!("{}.endpoint", self.table), why };
+        let client = connect(&self.endpoint).map_err(wrong)?;
         let retry = RetryConfig {
             backoff: BackoffConfig::default(),
             max_retries: RETRIES,

@@ -39,11 +39,16 @@ pub enum Error {
     /// A kind of URL that is not known.
     #[error("media.url: expected a folder, a file:// URL or s3://<bucket>/<prefix>, got {0:?}")]
     UnknownUrl(String),
+    /// An address without a bucket that may be one.
+    #[error(
+        "expected s3://<bucket>/<prefix> with 3 to 63 small letters, digits, `-` and `.` in the bucket's name, got {0:?}"
+    )]
+    BucketAddress(String),
     /// The service of a bucket cannot be used as it is configured.
-    #[error("media.s3.{key}: {why}")]
+    #[error("{key}: {why}")]
     S3 {
-        /// The key below `media.s3`.
-        key: &'static str,
+        /// The whole key.
+        key: String,
         /// What was expected.
         why: String,
     },
@@ -135,7 +140,8 @@ pub(crate) struct Reading {
 impl Objects {
     /// The objects of a bucket.
     pub(crate) fn in_bucket(bucket: &Bucket, upstream: &Upstream) -> Result<Self, Error> {
-        Ok(Self { store: bucket.open(upstream)?, location: Location::Bucket(bucket.name().to_owned()) })
+        let store = bucket.open(|endpoint| upstream.service_client(endpoint))?;
+        Ok(Self { store, location: Location::Bucket(bucket.name().to_owned()) })
     }
 
     /// Whether a configured address names a folder.

@@ -1,10 +1,11 @@
 //! Media in a bucket whose service is scripted: one that is gone is an outage, and what is read goes on where it was cut.
 
 use gatehouse_harness::Received;
-use gatehouse_upstream::Blobs;
+use gatehouse_upstream::{Blobs, OutgoingConfig, OutgoingRoute};
 use tokio::io::AsyncWriteExt;
 
 use super::*;
+use crate::BucketFiles;
 use crate::storage::bucket::S3Config;
 use crate::storage::objects::{Error, StoreOutage};
 
@@ -90,5 +91,50 @@ async fn a_reading_goes_on_where_it_was_cut_as_long_as_something_comes() {
         assert_eq!(pieces.iter().all(Result::is_ok), is_whole, "{pieces:?}");
         let read = pieces.into_iter().flatten().collect::<Vec<_>>().concat();
         assert_eq!(read, if is_whole { FILE } else { &FILE[..3] });
+    }
+}
+
+/// Without it an upload that fails leaves parts that are paid for and that no listing shows, or half of a file under its name.
+#[tokio::test]
+async fn an_upload_that_fails_is_aborted_and_says_where() {
+    let service = Provider::start(|request: &Received| {
+        let xml = &[("content-type", "application/xml")];
+        match (request.method.as_str(), request.target.contains("uploads")) {
+            ("POST", true) => {
+                let text = "<InitiateMultipartUploadResult><Bucket>b</Bucket><Key>k</Key><UploadId>u1</UploadId></InitiateMultipartUploadResult>";
+                reply(200, xml, text.to_owned())
+            }
+            ("DELETE", _) => reply(204, &[], String::new()),
+            _ => reply(403, xml, "<Error><Code>AccessDenied</Code></Error>".to_owned()),
+        }
+    })
+    .await;
+    let given = |text: &str| Some(SecretRef::Given(Secret::new(text.to_owned())));
+    let s3 = S3Config {
+        endpoint: Some(format!("http://{}", service.address)),
+        access_key_id: given("id"),
+        secret_access_key: given("sekret"),
+        ..S3Config::default()
+    };
+    let resolve = |reference: &SecretRef| match reference {
+        SecretRef::Given(secret) => Ok(secret.clone()),
+        _ => Err("it is not set".to_owned()),
+    };
+    let outgoing = OutgoingConfig::default();
+    let route = OutgoingRoute { extra_roots_file: None, outgoing: &outgoing, secrets: &resolve };
+    let files = BucketFiles::open("s3://backups/of/tests/", (&s3, "backup.s3"), &route).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for bytes in [9 << 20, 5] {
+        let file = folder.path().join("store");
+        std::fs::write(&file, vec![7; bytes]).unwrap();
+        let error =
+            files.upload("a/store", &file, &|_| panic!("it is not there")).await.unwrap_err().to_string();
+        assert_eq!(error, "s3://backups/of/tests/a/store: the bucket answered 403 Forbidden (AccessDenied)");
+        let seen = service.received();
+        let aborts = seen
+            .iter()
+            .filter(|request| request.method == "DELETE" && request.target.contains("uploadId=u1"));
+        // Of the first alone, which was longer than a part.
+        assert_eq!(aborts.count(), 1, "{bytes}: {seen:?}");
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::tests::common::{
     self, advance, claiming, flawed, open, open_compiled, ready, rebuilt, submit, unruly,
 };
-use crate::{RemoveError, StepRoute, VersionState, VersionUnavailable};
+use crate::{RemoveError, StepRoute, VersionState, VersionUnavailable, compile_before_start};
 use gatehouse_harness::until;
 use gatehouse_model::{Digest, Event};
 use serde_json::json;
@@ -184,6 +184,15 @@ fn a_family_without_code_is_left_for_later_and_serves_then() {
         files(dir.path(), "cwasm").into_iter().filter(of_it)
     };
     drop((service, version));
+    code(digest).for_each(|path| fs::remove_file(path).unwrap());
+
+    // A gateway that waits for its turn compiles it before; nothing else changes.
+    let config = common::config(dir.path());
+    let fresh = flawed(b'2');
+    let ahead = |goes_on: bool| compile_before_start(config.clone(), &[&fresh], &|| goes_on).unwrap();
+    assert_eq!((ahead(false), ahead(true), ahead(true)), (0, 2, 0));
+    assert_eq!((code(digest).count(), code(Digest::of(&fresh)).count()), (1, 1));
+    assert!(open_compiled(dir.path()).families_without_code().is_empty());
     code(digest).for_each(|path| fs::remove_file(path).unwrap());
 
     let service = open_compiled(dir.path());

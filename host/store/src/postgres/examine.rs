@@ -1,14 +1,14 @@
 //! The examination of a whole database, behind `gatehouse doctor`.
 //!
 //! Feeds every row of one snapshot to the rules of `tasks`, and compares what stands beside the rows with them: the columns by which
-//! they are found, balances, deposits by day, the sums of usage, the counts of long lists. Never repairs.
+//! they are found, balances, deposits by day, the sums of usage, the counts of long lists, of logs and of kept responses. Never repairs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use gatehouse_model::{Customer, CustomerId, Key, Task};
 use gatehouse_tasks::{
     AuditRecord, DeploymentRecord, Examination, Hold, JournalEntry, NameRecord, PriceVersion, Report,
-    ResponseRecord, WebhookDelivery, WebhookEndpoint,
+    ResponseRecord, ResponseTotals, WebhookDelivery, WebhookEndpoint,
 };
 use tokio_postgres::{Client, Error, IsolationLevel, Row, Transaction};
 
@@ -59,6 +59,23 @@ const PRICE_BOOKS: &str = "select row, number from price_book order by number";
 const DEPLOYMENTS: &str = "select row, number from deployment order by number";
 const RESPONSES: &str =
     "select row, customer, id, previous, kept, expires from response order by customer, id";
+/// Each item with the response that has it, whose row comes once.
+const RESPONSE_ITEMS: &str = "
+    select
+        response_item.customer, item, response_item.id,
+        case when row_number() over (partition by response_item.customer, response_item.id order by item) = 1 then row end
+    from response_item
+    left join response on response.customer = response_item.customer and response.id = response_item.id
+    order by response_item.customer, response_item.id, item";
+const RESPONSE_TOTALS: &str = "select customer, count, bytes from response_total order by customer";
+/// Of each day that has logs or a count: what is counted, and how many rows there are.
+const STEP_COUNTS: &str = "
+    select
+        day, coalesce(rows, 0),
+        (select count(*) from step where task >= first_id(day) and task < first_id(day + 1))
+    from (select day from step_count union select day from days() day) known
+    left join step_count using (day)
+    order by day";
 const WEBHOOKS: &str = "select row, id, customer, troubled from webhook order by id";
 const DELIVERIES: &str = "select row, id, webhook, due from delivery order by id";
 const LENGTHS: &str = "select list, rows from list_length order by list";
@@ -85,6 +102,7 @@ pub(crate) async fn examine_in(txn: &Transaction<'_>, progress: &Progress) -> Re
     doctor.keys().await?;
     doctor.holds().await?;
     doctor.tasks().await?;
+    doctor.steps().await?;
     doctor.names().await?;
     doctor.records().await?;
     doctor.responses().await?;
@@ -233,6 +251,19 @@ impl Doctor<'_> {
         .await
     }
 
+    /// The counts of the rows of logs.
+    async fn steps(&mut self) -> Result<(), StoreError> {
+        walk(self.txn, STEP_COUNTS, |row| {
+            let (day, counted, rows): (i32, u64, u64) = (column(row, 0)?, count(row, 1)?, count(row, 2)?);
+            if counted != rows {
+                self.examination
+                    .look_up(format!("logs of day {day}: they have {rows} rows, and {counted} are counted"));
+            }
+            Ok(())
+        })
+        .await
+    }
+
     async fn names(&mut self) -> Result<(), StoreError> {
         let mut names = 0;
         walk(self.txn, NAMES, |row| {
@@ -266,9 +297,12 @@ impl Doctor<'_> {
     }
 
     async fn responses(&mut self) -> Result<(), StoreError> {
+        let mut totals: BTreeMap<String, ResponseTotals> = BTreeMap::new();
         walk(self.txn, RESPONSES, |row| {
             let record: ResponseRecord = decoded("response", row, 0)?;
             let previous = record.previous.as_deref().map(storable);
+            let kept = totals.entry(storable(&record.customer.0).into_owned()).or_default();
+            *kept = kept.with(&record);
             let is_found = is(row, 1, &record.customer.0)?
                 && is(row, 2, &record.id)?
                 && column::<Option<&str>>(row, 3)? == previous.as_deref()
@@ -277,7 +311,59 @@ impl Doctor<'_> {
             self.examination.found(is_found, "response", &record.id);
             Ok(())
         })
+        .await?;
+        self.response_items().await?;
+        self.response_totals(totals).await
+    }
+
+    /// An item that two responses have had is found in the last one, and in none once that is forgotten: only what is found must fit.
+    async fn response_items(&mut self) -> Result<(), StoreError> {
+        let mut of: Option<ResponseRecord> = None;
+        walk(self.txn, RESPONSE_ITEMS, |row| {
+            let (customer, item, id): (&str, &str, &str) =
+                (column(row, 0)?, column(row, 1)?, column(row, 2)?);
+            if column::<Option<&[u8]>>(row, 3)?.is_some() {
+                of = Some(decoded("response", row, 3)?);
+            }
+            let has = |record: &ResponseRecord| {
+                storable(&record.customer.0) == customer
+                    && storable(&record.id) == id
+                    && record.items.iter().any(|own| storable(own) == item)
+            };
+            if !of.as_ref().is_some_and(has) {
+                self.examination
+                    .look_up(format!("item {item} of a response: {id} of {customer} has no such item"));
+            }
+            Ok(())
+        })
         .await
+    }
+
+    /// `sums` are those of the rows.
+    async fn response_totals(
+        &mut self,
+        mut sums: BTreeMap<String, ResponseTotals>,
+    ) -> Result<(), StoreError> {
+        let mut wrong = |customer: &str, rows: ResponseTotals, counted: ResponseTotals| {
+            self.examination.look_up(format!(
+                "responses of {customer}: there are {} of {} bytes, and {} of {} bytes are counted",
+                rows.count, rows.bytes, counted.count, counted.bytes
+            ));
+        };
+        walk(self.txn, RESPONSE_TOTALS, |row| {
+            let counted = ResponseTotals { count: count(row, 1)?, bytes: count(row, 2)? };
+            let customer: &str = column(row, 0)?;
+            let rows = sums.remove(customer).unwrap_or_default();
+            if rows != counted {
+                wrong(customer, rows, counted);
+            }
+            Ok(())
+        })
+        .await?;
+        for (customer, rows) in sums {
+            wrong(&customer, rows, ResponseTotals::default());
+        }
+        Ok(())
     }
 
     async fn webhooks(&mut self) -> Result<(), StoreError> {

@@ -48,6 +48,8 @@ struct Session {
     seen: Option<i64>,
     /// When the others were told of this gateway.
     told: Option<Instant>,
+    /// What is left of the lease of the one at work.
+    left: Duration,
 }
 
 impl Standby {
@@ -75,9 +77,12 @@ impl Standby {
         let session = match &mut self.session {
             Some(session) => session,
             // Each host of the address has a time limit of its own.
-            none => {
-                none.insert(Session { client: self.server.session().await?.client, seen: None, told: None })
-            }
+            none => none.insert(Session {
+                client: self.server.session().await?.client,
+                seen: None,
+                told: None,
+                left: Duration::ZERO,
+            }),
         };
         let looked = match tokio::time::timeout(TIMEOUT, session.look(&self.node, self.is_doubled)).await {
             Ok(looked) => looked,
@@ -110,6 +115,12 @@ impl Standby {
         Ok(())
     }
 
+    /// What was left of the lease of the one at work at the last look.
+    #[must_use]
+    pub fn lease_left(&self) -> Duration {
+        self.session.as_ref().map(|session| session.left).unwrap_or_default()
+    }
+
     /// Whether the rows of the database were made with the pepper of this check value; `None`: this gateway has no pepper yet.
     ///
     /// # Errors
@@ -134,7 +145,9 @@ impl Session {
         if held.locked {
             self.seen = held.lease.as_ref().map(|lease| lease.epoch);
         }
-        Ok(Position::Taken(held.lease.map(|lease| lease.node).unwrap_or_default()))
+        let (node, left) = held.lease.map(|lease| (lease.node, lease.left)).unwrap_or_default();
+        self.left = Duration::from_millis(u64::try_from(left).unwrap_or_default());
+        Ok(Position::Taken(node))
     }
 }
 

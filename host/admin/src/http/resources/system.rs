@@ -1,5 +1,5 @@
-//! `/config`, `/doctor`, `/backups` and `/console`: the configuration in effect, its reload, the examination of the ledger,
-//! backups, and logins.
+//! `/config`, `/doctor`, `/backups`, `/fleet` and `/console`: the configuration in effect, its reload, the examination of the ledger,
+//! backups, the gateways of a database, and logins.
 
 use gatehouse_tasks::FieldChange;
 use schemars::JsonSchema;
@@ -11,6 +11,7 @@ use crate::api::backup::{BackupRun, NewBackup};
 use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::doctor::DoctorRun;
 use crate::api::error::OperationError;
+use crate::api::fleet::FleetView;
 use crate::http::call::{Call, Outcome};
 use crate::http::request::query::{Form, option};
 use crate::http::route::Route;
@@ -48,6 +49,14 @@ pub(super) fn routes() -> Vec<Route> {
             .query(&[option("run", Form::Text, "Looks at the backup of this number; without it at the last one.")])
             .looks_up()
             .returns::<BackupRun>(),
+        Route::get(
+            "/fleet",
+            "getFleet",
+            "Shows the gateways that share the database of data.url: who is at work, who waits, what is left of the lease.",
+            fleet,
+        )
+        .looks_up()
+        .returns::<FleetView>(),
         Route::post(
             "/console/links",
             "createLoginLink",
@@ -93,14 +102,18 @@ async fn reload(call: Call) -> Outcome {
 }
 
 async fn create_backup(call: Call) -> Outcome {
-    let NewBackup { folder } = call.json()?;
-    call.describe(format!("backup/{folder}"), Vec::new());
-    Ok(Reply::json(&call.service.backups.begin(folder.into()).await?))
+    let NewBackup { to } = call.json()?;
+    call.describe(format!("backup/{to}"), Vec::new());
+    Ok(Reply::json(&call.service.backups.begin(to).await?))
 }
 
 async fn backup(call: Call) -> Outcome {
     let wanted = call.parsed("run", "the number of a backup")?;
     Ok(Reply::json(&call.service.backups.look(wanted).await?))
+}
+
+async fn fleet(call: Call) -> Outcome {
+    Ok(Reply::json(&call.service.fleet.look().await?))
 }
 
 async fn doctor(call: Call) -> Outcome {

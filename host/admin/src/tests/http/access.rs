@@ -77,6 +77,8 @@ async fn heads_are_checked_before_anything_is_done() {
         ("GET", "/", &[operator], "", (404, "unknown_path", None)),
         ("GET", "/customers/", &[operator], "", (404, "unknown_path", None)),
         ("GET", "/customers/nobody", &[operator], "", (404, "not_found", None)),
+        // Of a store in a file.
+        ("GET", "/fleet", &[operator], "", (404, "not_found", None)),
         ("GET", "/customers/a%2Fb", &[operator], "", (404, "not_found", None)),
         ("DELETE", "/customers", &[operator], "", (405, "method_not_allowed", None)),
         ("GET", "/customers?custommer=a", &[operator], "", (400, "invalid_request", Some("custommer"))),

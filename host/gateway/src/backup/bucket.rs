@@ -1,0 +1,135 @@
+//! Backups in a bucket. The copy is made and examined in the data folder first, since a store is no stream; then its files are sent, the
+//! manifest last: objects without one are no backup.
+
+use std::path::{Path, PathBuf};
+
+use gatehouse_admin::BackupProgress;
+use gatehouse_media::{BucketFiles, S3Config};
+use gatehouse_upstream::{OutgoingConfig, OutgoingRoute};
+use serde::Deserialize;
+
+use super::BackupError;
+use super::manifest::{FileDigest, MAX_BYTES, Manifest, NAME};
+use crate::secrets;
+
+/// The `[backup]` table.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct BackupConfig {
+    /// The service of a bucket for backups; absent: that of media, where media are in a bucket.
+    pub(crate) s3: Option<S3Config>,
+}
+
+/// How buckets of backups are reached.
+#[derive(Clone, Debug)]
+pub(crate) struct BucketSettings {
+    s3: S3Config,
+    /// The table that they are of.
+    table: &'static str,
+    /// Whether the operator wrote it.
+    is_own: bool,
+    extra_roots_file: Option<PathBuf>,
+    outgoing: OutgoingConfig,
+}
+
+impl BucketSettings {
+    /// Those of a configuration, whose media are at `media_url`.
+    pub(crate) fn new(
+        backup: &BackupConfig,
+        (media_url, media): (Option<&str>, &S3Config),
+        extra_roots_file: Option<PathBuf>,
+        outgoing: OutgoingConfig,
+    ) -> Self {
+        let of_media = media_url.filter(|url| BucketFiles::is_address(url)).map(|_| media);
+        let (s3, table) = match (&backup.s3, of_media) {
+            (Some(own), _) => (own.clone(), "backup.s3"),
+            (None, Some(media)) => (media.clone(), "media.s3"),
+            (None, None) => (S3Config::default(), "backup.s3"),
+        };
+        Self { s3, table, is_own: backup.s3.is_some(), extra_roots_file, outgoing }
+    }
+
+    /// Checks what `[backup.s3]` says, where it is there; nothing is sent.
+    ///
+    /// # Errors
+    /// What cannot be used, with its key.
+    pub(crate) fn check(&self) -> Result<(), gatehouse_media::Error> {
+        match self.is_own {
+            true => self.bucket("s3://any").map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// What is below an address. Nothing is sent yet.
+    pub(crate) fn open(&self, address: &str) -> Result<BucketFiles, BackupError> {
+        self.bucket(address).map_err(BackupError::Settings)
+    }
+
+    fn bucket(&self, address: &str) -> Result<BucketFiles, gatehouse_media::Error> {
+        let route = OutgoingRoute {
+            extra_roots_file: self.extra_roots_file.as_deref(),
+            outgoing: &self.outgoing,
+            secrets: &secrets::resolve,
+        };
+        BucketFiles::open(address, (&self.s3, self.table), &route)
+    }
+}
+
+/// Sends the backup in `folder`. Where that fails, what was sent is removed.
+pub(super) async fn send(
+    bucket: &BucketFiles,
+    folder: &Path,
+    progress: &BackupProgress,
+) -> Result<(), BackupError> {
+    let manifest = Manifest::read(folder)?;
+    progress.expect_bytes(manifest.files.values().map(|file| file.bytes).sum());
+    let mut sent = Vec::new();
+    let outcome = send_files(bucket, folder, (&manifest, progress), &mut sent).await;
+    if outcome.is_err() {
+        for name in sent {
+            if let Err(error) = bucket.remove(&name).await {
+                tracing::warn!(%error, "what was sent of a backup was not removed");
+            }
+        }
+    }
+    outcome
+}
+
+async fn send_files(
+    bucket: &BucketFiles,
+    folder: &Path,
+    (manifest, progress): (&Manifest, &BackupProgress),
+    sent: &mut Vec<String>,
+) -> Result<(), BackupError> {
+    for (name, expected) in &manifest.files {
+        // One that the bucket took, and whose answer was lost, is removed too.
+        sent.push(name.clone());
+        let count = |bytes| progress.send_bytes(bytes);
+        let found = bucket.upload(name, &folder.join(name), &count).await?;
+        if FileDigest::new(found) != *expected {
+            return Err(BackupError::Sent(bucket.address_of(name)));
+        }
+    }
+    sent.push(NAME.to_owned());
+    bucket.upload(NAME, &folder.join(NAME), &|_| {}).await?;
+    Ok(())
+}
+
+/// Reads the manifest of a backup.
+pub(super) async fn manifest(bucket: &BucketFiles) -> Result<Manifest, BackupError> {
+    let text = bucket.read(NAME, MAX_BYTES).await?;
+    Manifest::parse(&text, bucket.address_of(NAME))
+}
+
+/// Reads a file of a backup into a new one, and compares it with the manifest.
+pub(super) async fn fetch(
+    bucket: &BucketFiles,
+    (name, expected): (&str, &FileDigest),
+    to: &Path,
+) -> Result<(), BackupError> {
+    let found = bucket.download(name, to).await?;
+    match FileDigest::new(found) == *expected {
+        true => Ok(()),
+        false => Err(BackupError::Changed(bucket.address_of(name))),
+    }
+}

@@ -1,0 +1,233 @@
+//! Files that an operator keeps in a bucket, such as backups: written in parts and read in pieces, each with its digest, so that memory
+//! stays bounded whatever their length. Nothing of media is in here, no days and no links.
+//!
+//! An upload that fails is aborted. One that ends with its process leaves parts that no listing shows: a rule of the bucket ends them.
+
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
+use gatehouse_model::{Digest, Digester};
+use gatehouse_upstream::{OutgoingRoute, ServiceClient};
+use object_store::path::Path;
+use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt as _, PutPayload};
+use tokio::fs::File;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::storage::bucket::{Bucket, S3Config, SCHEME, said};
+use crate::storage::objects::Error;
+
+/// Bytes of a part, one of which is in memory.
+const PART: u64 = 8 << 20;
+/// A service takes 10,000 parts of one object.
+const PARTS: u64 = 9_000;
+
+/// What a bucket holds below an address.
+pub struct BucketFiles {
+    store: Arc<dyn ObjectStore>,
+    address: String,
+}
+
+/// Why a file is not there, or not in the bucket.
+#[derive(Debug, thiserror::Error)]
+pub enum BucketFileError {
+    /// The bucket refused, or gave no answer.
+    #[error("{address}: the bucket {said}")]
+    Bucket {
+        /// Of the file, or of all.
+        address: String,
+        /// What it said.
+        said: String,
+    },
+    /// An object is longer than it may be.
+    #[error("{address}: expected at most {most} bytes, found {found}")]
+    TooLong {
+        /// Of the object.
+        address: String,
+        /// What is read.
+        most: u64,
+        /// What there is.
+        found: u64,
+    },
+    /// A file of this machine cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl BucketFiles {
+    /// What is below `address`, an `s3://` one. Its service is as the `table` of the configuration says. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// What cannot be used, with its key.
+    pub fn open(
+        address: &str,
+        (s3, table): (&S3Config, &'static str),
+        route: &OutgoingRoute<'_>,
+    ) -> Result<Self, Error> {
+        let bucket = Bucket::at(address, s3, table, route.secrets)?;
+        let store = bucket.open(|endpoint| ServiceClient::on_route(route, endpoint))?;
+        Ok(Self { store, address: address.trim_end_matches('/').to_owned() })
+    }
+
+    /// Whether an address is one of a bucket.
+    #[must_use]
+    pub fn is_address(text: &str) -> bool {
+        text.starts_with(SCHEME)
+    }
+
+    /// The address of the file of that name.
+    #[must_use]
+    pub fn address_of(&self, name: &str) -> String {
+        format!("{}/{name}", self.address)
+    }
+
+    /// Whether there is nothing below the address.
+    ///
+    /// # Errors
+    /// [`BucketFileError::Bucket`].
+    pub async fn is_empty(&self) -> Result<bool, BucketFileError> {
+        let first = self.store.list(None).next().await.transpose();
+        first.map(|first| first.is_none()).map_err(|error| Self::failed(self.address.clone(), &error))
+    }
+
+    /// Writes a file; it is there, and durable, or it is not. `sent` is told the bytes of each part. What was sent.
+    ///
+    /// # Errors
+    /// See [`BucketFileError`].
+    pub async fn upload(
+        &self,
+        name: &str,
+        file: &FilePath,
+        sent: &(dyn Fn(u64) + Sync),
+    ) -> Result<(u64, Digest), BucketFileError> {
+        let read = |source| BucketFileError::File { path: file.to_owned(), source };
+        let failed = |error| Self::failed(self.address_of(name), &error);
+        let path = Path::from(name);
+        let mut source = File::open(file).await.map_err(read)?;
+        let part = part_of(source.metadata().await.map_err(read)?.len());
+        let (mut bytes, mut digester) = (0, Digester::default());
+        let mut take = |part: &Bytes| {
+            digester.update(part);
+            bytes += part.len() as u64;
+        };
+        let mut next = next_part(&mut source, part).await.map_err(read)?;
+        if next.len() < part {
+            take(&next);
+            let length = next.len() as u64;
+            self.store.put(&path, PutPayload::from_bytes(next)).await.map_err(failed)?;
+            sent(length);
+            return Ok((bytes, digester.finish()));
+        }
+        let mut upload = self.store.put_multipart(&path).await.map_err(failed)?;
+        let outcome = async {
+            while !next.is_empty() {
+                take(&next);
+                let length = next.len() as u64;
+                upload.put_part(PutPayload::from_bytes(next)).await.map_err(failed)?;
+                sent(length);
+                next = next_part(&mut source, part).await.map_err(read)?;
+            }
+            upload.complete().await.map_err(failed).map(drop)
+        }
+        .await;
+        if let Err(error) = outcome {
+            self.abort(name, upload).await;
+            return Err(error);
+        }
+        Ok((bytes, digester.finish()))
+    }
+
+    async fn abort(&self, name: &str, mut upload: Box<dyn MultipartUpload>) {
+        if let Err(error) = upload.abort().await {
+            let address = self.address_of(name);
+            tracing::warn!(address, said = said(&error), "a broken upload was not aborted");
+        }
+    }
+
+    /// Reads a file into a new one at `to`, which only its owner reads, durably. What came.
+    ///
+    /// # Errors
+    /// See [`BucketFileError`].
+    pub async fn download(&self, name: &str, to: &FilePath) -> Result<(u64, Digest), BucketFileError> {
+        let written = |source| BucketFileError::File { path: to.to_owned(), source };
+        let failed = |error| Self::failed(self.address_of(name), &error);
+        let mut pieces = self.store.get(&Path::from(name)).await.map_err(failed)?.into_stream();
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let mut file = tokio::fs::OpenOptions::from(options).open(to).await.map_err(written)?;
+        let (mut bytes, mut digester) = (0, Digester::default());
+        while let Some(piece) = pieces.next().await.transpose().map_err(failed)? {
+            digester.update(&piece);
+            bytes += piece.len() as u64;
+            file.write_all(&piece).await.map_err(written)?;
+        }
+        file.flush().await.map_err(written)?;
+        file.sync_all().await.map_err(written)?;
+        Ok((bytes, digester.finish()))
+    }
+
+    /// Reads a short file whole.
+    ///
+    /// # Errors
+    /// See [`BucketFileError`].
+    pub async fn read(&self, name: &str, most: u64) -> Result<Bytes, BucketFileError> {
+        let failed = |error| Self::failed(self.address_of(name), &error);
+        let found = self.store.get(&Path::from(name)).await.map_err(failed)?;
+        match found.meta.size {
+            found if found > most => {
+                Err(BucketFileError::TooLong { address: self.address_of(name), most, found })
+            }
+            _ => found.bytes().await.map_err(failed),
+        }
+    }
+
+    /// Deletes a file.
+    ///
+    /// # Errors
+    /// [`BucketFileError::Bucket`].
+    pub async fn remove(&self, name: &str) -> Result<(), BucketFileError> {
+        let removed = self.store.delete(&Path::from(name)).await;
+        removed.map_err(|error| Self::failed(self.address_of(name), &error))
+    }
+
+    fn failed(address: String, error: &object_store::Error) -> BucketFileError {
+        BucketFileError::Bucket { address, said: said(error) }
+    }
+}
+
+/// Bytes of each part of a file that is so long.
+fn part_of(length: u64) -> usize {
+    usize::try_from(PART.max(length.div_ceil(PARTS))).unwrap_or(usize::MAX)
+}
+
+/// As many bytes, or what is left.
+async fn next_part(file: &mut File, bytes: usize) -> io::Result<Bytes> {
+    let mut part = BytesMut::with_capacity(bytes);
+    let mut limited = file.take(bytes as u64);
+    while part.len() < bytes && limited.read_buf(&mut part).await? > 0 {}
+    Ok(part.freeze())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A service would refuse the last parts of a large store, hours into its upload.
+    #[test]
+    fn a_file_of_any_length_has_few_enough_parts() {
+        for (length, part) in
+            [(0, PART), (PART, PART), (PART * PARTS, PART), (1 << 40, (1 << 40) / PARTS + 1)]
+        {
+            assert_eq!(part_of(length) as u64, part, "{length}");
+            assert!(length.div_ceil(part) <= 10_000);
+        }
+    }
+}
