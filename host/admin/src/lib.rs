@@ -25,7 +25,7 @@ mod token;
 
 pub use access::caller::{Caller, Role, Tokens};
 pub use api::{
-    AccountHealth, AdoptedReply, BackupView, Component, DefaultEffect, DefaultView, EffectiveView, EventName,
+    AccountHealth, AdoptedReply, BackupView, Component, DefaultEffect, DefaultView, EffectiveView,
     FamilyDefaultsFile, FleetView, Moment, NewWebhook, NodeRole, NodeView, OperationError, PluginOffer,
     PluginVersion, ProviderView, ReloadView, ResendRange, Revealed, RulingWord, TaskRuling,
 };

@@ -47,6 +47,18 @@ mod sql {
     pub(super) use crate::postgres::reads::*;
 }
 
+/// A read of many rows, which sees one snapshot.
+macro_rules! in_snapshot {
+    ($reading:ident, sql::$name:ident($($given:expr),*)) => {
+        async {
+            let mut reader = $reading.reader().await?;
+            let found = sql::$name(&snapshot(&mut reader).await?, $($given),*).await;
+            reader.keep();
+            found
+        }
+    };
+}
+
 macro_rules! method {
     ($how:ident $module:ident $docs:tt $name:ident $args:tt ($($arg:ident: $type:ty),*) -> $of:ty) => {
         method! { $how $module $docs $name $args ($($arg: $type),*) -> $of => ($($arg),*) }
@@ -96,13 +108,7 @@ macro_rules! method {
                         self.read_elsewhere(database, move |txn| $module::$name(txn, $($given),*)).await
                     }
                     Source::Postgres(reading) => {
-                        let read = async {
-                            let mut reader = reading.reader().await?;
-                            let found = sql::$name(&snapshot(&mut reader).await?, $($given),*).await;
-                            reader.keep();
-                            found
-                        };
-                        self.wake_for(read.await)
+                        self.wake_for(in_snapshot!(reading, sql::$name($($given),*)).await)
                     }
                 }
             })
@@ -120,13 +126,7 @@ macro_rules! method {
             match self.source()? {
                 Source::File(database) => self.read(&database, |txn| $module::$name(txn, $($given),*)),
                 Source::Postgres(reading) => {
-                    let read = async {
-                        let mut reader = reading.reader().await?;
-                        let found = sql::$name(&snapshot(&mut reader).await?, $($given),*).await;
-                        reader.keep();
-                        found
-                    };
-                    self.wake_for(reading.wait_for(read))
+                    self.wake_for(reading.wait_for(in_snapshot!(reading, sql::$name($($given),*))))
                 }
             }
         }

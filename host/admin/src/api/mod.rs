@@ -26,4 +26,4 @@ pub use plugin_offer::{Component, PluginOffer};
 pub use provider::{AccountHealth, ProviderView};
 pub use task::{AdoptedReply, RulingWord, TaskRuling};
 pub use values::{Moment, Revealed};
-pub use webhook::{EventName, NewWebhook, ResendRange};
+pub use webhook::{NewWebhook, ResendRange};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
-    DeployReport, Disabled, ManifestFacts, StageReport, StageVerdict as RuntimeVerdict, VersionState,
-    VersionSummary,
+    DeployReport, Disabled, ManifestFacts, StageReport, StageVerdict, VersionState, VersionSummary,
 };
 use gatehouse_tasks::StageRecord;
 use schemars::JsonSchema;
@@ -83,43 +82,10 @@ pub struct StageView {
     pub note: String,
 }
 
-/// The end of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum StageVerdict {
-    /// The version may go on.
-    Passed,
-    /// The version was refused here.
-    Refused,
-    /// There was nothing to do.
-    Skipped,
-}
-
-impl StageVerdict {
-    /// As it is kept.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Refused => "refused",
-            Self::Skipped => "skipped",
-        }
-    }
-}
-
-impl From<RuntimeVerdict> for StageVerdict {
-    fn from(verdict: RuntimeVerdict) -> Self {
-        match verdict {
-            RuntimeVerdict::Passed => Self::Passed,
-            RuntimeVerdict::Refused => Self::Refused,
-            RuntimeVerdict::Skipped => Self::Skipped,
-        }
-    }
-}
-
 impl From<&StageReport> for StageView {
     fn from(stage: &StageReport) -> Self {
         let (stage, verdict, took_ms, note) =
-            (stage.name.to_owned(), stage.verdict.into(), stage.took_ms, stage.note.clone());
+            (stage.name.to_owned(), stage.verdict, stage.took_ms, stage.note.clone());
         Self { stage, verdict, took_ms, note }
     }
 }

@@ -2,65 +2,12 @@
 //! answer that makes it.
 
 use gatehouse_tasks::{
-    DeliveryState, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy, operators,
-    shown_url,
+    DeliveryState, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, operators, shown_url,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::values::Moment;
-
-/// An event that a webhook may be told of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "WebhookEvent")]
-pub enum EventName {
-    /// A task completed.
-    #[serde(rename = "task.completed")]
-    Completed,
-    /// A task failed, by its time limit too.
-    #[serde(rename = "task.failed")]
-    Failed,
-    /// Its client stopped it.
-    #[serde(rename = "task.cancelled")]
-    Cancelled,
-    /// What the customer has not spent fell below its `low_balance_micro`.
-    #[serde(rename = "balance.low")]
-    BalanceLow,
-    /// The customer's quota, or that of one of its keys, is used up to its `quota_alert_percent`.
-    #[serde(rename = "quota.reached")]
-    QuotaReached,
-    /// An account of a provider cannot be used. Of the operators' own webhooks, as are those below.
-    #[serde(rename = "account.down")]
-    AccountDown,
-    /// It can be used again.
-    #[serde(rename = "account.up")]
-    AccountUp,
-    /// A canary was rolled back.
-    #[serde(rename = "canary.rolled_back")]
-    CanaryRolledBack,
-}
-
-/// What an edit of a webhook may change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "WebhookPolicy")]
-pub struct WebhookPolicyView {
-    /// Where events are posted to: https, without a user name, at most 2048 bytes.
-    pub url: String,
-    /// Which events; empty for all.
-    #[serde(default)]
-    pub events: Vec<EventName>,
-    /// For people; at most 200 bytes.
-    #[serde(default)]
-    pub description: String,
-    /// Whether anything is sent. What waits meanwhile is sent when it is enabled again.
-    #[serde(default = "enabled")]
-    pub enabled: bool,
-}
-
-const fn enabled() -> bool {
-    true
-}
 
 /// A webhook. Its secret is shown once, by the request that makes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,7 +22,7 @@ pub(crate) struct WebhookView {
     /// Where events are posted to.
     pub url: String,
     /// Which events; empty for all.
-    pub events: Vec<EventName>,
+    pub events: Vec<WebhookEvent>,
     /// For people.
     pub description: String,
     /// Whether anything is sent.
@@ -170,7 +117,7 @@ pub struct NewWebhook {
     pub url: String,
     /// Which events; empty for all.
     #[serde(default)]
-    pub events: Vec<EventName>,
+    pub events: Vec<WebhookEvent>,
     /// For people; at most 200 bytes.
     #[serde(default)]
     pub description: String,
@@ -199,60 +146,6 @@ pub(crate) struct ResentRange {
     pub next: Option<String>,
 }
 
-impl EventName {
-    /// Every one, as it is written.
-    #[must_use]
-    pub fn names() -> Vec<&'static str> {
-        let all = WebhookEvent::OF_CUSTOMERS.iter().chain(&WebhookEvent::OF_OPERATORS);
-        all.map(|event| event.as_str()).collect()
-    }
-
-    /// The name of an event that can be chosen; a test cannot.
-    #[must_use]
-    pub fn of(event: WebhookEvent) -> Option<Self> {
-        match event {
-            WebhookEvent::Completed => Some(Self::Completed),
-            WebhookEvent::Failed => Some(Self::Failed),
-            WebhookEvent::Cancelled => Some(Self::Cancelled),
-            WebhookEvent::BalanceLow => Some(Self::BalanceLow),
-            WebhookEvent::QuotaReached => Some(Self::QuotaReached),
-            WebhookEvent::AccountDown => Some(Self::AccountDown),
-            WebhookEvent::AccountUp => Some(Self::AccountUp),
-            WebhookEvent::CanaryRolledBack => Some(Self::CanaryRolledBack),
-            WebhookEvent::Test => None,
-        }
-    }
-}
-
-impl From<EventName> for WebhookEvent {
-    fn from(name: EventName) -> Self {
-        match name {
-            EventName::Completed => Self::Completed,
-            EventName::Failed => Self::Failed,
-            EventName::Cancelled => Self::Cancelled,
-            EventName::BalanceLow => Self::BalanceLow,
-            EventName::QuotaReached => Self::QuotaReached,
-            EventName::AccountDown => Self::AccountDown,
-            EventName::AccountUp => Self::AccountUp,
-            EventName::CanaryRolledBack => Self::CanaryRolledBack,
-        }
-    }
-}
-
-impl From<WebhookPolicy> for WebhookPolicyView {
-    fn from(policy: WebhookPolicy) -> Self {
-        let WebhookPolicy { url, events, description, enabled } = policy;
-        Self { url, events: events.into_iter().filter_map(EventName::of).collect(), description, enabled }
-    }
-}
-
-impl From<WebhookPolicyView> for WebhookPolicy {
-    fn from(view: WebhookPolicyView) -> Self {
-        let WebhookPolicyView { url, events, description, enabled } = view;
-        Self { url, events: events.into_iter().map(WebhookEvent::from).collect(), description, enabled }
-    }
-}
-
 impl From<&WebhookEndpoint> for WebhookView {
     fn from(row: &WebhookEndpoint) -> Self {
         Self {
@@ -260,7 +153,7 @@ impl From<&WebhookEndpoint> for WebhookView {
             customer: (row.customer != operators()).then(|| row.customer.0.clone()),
             made_by: row.made_by.as_ref().map(|key| key.0.clone()),
             url: row.url.clone(),
-            events: row.events.iter().copied().filter_map(EventName::of).collect(),
+            events: row.events.clone(),
             description: row.description.clone(),
             enabled: row.disabled.is_none(),
             disabled_at: row.disabled.as_ref().map(|disabled| Moment(disabled.at)),

@@ -4,13 +4,14 @@
 //! the client sees a broken transfer, never a shorter list.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::{ApiError, Kind};
 use crate::reply::Reply;
@@ -29,30 +30,44 @@ pub(crate) fn check_rows(rows: u64) -> Result<(), ApiError> {
     Err(ApiError::new(Kind::Invalid, message).with_param("created_after"))
 }
 
-/// An answer of the rows that `page` reads after a position, in pages, until one has no next.
-pub(crate) fn reply<P, F>(header: &[&str], page: impl Fn(Option<P>) -> F + Send + 'static) -> Reply
+/// An answer of the rows that `page` reads after a position, in pages, until one has no next. `columns` are fields of a row, each
+/// as `name` or as `name=path`.
+pub(crate) fn reply<P, R, F>(columns: &'static str, page: impl Fn(Option<P>) -> F + Send + 'static) -> Reply
 where
     P: Send + 'static,
-    F: Future<Output = Result<(Vec<Vec<String>>, Option<P>), ApiError>> + Send + 'static,
+    R: Serialize + Send,
+    F: Future<Output = Result<(Vec<R>, Option<P>), ApiError>> + Send + 'static,
 {
-    let first = line(header.iter().copied());
+    let columns = columns.split_whitespace().map(|column| column.split_once('=').unwrap_or((column, column)));
+    let (names, paths): (Vec<_>, Vec<_>) = columns.unzip();
+    let first = line(names.into_iter());
     // The text to send before the next page, and where that begins; none once all was read.
-    let state = (first, Some(None), page);
-    let pages = stream::try_unfold(state, |(before, from, page)| async move {
+    let state = (first, Some(None), page, paths);
+    let pages = stream::try_unfold(state, |(before, from, page, paths)| async move {
         let Some(from) = from else { return Ok::<_, io::Error>(None) };
         let (rows, next) = page(from).await.map_err(|error| io::Error::other(error.message().to_owned()))?;
         let mut text = before;
-        rows.iter().for_each(|row| text.push_str(&line(row.iter().map(String::as_str))));
-        Ok(Some((Bytes::from(text), (String::new(), next.map(Some), page))))
+        for row in rows {
+            let row = serde_json::to_value(row)?;
+            let cells: Vec<String> = paths.iter().map(|path| cell(&row, path)).collect();
+            text.push_str(&line(cells.iter().map(String::as_str)));
+        }
+        Ok(Some((Bytes::from(text), (String::new(), next.map(Some), page, paths))))
     });
     Reply::typed(CONTENT_TYPE, Body::from_stream(pages))
 }
 
-/// Names and values in one cell, as names differ from row to row.
-pub(crate) fn pairs(pairs: &BTreeMap<String, String>) -> String {
-    match pairs.is_empty() {
-        true => String::new(),
-        false => serde_json::to_string(pairs).unwrap_or_default(),
+/// A text as it is, nothing as an empty cell, lists and names with values as JSON.
+fn cell(row: &Value, path: &str) -> String {
+    let value = path.split('.').fold(row, |of, name| {
+        debug_assert!(of.is_null() || of.get(name).is_some(), "no field {path}");
+        &of[name]
+    });
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Object(pairs) if pairs.is_empty() => String::new(),
+        other => other.to_string(),
     }
 }
 

@@ -7,8 +7,7 @@ use gatehouse_driver::{WebhookSecret, check_post_url};
 use gatehouse_model::{Clock, CustomerId, DeliveryId, Pepper, Seed, WebhookId};
 use gatehouse_store::{DeliveryQuery, Store};
 use gatehouse_tasks::{
-    DeliveryState, MAX_RESENT, SealedSecret, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
-    operators,
+    DeliveryState, MAX_RESENT, SealedSecret, WebhookDelivery, WebhookEndpoint, WebhookPolicy, operators,
 };
 
 use super::gateway::Gateway;
@@ -48,12 +47,7 @@ impl Webhooks {
         self.check_url(&url)?;
         let id = WebhookId::new(self.clock.now(), self.seed.as_ref());
         let (secret, revealed) = self.mint_secret(id);
-        let policy = WebhookPolicy {
-            url,
-            events: events.into_iter().map(WebhookEvent::from).collect(),
-            description,
-            enabled: true,
-        };
+        let policy = WebhookPolicy { url, events, description, enabled: true };
         let owner = customer.map_or_else(operators, CustomerId);
         let webhook = WebhookEndpoint::new((id, owner), policy, secret, None);
         Ok((webhook, revealed))

@@ -153,7 +153,6 @@ static SECRET: Secret = Secret {
     },
 };
 
-/// What is used of its quota.
 /// What is used of the quota of a key, or of a customer.
 pub(super) fn of_quota(key: &Value, _: &Look<'_>) -> Markup {
     let micro = |member: &str| key[member].as_i64().map(Credits);

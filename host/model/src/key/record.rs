@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use ipnet::IpNet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::apikey::KeyDigest;
@@ -84,13 +85,16 @@ pub struct Key {
     pub open: BTreeMap<String, u32>,
 }
 
-/// How fast and how much at a time. `None` is no limit; none of them is zero, which would be a revoked key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+// The row and the admin API have this one type, and the options of commands are made of it. None is zero, which would be a revoked
+// key; as many as in a minute may come at once.
+/// How fast and how much at a time; null is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "ApiKeyLimits")]
 pub struct Limits {
-    /// Text requests and submissions of tasks in a minute; as many at once.
+    /// Text requests and submissions of tasks in a minute.
     pub requests_per_minute: Option<NonZeroU32>,
-    /// Tokens of text requests in a minute, read and written; as many at once.
+    /// Tokens of text requests in a minute, read and written.
     pub tokens_per_minute: Option<NonZeroU32>,
     /// Live tasks and open text requests.
     pub concurrency: Option<NonZeroU32>,
@@ -125,7 +129,7 @@ pub struct KeyPolicy {
 }
 
 /// How a chat completion is answered (spec/decisions.md, "Chat completions").
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatFormat {
     /// Within `{code, data}`.

@@ -3,18 +3,33 @@
 use std::time::Instant;
 
 use gatehouse_model::{About, Digest};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::stages::error::StageError;
 
-/// How a stage ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The end of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum StageVerdict {
-    /// It passed.
+    /// The version may go on.
     Passed,
-    /// It refused the version.
+    /// The version was refused here.
     Refused,
-    /// It had nothing to do.
+    /// There was nothing to do.
     Skipped,
+}
+
+impl StageVerdict {
+    /// Its word, in the API and in reports that are kept.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Refused => "refused",
+            Self::Skipped => "skipped",
+        }
+    }
 }
 
 /// One stage of the pipeline.

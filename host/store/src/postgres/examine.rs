@@ -431,7 +431,7 @@ fn is(row: &Row, index: usize, text: &str) -> Result<bool, StoreError> {
 
 fn add(row: &Row, sums: &mut Sums) -> Result<(), StoreError> {
     if let Some(row) = usage_row(row)? {
-        sums.add((&row.customer.0, &row.key.0, row.period, &row.model), row.sums);
+        sums.add(row);
     }
     Ok(())
 }
@@ -446,13 +446,13 @@ struct Balances {
 impl Balances {
     fn entry(&mut self, entry: &JournalEntry, (available, used): (i64, Option<i64>)) {
         let moved = entry.movement;
-        self.add(("customer", &entry.customer.0), moved.available.0, Some(available));
+        self.add("customer", &entry.customer.0, moved.available.0, Some(available));
         if let Some(key) = &entry.key {
-            self.add(("key", &key.0), moved.reserved.0.wrapping_add(moved.spent.0), used);
+            self.add("key", &key.0, moved.reserved.0.wrapping_add(moved.spent.0), used);
         }
     }
 
-    fn add(&mut self, (kind, owner): (&'static str, &str), change: i64, found: Option<i64>) {
+    fn add(&mut self, kind: &'static str, owner: &str, change: i64, found: Option<i64>) {
         let sum = self.sums.entry((kind, owner.to_owned())).or_default();
         // A ledger whose sums do not fit is found elsewhere.
         *sum = sum.wrapping_add(change);

@@ -27,13 +27,13 @@ impl StatementCheck {
     /// The next row of the ledger.
     pub(crate) fn entry(&mut self, position: u64, entry: &JournalEntry) {
         let moved = entry.movement;
-        self.add((CUSTOMER_ROWS, &entry.customer.0), position, moved.available.0);
+        self.add(CUSTOMER_ROWS, &entry.customer.0, position, moved.available.0);
         if let Some(key) = &entry.key {
-            self.add((KEY_ROWS, &key.0), position, moved.reserved.0.wrapping_add(moved.spent.0));
+            self.add(KEY_ROWS, &key.0, position, moved.reserved.0.wrapping_add(moved.spent.0));
         }
     }
 
-    fn add(&mut self, (kind, owner): (&'static str, &str), position: u64, change: i64) {
+    fn add(&mut self, kind: &'static str, owner: &str, position: u64, change: i64) {
         let expected = self.0.entry((kind, owner.to_owned())).or_default();
         // A ledger whose sums do not fit is found elsewhere.
         expected.balance = expected.balance.wrapping_add(change);

@@ -168,8 +168,8 @@ fn shown(
     }
     match &query.of {
         StatementOf::All => whole(ledger, span, query.limit, &mut page.rows_read),
-        StatementOf::Customer(customer) => listed(txn, (CUSTOMER_ROWS, &customer.0), span, query.limit, page),
-        StatementOf::Key(key) => listed(txn, (KEY_ROWS, &key.0), span, query.limit, page),
+        StatementOf::Customer(customer) => listed(txn, CUSTOMER_ROWS, &customer.0, span, query.limit, page),
+        StatementOf::Key(key) => listed(txn, KEY_ROWS, &key.0, span, query.limit, page),
     }
 }
 
@@ -191,7 +191,8 @@ fn whole(
 /// The same of a customer or key.
 fn listed(
     txn: &ReadTransaction,
-    (kind, owner): (&str, &str),
+    kind: &str,
+    owner: &str,
     span: Range<u64>,
     limit: usize,
     page: &mut StatementPage,

@@ -46,7 +46,7 @@ pub(crate) fn statement_totals(
         }
     };
     let mut left = max_rows;
-    let Some(spent) = spent(txn, (&customer, &key), days, &mut left)? else { return Ok(None) };
+    let Some(spent) = spent(txn, &customer, &key, days, &mut left)? else { return Ok(None) };
     let paid = match of {
         StatementOf::Key(_) => Some(Paid::default()),
         StatementOf::All | StatementOf::Customer(_) => paid(txn, &customer, days, &mut left)?,
@@ -69,7 +69,8 @@ pub(crate) fn statement_totals(
 /// What these days' requests were charged.
 fn spent(
     txn: &ReadTransaction,
-    (customer, key): (&str, &str),
+    customer: &str,
+    key: &str,
     days: &Range<u32>,
     left: &mut usize,
 ) -> Result<Option<Credits>, StoreError> {

@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use gatehouse_model::{CustomerId, KeyId};
 use gatehouse_tasks::{Examination, UsageSums};
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
 
 use crate::error::StoreError;
 use crate::layout::{self, Row, UsageHours, UsageRowKey};
 use crate::row::decode;
+use crate::usage::read::UsageRow;
 
 /// Customer, key, hour or day, model.
 type Key = (String, String, u32, String);
@@ -29,7 +31,14 @@ fn sums_of(table: &ReadOnlyTable<UsageRowKey, Row>) -> Result<Sums, StoreError> 
     for row in table.iter()? {
         let (row_key, row) = row?;
         let (customer, key, period, model) = row_key.value();
-        found.add((customer, key, period, model), decode("usage", row.value())?);
+        let sums = decode("usage", row.value())?;
+        found.add(UsageRow {
+            customer: customer.into(),
+            key: key.into(),
+            period,
+            model: model.to_owned(),
+            sums,
+        });
     }
     Ok(found)
 }
@@ -49,14 +58,16 @@ pub(crate) struct KeyDays(BTreeMap<Key, UsageSums>);
 
 impl Sums {
     /// The next row.
-    pub(crate) fn add(&mut self, (customer, key, period, model): (&str, &str, u32, &str), sums: UsageSums) {
-        let of = |customer: &str, key: &str| (customer.to_owned(), key.to_owned(), period, model.to_owned());
+    pub(crate) fn add(&mut self, row: UsageRow) {
+        let UsageRow { customer: CustomerId(customer), key: KeyId(key), period, model, sums } = row;
         if key.is_empty() {
-            self.of_many.insert(of(customer, key), sums);
+            self.of_many.insert((customer, key, period, model), sums);
         } else {
-            self.expected.entry(of(customer, "")).or_default().add(&sums);
-            self.expected.entry(of("", "")).or_default().add(&sums);
-            self.keys.insert(of(customer, key), sums);
+            for whose in [customer.as_str(), ""] {
+                let of = (whose.to_owned(), String::new(), period, model.clone());
+                self.expected.entry(of).or_default().add(&sums);
+            }
+            self.keys.insert((customer, key, period, model), sums);
         }
     }
 

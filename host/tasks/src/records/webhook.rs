@@ -1,6 +1,7 @@
 //! The rows of webhooks and of their deliveries. Data only.
 
 use gatehouse_model::{CustomerId, DeliveryId, KeyId, TaskId, UnixMs, WebhookId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a webhook is disabled that an operator disabled.
@@ -24,25 +25,26 @@ pub const MAX_DESCRIPTION: usize = 200;
 /// Bytes of a receiver's answer that are kept of an attempt.
 pub const MAX_ANSWER: usize = 1_024;
 
-/// What is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+// Rows and the admin API have this one type.
+/// An event that a webhook may be told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum WebhookEvent {
     /// A task completed.
     #[serde(rename = "task.completed")]
     Completed,
-    /// A task failed, by its deadline too.
+    /// A task failed, by its time limit too.
     #[serde(rename = "task.failed")]
     Failed,
     /// Its client stopped it.
     #[serde(rename = "task.cancelled")]
     Cancelled,
-    /// What the customer has not spent is less than its threshold.
+    /// What the customer has not spent fell below its `low_balance_micro`.
     #[serde(rename = "balance.low")]
     BalanceLow,
-    /// The customer's quota is used up to its share.
+    /// The customer's quota, or that of one of its keys, is used up to its `quota_alert_percent`.
     #[serde(rename = "quota.reached")]
     QuotaReached,
-    /// An account of a provider cannot be used.
+    /// An account of a provider cannot be used. Of the operators' own webhooks, as are those below.
     #[serde(rename = "account.down")]
     AccountDown,
     /// It can be used again.
@@ -51,8 +53,9 @@ pub enum WebhookEvent {
     /// A canary was rolled back.
     #[serde(rename = "canary.rolled_back")]
     CanaryRolledBack,
-    /// An operator tries the webhook out.
+    /// An operator tries the webhook out. No webhook chooses it.
     #[serde(rename = "webhook.test")]
+    #[schemars(skip)]
     Test,
 }
 
@@ -62,6 +65,11 @@ impl WebhookEvent {
         [Self::Completed, Self::Failed, Self::Cancelled, Self::BalanceLow, Self::QuotaReached];
     /// Those that the operators' own webhooks can choose.
     pub const OF_OPERATORS: [Self; 3] = [Self::AccountDown, Self::AccountUp, Self::CanaryRolledBack];
+
+    /// Those that some webhook can choose.
+    pub fn choosable() -> impl Iterator<Item = Self> {
+        Self::OF_CUSTOMERS.into_iter().chain(Self::OF_OPERATORS)
+    }
 
     /// Those that a webhook of that owner can choose.
     #[must_use]
@@ -92,17 +100,25 @@ impl WebhookEvent {
     }
 }
 
-/// What may be set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What an edit of a webhook may change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct WebhookPolicy {
-    /// Where events are posted to.
+    /// Where events are posted to: https, without a user name, at most 2048 bytes.
     pub url: String,
     /// Which events; empty for all.
+    #[serde(default)]
     pub events: Vec<WebhookEvent>,
-    /// For people.
+    /// For people; at most 200 bytes.
+    #[serde(default)]
     pub description: String,
-    /// Whether anything is sent. What waits while nothing is sent goes on waiting.
+    /// Whether anything is sent. What waits meanwhile is sent when it is enabled again.
+    #[serde(default = "enabled")]
     pub enabled: bool,
+}
+
+const fn enabled() -> bool {
+    true
 }
 
 /// A signing secret, encrypted under a key of the data folder.

@@ -125,50 +125,20 @@ async fn list(call: Call) -> Outcome {
 
 /// Rows of one page of the export.
 const EXPORT_ROWS: usize = 500;
+const COLUMNS: &str = "number at task who=request.who role=request.role address=request.address \
+    operation=request.operation object=request.object status=request.status text changes=request.changes";
 
 async fn export(call: Call) -> Outcome {
     let query = query(&call)?;
     csv::check_rows(call.service.store.audit_span(query.clone()).await?)?;
-    let header = [
-        "number",
-        "at",
-        "task",
-        "who",
-        "role",
-        "address",
-        "operation",
-        "object",
-        "status",
-        "text",
-        "changes",
-    ];
     let service = call.service;
-    Ok(csv::reply(&header, move |before| {
+    Ok(csv::reply(COLUMNS, move |before| {
         let (service, query) = (Arc::clone(&service), query.clone());
         async move {
             let page = service.store.list_audit(query, before, EXPORT_ROWS).await?;
-            Ok((page.rows.into_iter().map(cells).collect(), page.next))
+            Ok((page.rows.into_iter().map(AuditLine::from).collect(), page.next))
         }
     }))
-}
-
-fn cells((number, record): (u64, AuditRecord)) -> Vec<String> {
-    let AuditRecord { at, task, text, request, .. } = record;
-    let mut cells =
-        vec![number.to_string(), at.to_string(), task.map(|task| task.to_string()).unwrap_or_default()];
-    match request {
-        Some(request) => {
-            let changes: Vec<_> = request.changes.into_iter().map(ChangedField::from).collect();
-            let changes = serde_json::to_string(&changes).unwrap_or_default();
-            cells.extend([request.who, request.role, request.address, request.operation, request.object]);
-            cells.extend([request.status.to_string(), text, changes]);
-        }
-        None => {
-            cells.extend(std::iter::repeat_n(String::new(), 6));
-            cells.extend([text, String::new()]);
-        }
-    }
-    cells
 }
 
 fn query(call: &Call) -> Result<AuditQuery, ApiError> {

@@ -1,7 +1,6 @@
 //! What of a key an operator decides, as the API reads and writes it.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 
 use gatehouse_model::{ChatFormat, Credits, KeyPolicy, Limits};
 use ipnet::IpNet;
@@ -40,45 +39,22 @@ pub(super) struct PolicyView {
     pub(super) expires: Option<Moment>,
     /// Form of chat completions, where a request does not choose.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(super) chat_format: Format,
+    pub(super) chat_format: ChatFormat,
     /// How fast and how much at a time, of all models together.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(super) limits: LimitsView,
+    pub(super) limits: Limits,
     /// The same of single models, by id or alias.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(super) model_limits: BTreeMap<String, LimitsView>,
-}
-
-/// How fast and how much at a time; null is no limit.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(rename = "ApiKeyLimits")]
-pub(super) struct LimitsView {
-    /// Text requests and submissions of tasks in a minute.
-    requests_per_minute: Option<NonZeroU32>,
-    /// Tokens of text requests in a minute, read and written.
-    tokens_per_minute: Option<NonZeroU32>,
-    /// Live tasks and open text requests.
-    concurrency: Option<NonZeroU32>,
+    pub(super) model_limits: BTreeMap<String, Limits>,
 }
 
 /// Every limit of a key: its name in the API, and what it means. The options of commands are made of it.
 #[must_use]
 pub fn key_limits() -> Vec<(String, String)> {
-    let schema = schemars::schema_for!(LimitsView);
+    let schema = schemars::schema_for!(Limits);
     let limits = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let meaning = |limit: &Value| limit["description"].as_str().unwrap_or_default().to_owned();
     limits.map(|(name, limit)| (name.clone(), meaning(limit))).collect()
-}
-
-/// Form of chat completions.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "ChatFormat")]
-pub(super) enum Format {
-    #[default]
-    Wrapped,
-    Bare,
 }
 
 impl PolicyView {
@@ -103,18 +79,14 @@ impl PolicyView {
             models,
             networks: networks.iter().map(ToString::to_string).collect(),
             expires: expires.map(Moment),
-            chat_format: match chat_format {
-                ChatFormat::Wrapped => Format::Wrapped,
-                ChatFormat::Bare => Format::Bare,
-            },
-            limits: limits.into(),
-            model_limits: model_limits.into_iter().map(|(model, limits)| (model, limits.into())).collect(),
+            chat_format,
+            limits,
+            model_limits,
         }
     }
 
     /// The policy it says.
     pub(super) fn policy(self) -> Result<KeyPolicy, ApiError> {
-        let model_limits = self.model_limits.into_iter().map(|(model, limits)| (model, limits.into()));
         Ok(KeyPolicy {
             name: self.name,
             quota: self.quota_micro.map(Credits),
@@ -123,28 +95,11 @@ impl PolicyView {
             models: self.models,
             networks: networks(&self.networks)?,
             expires: self.expires.map(|expires| expires.0),
-            chat_format: match self.chat_format {
-                Format::Wrapped => ChatFormat::Wrapped,
-                Format::Bare => ChatFormat::Bare,
-            },
-            limits: self.limits.into(),
+            chat_format: self.chat_format,
+            limits: self.limits,
             // A model without any limit has none of its own.
-            model_limits: model_limits.filter(|(_, limits): &(_, Limits)| !limits.is_empty()).collect(),
+            model_limits: self.model_limits.into_iter().filter(|(_, limits)| !limits.is_empty()).collect(),
         })
-    }
-}
-
-impl From<Limits> for LimitsView {
-    fn from(limits: Limits) -> Self {
-        let Limits { requests_per_minute, tokens_per_minute, concurrency } = limits;
-        Self { requests_per_minute, tokens_per_minute, concurrency }
-    }
-}
-
-impl From<LimitsView> for Limits {
-    fn from(limits: LimitsView) -> Self {
-        let LimitsView { requests_per_minute, tokens_per_minute, concurrency } = limits;
-        Self { requests_per_minute, tokens_per_minute, concurrency }
     }
 }
 

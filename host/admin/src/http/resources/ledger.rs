@@ -275,44 +275,20 @@ async fn statement(call: Call) -> Outcome {
     call.list(lines, next)
 }
 
-const COLUMNS: [&str; 14] = [
-    "id",
-    "at",
-    "kind",
-    "customer",
-    "key",
-    "task",
-    "request",
-    "available_micro",
-    "held_micro",
-    "spent_micro",
-    "balance_micro",
-    "memo",
-    "user",
-    "metadata",
-];
+const COLUMNS: &str = "id at kind customer key task request available_micro held_micro spent_micro balance_micro \
+    memo user metadata";
 
 async fn export(call: Call) -> Outcome {
     let request = StatementRequest { limit: PIECE, ..request(&call) };
     let wanted = Wanted::of(&call)?;
     csv::check_rows(call.service.statements.rows(request.clone(), csv::MAX_ROWS).await?)?;
     let service = call.service;
-    Ok(csv::reply(&COLUMNS, move |before| {
+    Ok(csv::reply(COLUMNS, move |before| {
         let (service, request) = (Arc::clone(&service), StatementRequest { before, ..request.clone() });
         let wanted = wanted.clone();
         async move {
             let page = wanted.page(&service, request).await?;
-            Ok((page.rows.into_iter().map(LedgerLine::from).map(cells).collect(), page.next))
+            Ok((page.rows.into_iter().map(LedgerLine::from).collect(), page.next))
         }
     }))
-}
-
-fn cells(line: LedgerLine) -> Vec<String> {
-    let text = |text: Option<String>| text.unwrap_or_default();
-    let mut cells = vec![line.id, line.at.0.to_string(), line.kind.to_owned(), line.customer];
-    cells.extend([text(line.key), text(line.task), text(line.request)]);
-    cells.extend([line.available_micro, line.held_micro, line.spent_micro].map(|amount| amount.to_string()));
-    cells.extend([text(line.balance_micro.map(|balance| balance.to_string())), line.memo, text(line.user)]);
-    cells.push(csv::pairs(&line.metadata));
-    cells
 }

@@ -177,20 +177,8 @@ fn time(call: &Call, period: Option<UsagePeriod>) -> Range<UnixMs> {
     start.unwrap_or_else(|| UnixMs(end.0.saturating_sub(usual)))..end
 }
 
-const COLUMNS: [&str; 12] = [
-    "since",
-    "customer",
-    "key",
-    "model",
-    "requests",
-    "failures",
-    "input_tokens",
-    "output_tokens",
-    "cached_tokens",
-    "cache_write_tokens",
-    "spent_micro",
-    "refunded_micro",
-];
+const COLUMNS: &str = "since customer key model requests failures input_tokens output_tokens cached_tokens \
+    cache_write_tokens spent_micro refunded_micro";
 
 async fn export(call: Call) -> Outcome {
     let request = request(&call)?;
@@ -205,21 +193,19 @@ async fn export(call: Call) -> Outcome {
         }
     }
     let service = call.service;
-    Ok(csv::reply(&COLUMNS, move |after| {
+    Ok(csv::reply(COLUMNS, move |after| {
         let (service, request) = (Arc::clone(&service), request.clone());
         async move {
             let piece = service.usage.rows(&request, after).await?;
-            let rows = piece.rows.into_iter().map(|row| cells(piece.unit, row)).collect();
+            let rows = piece.rows.into_iter().map(|row| whole(piece.unit, row)).collect();
             Ok((rows, piece.next))
         }
     }))
 }
 
-fn cells(unit: UsagePeriod, row: UsageRow) -> Vec<String> {
+/// A row that is not added up with others.
+fn whole(unit: UsagePeriod, row: UsageRow) -> UsageLine {
     let UsageRow { customer, key, period, model, sums } = row;
-    let UsageSums { requests, failures, input, output, cached, cache_write, settled, refunded } = sums;
-    let mut cells = vec![start_of(unit, period).to_string(), customer.0, key.0, model];
-    cells.extend([requests, failures, input, output, cached, cache_write].map(|count| count.to_string()));
-    cells.extend([settled.0, refunded.0].map(|amount| amount.to_string()));
-    cells
+    let since = Some(Moment(start_of(unit, period)));
+    UsageLine { since, customer: Some(customer.0), key: Some(key.0), model: Some(model), sums: sums.into() }
 }

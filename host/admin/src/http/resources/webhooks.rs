@@ -5,16 +5,14 @@ use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 use gatehouse_store::DeliveryQuery;
 use gatehouse_tasks::{
     BY_OPERATOR as DISABLED_BY_OPERATOR, Command, FieldChange, SECRET_OVERLAP, WebhookChange,
-    WebhookDelivery, WebhookEndpoint, shown_url,
+    WebhookDelivery, WebhookEndpoint, WebhookPolicy, shown_url,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::api::values::List;
-use crate::api::webhook::{
-    DeliveryView, NewWebhook, ResendRange, ResentRange, WebhookPolicyView, WebhookView,
-};
+use crate::api::webhook::{DeliveryView, NewWebhook, ResendRange, ResentRange, WebhookView};
 use crate::audit::told;
 use crate::error::ApiError;
 use crate::http::call::{Call, Committed, Outcome};
@@ -51,7 +49,7 @@ pub(super) fn routes() -> Vec<Route> {
             "Changes a webhook, enables or disables it.",
             edit,
         )
-        .patches::<WebhookPolicyView>()
+        .patches::<WebhookPolicy>()
         .returns::<WebhookView>()
         .tagged(),
         Route::delete(
@@ -157,14 +155,13 @@ async fn edit(call: Call) -> Outcome {
     let row = find(&call).await?;
     let before = WebhookView::from(&row);
     check_edited(&call.headers, &before)?;
-    let policy = WebhookPolicyView::from(row.policy());
+    let policy = row.policy();
     let patch: Value = call.json()?;
     // Not where another field is edited: what its customer has switched off is then still the customer's to switch on.
     let by_word = patch.get("enabled") == Some(&Value::Bool(false));
-    let after: WebhookPolicyView = from_value(patched(&policy, patch)?)?;
+    let after: WebhookPolicy = from_value(patched(&policy, patch)?)?;
     call.service.webhooks.check_url(&after.url)?;
-    let on_record =
-        |policy: &WebhookPolicyView| WebhookPolicyView { url: shown_url(&policy.url), ..policy.clone() };
+    let on_record = |policy: &WebhookPolicy| WebhookPolicy { url: shown_url(&policy.url), ..policy.clone() };
     let mut audited = changes(&on_record(&policy), &on_record(&after));
     let address = json!(shown_url(&after.url));
     if policy.url != after.url && !audited.iter().any(|change| change.field == "url") {
@@ -174,7 +171,7 @@ async fn edit(call: Call) -> Outcome {
         let before = Some(json!(disabled.reason).to_string());
         audited.push(FieldChange { before, ..told("disabled_reason", DISABLED_BY_OPERATOR) });
     }
-    let (id, revision, policy) = (row.id, row.revision, after.into());
+    let (id, revision, policy) = (row.id, row.revision, after);
     let change = Box::new(WebhookChange::Edit { id, revision, policy, by_customer: false, by_word });
     let (command, made) = (Command::Webhook { change, at: call.at }, id.to_string());
     let show = async { Ok(WebhookView::from(&find(&call).await?)) };

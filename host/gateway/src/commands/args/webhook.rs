@@ -1,8 +1,9 @@
 //! The commands about webhooks: their options, and the requests they mean.
 
 use clap::Subcommand;
-use gatehouse_admin::{ApiRequest, EventName, Moment, NewWebhook, ResendRange};
+use gatehouse_admin::{ApiRequest, Moment, NewWebhook, ResendRange};
 use gatehouse_model::{DeliveryId, WebhookId};
+use gatehouse_tasks::WebhookEvent;
 use http::header::IF_MATCH;
 use serde_json::{Value, json};
 
@@ -68,7 +69,7 @@ pub(crate) enum WebhookCommand {
         /// An event: task.completed, task.failed, task.cancelled, balance.low or quota.reached; with --operators account.down,
         /// account.up or canary.rolled_back; repeat for more [default: all]
         #[arg(long = "event", value_name = "EVENT", value_parser = event)]
-        events: Vec<EventName>,
+        events: Vec<WebhookEvent>,
         /// For people
         #[arg(long, default_value = "")]
         description: String,
@@ -130,18 +131,11 @@ fn moment(text: &str) -> Result<Moment, String> {
     Moment::parse(text)
 }
 
-fn event(text: &str) -> Result<EventName, String> {
-    match text {
-        "task.completed" => Ok(EventName::Completed),
-        "task.failed" => Ok(EventName::Failed),
-        "task.cancelled" => Ok(EventName::Cancelled),
-        "balance.low" => Ok(EventName::BalanceLow),
-        "quota.reached" => Ok(EventName::QuotaReached),
-        "account.down" => Ok(EventName::AccountDown),
-        "account.up" => Ok(EventName::AccountUp),
-        "canary.rolled_back" => Ok(EventName::CanaryRolledBack),
-        _ => Err(format!("expected one of {}", EventName::names().join(", "))),
-    }
+fn event(text: &str) -> Result<WebhookEvent, String> {
+    WebhookEvent::choosable().find(|event| event.as_str() == text).ok_or_else(|| {
+        let names: Vec<_> = WebhookEvent::choosable().map(WebhookEvent::as_str).collect();
+        format!("expected one of {}", names.join(", "))
+    })
 }
 
 /// Does what a command means.

@@ -42,7 +42,7 @@ pub(crate) async fn list_price_books(
     most: usize,
 ) -> Result<RowPage<PriceVersionSummary, u64>, StoreError> {
     let take = |book: PriceVersion| Some(PriceVersionSummary::from(book));
-    page(client, ("price_book", PRICE_BOOKS), before, most, take).await
+    page(client, "price_book", PRICE_BOOKS, before, most, take).await
 }
 
 /// The report of a deployment.
@@ -62,13 +62,14 @@ pub(crate) async fn list_deployments(
     most: usize,
 ) -> Result<RowPage<DeploymentRecord, u64>, StoreError> {
     let take = |row: DeploymentRecord| family.is_none_or(|of| row.family == *of).then_some(row);
-    page(client, ("deployment", DEPLOYMENTS), before, most, take).await
+    page(client, "deployment", DEPLOYMENTS, before, most, take).await
 }
 
 /// Rows that `take` wants, newest first, of a bounded number that is looked at.
 async fn page<T: DeserializeOwned, R>(
     client: &impl GenericClient,
-    (table, sql): (&str, &str),
+    table: &str,
+    sql: &str,
     before: Option<u64>,
     most: usize,
     take: impl Fn(T) -> Option<R>,

@@ -114,13 +114,19 @@ const DAYS_OF_EACH: &str = rows_of_each!("usage_day", "day");
 const HOURS_OF_EACH: &str = rows_of_each!("usage_hour", "hour");
 const FIRST_AND_LAST_HOUR: &str = "select min(hour), max(hour) from usage_hour";
 
+/// Whose sums: a key's, a customer's, or without both everybody's.
+struct Owner<'a> {
+    customer: &'a str,
+    key: &'a str,
+}
+
 /// Sums of usage.
 pub(crate) async fn usage(client: &impl GenericClient, query: &UsageQuery) -> Result<UsageRows, StoreError> {
     let mut found = UsageRows::default();
     let only = match &query.scope {
-        UsageScope::All => Some(("", "")),
-        UsageScope::Customer(customer) => Some((customer.0.as_str(), "")),
-        UsageScope::Key(customer, key) => Some((customer.0.as_str(), key.0.as_str())),
+        UsageScope::All => Some(Owner { customer: "", key: "" }),
+        UsageScope::Customer(customer) => Some(Owner { customer: &customer.0, key: "" }),
+        UsageScope::Key(customer, key) => Some(Owner { customer: &customer.0, key: &key.0 }),
         UsageScope::EachCustomer | UsageScope::EachKey(_) => None,
     };
     if let Some(one) = only {
@@ -155,7 +161,7 @@ async fn days(client: &impl GenericClient, query: &UsageQuery) -> Result<Range<u
 async fn of_one(
     client: &impl GenericClient,
     query: &UsageQuery,
-    (customer, key): (&str, &str),
+    Owner { customer, key }: Owner<'_>,
     found: &mut UsageRows,
 ) -> Result<(), StoreError> {
     let after = query.after.as_ref().filter(|after| after.customer.0 == customer && after.key.0 == key);

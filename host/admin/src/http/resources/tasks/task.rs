@@ -400,28 +400,14 @@ fn query(call: &Call) -> Result<AllTasksQuery, ApiError> {
     })
 }
 
-const COLUMNS: [&str; 14] = [
-    "id",
-    "created",
-    "finished",
-    "customer",
-    "key",
-    "family",
-    "model",
-    "surface",
-    "status",
-    "failure",
-    "held_micro",
-    "cost_micro",
-    "user",
-    "metadata",
-];
+const COLUMNS: &str = "id created finished customer key family model surface status failure=failure.kind \
+    held_micro cost_micro user metadata";
 
 async fn export(call: Call) -> Outcome {
     let query = AllTasksQuery { limit: PIECE, ..query(&call)? };
     let service = call.service;
     // How many fit is not known before they are read: too many break the transfer off.
-    Ok(csv::reply(&COLUMNS, move |position: Option<(TaskId, u64)>| {
+    Ok(csv::reply(COLUMNS, move |position: Option<(TaskId, u64)>| {
         let (service, mut query) = (Arc::clone(&service), query.clone());
         let (after, before) = position.unzip();
         query.after = after;
@@ -429,31 +415,9 @@ async fn export(call: Call) -> Outcome {
             let page = service.store.list_all_tasks(query).await?;
             let rows = before.unwrap_or_default().saturating_add(page.tasks.len() as u64);
             csv::check_rows(rows)?;
-            Ok((page.tasks.iter().map(cells).collect(), page.next.map(|next| (next, rows))))
+            Ok((page.tasks.iter().map(TaskLine::from).collect(), page.next.map(|next| (next, rows))))
         }
     }))
-}
-
-fn cells(task: &Task) -> Vec<String> {
-    let line = TaskLine::from(task);
-    let micro = |amount: Option<i64>| amount.map(|amount| amount.to_string()).unwrap_or_default();
-    let metadata = csv::pairs(&line.metadata);
-    vec![
-        line.id,
-        line.created.0.to_string(),
-        line.finished.map(|at| at.0.to_string()).unwrap_or_default(),
-        line.customer,
-        line.key,
-        line.family,
-        line.model,
-        line.surface,
-        line.status.to_owned(),
-        line.failure.map(|failure| failure.kind.to_owned()).unwrap_or_default(),
-        line.held_micro.to_string(),
-        micro(line.cost_micro),
-        line.user.unwrap_or_default(),
-        metadata,
-    ]
 }
 
 async fn show(call: Call) -> Outcome {
