@@ -70,6 +70,7 @@ fn a_standby_is_healthy_has_metrics_and_compiles_before_its_turn() {
             assert_eq!(send(admin, "GET", "/readyz", &[], "").await.status, 503);
             let page = send(admin, "GET", "/metrics", &[], "").await.text();
             assert!(page.lines().any(|line| line == "gatehouse_standby 1"), "{page}");
+            assert!(!page.contains("{name=\"\"}"), "{page}");
             let lease = "gatehouse_at_work_lease_seconds{name=\"a\"} ";
             let lease = page.lines().find_map(|line| line.strip_prefix(lease)).expect("a lease");
             assert!(lease.parse::<f64>().is_ok_and(|left| left > 0.0 && left <= 10.0), "{page}");

@@ -23,8 +23,10 @@ pub(crate) enum Fault {
     StopInCommit { arrived: bool, ms: u64 },
     /// Nothing passes between it and the database.
     CutOff(u64),
-    /// Its connections are closed, and none is accepted.
+    /// Its connections are closed, each at its next trip, and none is accepted.
     Refuse(u64),
+    /// The server starts again: the sessions of all gateways end, and each is told.
+    Restart,
     /// How its next commit ends.
     NextCommit(TripEnd),
     /// The answers to its renewals take so long.
@@ -51,7 +53,7 @@ impl Faults {
     pub(crate) fn begin(&self, fault: Fault, now: u64) {
         let mut state = self.lock();
         match fault {
-            Fault::Kill => {}
+            Fault::Kill | Fault::Restart => {}
             Fault::Stop(ms) => state.stopped_until = now + ms,
             Fault::StopInCommit { arrived, ms } => {
                 let long = if arrived { (WAY, LONG) } else { (LONG, WAY) };

@@ -134,8 +134,9 @@ async fn live(
 ) {
     let name = simulation.member.get().map_or("", |member| member.name);
     let node = Node { name: name.to_owned(), ..Node::default() };
+    let mut standby = Standby::simulated(&server, node.clone());
     let (store, writer) = loop {
-        let ended = until_free(&simulation, Standby::simulated(&server, node.clone())).await;
+        let ended = until_free(&simulation, &mut standby).await;
         match Store::open_simulated(&server, &Config::default(), node.clone(), ended).await {
             Ok((store, writer, keeping)) => {
                 tokio::spawn(keeping);
@@ -148,7 +149,12 @@ async fn live(
         }
         VirtualClock::pause(LOOK).await;
     };
-    simulation.count("a gateway took the place");
+    drop(standby);
+    simulation.count(if name == "b" {
+        "the second gateway took the place"
+    } else {
+        "the first took the place"
+    });
     simulation.log(format_args!("it is at work"));
     simulation.begin_process();
     let rows = Store::reading_simulated(&server);
@@ -169,7 +175,7 @@ async fn live(
 }
 
 /// The epoch of the one whose end it has seen.
-async fn until_free(simulation: &Simulation, mut standby: Standby) -> Option<i64> {
+async fn until_free(simulation: &Simulation, standby: &mut Standby) -> Option<i64> {
     loop {
         match standby.look().await {
             Ok(Position::Free(ended)) => return ended,

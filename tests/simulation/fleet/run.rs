@@ -20,6 +20,10 @@ use crate::simulation::Simulation;
 
 /// From the end of a process to the start of the next.
 const RESTART: u64 = 1_000;
+/// When the second gateway starts.
+const SECOND: u64 = 100;
+/// By then it has seen who is at work.
+const HAS_LOOKED: u64 = 500;
 /// A client that finds nobody at work asks again after this time.
 const ASK_AGAIN: u64 = 300;
 /// After that time no trip is under way that met a fault.
@@ -121,7 +125,7 @@ impl<'a> Fleet<'a> {
             Gateway::new(simulation, faults)
         };
         let gateways = ways.into_iter().zip(NAMES).map(join).collect();
-        Self { gateways, server, starts: vec![Some(0), Some(2 * RESTART)], plugins, clock }
+        Self { gateways, server, starts: vec![Some(0), Some(SECOND)], plugins, clock }
     }
 
     fn run(mut self, fleet: &FleetPlan, first: &Simulation) -> Result<(), String> {
@@ -154,7 +158,8 @@ impl<'a> Fleet<'a> {
                 settling = self.settle(&settled);
             }
             match settled.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                Some(Settled { outcome, is_open: true }) => {
+                // It may have ended after that in the same turn.
+                Some(Settled { outcome, is_open: true }) if self.at_work().is_some() => {
                     outcome?;
                     break;
                 }
@@ -188,6 +193,9 @@ impl<'a> Fleet<'a> {
             }
             if gateway.is_running() && !gateway.run_until(then) {
                 self.starts[number] = Some(then + RESTART);
+                if number == 0 && now > HAS_LOOKED {
+                    first.count("the first gateway ended beside a standby");
+                }
             }
             first.result()?;
         }
@@ -210,6 +218,9 @@ impl<'a> Fleet<'a> {
                 let gateway = &mut self.gateways[number];
                 gateway.log(format_args!("it befalls: {fault:?}"));
                 gateway.faults.begin(fault, now);
+                if fault == Fault::Restart {
+                    self.server.end_sessions();
+                }
                 if fault == Fault::Kill && gateway.is_running() {
                     gateway.kill();
                     self.starts[number] = Some(now + RESTART);

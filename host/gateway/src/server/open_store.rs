@@ -129,6 +129,7 @@ async fn open_database(
                 clock.pause(DATABASE_PAUSE).await;
             }
             opened => {
+                takeover.standby = None;
                 if is_away {
                     tracing::info!(database = %server, "the database answers; the start goes on");
                 }

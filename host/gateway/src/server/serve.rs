@@ -203,6 +203,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         seed: Arc::new(SystemSeed),
         sockets: options.sockets,
         page: None,
+        standby: None,
         metrics: metrics.clone(),
     };
     let services = Services::open(&config, &root, &mut takeover).await?;

@@ -46,6 +46,8 @@ pub(super) struct Takeover<'a> {
     pub(super) sockets: Vec<TcpListener>,
     /// What answers on the admin listener while this start waits.
     pub(super) page: Option<WaitingPage>,
+    /// What waits for the place, and knows who had it: it is kept when another one is faster.
+    pub(super) standby: Option<Standby>,
     pub(super) metrics: PrometheusHandle,
 }
 
@@ -59,7 +61,8 @@ impl Takeover<'_> {
         server: &Server,
         folder: &DataFolder,
     ) -> Result<Option<i64>, ServeError> {
-        let mut standby = Standby::new(server.clone(), self.node.clone());
+        let new = || Standby::new(server.clone(), self.node.clone());
+        let mut standby = self.standby.take().unwrap_or_else(new);
         let (mut listening, mut fits): (Option<Listening>, _) = (None, false);
         let mut looks = 0_u32;
         let outcome = loop {
@@ -80,7 +83,7 @@ impl Takeover<'_> {
             };
             let listening = match &mut listening {
                 Some(listening) => listening,
-                none => match self.listen(folder.root()) {
+                none => match self.listen(folder.root()).await {
                     Ok(begun) => none.insert(begun),
                     Err(error) => break Err(error),
                 },
@@ -98,10 +101,15 @@ impl Takeover<'_> {
                 tracing::warn!(database = %server, "the place is free: this gateway takes over");
             }
         }
+        self.standby = Some(standby);
         outcome
     }
 
-    fn listen(&mut self, root: &Path) -> Result<Listening, ServeError> {
+    async fn listen(&mut self, root: &Path) -> Result<Listening, ServeError> {
+        // Of a turn before this one: its address must be free.
+        if let Some(page) = self.page.take() {
+            page.stop().await;
+        }
         let (config, clock) = (self.config, &self.clock);
         let (at_work, watched) = watch::channel(AtWork::default());
         let (reason, told) = watch::channel(as_standby("it is a standby".to_owned()));
@@ -126,8 +134,6 @@ impl Takeover<'_> {
                 )?)
             }
         };
-        // Of a turn before this one, or of a database that was away.
-        drop(self.page.take());
         let times = (Arc::clone(clock), &*self.seed);
         let admin = WaitingPage::start((config, root), told, self.metrics.clone(), times);
         metrics::gauge!(metric::STANDBY).set(1.0);
@@ -168,6 +174,7 @@ impl Listening {
             Ok(found) => found,
             Err(reason) => {
                 tracing::debug!(database = %server, reason, "the database does not answer");
+                self.show_lease(Duration::ZERO);
                 let reason = format!("it is a standby, and the database {server} does not answer");
                 self.reason.send_replace(as_standby(reason));
                 return;
@@ -176,12 +183,11 @@ impl Listening {
         let name = if node.name.is_empty() { "another gateway" } else { node.name.as_str() };
         let address = node.address.as_deref().filter(|_| send_on).filter(|to| self.peer.is_at(to, upstream));
         if self.names != name {
-            metrics::gauge!(metric::AT_WORK_LEASE_SECONDS, "name" => std::mem::take(&mut self.names))
-                .set(0.0);
+            self.show_lease(Duration::ZERO);
             name.clone_into(&mut self.names);
             tracing::info!(name, address, "it is at work");
         }
-        metrics::gauge!(metric::AT_WORK_LEASE_SECONDS, "name" => self.names.clone()).set(left.as_secs_f64());
+        self.show_lease(left);
         self.reason.send_replace(as_standby(format!("it is a standby, and {name} is at work")));
         let at_work = AtWork { name: name.to_owned(), address: address.map(str::to_owned) };
         self.at_work.send_if_modified(|before| {
@@ -189,6 +195,14 @@ impl Listening {
             *before = at_work;
             changed
         });
+    }
+
+    /// What is left of the lease of the one at work, where that is known.
+    fn show_lease(&self, left: Duration) {
+        if !self.names.is_empty() {
+            let name = self.names.clone();
+            metrics::gauge!(metric::AT_WORK_LEASE_SECONDS, "name" => name).set(left.as_secs_f64());
+        }
     }
 
     fn reload_certificates(&self) {
@@ -202,9 +216,9 @@ impl Listening {
     /// The public sockets. The admin listener goes on: what opens a store and recovers tasks may take as long as a supervisor waits.
     async fn stop(self, page: &mut Option<WaitingPage>) -> Vec<TcpListener> {
         self.reason.send_replace(as_standby("it takes over".to_owned()));
+        self.show_lease(Duration::ZERO);
         *page = self.admin;
         metrics::gauge!(metric::STANDBY).set(0.0);
-        metrics::gauge!(metric::AT_WORK_LEASE_SECONDS, "name" => self.names).set(0.0);
         self.compiling.end().await;
         match self.edge {
             Some(edge) => edge.stop().await,

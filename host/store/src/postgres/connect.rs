@@ -156,10 +156,13 @@ impl Server {
     /// The gateways that use it.
     ///
     /// # Errors
-    /// [`OpenError::Database`].
+    /// [`OpenError::Migrate`] for a database of a release before; [`OpenError::Database`].
     pub async fn fleet(&self) -> Result<Fleet, OpenError> {
         let client = self.connect_reader().await?.client;
-        fleet::fleet(&client).await.map_err(|error| fleet::broken(&error))
+        match fleet::fleet(&client).await {
+            Err(error) => Err(migrate::explain(&client, &error).await),
+            Ok(fleet) => Ok(fleet),
+        }
     }
 
     /// A session for the writer, with the first server that takes writes. Its task runs on the runtime of the caller.

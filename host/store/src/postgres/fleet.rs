@@ -62,6 +62,8 @@ pub(super) struct Held {
     pub(super) lease: Option<HeldLease>,
     /// Whether a session has the advisory lock.
     pub(super) locked: bool,
+    /// Whether it is the one that the lease is of: commands and gateways that open the database have the lock for a moment, too.
+    pub(super) by_holder: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -80,14 +82,17 @@ macro_rules! lock_held {
     };
 }
 
+macro_rules! node_columns {
+    () => {
+        "node (name, address, version, configuration, standby, seen, process)"
+    };
+}
+
 macro_rules! keep_node {
     () => {
         "on conflict (name) do update set address = excluded.address, version = excluded.version, \
          configuration = excluded.configuration, standby = excluded.standby, seen = excluded.seen, \
-         process = excluded.process, \
-         process_before = case when node.process = excluded.process then node.process_before else node.process end, \
-         doubled = case when node.process <> excluded.process and node.process_before = excluded.process \
-         then excluded.seen else node.doubled end"
+         process = excluded.process"
     };
 }
 
@@ -101,7 +106,9 @@ macro_rules! is_doubled {
 const TAKE: &str = concat!(
     "with began as (update home set epoch = epoch + 1 where home = 0 and not exists (select from lease ",
     "where home = 0 and expires > clock_timestamp() and node not in ('', $1) and epoch <> $5) returning epoch, batch), ",
-    "known as (insert into node select $1, $2, $3, $4, false, clock_timestamp(), epoch from began ",
+    "known as (insert into ",
+    node_columns!(),
+    " select $1, $2, $3, $4, false, clock_timestamp(), epoch from began ",
     keep_node!(),
     "), old as (delete from node where seen < clock_timestamp() - interval '1 day' and name <> $1), ",
     "held as (insert into lease select 0, epoch, $1, pg_backend_pid(), clock_timestamp() + interval '10 s' from began ",
@@ -112,16 +119,22 @@ const TAKE: &str = concat!(
 const RENEW: &str = concat!(
     "with renewed as (update lease set expires = clock_timestamp() + interval '10 s' ",
     "where home = 0 and epoch = $5 and node = $1 returning epoch), ",
-    "known as (insert into node select $1, $2, $3, $4, false, clock_timestamp(), epoch from renewed ",
+    "known as (insert into ",
+    node_columns!(),
+    " select $1, $2, $3, $4, false, clock_timestamp(), epoch from renewed ",
     keep_node!(),
-    " returning ",
+    ", doubled = case when node.process <> excluded.process then excluded.seen else node.doubled end returning ",
     is_doubled!(),
     " as doubled) select exists (select from renewed), exists (select from known where doubled)"
 );
+// The first words of a process come after those of the one before it.
 const WAIT: &str = concat!(
-    "insert into node values ($1, $2, $3, $4, true, clock_timestamp(), coalesce($5, -1 - floor(random() * 9e15)::bigint)) ",
+    "insert into ",
+    node_columns!(),
+    " values ($1, $2, $3, $4, true, clock_timestamp(), coalesce($5, -1 - floor(random() * 9e15)::bigint)) ",
     keep_node!(),
-    " returning process, ",
+    ", doubled = case when $5 is not null and node.process <> excluded.process then excluded.seen else node.doubled end ",
+    "returning process, ",
     is_doubled!(),
 );
 /// The name as well: a server that lost its last commits counts epochs again that others have had.
@@ -136,7 +149,9 @@ const LOOK: &str = concat!(
     "select epoch, node, address, coalesce(version, ''), coalesce(configuration, ''), ",
     "(extract(epoch from expires - clock_timestamp()) * 1000)::bigint, exists (select from pg_locks where ",
     lock_held!(),
-    ") from (values (0)) one left join lease on home = 0 left join node on name = node"
+    "), exists (select from pg_locks where ",
+    lock_held!(),
+    " and pid = lease.session) from (values (0)) one left join lease on home = 0 left join node on name = node"
 );
 // The lease first, so that no renewal comes between; only the session that it is of, which is not any that has the lock for a moment.
 const END: &str = concat!(
@@ -256,7 +271,7 @@ pub(super) async fn look(client: &Client) -> Result<Held, Error> {
             left: row.try_get(5)?,
         }),
     };
-    Ok(Held { lease, locked: row.try_get(6)? })
+    Ok(Held { lease, locked: row.try_get(6)?, by_holder: row.try_get(7)? })
 }
 
 /// The check value of the pepper that the rows were made with, if one is kept.

@@ -258,10 +258,11 @@ impl Home {
     async fn begin_again(&self, client: &Session) -> Result<Begun, StoreError> {
         let failed = |error: SessionError| error.of_store("another session of the writer");
         if !client.lock().await.map_err(failed)? {
-            client.end_session(self.session).await.map_err(failed)?;
+            // Before anything is ended: since a restart of the server, another gateway's session may have the number.
             if client.position().await.map_err(failed)?.epoch != self.epoch {
                 return Err(replaced());
             }
+            client.end_session(self.session).await.map_err(failed)?;
             // It ends in a moment, or another process that has the lock is about to count the epoch.
             tracing::debug!("another session has the lock of the database");
             return Err(StoreError::Unavailable);

@@ -1,10 +1,12 @@
 //! The schema of a database: numbered steps, each applied once. An empty database gets them all when it is opened, a database of a
 //! release before waits for `gatehouse store migrate`, one of a later release is refused.
 
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Transaction};
 
 use super::failure::{describe, passes};
+use super::fleet;
 use crate::error::OpenError;
 
 /// In order. A step that was released is never changed.
@@ -27,7 +29,7 @@ const KEEP: &str = "
 /// [`OpenError::Newer`], [`OpenError::Migrate`], or the database's.
 pub(crate) async fn prepare(client: &mut Client) -> Result<(), OpenError> {
     let txn = locked(client).await.map_err(broken)?;
-    match found(&txn).await.map_err(broken)? {
+    match found(txn.client()).await.map_err(broken)? {
         0 => apply(txn, 0).await.map(drop),
         SCHEMA => Ok(()),
         found if found > SCHEMA => Err(OpenError::Newer { found, supported: SCHEMA }),
@@ -41,10 +43,21 @@ pub(crate) async fn prepare(client: &mut Client) -> Result<(), OpenError> {
 /// [`OpenError::Newer`], or the database's.
 pub(crate) async fn migrate(client: &mut Client) -> Result<Vec<u32>, OpenError> {
     let txn = locked(client).await.map_err(broken)?;
-    match found(&txn).await.map_err(broken)? {
+    match found(txn.client()).await.map_err(broken)? {
         found if found > SCHEMA => Err(OpenError::Newer { found, supported: SCHEMA }),
         found => apply(txn, found).await,
     }
+}
+
+/// The error of a statement: where it misses a table or a column of this release, the database is of one before.
+pub(super) async fn explain(client: &Client, error: &Error) -> OpenError {
+    let missing = [&SqlState::UNDEFINED_TABLE, &SqlState::UNDEFINED_COLUMN];
+    if error.code().is_some_and(|code| missing.contains(&code))
+        && let Ok(found @ 1..SCHEMA) = found(client).await
+    {
+        return OpenError::Migrate { found, supported: SCHEMA };
+    }
+    fleet::broken(error)
 }
 
 async fn locked(client: &mut Client) -> Result<Transaction<'_>, Error> {
@@ -54,11 +67,11 @@ async fn locked(client: &mut Client) -> Result<Transaction<'_>, Error> {
 }
 
 /// The number of the last step that was applied.
-async fn found(txn: &Transaction<'_>) -> Result<u64, Error> {
-    if txn.query_typed_one(IS_NEW, &[]).await?.try_get(0)? {
+async fn found(client: &Client) -> Result<u64, Error> {
+    if client.query_typed_one(IS_NEW, &[]).await?.try_get(0)? {
         return Ok(0);
     }
-    let row = txn.query_typed_opt(FIND, &[]).await?;
+    let row = client.query_typed_opt(FIND, &[]).await?;
     let schema: i64 = row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
     Ok(u64::try_from(schema).unwrap_or_default())
 }

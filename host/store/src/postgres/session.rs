@@ -245,11 +245,19 @@ impl Session {
         }
     }
 
-    /// Tells the others of a gateway that waits: by which they know its process, and whether another one calls itself the same.
-    pub(super) async fn wait(&self, node: &Node, process: Option<i64>) -> Result<(i64, bool), SessionError> {
+    /// Tells the others of a gateway that waits: by which they know its process, and whether another one calls itself the same. `None`
+    /// where the database is of a release before: its opening says what is to be done.
+    pub(super) async fn wait(
+        &self,
+        node: &Node,
+        process: Option<i64>,
+    ) -> Result<Option<(i64, bool)>, SessionError> {
         match self {
-            Self::Postgres(client) => Ok(fleet::wait(client, node, process).await?),
-            Self::Simulated(_) => Ok((-1, false)),
+            Self::Postgres(client) => match fleet::wait(client, node, process).await {
+                Err(error) if error.code() == Some(&SqlState::UNDEFINED_COLUMN) => Ok(None),
+                told => Ok(Some(told?)),
+            },
+            Self::Simulated(_) => Ok(Some((-1, false))),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The server of a simulation: a file that the stores of several gateways share, with the lock, the epoch, the batch and the lease that a
 //! database has. Each trip of a gateway ends as the simulation says. What is above it, from the sessions on, is what runs over PostgreSQL.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -89,8 +89,8 @@ pub struct SimulatedServer {
 struct State {
     /// The number of the last session that began.
     last: i32,
-    /// Those that have not ended.
-    sessions: BTreeSet<i32>,
+    /// Those that have not ended, and what tells their gateway.
+    sessions: BTreeMap<i32, watch::Sender<bool>>,
     /// The session that has it.
     lock: Option<i32>,
     epoch: i64,
@@ -139,6 +139,15 @@ impl SimulatedServer {
         self.state().late
     }
 
+    /// Ends all sessions, as a restart does; each gateway is told.
+    pub fn end_sessions(&self) {
+        let mut state = self.state();
+        state.lock = None;
+        for ended in std::mem::take(&mut state.sessions).into_values() {
+            ended.send_replace(true);
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -183,8 +192,9 @@ impl SimulatedNode {
             let mut state = self.server.state();
             state.last += 1;
             let number = state.last;
-            state.sessions.insert(number);
-            SimulatedSession { node: self.clone(), number, ended: watch::Sender::new(false) }
+            let ended = watch::Sender::new(false);
+            state.sessions.insert(number, ended.clone());
+            SimulatedSession { node: self.clone(), number, ended }
         };
         match (self.server.network)(&self.name, Trip::Connect) {
             TripEnd::Answered(there, back) => {
@@ -244,7 +254,7 @@ impl SimulatedSession {
 
     fn at_server<T>(&self, act: impl FnOnce(&mut State, u64) -> T) -> Result<T, SessionError> {
         let mut state = self.node.server.state();
-        if !state.sessions.contains(&self.number) {
+        if !state.sessions.contains_key(&self.number) {
             return Err(self.closed());
         }
         Ok(act(&mut state, (self.node.server.now)()))
@@ -367,6 +377,7 @@ impl SimulatedSession {
                 left: lease.expires.cast_signed() - now.cast_signed(),
             }),
             locked: state.lock.is_some(),
+            by_holder: state.lock.is_some() && state.lock == state.lease.as_ref().map(|lease| lease.session),
         };
         self.trip(Trip::Other, look).await
     }

@@ -92,6 +92,10 @@ impl Standby {
             Ok(Position::Taken(holder)) => self.tell().await.map(|()| Position::Taken(holder)),
             looked => looked,
         };
+        if matches!(looked, Ok(Position::Free(_))) {
+            // Whatever begins to write has an epoch for its number. If that fails, this one is a process that has not written before.
+            self.process = None;
+        }
         if looked.is_err() {
             self.session = None;
         }
@@ -105,8 +109,9 @@ impl Standby {
             return Ok(());
         }
         let told = tokio::time::timeout(TIMEOUT, session.client.wait(&self.node, self.process)).await;
-        let (process, is_doubled) = told.map_err(|_| silent())??;
+        let told = told.map_err(|_| silent())??;
         session.told = Some(Instant::now());
+        let Some((process, is_doubled)) = told else { return Ok(()) };
         self.process = Some(process);
         if is_doubled && !self.is_doubled {
             tracing::warn!(name = self.node.name, "{DOUBLED}");
@@ -142,7 +147,7 @@ impl Session {
             Verdict::Over => self.client.end().await?,
             Verdict::Taken => {}
         }
-        if held.locked {
+        if held.by_holder {
             self.seen = held.lease.as_ref().map(|lease| lease.epoch);
         }
         let (node, left) = held.lease.map(|lease| (lease.node, lease.left)).unwrap_or_default();
@@ -209,7 +214,7 @@ mod tests {
             (lease(5_000), true, None, "a", Taken),
         ];
         for (lease, locked, seen, own, expected) in cases {
-            let held = Held { lease, locked };
+            let held = Held { lease, locked, by_holder: locked };
             let own = Some(own.to_owned()).filter(|own| !own.is_empty());
             assert_eq!(judge(&held, seen, own.as_ref()), expected, "{held:?} {seen:?} {own:?}");
         }

@@ -228,4 +228,16 @@ async fn two_that_run_with_one_name_are_noticed_and_a_restart_is_not() {
     assert!(renewal.stands && renewal.is_doubled && is_doubled().await);
     let other = Node { name: "b".to_owned(), ..Node::default() };
     assert!(!fleet::renew(&client, &other, begun.epoch).await.unwrap().stands);
+
+    // Three in rotation: each finds another one than it would if they were two.
+    let node = Node { name: "c".to_owned(), ..Node::default() };
+    let mut processes = Vec::new();
+    for _ in 0..3 {
+        let (process, is_doubled) = fleet::wait(&client, &node, None).await.unwrap();
+        assert!(!is_doubled);
+        processes.push(process);
+    }
+    for process in processes {
+        assert_eq!(fleet::wait(&client, &node, Some(process)).await.unwrap(), (process, true));
+    }
 }

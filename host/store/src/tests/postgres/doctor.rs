@@ -38,9 +38,14 @@ async fn it_finds_whatever_contradicts_its_row() {
         ("update response_total set count = count + 1", "responses of "),
         ("update response_total set bytes = bytes + 1", "responses of "),
         ("delete from response_total", "responses of "),
-        ("update step_count set rows = rows + 1", "logs of day "),
-        ("delete from step_count", "logs of day "),
-        ("delete from step where place = (select min(place) from step)", "logs of day "),
+        (
+            "insert into step_count (day, rows) values (20000, 1)",
+            "logs of day 20000: they have 0 rows, and 1 are counted",
+        ),
+        (
+            "select make_days(array[20000]); insert into step values (first_id(20000), 1, '')",
+            "logs of day 20000: they have 1 rows, and 0 are counted",
+        ),
         ("update webhook set troubled = not troubled", "webhook "),
         ("update delivery set due = 1", "delivery "),
         (

@@ -5,6 +5,7 @@ use gatehouse_fault_injection::PostgresServer;
 use super::connect;
 use crate::error::OpenError;
 use crate::postgres::migrate::{migrate, prepare};
+use crate::postgres::{Node, Position, Server, Standby};
 
 /// Both would make the tables, and one would fail.
 #[tokio::test]
@@ -37,6 +38,17 @@ async fn a_schema_before_waits_for_its_migration() {
     let url = PostgresServer::shared().database();
     let mut client = connect(&url).await;
     prepare(&mut client).await.unwrap();
+    // A standby beside a gateway of the release before goes on waiting.
+    let before = "alter table node drop column process, drop column doubled; update meta set value = 2 where key = 'schema'; \
+                  insert into lease values (0, 1, 'a', 0, now() + interval '1 h')";
+    client.batch_execute(before).await.unwrap();
+    let server = Server::parse(&url, None).unwrap();
+    let mut standby = Standby::new(server.clone(), Node { name: "b".to_owned(), ..Node::default() });
+    let waits = standby.look().await;
+    assert!(matches!(&waits, Ok(Position::Taken(node)) if node.name == "a"), "{waits:?}");
+    let refused = server.fleet().await;
+    assert!(matches!(refused, Err(OpenError::Migrate { found: 2, supported: 3 })), "{refused:?}");
+    assert_eq!(migrate(&mut client).await.unwrap(), [3]);
     let before = "drop table lease, node; update meta set value = 1 where key = 'schema'";
     client.batch_execute(before).await.unwrap();
     let refused = prepare(&mut client).await;

@@ -45,6 +45,15 @@ async fn close(store: Store) {
     tokio::task::spawn_blocking(move || store.close()).await.unwrap();
 }
 
+/// The server ends the session of a store a moment after it was closed.
+async fn until_unlocked(url: &str) {
+    let held = "SELECT exists (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 2871153536 \
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))::text";
+    while PostgresServer::shared().ask(url, held) == "true" {
+        tokio::task::yield_now().await;
+    }
+}
+
 async fn expect_replaced(store: &Store) {
     let outcome = store.execute_when_free(audit("late"), crate::Durability::Immediate).await;
     let Err(StoreError::Failed { reason }) = outcome else { panic!("{outcome:?}") };
@@ -76,12 +85,7 @@ async fn the_place_is_free_when_the_session_of_its_holder_has_ended() {
 
     // One that has seen nobody before, after a clean stop.
     close(second).await;
-    // The server ends its session a moment later.
-    let held = "SELECT exists (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 2871153536 \
-                AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))::text";
-    while PostgresServer::shared().ask(&url, held) == "true" {
-        tokio::task::yield_now().await;
-    }
+    until_unlocked(&url).await;
     assert_eq!(standby(&url, "c").look().await.unwrap(), Position::Free(None));
 }
 
@@ -140,6 +144,22 @@ async fn a_restart_of_the_server_frees_no_place() {
     }
     assert_eq!(waits.look().await.unwrap(), Position::Taken(node("a")));
     assert!(!first.has_failed());
+}
+
+/// A command that looks for the lock while all sessions have ended would cost the one that is about to come back its place.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_of_another_session_is_not_the_holders() {
+    let server = PostgresServer::shared();
+    let url = server.database();
+    close(open_as(&url, node("a"))).await;
+    until_unlocked(&url).await;
+    let _ = server.ask(&url, "UPDATE lease SET epoch = 7, expires = now() + interval '1 h'");
+    let mut waits = standby(&url, "b");
+    let other = Server::parse(&url, None).unwrap().connect().await.unwrap().client;
+    for statement in ["", "select pg_advisory_lock(7166120832)", "select pg_advisory_unlock(7166120832)"] {
+        other.batch_execute(statement).await.unwrap();
+        assert_eq!(waits.look().await.unwrap(), Position::Taken(node("a")), "{statement:?}");
+    }
 }
 
 /// A command, or a gateway that waits for nobody, would end one that is about to come back after a moment without its session.
