@@ -117,6 +117,25 @@ fn every_endpoint_reads_the_same_json() {
     });
 }
 
+/// Without it a conversation whose model once wrote a name twice is refused at every later turn.
+#[test]
+fn what_a_model_wrote_into_a_call_may_have_a_name_twice() {
+    run(async {
+        let scene = Scene::start(Duration::ZERO).await;
+        for model in ["over-messages", "over-chat"] {
+            let input = r#"{"path":"a","path":"b"}"#;
+            let body = format!(
+                r#"{{"model":"{model}","max_tokens":9,"dry_run":true,"tools":[{{"name":"f","input_schema":{{"type":"object"}}}}],
+                "messages":[{{"role":"user","content":"hi"}},
+                {{"role":"assistant","content":[{{"type":"tool_use","id":"toolu_1","name":"f","input":{input}}}]}},
+                {{"role":"user","content":[{{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}}]}}]}}"#
+            );
+            let (status, said) = asked(&scene, "/v1/messages", &body).await;
+            assert_eq!(status, 200, "{model}: {said}");
+        }
+    });
+}
+
 /// Without it an operator's tool gets another answer than a client for the same text, or a fault.
 #[test]
 fn the_admin_api_and_webhooks_read_it_so_too() {

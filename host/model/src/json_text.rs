@@ -12,6 +12,9 @@ const MAX_DEPTH: usize = 100;
 const MAX_DIGITS: usize = 309;
 /// Fields of one object: all of them are in memory until it ends, and are sorted then.
 const MAX_NAMES: usize = 10_000;
+/// Values below a list that clients write for other programs, such as the input of a tool: models write them, and they come
+/// back in every later request of a conversation.
+const FREE: [&str; 4] = ["input", "input_schema", "parameters", "arguments"];
 /// Bytes of a number, and characters of each name, that an error repeats.
 const SHOWN: usize = 40;
 
@@ -107,6 +110,8 @@ struct Open<'a> {
 
 struct Container {
     is_object: bool,
+    /// It is in a value that is not looked into for names that stand twice.
+    is_free: bool,
     /// Of an object its first name among all names.
     first: usize,
     /// Of an array the number of the present item.
@@ -118,13 +123,26 @@ impl<'a> Open<'a> {
         if self.around.len() == MAX_DEPTH {
             return Err(UnreadableJson::TooDeep { at });
         }
-        self.around.push(Container { is_object, first: self.names.len(), item: 0 });
+        let is_free = self.is_free();
+        self.around.push(Container { is_object, is_free, first: self.names.len(), item: 0 });
         Ok(())
+    }
+
+    /// Whether a container that begins here is in one of [`FREE`].
+    fn is_free(&self) -> bool {
+        let Some(parent) = self.around.last() else { return false };
+        let is_in_list = || self.around.iter().any(|container| !container.is_object);
+        let name = self.names[parent.first..].last().filter(|_| parent.is_object);
+        parent.is_free || (name.is_some_and(|name| FREE.contains(&&**name)) && is_in_list())
     }
 
     /// Looks for a name that stands twice, as soon as all of an object are there.
     fn end(&mut self) -> Result<(), UnreadableJson> {
         let Some(ended) = self.around.pop() else { return Ok(()) };
+        if ended.is_free {
+            self.names.truncate(ended.first);
+            return Ok(());
+        }
         let own = &mut self.names[ended.first..];
         own.sort_unstable();
         if let Some(pair) = own.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -264,6 +282,8 @@ mod tests {
             &format!("[{{{0}}},{{{0}}}]", names(MAX_NAMES)),
             "[1e, -]",
             r#"[{"a": 1}, {"a": {"a": "a"}}, "a", ["a", "a"]]"#,
+            r#"{"messages": [{"content": [{"input": {"a": 1, "a": [{"b": 1, "b": 2}]}, "type": "tool_use"}]}]}"#,
+            r#"{"tools": [{"function": {"parameters": {"a": 1, "a": 2}}}, {"input_schema": {"a": 1, "a": 2}}]}"#,
             "{\"a\": 1, \"a\": 2",
             "[\"a\": 1, \"a\": 2]}]",
         ] {
@@ -279,6 +299,10 @@ mod tests {
             (r#"{"a": 1, "b": 2, "a" : 1}"#, "a: expected one value, got the same field twice in an object"),
             (r#"{"a": [[], [0, {"b\"": {"c": [1, 2], "\u0063": 2}}]]}"#, "a[1][1].b\".c: expected one value"),
             (r#"[{"": 1, "": 2}]"#, "[0].: expected one value"),
+            (r#"{"input": {"prompt": 1, "prompt": 2}}"#, "input.prompt: expected one value"),
+            (r#"{"input": [{"role": 1, "role": 2}]}"#, "input[0].role: expected one value"),
+            (r#"[{"input": {}, "input": {}}]"#, "[0].input: expected one value"),
+            (r#"[{"input": {}, "a": {"b": 1, "b": 2}}]"#, "[0].a.b: expected one value"),
             (&format!("{{{}}}", names(MAX_NAMES + 1)), "expected at most 10000 fields in an object"),
         ] {
             let said = check_json_text(bad).unwrap_err().to_string();

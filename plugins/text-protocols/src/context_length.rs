@@ -17,7 +17,7 @@ const CODES: [&str; 9] = [
 ];
 
 /// Words that say it, in lower case: all of a row.
-const WORDS: [&[&str]; 69] = [
+const WORDS: [&[&str]; 75] = [
     // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral.
     &["maximum context length"],
     &["maximum model length"],
@@ -90,19 +90,25 @@ const WORDS: [&[&str]; 69] = [
     &["too large for model maximum"],
     &["max_total_tokens", "max_seq_len"],
     &["exceed", "maximum allowed number of tokens"],
-    &["max input length"],
+    &["max input length", "token"],
     &["exceed", "max sequence length"],
     // text-generation-webui, Aphrodite, ExLlama, and hosts in front of them.
     &["prompt", "truncation length"],
     &["exceed", "max context len"],
     &["exceed", "available cache size"],
     &["tokens in prompt", "exceed"],
-    &["input is longer than"],
+    &["input is longer than", "token"],
+    &["input is longer than the model"],
     &["input tokens", "too large"],
-    // Hunyuan, Spark: the input's length exceeds; too long, and tokens.
-    &["\u{8f93}\u{5165}", "\u{957f}\u{5ea6}", "\u{8d85}"],
-    &["\u{8fc7}\u{957f}", "token"],
-    &["\u{8d85}\u{957f}", "token"],
+    // Hunyuan, Spark: the input's length, or its count of tokens, exceeds; the input or the context is too long.
+    &["\u{8f93}\u{5165}\u{957f}\u{5ea6}", "\u{8d85}"],
+    &["\u{8f93}\u{5165}token", "\u{8d85}"],
+    &["\u{8f93}\u{5165}", "token\u{6570}", "\u{8d85}"],
+    &["\u{8f93}\u{5165}", "\u{8fc7}\u{957f}", "token"],
+    &["\u{8f93}\u{5165}", "\u{8d85}\u{957f}", "token"],
+    &["\u{4e0a}\u{4e0b}\u{6587}", "\u{8fc7}\u{957f}"],
+    &["\u{4e0a}\u{4e0b}\u{6587}", "\u{8d85}\u{957f}"],
+    &["prompt", "\u{8fc7}\u{957f}", "token"],
 ];
 
 /// Whether the error says it.
@@ -196,6 +202,10 @@ mod tests {
             "max_tokens: expected at most 8192 output tokens, which is too large",
             "Invalid 'messages[1].content': string too long. Expected a string with maximum length 10485760.",
             "You have exceeded your token limit for today",
+            "max input length of field name is 64",
+            "the input is longer than 64 characters",
+            "\u{9274}\u{6743}token\u{8fc7}\u{957f}",
+            "\u{8f93}\u{5165}\u{7684}stop\u{957f}\u{5ea6}\u{8d85}\u{8fc7}4",
         ] {
             let body = serde_json::json!({"error": {"message": said}}).to_string();
             assert!(!is_exceeded(&ProviderError::read(&body).expect("an error")), "{said}");

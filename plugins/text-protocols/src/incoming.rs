@@ -74,8 +74,8 @@ impl Incoming {
     /// The next event of a stream, and what was held back before it.
     pub fn event(&mut self, event: Sse) -> Vec<Sse> {
         let event = plain(event);
-        // What some servers write to keep the connection open.
-        if event.data.trim() == "null" {
+        // What some servers write to keep the connection open. An error without words is one.
+        if event.data.trim() == "null" && event.event.as_deref() != Some("error") {
             return Vec::new();
         }
         let mut events = match &mut self.0 {
@@ -140,6 +140,20 @@ mod tests {
             ),
             (json!({"content": {"type": "text", "text": "x"}}), json!({"content": "x"})),
             (json!({"content": ["a", "b"]}), json!({"content": "ab"})),
+            (json!({"content": {"value": "x", "annotations": []}}), json!({"content": "x"})),
+            (
+                json!({"content": {"items": [1, 2], "summary": "s"}}),
+                json!({"content": "{\"items\":[1,2],\"summary\":\"s\"}"}),
+            ),
+            (json!({"content": {"value": [5]}}), json!({"content": "{\"value\":[5]}"})),
+            (json!({"content": {"value": 5}}), json!({"content": "{\"value\":5}"})),
+            (
+                json!({"content": {"total": 3, "type": "invoice"}}),
+                json!({"content": "{\"total\":3,\"type\":\"invoice\"}"}),
+            ),
+            (json!({"content": [{"name": "a"}]}), json!({"content": "[{\"name\":\"a\"}]"})),
+            (json!({"content": [1, 2]}), json!({"content": "[1,2]"})),
+            (json!({"content": [{"type": "reference", "reference_ids": [1]}]}), json!({})),
             (call(json!({"a": [1, "x"]})), call(json!("{\"a\":[1,\"x\"]}"))),
             (call(json!("{}")), call(json!("{}"))),
             (call(json!(null)), call(json!(""))),
@@ -194,6 +208,17 @@ mod tests {
                 [expected],
                 "{given}"
             );
+        }
+    }
+
+    /// Without it an answer that failed looks complete.
+    #[test]
+    fn an_event_of_nothing_is_left_out_unless_it_is_an_error() {
+        for is_chat in [true, false] {
+            for (name, count) in [(None, 0), (Some("message"), 0), (Some("error"), 1)] {
+                let event = Sse { event: name.map(str::to_owned), data: "null".to_owned() };
+                assert_eq!(Incoming::new(is_chat, "").event(event).len(), count, "{name:?}");
+            }
         }
     }
 

@@ -64,18 +64,12 @@ const STATUS_BY_CODE: [(&str, u16); 18] = [
 /// Beginnings of messages about too many requests, in lower case.
 const BUSY_BEGINNINGS: [&str; 3] = ["too many requests", "too many tokens", "rate limit"];
 /// Where servers without an error object have their words.
-const PLAIN: [&str; 10] = [
-    "error",
-    "message",
-    "detail",
-    "Message",
-    "error_msg",
-    "title",
-    "errmsg",
-    "err_msg",
-    "error_message",
-    "errorMessage",
-];
+const PLAIN: [&str; 8] =
+    ["error", "message", "detail", "Message", "error_msg", "title", "error_message", "errorMessage"];
+/// Words that good answers have too, such as `ok`: only beside a code of failure they are an error's.
+const CODED: [&str; 3] = ["msg", "errmsg", "err_msg"];
+/// Where servers with such words have their code.
+const CODES: [&str; 3] = ["code", "errcode", "err_code"];
 /// MiniMax's codes, in an answer of 200: the first and the last of some, the status and the type that they mean.
 const MINIMAX: [(u64, u64, u16, &str); 9] = [
     (1002, 1002, 429, "rate_limit_error"),
@@ -121,10 +115,11 @@ impl ProviderError {
         let text = |object: &Object<'_>, name: &str| object.text(name).map(|text| text.into_owned());
         // `{"error":{...}}`, `{"error":"..."}`, and the bare forms of vLLM and FastAPI.
         let error = body.object("error").or_else(|| body.object("detail"));
-        let plain = PLAIN.iter().find_map(|name| text(&body, name)).or_else(|| {
-            // The code says whether it is one.
-            let code = body.unsigned("code").filter(|code| !matches!(code, 0 | 200));
-            text(&body, "msg").filter(|_| code.is_some())
+        let says_failed = body.get("success").is_some_and(|raw| raw.get() == "false");
+        let words = |name: &&str| text(&body, name).filter(|words| !words.trim().is_empty());
+        let plain = PLAIN.iter().find_map(words).or_else(|| {
+            let is_failure = says_failed || CODES.iter().any(|name| is_code_of_failure(&body, name));
+            CODED.iter().find_map(words).filter(|_| is_failure)
         });
         let (known, message) = match &error {
             Some(error) => (true, text(error, "message").or_else(|| text(error, "error")).or(plain)),
@@ -153,13 +148,8 @@ impl ProviderError {
         let kind = text(&error, "type").unwrap_or_default();
         let code = text(&error, "code").or_else(|| text(&error, "status")).unwrap_or_default();
         let param = text(&error, "param").filter(|param| !param.is_empty());
-        (known || ACCOUNT_CODES.iter().any(|account| kind == *account || code == *account)).then(|| Self {
-            message,
-            kind,
-            code,
-            param,
-            status: status(&error),
-        })
+        (known || says_failed || ACCOUNT_CODES.iter().any(|account| kind == *account || code == *account))
+            .then(|| Self { message, kind, code, param, status: status(&error) })
     }
 
     /// The same, of a body that is a sentence and nothing else.
@@ -240,6 +230,12 @@ fn status(error: &Object<'_>) -> Option<u16> {
     u16::try_from(number).ok().filter(|status| (400..600).contains(status))
 }
 
+/// Whether a member is a number that says that something failed.
+fn is_code_of_failure(body: &Object<'_>, name: &str) -> bool {
+    let code = body.get(name).and_then(|raw| raw.get().parse::<i64>().ok());
+    code.is_some_and(|code| !matches!(code, 0 | 200))
+}
+
 /// Forms of servers that have neither an error object nor a sentence in the usual place.
 fn other_form(body: &Object<'_>, depth: usize) -> Option<ProviderError> {
     if let Some(answer) = body.object("base_resp") {
@@ -259,9 +255,6 @@ fn other_form(body: &Object<'_>, depth: usize) -> Option<ProviderError> {
         let text = |name: &str| error.text(name).map(std::borrow::Cow::into_owned);
         let code = text("Code").unwrap_or_default();
         return Some(ProviderError { message: text("Message"), code, ..ProviderError::default() });
-    }
-    if body.get("success").is_some_and(|raw| raw.get() == "false") && body.get("errors").is_none() {
-        return Some(ProviderError::default());
     }
     // Mistral has its findings in the place of a sentence, others a list of errors.
     if let Some(inner) = body.object("message").filter(|inner| inner.get("detail").is_some()) {
@@ -312,6 +305,11 @@ mod tests {
             r#"{"success":false,"errors":[{"code":5006,"message":"bad"}],"result":{}}"#,
             r#"{"errors":["bad"]}"#,
             r#"{"success":false,"errmsg":"bad"}"#,
+            r#"{"success":false,"msg":"bad"}"#,
+            r#"{"errcode":-1,"errmsg":"bad"}"#,
+            r#"{"error":"","error_message":"bad"}"#,
+            r#"{"success":false,"detail":[{"loc":["body"],"msg":"bad"}]}"#,
+            r#"{"success":false,"error":{"metadata":{"raw":{"error":{"message":"bad"}}}}}"#,
             r#"{"fault":{"faultstring":"bad","detail":{"errorcode":"x"}}}"#,
             r#"{"ResponseMetadata":{"RequestId":"r","Error":{"Code":"x","Message":"bad"}}}"#,
             r#"{"error":{"message":"Provider returned error","metadata":{"raw":{"error":{"message":"bad"}}}}}"#,
@@ -329,6 +327,8 @@ mod tests {
             "{}",
             r#"{"id":"x","choices":[]}"#,
             r#"{"code":0,"msg":"ok"}"#,
+            r#"{"usage":{},"errcode":0,"errmsg":"ok"}"#,
+            r#"{"usage":{},"error_message":""}"#,
             r#"{"choices":[],"base_resp":{"status_code":0,"status_msg":""}}"#,
             r#"{"message":{"role":"assistant","content":"a"},"done":false}"#,
         ] {
@@ -353,5 +353,8 @@ mod tests {
             Some(402)
         );
         assert_eq!(implied(r#"{"message":"Too many requests, please wait."}"#), Some(429));
+        assert_eq!(implied(r#"{"success":false,"error":{"code":429}}"#), Some(429));
+        assert_eq!(implied(r#"{"success":false,"error":{"type":"insufficient_quota"}}"#), Some(402));
+        assert_eq!(implied(r#"{"success":false}"#), None);
     }
 }

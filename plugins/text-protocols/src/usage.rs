@@ -11,11 +11,12 @@ use crate::json::{Object, Raw, Writer};
 /// The counts that every chat client reads.
 const CHAT_COUNTS: [&str; 3] = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
-/// What was read, with what came from a cache: most servers, some SDKs, Gemini.
-const PROMPTS: [&str; 4] = ["prompt_tokens", "promptTokens", "promptTokenCount", "prompt_token_count"];
+/// What was read, with what came from a cache: most servers, some SDKs, Gemini, Ollama.
+const PROMPTS: [&str; 5] =
+    ["prompt_tokens", "promptTokens", "promptTokenCount", "prompt_token_count", "prompt_eval_count"];
 /// What was read, where the names of a cache say whether it is in it.
 const INPUTS: [&str; 3] = ["input_tokens", "inputTokens", "inputTokenCount"];
-const COMPLETIONS: [&str; 8] = [
+const COMPLETIONS: [&str; 9] = [
     "completion_tokens",
     "output_tokens",
     "completionTokens",
@@ -23,9 +24,12 @@ const COMPLETIONS: [&str; 8] = [
     "outputTokenCount",
     "candidatesTokenCount",
     "candidates_token_count",
-    // TGI.
+    // TGI, Ollama.
     "generated_tokens",
+    "eval_count",
 ];
+/// Where Cohere has its counts: as they are billed, and as they were read.
+const DEEPER: [&str; 2] = ["billed_units", "tokens"];
 const TOTALS: [&str; 4] = ["total_tokens", "totalTokens", "totalTokenCount", "total_token_count"];
 
 /// Those of a Messages provider: read, written, read from a cache, written to one.
@@ -302,6 +306,10 @@ struct ChatCounts {
 impl ChatCounts {
     /// `None` when it has no count.
     fn read(usage: &Object<'_>) -> Option<Self> {
+        let mut names = PROMPTS.iter().chain(&INPUTS).chain(&COMPLETIONS);
+        let is_deeper = !names.any(|name| usage.get(name).is_some());
+        let deeper = DEEPER.iter().filter(|_| is_deeper).find_map(|name| usage.object(name));
+        let usage = deeper.as_ref().unwrap_or(usage);
         let either = |names: [&str; 2]| names.iter().find_map(|name| usage.object(name)).unwrap_or_default();
         let most = |object: &Object<'_>, names: &[&str]| {
             names.iter().filter_map(|name| object.count(name)).max().unwrap_or(0)

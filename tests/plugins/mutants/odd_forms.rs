@@ -125,18 +125,3 @@ fn an_error_of_any_form_fails_the_answer_in_which_it_stands() {
     }
     super::none(&faults);
 }
-
-/// Without it a client of one protocol fails where another reads the answer: what has its reason is whole.
-#[test]
-fn a_stream_of_messages_without_its_last_event_is_whole() {
-    let mut data: Vec<String> = Provider::Messages.events().iter().map(Value::to_string).collect();
-    data.retain(|event| !event.contains("message_stop"));
-    for client in CLIENTS {
-        let heard = client.stream(Provider::Messages, &data).expect("an answer");
-        assert!(heard.text.contains("Lighthouse") && heard.calls.len() == 1, "{client:?}: {heard:?}");
-    }
-    data.retain(|event| !event.contains("message_delta"));
-    for client in CLIENTS {
-        assert!(client.stream(Provider::Messages, &data).is_err(), "{client:?}");
-    }
-}

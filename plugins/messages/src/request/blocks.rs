@@ -8,7 +8,9 @@ use gatehouse_sdk::Refusal;
 use gatehouse_text_protocols::check::{in_provider_words, instead};
 use gatehouse_text_protocols::embedded::Embedded;
 use gatehouse_text_protocols::files::{MAX_PAGES, decoded_bytes, no_file_id, no_file_url, pages};
-use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, UniqueObject, items, quoted};
+use gatehouse_text_protocols::json::{
+    Edits, JsonString, Object, Raw, UniqueObject, items, last_members, quoted,
+};
 use gatehouse_text_protocols::limits::{IMAGE_TYPES, MAX_MESSAGES};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::tool_ids;
@@ -305,6 +307,10 @@ fn block<'a>(
             }
             findings.count(name);
             findings.count_raw(input);
+            // A model wrote it, perhaps with a name twice, and every later request has it again.
+            if let Some(mended) = last_members(input.get()) {
+                findings.edits.replace(input, mended);
+            }
             fit_id(id, findings);
             Ok(Block::ToolUse { id, name, input })
         }

@@ -171,9 +171,8 @@ impl Translation for FromMessages {
         Ok(())
     }
 
-    /// Some providers never send `message_stop`; without a reason either the stream was cut.
-    fn end(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
-        self.stop(chunk);
+    /// Everything is sent already; without `message_stop` the stream was cut.
+    fn end(&mut self, _: &mut Chunk) -> Result<(), TextFailure> {
         Ok(())
     }
 

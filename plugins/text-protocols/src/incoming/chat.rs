@@ -31,7 +31,7 @@ pub(super) struct Chat {
 }
 
 /// The error of an answer that its server did not finish.
-const BROKE_OFF: &str = r#"{"type":"server_error","message":"the answer was not finished"}"#;
+pub(super) const BROKE_OFF: &str = r#"{"type":"server_error","message":"the answer was not finished"}"#;
 
 /// The error of an answer with a call that says not what is called.
 pub(super) const NAMELESS: &str =
@@ -399,6 +399,34 @@ impl Chat {
 /// Where the text of a part is.
 const TEXT_NAMES: [&str; 6] = ["text", "content", "value", "refusal", "summary", "parts"];
 
+/// The kinds of parts.
+const KINDS: [&str; 21] = [
+    "text",
+    "output_text",
+    "input_text",
+    "refusal",
+    "thinking",
+    "reasoning",
+    "reference",
+    "image_url",
+    "image",
+    "input_image",
+    "output_image",
+    "audio",
+    "input_audio",
+    "output_audio",
+    "video_url",
+    "video",
+    "file",
+    "input_file",
+    "document",
+    "document_url",
+    "inline_data",
+];
+
+/// What a part of another kind, or of none, may have beside its text.
+const BESIDE: [&str; 4] = ["type", "index", "role", "annotations"];
+
 impl Said {
     /// Whether a part of a message's content is no text.
     fn has_media(parts: Raw<'_>) -> bool {
@@ -414,15 +442,12 @@ impl Said {
         said.thought + &said.text
     }
 
-    /// A text, a part, or a list of them. A part of an unknown kind says nothing unless it has a text; an object that is no part is
-    /// itself what the model said.
+    /// A text, a part, or a list of them. Whatever else there is is itself what the model said; only beside texts and parts
+    /// it says nothing unless it has a text.
     fn read(&mut self, raw: Raw<'_>) {
-        self.read_within(raw, MAX_DEPTH);
-        let is_part = |object: &Object<'_>| object.get("type").is_some() || object.iter().next().is_none();
-        let says_nothing = self.text.is_empty() && self.thought.is_empty() && !self.has_media;
-        if says_nothing
-            && Object::parse(raw.get()).is_some_and(|object| !is_part(&object) && !has_text(&object))
-        {
+        if is_content(raw, MAX_DEPTH) {
+            self.read_within(raw, MAX_DEPTH);
+        } else {
             self.text.push_str(raw.get());
         }
     }
@@ -453,9 +478,33 @@ impl Said {
     }
 }
 
-/// Whether a part has a member in which its text is, if only an empty one.
-fn has_text(part: &Object<'_>) -> bool {
-    TEXT_NAMES.iter().any(|name| part.get(name).is_some())
+/// Whether a value is a text, a part, or a list with one of them.
+fn is_content(raw: Raw<'_>, depth: usize) -> bool {
+    let is_one = |raw: Raw<'_>| {
+        JsonString::of(raw).is_some()
+            || Object::parse(raw.get()).is_some_and(|object| is_part(&object, depth))
+    };
+    if !raw.get().starts_with('[') {
+        return is_one(raw);
+    }
+    let list = items(raw).unwrap_or_default();
+    list.is_empty() || list.into_iter().any(is_one)
+}
+
+/// Whether an object is a part of a message's content. Any other is data that the model wrote and its server read as JSON.
+fn is_part(object: &Object<'_>, depth: usize) -> bool {
+    if object.text("type").is_some_and(|kind| KINDS.contains(&kind.as_ref())) {
+        return true;
+    }
+    let mut members = object.iter().filter(|(name, _)| !BESIDE.contains(name));
+    match (members.next(), members.next()) {
+        (Some((name, raw)), None) if TEXT_NAMES.contains(&name) => match raw.get().as_bytes().first() {
+            Some(b'[') => depth.checked_sub(1).is_none_or(|depth| is_content(raw, depth)),
+            first => matches!(first, Some(b'"' | b'n')),
+        },
+        (Some((name, raw)), None) => PARTS.contains(&name) && forms::has_media(raw),
+        _ => object.iter().next().is_none(),
+    }
 }
 
 /// A call whose arguments are several objects as that many calls, JSON; only the first keeps its id.

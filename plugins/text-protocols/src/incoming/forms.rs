@@ -24,14 +24,34 @@ pub(super) const MEDIA: [&str; 2] = ["images", "audio"];
 
 /// Whether a chunk may need a change. A text may look like a member; then the parser decides.
 pub(super) fn is_odd(json: &str) -> bool {
+    let found = Found::of(json);
     json.match_indices(':').any(|(at, _)| {
         let Some(before) = json[..at].trim_end().strip_suffix('"') else { return false };
         let name = before.rsplit('"').next().unwrap_or_default();
-        is_odd_member(json, name, json[at + 1..].trim_start())
+        is_odd_member(&found, name, json[at + 1..].trim_start())
     })
 }
 
-fn is_odd_member(json: &str, name: &str, value: &str) -> bool {
+/// What a chunk has somewhere, looked for once.
+struct Found {
+    calls: bool,
+    functions: bool,
+    /// A content with a text.
+    says: bool,
+}
+
+impl Found {
+    fn of(json: &str) -> Self {
+        let has = |part: &str| json.contains(part);
+        Self {
+            calls: has("\"tool_calls\""),
+            functions: has("\"function\""),
+            says: has("\"content\":\"") && !has("\"content\":\"\""),
+        }
+    }
+}
+
+fn is_odd_member(found: &Found, name: &str, value: &str) -> bool {
     let first = value.bytes().next().unwrap_or(b'n');
     let opens = matches!(first, b'[' | b'{');
     let is_text = first == b'"';
@@ -45,14 +65,12 @@ fn is_odd_member(json: &str, name: &str, value: &str) -> bool {
         "reasoning_content" | "reasoning" | DETAILS | "data" => opens,
         "function_call" => first == b'{',
         _ if MEDIA.contains(&name) => opens && !value.starts_with("[]"),
-        "tool_calls" => {
-            first == b'{' || (opens && !value.starts_with("[]") && !json.contains("\"function\""))
-        }
+        "tool_calls" => first == b'{' || (opens && !value.starts_with("[]") && !found.functions),
         "id" => first.is_ascii_digit(),
-        "index" => is_text,
-        "text" => is_text && !json.contains("\"content\":\""),
+        "index" => is_text || first == b'-',
+        "text" => is_text && !found.says,
         // Arguments of a call under another name.
-        "parameters" | "input" => json.contains("\"tool_calls\""),
+        "parameters" | "input" => found.calls,
         _ => false,
     }
 }
@@ -119,6 +137,7 @@ fn choice(choice: &Object<'_>, forms: Forms) -> Option<String> {
     for (name, raw) in choice.iter() {
         match name {
             "finish_reason" if forms.is_whole && !has_reason => {}
+            "index" if is_negative(raw) => out.member(name, changed("0", &mut has_changed)),
             "index" => match number(raw) {
                 Some(number) => out.member(name, changed(number, &mut has_changed)),
                 None => out.member(name, raw.get()),
@@ -167,7 +186,7 @@ fn message(message: &Object<'_>, forms: Forms) -> Option<String> {
     let says = |name: &str| message.string(name).is_some_and(|text| !text.is_empty());
     let mut has_thought = THOUGHTS[..2].iter().any(|name| says(name));
     // What completions without messages call their text.
-    let is_text_content = message.get("content").is_none() && says("text");
+    let is_text_content = message.get("content").is_none_or(is_empty_text) && says("text");
     for (name, raw) in message.iter() {
         let first = raw.get().bytes().next().unwrap_or(b'n');
         match name {
@@ -234,11 +253,13 @@ fn calls(raw: Raw<'_>, forms: Forms) -> Option<String> {
 fn call(call: &Object<'_>, forms: Forms, known: &mut Vec<String>) -> Option<String> {
     let is_flat =
         call.get("function").is_none() && call.get("custom").is_none() && call.get("name").is_some();
+    let own = arguments_name(call);
     let mut has_changed = is_flat;
     let mut out = Writer::new(128);
     let mut function = Writer::new(128);
     for (name, raw) in call.iter() {
         match name {
+            "index" if is_negative(raw) => has_changed = true,
             "index" => match number(raw) {
                 Some(number) => out.member(name, changed(number, &mut has_changed)),
                 None => out.member(name, raw.get()),
@@ -256,9 +277,9 @@ fn call(call: &Object<'_>, forms: Forms, known: &mut Vec<String>) -> Option<Stri
                 }
             }
             "type" if JsonString::of(raw).is_none_or(JsonString::is_empty) => has_changed = true,
-            "name" | "arguments" | "parameters" | "input" if is_flat => {
-                function.member(if name == "name" { name } else { "arguments" }, raw.get());
-            }
+            "name" if is_flat => function.member(name, raw.get()),
+            _ if is_flat && name == own => function.member(ARGUMENTS[0], raw.get()),
+            _ if is_flat && ARGUMENTS.contains(&name) => {}
             "function" => match Object::parse(raw.get()).and_then(|inner| arguments_named(&inner)) {
                 Some(inner) => out.member(name, changed(&inner, &mut has_changed)),
                 None => out.member(name, raw.get()),
@@ -272,18 +293,35 @@ fn call(call: &Object<'_>, forms: Forms, known: &mut Vec<String>) -> Option<Stri
     has_changed.then(|| out.done())
 }
 
+/// The names of a call's arguments, the usual one first.
+const ARGUMENTS: [&str; 3] = ["arguments", "parameters", "input"];
+
+/// The name of the arguments that a call has. An empty text is none beside others.
+fn arguments_name(call: &Object<'_>) -> &'static str {
+    let says = |name: &&str| call.get(name).is_some_and(|raw| !is_empty_text(raw));
+    ARGUMENTS.into_iter().find(says).unwrap_or(ARGUMENTS[0])
+}
+
 /// A called function whose arguments have another name.
 fn arguments_named(function: &Object<'_>) -> Option<String> {
-    const OTHERS: [&str; 2] = ["parameters", "input"];
-    let other = OTHERS.into_iter().find(|name| function.get(name).is_some())?;
-    if function.get("arguments").is_some() {
+    let own = arguments_name(function);
+    if own == ARGUMENTS[0] {
         return None;
     }
     let mut out = Writer::new(128);
-    for (name, raw) in function.iter().filter(|(name, _)| *name != "arguments") {
-        out.member(if name == other { "arguments" } else { name }, raw.get());
+    for (name, raw) in function.iter().filter(|(name, _)| *name != ARGUMENTS[0]) {
+        out.member(if name == own { ARGUMENTS[0] } else { name }, raw.get());
     }
     Some(out.done())
+}
+
+fn is_empty_text(raw: Raw<'_>) -> bool {
+    raw.get() == "\"\""
+}
+
+/// Whether a number is below zero: some servers have such an index where they know none.
+fn is_negative(raw: Raw<'_>) -> bool {
+    raw.get().starts_with('-')
 }
 
 /// Notes a change.
@@ -336,6 +374,14 @@ mod tests {
             (
                 json!({"content": "a", "reasoning": {"content": "hm"}}),
                 json!({"content": "a", "reasoning_content": "hm"}),
+            ),
+            (
+                json!({"tool_calls": [{"id": "a", "index": -1, "name": "f", "arguments": "", "parameters": "{}"}]}),
+                json!({"tool_calls": [{"id": "a", "function": function}]}),
+            ),
+            (
+                json!({"tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "", "parameters": {"a": 1}}}]}),
+                json!({"tool_calls": [{"id": "a", "function": {"name": "f", "arguments": {"a": 1}}}]}),
             ),
             (json!({"content": "a", "thinking": "hm"}), json!({"content": "a", "reasoning_content": "hm"})),
             (
@@ -399,6 +445,12 @@ mod tests {
                 true,
             ),
             (json!({"index": "1", "delta": said}), json!({"index": 1, "delta": said}), false),
+            (json!({"index": -1, "delta": said}), json!({"index": 0, "delta": said}), false),
+            (
+                json!({"delta": {"role": "assistant", "content": "", "text": "a"}}),
+                json!({"delta": said}),
+                false,
+            ),
             (
                 json!({"delta": said, "finish_reason": 0}),
                 json!({"delta": said, "finish_reason": null}),

@@ -9,7 +9,7 @@ use crate::broken_json;
 use crate::json::{JsonString, Object, Raw, Writer, quoted};
 use crate::tools::several_objects;
 
-use super::chat::{NAMELESS, Said};
+use super::chat::{BROKE_OFF, NAMELESS, Said};
 use super::reasons;
 use super::several_inputs;
 
@@ -40,10 +40,13 @@ pub(super) fn whole(json: &str) -> Option<String> {
     }
     let mut ids = Ids { message: message.text("id").unwrap_or_default().into_owned(), given: Vec::new() };
     if content.is_some_and(calls_nothing) {
-        return Some(format!("{{\"type\":\"error\",\"error\":{NAMELESS}}}"));
+        return Some(failure(NAMELESS));
+    }
+    let reason = message.text("stop_reason").unwrap_or_default();
+    if reasons::is_failed(&reason) {
+        return Some(failure(BROKE_OFF));
     }
     let (blocks, has_called) = blocks(content, &mut ids, &mut has_changed)?;
-    let reason = message.text("stop_reason").unwrap_or_default();
     let right = right_reason(&reason, has_called);
     let mut out = Writer::new(json.len() + 64);
     let has_ended = message.string("stop_reason").is_some();
@@ -68,6 +71,11 @@ pub(super) fn whole(json: &str) -> Option<String> {
         out.string("stop_reason", right);
     }
     (has_changed || right.is_some() || content.is_none()).then(|| out.done())
+}
+
+/// An answer, or an event, that is an error.
+fn failure(error: &str) -> String {
+    format!("{{\"type\":\"error\",\"error\":{error}}}")
 }
 
 /// The kind of a block, by what it has where it does not say one.
@@ -297,6 +305,9 @@ impl Shapes {
             "message_delta" => {
                 let delta = data.object("delta")?;
                 let reason = delta.text("stop_reason")?;
+                if reasons::is_failed(&reason) {
+                    return Some(vec![Sse { event: Some("error".to_owned()), data: failure(BROKE_OFF) }]);
+                }
                 let right = right_reason(&reason, self.has_called)?;
                 let members = delta.iter().filter(|(name, _)| *name != "stop_reason");
                 Some(vec![with(event, &data, "delta", &written(members, "stop_reason", &quoted(right)))])
@@ -410,6 +421,11 @@ mod tests {
             let new = whole(&given.to_string()).unwrap_or_else(|| panic!("{given}"));
             assert_eq!(serde_json::from_str::<Value>(&new).expect("JSON"), expected, "{given}");
         }
+        let broken: Value = serde_json::from_str(&failure(BROKE_OFF)).expect("JSON");
+        for reason in ["error", "failed", "interrupted"] {
+            let new = whole(&message(text.clone(), reason).to_string()).expect("an error");
+            assert_eq!(serde_json::from_str::<Value>(&new).expect("JSON"), broken, "{reason}");
+        }
         for standard in
             [message(text, "pause_turn"), message(call(json!({"p": 1})), "max_tokens"), json!({"error": {}})]
         {
@@ -453,6 +469,7 @@ mod tests {
         );
         assert_eq!(read(&[end("tool_use")]), [end("end_turn")]);
         assert_eq!(read(&[end("max_tokens")]), [end("max_tokens")]);
+        assert_eq!(read(&[end("upstream_error")])[0]["type"], "error");
         let begins = json!({"type": "message_start", "message": {"id": "m"}});
         assert_eq!(read(&[begins])[0]["message"]["model"], "");
     }

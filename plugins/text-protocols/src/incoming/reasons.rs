@@ -14,28 +14,20 @@ pub(super) enum Reason {
 
 /// The protocol's own.
 const STANDARD: [&str; 5] = ["stop", "length", "tool_calls", "content_filter", "function_call"];
-/// The answer is not whole, and nobody asked for that: DeepSeek, Z.ai, Mistral, OpenRouter, vLLM, Gemini.
-const FAILED: [&str; 19] = [
+/// The answer is not whole, and nobody asked for that: DeepSeek, OpenRouter, vLLM, Gemini.
+const FAILED: [&str; 9] = [
     "insufficient_system_resource",
-    "network_error",
-    "error",
     "abort",
     "aborted",
-    "malformed_function_call",
     "unexpected_tool_call",
     "cancelled",
     "canceled",
     "timeout",
     "overloaded",
-    "server_error",
-    "internal_error",
-    "internal_server_error",
-    "engine_error",
-    "exception",
-    "failed",
     "interrupted",
-    "unavailable",
 ];
+/// What is in every other word for that: Z.ai, Mistral, Gemini.
+const FAILED_PARTS: [&str; 5] = ["error", "fail", "exception", "malformed", "unavailable"];
 /// Cut by a limit: Mistral, Cohere, Gemini, Anthropic, and the names of the other interfaces.
 const CUT: [&str; 9] = [
     "max_tokens",
@@ -80,10 +72,16 @@ pub(super) fn read(reason: &str) -> Reason {
         plain if CUT.contains(&plain) => Reason::Means("length"),
         plain if FILTERED.contains(&plain) => Reason::Means("content_filter"),
         plain if CALLED.contains(&plain) => Reason::Means("tool_calls"),
+        plain if FAILED_PARTS.iter().any(|part| plain.contains(part)) => Reason::Failed,
         plain => {
             Reason::Means(STANDARD.into_iter().find(|known| *known == plain).unwrap_or_else(|| guess(plain)))
         }
     }
+}
+
+/// Whether an answer of either protocol ended because its server did not finish.
+pub(super) fn is_failed(reason: &str) -> bool {
+    read(reason) == Reason::Failed
 }
 
 /// What a word that nobody knows says of itself. Any other is an end.
@@ -170,6 +168,10 @@ mod tests {
             ("unknown", Reason::Means("stop")),
             ("server_error", Reason::Failed),
             ("engine_error", Reason::Failed),
+            ("upstream_error", Reason::Failed),
+            ("generation-failed", Reason::Failed),
+            ("MALFORMED_RESPONSE", Reason::Failed),
+            ("ERROR_TOXIC", Reason::Means("content_filter")),
             ("interrupted", Reason::Failed),
             ("function_call_filter: MALFORMED_FUNCTION_CALL", Reason::Failed),
             ("insufficient_system_resource", Reason::Failed),

@@ -26,6 +26,13 @@ fn a_chat_providers_counts_are_found_in_every_spelling_and_place() {
         (json!({"choices": [], "x_groq": {"id": "req", "usage": plain}}), (1000, 100, 0, 0)),
         (json!({"usage": null, "choices": [{"usage": plain}, {"usage": null}]}), (1000, 100, 0, 0)),
         (json!({"usage": {"input_tokens": 1000, "output_tokens": 100}}), (1000, 100, 0, 0)),
+        (json!({"usage": {"prompt_eval_count": 1000, "eval_count": 100}}), (1000, 100, 0, 0)),
+        (
+            json!({"usage": {"billed_units": {"input_tokens": 1000, "output_tokens": 100},
+                "tokens": {"input_tokens": 1070, "output_tokens": 101}}}),
+            (1000, 100, 0, 0),
+        ),
+        (json!({"usage": {"tokens": {"input_tokens": 1000, "output_tokens": 100}}}), (1000, 100, 0, 0)),
         // In the prompt, or beside it.
         (
             json!({"usage": {"prompt_tokens": 1000, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 600}}}),

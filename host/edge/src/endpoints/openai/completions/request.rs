@@ -57,8 +57,9 @@ impl Asked {
     pub(super) fn read(body: &CheckedBody) -> Result<Self, Refusal> {
         let mut fields: BTreeMap<String, Box<RawValue>> =
             serde_json::from_slice(body.bytes()).map_err(Refusal::internal)?;
-        fields.retain(|_, value| value.get() != "null");
-        let prompts = prompts(fields.remove("prompt").as_deref())?;
+        let prompt = fields.remove("prompt").filter(|prompt| prompt.get() != "null");
+        let prompts = prompts(prompt.as_deref())?;
+        fields.retain(|_, value| !is_empty(value));
         if body.is_dry_run() {
             if prompts.len() > 1 {
                 let message = "dry_run: expected one prompt, as each has a price of its own";
@@ -114,7 +115,7 @@ impl Asked {
     }
 }
 
-/// Refuses what a completion of a model that answers conversations cannot have, and takes out what asks for nothing.
+/// Refuses what a completion of a model that answers conversations cannot have, and takes out what only it has.
 fn refuse_others(fields: &mut BTreeMap<String, Box<RawValue>>, count: u64) -> Result<(), Refusal> {
     const ONLY_CHAT: &str = "nothing, as only chat completions have it";
     for (name, expected) in [
@@ -124,12 +125,11 @@ fn refuse_others(fields: &mut BTreeMap<String, Box<RawValue>>, count: u64) -> Re
         ("tools", ONLY_CHAT),
         ("functions", ONLY_CHAT),
     ] {
-        if let Some(asked) = fields.remove(name).filter(|asked| !is_empty(asked)) {
+        if let Some(asked) = fields.remove(name) {
             return Err(wrong(name, expected, &small(&asked)));
         }
     }
-    let best_of = fields.remove("best_of").filter(|asked| !is_empty(asked));
-    match best_of.map(|asked| small(&asked)) {
+    match fields.remove("best_of").map(|asked| small(&asked)) {
         Some(asked) if asked.as_u64() != Some(count) => {
             Err(wrong("best_of", "nothing or the same as `n`", &asked))
         }
@@ -230,6 +230,13 @@ mod tests {
         let body: Value = serde_json::from_slice(asked.body("b").unwrap().bytes()).unwrap();
         let expected = json!({"model": "m", "messages": [{"role": "user", "content": "b"}], "n": 2,
             "stop": ["\n"], "temperature": 0, "max_tokens": 16});
+        assert_eq!(body, expected);
+        let empty =
+            json!({"model": "m", "prompt": "", "n": false, "echo": "", "stream": "", "max_tokens": ""});
+        let asked = read(&empty).unwrap();
+        assert_eq!((asked.echo, asked.is_stream, asked.count), (false, false, 1));
+        let body: Value = serde_json::from_slice(asked.body("").unwrap().bytes()).unwrap();
+        let expected = json!({"model": "m", "messages": [{"role": "user", "content": ""}], "max_tokens": 16});
         assert_eq!(body, expected);
     }
 
