@@ -253,10 +253,10 @@ fn begins_with_zeros(file: &fs::File) -> io::Result<bool> {
     Ok(head.iter().all(|byte| *byte == 0))
 }
 
-/// A file, or a folder that is not empty.
+/// A file, or a folder that is not empty. What a file system has of its own, on a disk that is mounted there, does not count.
 fn is_there(path: &Path) -> bool {
     match fs::read_dir(path) {
-        Ok(mut entries) => entries.next().is_some(),
+        Ok(mut entries) => entries.any(|entry| !entry.is_ok_and(|entry| entry.file_name() == "lost+found")),
         Err(_) => path.is_file(),
     }
 }
@@ -394,6 +394,7 @@ mod tests {
         let outer = tempfile::tempdir().unwrap();
         let root = outer.path();
         let folder = DataFolder::open(root, &|_| ()).unwrap();
+        fs::create_dir_all(root.join("media/lost+found")).unwrap();
         DataFolder::check_store(root).unwrap();
         let store = store_in(root);
         DataFolder::check_store(root).unwrap();

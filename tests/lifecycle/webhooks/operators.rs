@@ -1,6 +1,9 @@
 //! What the operators' own webhooks are told by the real binary: of an account that cannot be used; what a customer's webhook is
 //! told of a key's own quota, across a kill; and which events each may choose.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use gatehouse_harness::{run, serve_http, until};
 use http::{Request, Response};
 use http_body_util::Full;
@@ -8,6 +11,11 @@ use hyper::body::{Bytes, Incoming};
 use serde_json::{Value, json};
 
 use super::{Answer, Receiver, result, start_with, submit, webhook};
+
+/// An answer of the provider that works again.
+const WHOLE: &str = r#"{"id": "c", "object": "chat.completion", "created": 1, "model": "broken-chat", "choices": [{"index": 0,
+    "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}"#;
 
 fn bodies(receiver: &Receiver, path: &str) -> Vec<Value> {
     let all = receiver.all().into_iter().filter(|arrival| arrival.path == path);
@@ -19,8 +27,16 @@ fn bodies(receiver: &Receiver, path: &str) -> Vec<Value> {
 fn an_account_that_fails_for_longer_than_its_setting_is_told_to_the_operators_alone() {
     run(async {
         let (receiver, address) = Receiver::start(|_, _| Answer::Status(204)).await;
-        let broken = serve_http(|_: Request<Incoming>| async {
-            Response::builder().status(503).body(Full::new(Bytes::new())).expect("a status")
+        let works = Arc::new(AtomicBool::new(false));
+        let is_back = Arc::clone(&works);
+        let broken = serve_http(move |_: Request<Incoming>| {
+            let (status, body) = match is_back.load(Ordering::Relaxed) {
+                true => (200_u16, WHOLE),
+                false => (503, ""),
+            };
+            let answer = Response::builder().status(status).header("content-type", "application/json");
+            let answer = answer.body(Full::new(Bytes::from_static(body.as_bytes()))).expect("a status");
+            async move { answer }
         })
         .await;
         let more = format!(
@@ -51,10 +67,16 @@ fn an_account_that_fails_for_longer_than_its_setting_is_told_to_the_operators_al
             let refused = gateway.try_command(&[&["webhook"], arguments].concat()).await;
             assert!(!refused.status.success(), "{arguments:?}");
         }
-        // What was told before a restart is not forgotten: one that is usable by then is told to be.
+        // What was told before a restart is not forgotten: one that answers by then is told to be up.
         gateway.kill().await;
         gateway.restart().await;
-        until("the account is told to be up", async || bodies(&receiver, "/operators").len() > 1).await;
+        works.store(true, Ordering::Relaxed);
+        let caller = caller.at(gateway.public);
+        until("the account is told to be up", async || {
+            caller.post("/v1/chat/completions", &body).await;
+            bodies(&receiver, "/operators").len() > 1
+        })
+        .await;
         let up = &bodies(&receiver, "/operators")[1];
         assert_eq!((&up["type"], &up["data"]["since"]), (&json!("account.up"), &data["since"]), "{up}");
     });

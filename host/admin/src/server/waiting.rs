@@ -21,6 +21,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::console::plain;
 use super::guarded_body::GuardedBody;
 use super::handler::PROMETHEUS_TEXT;
+use super::host_check::HostCheck;
 use super::security_headers;
 use crate::config::Config;
 
@@ -49,6 +50,7 @@ pub struct WaitingServer {
 }
 
 struct Shared {
+    hosts: HostCheck,
     waiting: watch::Receiver<Waiting>,
     metrics: MetricsPage,
     server: ConnectionServer,
@@ -74,6 +76,7 @@ impl WaitingServer {
         let address = listener.local_addr()?;
         let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
         let shared = Shared {
+            hosts: HostCheck::new(config),
             waiting,
             metrics,
             server: ConnectionServer::new(limits, Arc::clone(&clock), watched.clone()),
@@ -127,7 +130,11 @@ impl Shared {
         let (shared, of_requests) = (Arc::clone(&self), observed.clone());
         let respond = Box::new(move |request: http::Request<_>| -> Responding {
             let under_way = of_requests.activity.begin_request();
-            let mut response = shared.answer(request.uri().path());
+            let (head, _) = request.into_parts();
+            let mut response = match shared.hosts.check(&head) {
+                Ok(()) => shared.answer(head.uri.path()),
+                Err((status, message)) => plain(status, message),
+            };
             security_headers::add(response.headers_mut());
             let response = response.map(|body| GuardedBody::new(body, under_way, None).boxed_unsync());
             Box::pin(async move { Ok(response) })

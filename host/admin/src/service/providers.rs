@@ -165,6 +165,7 @@ mod tests {
             rate_limited_since: None,
             refused_until: None,
             drained: false,
+            answers: 0,
             last_errors: vec![],
         };
         assert_eq!(health(&healthy), AccountHealth::Healthy);

@@ -1,11 +1,12 @@
 //! What a local program may do to the admin listener: hold connections, read nothing, send half of something, ask
 //! under another name.
 
-use gatehouse_harness::Connection;
+use gatehouse_harness::{Connection, TestClock};
+use tokio::sync::watch;
 
 use super::show;
-use super::support::{GRACE, HEAD, Listener, WRITE, start, start_with};
-use crate::{AdminClient, ApiRequest, ClientError, Config, RemoteApi};
+use super::support::{GRACE, HEAD, Listener, WRITE, limits, start, start_with};
+use crate::{AdminClient, ApiRequest, ClientError, Config, RemoteApi, STANDBY, Waiting, WaitingServer};
 
 /// More than the buffers of a connection take.
 const LARGE: usize = 16 << 20;
@@ -103,6 +104,27 @@ async fn every_answer_is_of_one_host_and_one_token_and_is_not_sniffed() {
             assert!(expected == 200 || !answer.text().contains("gatehouse_up"), "{}", answer.text());
         }
     }
+}
+
+/// Without it a web page that takes this address for its own name reads the metrics of a gateway that waits.
+#[tokio::test]
+async fn a_start_that_waits_answers_for_its_own_hosts_alone() {
+    let waiting = watch::channel(Waiting { reason: "it waits".to_owned(), is_standby: true }).1;
+    let page = Box::new(|| "gatehouse_up 1\n".to_owned());
+    let server =
+        WaitingServer::start(&Config::default(), limits(), (waiting, page), TestClock::at(1_000)).unwrap();
+    for (lines, refused) in
+        [("Host: 127.0.0.1\r\n", None), ("Host: rebound.example\r\n", Some(421)), ("", Some(400))]
+    {
+        for (path, own) in
+            [("/livez", 200), ("/metrics", 200), ("/readyz", 503), (STANDBY, 200), ("/none", 503)]
+        {
+            let mut client = Connection::open(server.address()).await;
+            let answer = client.ask(format!("GET {path} HTTP/1.1\r\n{lines}\r\n")).await;
+            assert_eq!(answer.status, refused.unwrap_or(own), "{path} {lines}");
+        }
+    }
+    server.stop().await;
 }
 
 #[tokio::test]

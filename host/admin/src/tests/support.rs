@@ -32,6 +32,20 @@ pub(super) struct Listener {
     pub(super) store: Store,
 }
 
+/// The limits of a listener's connections.
+pub(super) fn limits() -> (ConnectionLimits, HandshakeLimits) {
+    let limits = ConnectionLimits {
+        head: HEAD,
+        idle: Duration::from_secs(75),
+        write: WRITE,
+        head_bytes: 64 * 1024,
+        headers: 128,
+        streams: 1,
+        header_list_bytes: 16 * 1024,
+    };
+    (limits, HandshakeLimits { time: HANDSHAKE, at_once: 4 })
+}
+
 pub(super) async fn start() -> Listener {
     start_with(Config::default(), "gatehouse_up 1\n").await
 }
@@ -53,16 +67,7 @@ pub(super) async fn start_with(config: Config, metrics: &'static str) -> Listene
         metrics: Box::new(move || metrics.to_owned()),
         is_ready: Box::new(move || is_ready.load(Ordering::Relaxed)),
     };
-    let limits = ConnectionLimits {
-        head: HEAD,
-        idle: Duration::from_secs(75),
-        write: WRITE,
-        head_bytes: 64 * 1024,
-        headers: 128,
-        streams: 1,
-        header_list_bytes: 16 * 1024,
-    };
-    let handshakes = HandshakeLimits { time: HANDSHAKE, at_once: 4 };
+    let (limits, handshakes) = limits();
     let (token, clock) = (token(0xab), TestClock::at(1_000));
     let tokens = Tokens { operator: token.clone(), viewer: super::token(0xcd) };
     let viewer = tokens.viewer.clone();

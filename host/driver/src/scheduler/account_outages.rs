@@ -4,7 +4,7 @@
 //! An account cannot be used while its breaker is open or on trial, and while it is passed over because the provider refused its
 //! credentials or its credit. One that an operator keeps from new work is nobody's news: what was told of it before waits until it
 //! works again, and one that is no longer configured is forgotten. What was told before a restart is read from the deliveries to
-//! these webhooks.
+//! these webhooks, and is over once a call of this process has succeeded.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +31,8 @@ type Name = (String, String);
 #[derive(Debug)]
 enum Found {
     Usable,
+    /// Nothing keeps it from use, and no call of this process has shown that it works.
+    Untried,
     /// It cannot be used, for that reason.
     Troubled(String),
     /// An operator keeps it from new work: whether it could be used does not show.
@@ -48,6 +50,8 @@ struct AccountOutage {
     /// Since when it can be used again, of one that was told.
     usable_since: Option<UnixMs>,
     is_told: bool,
+    /// Whether an earlier process told of it: what this one knows of the account begins with nothing.
+    is_remembered: bool,
 }
 
 /// An event of an account, as far as it is read again.
@@ -90,6 +94,7 @@ impl AccountOutages {
                 reason: String::new(),
                 usable_since: None,
                 is_told: false,
+                is_remembered: false,
             });
             known.usable_since = None;
             known.reason.clone_from(reason);
@@ -98,12 +103,13 @@ impl AccountOutages {
         self.0.retain(|name, known| {
             let is_down = match found.get(name) {
                 None => return false,
-                Some(Found::Drained) => {
+                Some(Found::Troubled(_)) => true,
+                Some(Found::Usable) => false,
+                Some(Found::Untried) if !known.is_remembered => false,
+                Some(Found::Drained | Found::Untried) => {
                     known.usable_since = None;
                     return known.is_told;
                 }
-                Some(Found::Troubled(_)) => true,
-                Some(Found::Usable) => false,
             };
             // It may be passed over again at its next call: what is told to be up has been so for as long.
             let since = if is_down { known.since } else { *known.usable_since.get_or_insert(now) };
@@ -140,7 +146,8 @@ fn told_by(delivery: &WebhookDelivery) -> Option<(Name, Option<AccountOutage>)> 
     };
     let Told { data } = serde_json::from_slice(&delivery.body).ok()?;
     let since = UnixMs::parse(&data.since).unwrap_or(delivery.created);
-    let outage = AccountOutage { since, reason: data.reason, usable_since: None, is_told: true };
+    let outage =
+        AccountOutage { since, reason: data.reason, usable_since: None, is_told: true, is_remembered: true };
     Some(((data.provider, data.account), is_down.then_some(outage)))
 }
 
@@ -154,6 +161,7 @@ fn found(providers: Vec<ProviderOverview>) -> BTreeMap<Name, Found> {
         let found = match reason(&account) {
             _ if account.drained => Found::Drained,
             Some(reason) => Found::Troubled(reason),
+            None if account.answers == 0 => Found::Untried,
             None => Found::Usable,
         };
         ((provider, account.name), found)
@@ -208,16 +216,20 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(10);
 
     /// Looks at one account each second, as `states` says whether it is in trouble; what was told, by second. In a second with a
-    /// big letter nothing can be kept.
+    /// big letter nothing can be kept; with an `r` another process begins.
     fn told(states: &str) -> Vec<(usize, bool)> {
         let mut outages = AccountOutages::default();
         let mut told = Vec::new();
         for (second, state) in states.chars().enumerate() {
             let at = UnixMs(1_000 * second as u64);
             let name = ("p".to_owned(), "a".to_owned());
+            if state == 'r' {
+                outages.0.values_mut().for_each(|known| known.is_remembered = true);
+            }
             let found = match state {
                 'x' | 'X' => Some(Found::Troubled("its calls fail".to_owned())),
                 'd' => Some(Found::Drained),
+                'u' | 'r' => Some(Found::Untried),
                 '-' => None,
                 _ => Some(Found::Usable),
             };
@@ -249,6 +261,10 @@ mod tests {
             (format!("{down}.....dd{up}"), vec![(10, true), (28, false)]),
             (format!("{down}ddd{down}"), vec![(10, true)]),
             ("xxxxxxddddddxxxxx".to_owned(), vec![]),
+            // A process that begins knows of no failure, and of no answer either.
+            (format!("{down}r{}", "u".repeat(30)), vec![(10, true)]),
+            (format!("{down}ruuu{up}"), vec![(10, true), (25, false)]),
+            (format!("{down}{}", "u".repeat(11)), vec![(10, true), (21, false)]),
             // Taken out of the configuration, and back.
             (format!("{down}-{up}."), vec![(10, true)]),
         ] {

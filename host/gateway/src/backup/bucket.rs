@@ -1,16 +1,20 @@
 //! Backups in a bucket. The copy is made and examined in the data folder first, since a store is no stream; then its files are sent, the
 //! manifest last: objects without one are no backup.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use gatehouse_admin::BackupProgress;
-use gatehouse_media::{BucketFiles, S3Config};
+use gatehouse_media::{BucketFileError, BucketFiles, S3Config};
 use gatehouse_upstream::{OutgoingConfig, OutgoingRoute};
 use serde::Deserialize;
 
 use super::BackupError;
 use super::manifest::{FileDigest, MAX_BYTES, Manifest, NAME};
 use crate::secrets;
+
+/// What `data.min_free_mib` is where it is absent; less on a small disk.
+const USUAL_MIN_FREE_MIB: u32 = 256;
 
 /// The `[backup]` table.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -28,6 +32,8 @@ pub(crate) struct BucketSettings {
     table: &'static str,
     /// Whether the operator wrote it.
     is_own: bool,
+    /// MiB that must be free on the data folder's disk for a new task.
+    min_free_mib: Option<u32>,
     extra_roots_file: Option<PathBuf>,
     outgoing: OutgoingConfig,
 }
@@ -37,6 +43,7 @@ impl BucketSettings {
     pub(crate) fn new(
         backup: &BackupConfig,
         (media_url, media): (Option<&str>, &S3Config),
+        min_free_mib: Option<u32>,
         extra_roots_file: Option<PathBuf>,
         outgoing: OutgoingConfig,
     ) -> Self {
@@ -46,7 +53,7 @@ impl BucketSettings {
             (None, Some(media)) => (media.clone(), "media.s3"),
             (None, None) => (S3Config::default(), "backup.s3"),
         };
-        Self { s3, table, is_own: backup.s3.is_some(), extra_roots_file, outgoing }
+        Self { s3, table, is_own: backup.s3.is_some(), min_free_mib, extra_roots_file, outgoing }
     }
 
     /// Checks what `[backup.s3]` says, where it is there; nothing is sent.
@@ -58,6 +65,11 @@ impl BucketSettings {
             true => self.bucket("s3://any").map(drop),
             false => Ok(()),
         }
+    }
+
+    /// Bytes of the data folder's disk that a copy leaves free while it is sent, which may take hours: with less new tasks are refused.
+    pub(super) fn spare(&self) -> u64 {
+        u64::from(self.min_free_mib.unwrap_or(USUAL_MIN_FREE_MIB)) << 20
     }
 
     /// What is below an address. Nothing is sent yet.
@@ -75,24 +87,33 @@ impl BucketSettings {
     }
 }
 
-/// Sends the backup in `folder`. Where that fails, what was sent is removed.
+/// Sends the backup in `folder`. Where that fails, what was sent is removed, unless it may be part of another gateway's backup.
 pub(super) async fn send(
     bucket: &BucketFiles,
     folder: &Path,
     progress: &BackupProgress,
 ) -> Result<(), BackupError> {
     let manifest = Manifest::read(folder)?;
-    progress.expect_bytes(manifest.files.values().map(|file| file.bytes).sum());
+    progress.expect_bytes(manifest.bytes());
     let mut sent = Vec::new();
     let outcome = send_files(bucket, folder, (&manifest, progress), &mut sent).await;
-    if outcome.is_err() {
-        for name in sent {
-            if let Err(error) = bucket.remove(&name).await {
-                tracing::warn!(%error, "what was sent of a backup was not removed");
+    match outcome {
+        Ok(()) | Err(BackupError::Shared(_)) => {}
+        Err(_) => remove(bucket, &sent).await,
+    }
+    outcome
+}
+
+/// Removes what was sent, the manifest first: files that it names may not be missing beside it.
+async fn remove(bucket: &BucketFiles, sent: &[String]) {
+    for name in sent.iter().rev() {
+        if let Err(error) = bucket.remove(name).await {
+            tracing::warn!(%error, "what was sent of a backup was not removed");
+            if name == NAME {
+                return;
             }
         }
     }
-    outcome
 }
 
 async fn send_files(
@@ -110,9 +131,13 @@ async fn send_files(
             return Err(BackupError::Sent(bucket.address_of(name)));
         }
     }
+    let path = folder.join(NAME);
+    let text = fs::read(&path).map_err(|error| BackupError::file(&path, error))?;
     sent.push(NAME.to_owned());
-    bucket.upload(NAME, &folder.join(NAME), &|_| {}).await?;
-    Ok(())
+    match bucket.create(NAME, text).await? {
+        true => Ok(()),
+        false => Err(BackupError::Shared(bucket.address_of(NAME))),
+    }
 }
 
 /// Reads the manifest of a backup.
@@ -127,9 +152,11 @@ pub(super) async fn fetch(
     (name, expected): (&str, &FileDigest),
     to: &Path,
 ) -> Result<(), BackupError> {
-    let found = bucket.download(name, to).await?;
-    match FileDigest::new(found) == *expected {
-        true => Ok(()),
-        false => Err(BackupError::Changed(bucket.address_of(name))),
+    match bucket.download(name, to, expected.bytes).await {
+        Ok(found) if FileDigest::new(found) == *expected => Ok(()),
+        Ok(_) | Err(BucketFileError::OtherLength { .. }) => {
+            Err(BackupError::Changed(bucket.address_of(name)))
+        }
+        Err(error) => Err(error.into()),
     }
 }

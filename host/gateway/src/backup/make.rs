@@ -25,7 +25,7 @@ const BESIDE: [&str; 3] = ["pepper", "plugins", "defaults"];
 const COMPONENT: &str = ".wasm";
 /// Where a copy is made that goes to a bucket, below the data folder.
 const ASIDE: &str = ".sending";
-/// Bytes that stay free beside a copy.
+/// Bytes that stay free beside a copy, at the least.
 const SPARE: u64 = 64 << 20;
 /// Code of plugins that is compiled again where it is missing, and files that were being written.
 const LEFT_OUT: [&str; 2] = [".cwasm", ".tmp"];
@@ -50,7 +50,7 @@ impl BackupFolder {
         }
         match BucketFiles::is_address(to) {
             true => self.to_bucket(store, to, progress),
-            false => self.to_folder(store, Path::new(to), &progress.rows),
+            false => self.to_folder(store, (Path::new(to), SPARE), &progress.rows),
         }
     }
 
@@ -67,15 +67,16 @@ impl BackupFolder {
         }
         let aside = std::path::absolute(self.root.join(ASIDE));
         let aside = aside.map_err(|error| BackupError::file(&self.root, error))?;
-        // What one that was cut short has left.
-        match fs::remove_dir_all(&aside) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(BackupError::file(&aside, error));
+        remove_unsent(&self.root)?;
+        let spare = self.buckets.spare().max(SPARE);
+        let view = self.to_folder(store, (&aside, spare), &progress.rows)?;
+        let sent = runtime.block_on(async {
+            // The copy took its time: another gateway may have begun to send to the same place.
+            match bucket.is_empty().await? {
+                true => bucket::send(&bucket, &aside, progress).await,
+                false => Err(BackupError::Taken(address.to_owned())),
             }
-            _ => {}
-        }
-        let view = self.to_folder(store, &aside, &progress.rows)?;
-        let sent = runtime.block_on(bucket::send(&bucket, &aside, progress));
+        });
         clear(&aside, true);
         sent.map(|()| BackupView { location: address.to_owned(), ..view })
     }
@@ -83,14 +84,17 @@ impl BackupFolder {
     fn to_folder(
         &self,
         store: &Store,
-        folder: &Path,
+        (folder, spare): (&Path, u64),
         progress: &Progress,
     ) -> Result<BackupView, BackupError> {
         if !folder.is_absolute() {
             return Err(BackupError::Relative(folder.to_owned()));
         }
         let made = new_folder(folder)?;
-        let outcome = self.check_place(folder).and_then(|()| self.fill(store, folder, progress));
+        let outcome = self
+            .check_place(folder)
+            .and_then(|()| self.check_room(folder, spare))
+            .and_then(|()| self.fill(store, folder, progress));
         if outcome.is_err() {
             clear(folder, made);
         }
@@ -98,7 +102,6 @@ impl BackupFolder {
     }
 
     fn fill(&self, store: &Store, folder: &Path, progress: &Progress) -> Result<BackupView, BackupError> {
-        self.check_room(folder)?;
         let made_at = self.clock.now();
         // A version that a live task of the store needs may be removed meanwhile, and another one installed: what is there before
         // is kept, and what says which versions are active is older than the components that are copied last.
@@ -125,11 +128,11 @@ impl BackupFolder {
     }
 
     /// A copy that fills the disk would stop what the gateway writes there.
-    fn check_room(&self, folder: &Path) -> Result<(), BackupError> {
+    fn check_room(&self, folder: &Path, spare: u64) -> Result<(), BackupError> {
         let length = |path: &Path| fs::metadata(path).map(|found| found.len()).unwrap_or_default();
         let beside = BESIDE.iter().flat_map(|part| files_below(&self.root.join(part)).unwrap_or_default());
         let needed =
-            length(&DataFolder::store(&self.root)) + beside.map(|path| length(&path)).sum::<u64>() + SPARE;
+            length(&DataFolder::store(&self.root)) + beside.map(|path| length(&path)).sum::<u64>() + spare;
         let Space { free, .. } =
             gatehouse_files::space(folder).map_err(|error| BackupError::file(folder, error))?;
         if free < needed {
@@ -186,6 +189,15 @@ impl Backups for BackupFolder {
             error @ BackupError::Database(_) => OperationError::Refused(error.to_string()),
             other => OperationError::Failed(other.to_string()),
         })
+    }
+}
+
+/// Removes the copy that a process has left which was killed while it sent it. Only for the one that has the store.
+pub(crate) fn remove_unsent(root: &Path) -> Result<(), BackupError> {
+    let aside = root.join(ASIDE);
+    match fs::remove_dir_all(&aside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(BackupError::file(&aside, error)),
+        _ => Ok(()),
     }
 }
 

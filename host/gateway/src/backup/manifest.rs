@@ -98,6 +98,11 @@ impl Manifest {
         }
     }
 
+    /// The length of all files. One that was not written here may say anything.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.values().fold(0, |sum: u64, file| sum.saturating_add(file.bytes))
+    }
+
     /// The files of `folder` are those of the manifest, and its store is sound and has the manifest's ledger.
     pub(super) fn verify(&self, folder: &Path) -> Result<(), BackupError> {
         for (name, expected) in &self.files {

@@ -16,7 +16,7 @@ use gatehouse_media::BucketFileError;
 use gatehouse_store::{CopyError, OpenError, StoreError};
 
 pub(crate) use bucket::{BackupConfig, BucketSettings};
-pub(crate) use make::BackupFolder;
+pub(crate) use make::{BackupFolder, remove_unsent};
 pub(crate) use restore::{Source, restore};
 
 /// Why there is no backup, or nothing was restored.
@@ -37,6 +37,12 @@ pub(crate) enum BackupError {
          what one left that was cut short)"
     )]
     Taken(String),
+    /// Another gateway has sent a backup to the same place meanwhile.
+    #[error(
+        "{0}: another gateway has written it meanwhile, so this backup and that one have mixed; nothing was removed; give each gateway a \
+         prefix of its own, and make both backups again"
+    )]
+    Shared(String),
     /// A bucket cannot be used as it is configured.
     #[error("{0}")]
     Settings(gatehouse_media::Error),
@@ -49,12 +55,12 @@ pub(crate) enum BackupError {
     /// A folder inside of what is copied.
     #[error("{}: expected a folder outside of {}", .0.display(), .1.display())]
     Inside(PathBuf, PathBuf),
-    /// The disk of the folder has too little room.
-    #[error("{}: expected {needed} bytes free for the store and what is beside it, found {free}; make room, or name a folder on another disk", folder.display())]
+    /// The disk of the folder has too little room, for a copy or for what is restored.
+    #[error("{}: expected {needed} bytes free for the store, what is beside it and what must stay free, found {free}; make room, or name a folder on another disk", folder.display())]
     NoRoom {
         /// The folder.
         folder: PathBuf,
-        /// What the copy takes, a little more than the store's file and what is beside it.
+        /// What the copy takes, the store's file with what is beside it, and what stays free.
         needed: u64,
         /// What there is.
         free: u64,

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use gatehouse_files::rename_durable;
+use gatehouse_files::{Space, rename_durable};
 use gatehouse_media::BucketFiles;
 use gatehouse_store::Progress;
 use tokio::runtime::Runtime;
@@ -102,6 +102,12 @@ fn fill(
     show: &dyn Fn(&str),
 ) -> Result<(), BackupError> {
     new_folder(aside)?;
+    let needed = manifest.bytes();
+    let space = gatehouse_files::space(aside).map_err(|error| BackupError::file(aside, error));
+    let Space { free, .. } = space?;
+    if free < needed {
+        return Err(BackupError::NoRoom { folder: aside.to_owned(), needed, free });
+    }
     for (at, (name, expected)) in manifest.files.iter().enumerate() {
         show(&format!("copied {at} of {} files", manifest.files.len()));
         source.fetch((name, expected), aside)?;

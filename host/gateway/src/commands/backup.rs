@@ -1,8 +1,9 @@
 //! `backup` and `restore`.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{PathBuf, absolute};
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _, ValueParser};
 use gatehouse_admin::ApiRequest;
 use gatehouse_media::BucketFiles;
 use serde_json::{Value, json};
@@ -28,24 +29,34 @@ pub(crate) enum BackupLocation {
 
 impl From<BackupArgs> for BackupLocation {
     fn from(args: BackupArgs) -> Self {
-        Self::of(args.folder, args.to)
+        args.folder.or(args.to).expect("one of the two is required")
     }
 }
 
 impl From<RestoreArgs> for BackupLocation {
     fn from(args: RestoreArgs) -> Self {
-        Self::of(args.folder, args.from)
+        args.folder.or(args.from).expect("one of the two is required")
     }
 }
 
 impl BackupLocation {
-    /// One of the two is given.
-    fn of(folder: Option<PathBuf>, place: Option<OsString>) -> Self {
-        match place.as_deref().and_then(OsStr::to_str) {
-            Some(text) if BucketFiles::is_address(text) => Self::Bucket(text.to_owned()),
-            _ => Self::Folder(folder.or(place.map(PathBuf::from)).unwrap_or_default()),
+    /// An address of another kind, or one with a slip in it, is no folder: a backup there would look like one in a bucket.
+    fn of(place: OsString) -> Result<Self, String> {
+        let text = place.to_str().unwrap_or_default();
+        let is_like_s3 = text.get(..3).is_some_and(|begin| begin.eq_ignore_ascii_case("s3:"));
+        if BucketFiles::is_address(text) {
+            return Ok(Self::Bucket(text.to_owned()));
         }
+        if is_like_s3 || text.contains("://") || place.is_empty() {
+            return Err(format!("expected a folder or s3://BUCKET/PREFIX, got {text:?}"));
+        }
+        Ok(Self::Folder(place.into()))
     }
+}
+
+/// Reads a place on the command line.
+pub(super) fn location() -> ValueParser {
+    OsStringValueParser::new().try_map(BackupLocation::of).into()
 }
 
 /// Begins a backup, and waits for its end.

@@ -1,10 +1,9 @@
 //! The grammar of the command line: its commands, and those of them that are small. The options of a subject are in `args`.
 
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use gatehouse_admin::Role;
 use gatehouse_model::TaskId;
 
@@ -16,6 +15,7 @@ use super::args::provider::ProviderCommand;
 use super::args::task::{AuditArgs, CANCEL_HELP, CancelArgs, RECONCILE_HELP, ReconcileArgs, TasksArgs};
 use super::args::values::{ClientArgs, SandboxArgs};
 use super::args::webhook::WebhookCommand;
+use super::backup::{BackupLocation, location};
 use crate::plugins::compiler::CompilerArgs;
 
 const EXIT_CODES: &str = "\
@@ -208,10 +208,11 @@ pub(crate) struct ServeArgs {
 pub(crate) struct BackupArgs {
     /// A folder that is empty or not there yet; the gateway writes it, so it must be one that the gateway may write to
     #[arg(value_name = "FOLDER", required_unless_present = "to", conflicts_with = "to")]
-    pub(crate) folder: Option<PathBuf>,
+    #[arg(value_parser = location(), value_hint = ValueHint::AnyPath)]
+    pub(crate) folder: Option<BackupLocation>,
     /// The same, or an address of a bucket below which there is nothing yet
-    #[arg(long, value_name = "s3://BUCKET/PREFIX")]
-    pub(crate) to: Option<OsString>,
+    #[arg(long, value_name = "s3://BUCKET/PREFIX", value_parser = location())]
+    pub(crate) to: Option<BackupLocation>,
 }
 
 /// The place of a backup that is there.
@@ -219,10 +220,11 @@ pub(crate) struct BackupArgs {
 pub(crate) struct RestoreArgs {
     /// The backup's folder
     #[arg(value_name = "FOLDER", required_unless_present = "from", conflicts_with = "from")]
-    pub(crate) folder: Option<PathBuf>,
+    #[arg(value_parser = location(), value_hint = ValueHint::AnyPath)]
+    pub(crate) folder: Option<BackupLocation>,
     /// The same, or the backup's address in a bucket
-    #[arg(long, value_name = "s3://BUCKET/PREFIX")]
-    pub(crate) from: Option<OsString>,
+    #[arg(long, value_name = "s3://BUCKET/PREFIX", value_parser = location())]
+    pub(crate) from: Option<BackupLocation>,
 }
 
 /// Commands about a store in a database.
@@ -326,8 +328,16 @@ mod tests {
             ("gatehouse backup /b", true),
             ("gatehouse backup --to s3://b/c --json", true),
             ("gatehouse backup /b --to s3://b/c", false),
+            ("gatehouse backup s3://b/c", true),
+            ("gatehouse backup --to ./s3:/c", true),
+            ("gatehouse backup gs://b/c", false),
+            ("gatehouse backup --to gs://b/c", false),
+            ("gatehouse backup --to S3://b/c", false),
+            ("gatehouse backup --to s3:/b/c", false),
             ("gatehouse backup", false),
             ("gatehouse restore --from s3://b/c", true),
+            ("gatehouse restore s3://b/c", true),
+            ("gatehouse restore --from S3://b/c", false),
             ("gatehouse restore", false),
             ("gatehouse doctor --json", true),
             ("gatehouse audit --limit 5 --cursor 812 --json", true),

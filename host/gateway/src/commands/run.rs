@@ -218,9 +218,9 @@ fn health(location: &Location, live: bool) -> Exit {
     let path = if live { "/livez" } else { "/readyz" };
     let asked = runtime.block_on(async {
         match page(running(location), path).await {
-            // None, or that of a process that was killed.
-            Err(error) => while_waiting(location, path).await.map_err(|_| error),
-            answered => answered,
+            Ok(answer) if answer.0.is_success() => Ok(answer),
+            // None, or that of a process that was killed, whose address a start that waits may have now.
+            other => while_waiting(location, path).await.or(other),
         }
     });
     match asked {

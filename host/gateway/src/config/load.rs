@@ -270,15 +270,21 @@ pub(crate) fn load_backup_buckets(
     }
     #[derive(Default, serde::Deserialize)]
     #[serde(default)]
+    struct OnlyDisk {
+        min_free_mib: Option<u32>,
+    }
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
     struct OnlyBackups {
+        data: OnlyDisk,
         backup: BackupConfig,
         media: OnlyBucket,
         fetch: OnlyRoots,
         outgoing: OutgoingConfig,
     }
-    let OnlyBackups { backup, media, fetch, outgoing } = read_tables(file, environment)?;
+    let OnlyBackups { data, backup, media, fetch, outgoing } = read_tables(file, environment)?;
     let of_media = (media.url.as_deref(), &media.s3);
-    Ok(BucketSettings::new(&backup, of_media, fetch.extra_roots_file, outgoing))
+    Ok(BucketSettings::new(&backup, of_media, data.min_free_mib, fetch.extra_roots_file, outgoing))
 }
 
 /// The `[admin.client]` table alone, for a command that asks a running gateway.

@@ -27,6 +27,7 @@ impl Config {
         BucketSettings::new(
             &self.backup,
             (self.media.url.as_deref(), &self.media.s3),
+            self.data.min_free_mib,
             self.fetch.extra_roots_file.clone(),
             self.outgoing.clone(),
         )

@@ -18,7 +18,7 @@ use super::memory::{compilers, waiting_files_mib};
 use super::open_store::{StoreWithLock, open_store};
 use super::takeover::Takeover;
 use crate::acme::{Acme, external_account};
-use crate::backup::BackupFolder;
+use crate::backup::{BackupFolder, remove_unsent};
 use crate::config::{Config, database, settle_defaults};
 use crate::data_folder::{DataFolder, FolderLock};
 use crate::reload::RunningConfiguration;
@@ -47,7 +47,10 @@ impl Services {
         let (clock, seed) = (Arc::clone(&takeover.clock), Arc::clone(&takeover.seed));
         let folder = DataFolder::open(root, &|report| tracing::warn!("{report}"))?;
         let StoreWithLock { store, lock } = open_store(&folder, config, takeover).await?;
-        // After the store: its lock allows one process to create a pepper and to switch plugins.
+        // After the store: its lock allows one process to create a pepper, to switch plugins and to make a backup.
+        if let Err(error) = remove_unsent(root) {
+            tracing::warn!(%error, "what a backup to a bucket has left was not removed");
+        }
         let (of_pepper, random, rows) = (folder.clone(), seed.clone(), store.clone());
         let pepper = tokio::task::spawn_blocking(move || of_pepper.pepper(&*random, &rows)).await??;
         settle_defaults(root).map_err(ServeError::Defaults)?;

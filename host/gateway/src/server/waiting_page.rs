@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gatehouse_admin::{AdminEndpoint, Token, Waiting, WaitingServer};
+use gatehouse_admin::{AdminEndpoint, Role, Token, Waiting, WaitingServer};
 use gatehouse_model::{Clock, Seed};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
@@ -37,6 +37,10 @@ impl WaitingPage {
             token: Token::mint(seed),
             tls: config.admin.tls.is_some(),
         };
+        // A gateway that was killed has left them, and on a fixed port they lead here, where nothing but probes is answered.
+        for role in [Role::Operator, Role::Viewer] {
+            drop(fs::remove_file(AdminEndpoint::path_of(root, role)));
+        }
         if let Err(error) = endpoint.write_while_waiting(root) {
             tracing::warn!(%error, "`gatehouse health` does not find this gateway while it waits");
         }

@@ -35,10 +35,18 @@ const REGION: &str = "us-east-1";
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest silence within an answer's body.
 const SILENCE: Duration = Duration::from_secs(30);
-/// A client waits meanwhile.
-const RETRIES: usize = 3;
-/// After it no request is sent again.
-const RETRY_TIME: Duration = Duration::from_secs(15);
+
+/// How often, and for how long, a request is sent again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Retries {
+    most: usize,
+    within: Duration,
+}
+
+/// For media, a client waits meanwhile.
+pub(crate) const OF_MEDIA: Retries = Retries { most: 3, within: Duration::from_secs(15) };
+/// For an operator's files nobody does, and much was sent or read before.
+pub(crate) const OF_FILES: Retries = Retries { most: 10, within: Duration::from_mins(3) };
 
 /// The `[media.s3]` and `[backup.s3]` tables: the service of an `s3://` address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -137,13 +145,14 @@ impl Bucket {
     pub(crate) fn open(
         &self,
         connect: impl FnOnce(&Url) -> Result<ServiceClient, String>,
+        retries: Retries,
     ) -> Result<Arc<dyn ObjectStore>, Error> {
         let wrong = |why: String| Error::S3 { key: format!("{}.endpoint", self.table), why };
         let client = connect(&self.endpoint).map_err(wrong)?;
         let retry = RetryConfig {
             backoff: BackoffConfig::default(),
-            max_retries: RETRIES,
-            retry_timeout: RETRY_TIME,
+            max_retries: retries.most,
+            retry_timeout: retries.within,
         };
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(&self.name)

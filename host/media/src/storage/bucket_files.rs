@@ -13,17 +13,21 @@ use futures_util::StreamExt as _;
 use gatehouse_model::{Digest, Digester};
 use gatehouse_upstream::{OutgoingRoute, ServiceClient};
 use object_store::path::Path;
-use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt as _, PutPayload};
+use object_store::{
+    GetOptions, GetRange, MultipartUpload, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload,
+};
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::storage::bucket::{Bucket, S3Config, SCHEME, said};
+use crate::storage::bucket::{Bucket, OF_FILES, S3Config, SCHEME, said};
 use crate::storage::objects::Error;
 
 /// Bytes of a part, one of which is in memory.
 const PART: u64 = 8 << 20;
 /// A service takes 10,000 parts of one object.
 const PARTS: u64 = 9_000;
+/// How often the rest of a file is asked for that stopped coming.
+const RESUMES: usize = 100;
 
 /// What a bucket holds below an address.
 pub struct BucketFiles {
@@ -52,6 +56,16 @@ pub enum BucketFileError {
         /// What there is.
         found: u64,
     },
+    /// An object is not as long as it was.
+    #[error("{address}: expected {expected} bytes, found {found}")]
+    OtherLength {
+        /// Of the object.
+        address: String,
+        /// What was written.
+        expected: u64,
+        /// What there is, or has come so far.
+        found: u64,
+    },
     /// A file of this machine cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {
@@ -73,7 +87,7 @@ impl BucketFiles {
         route: &OutgoingRoute<'_>,
     ) -> Result<Self, Error> {
         let bucket = Bucket::at(address, s3, table, route.secrets)?;
-        let store = bucket.open(|endpoint| ServiceClient::on_route(route, endpoint))?;
+        let store = bucket.open(|endpoint| ServiceClient::on_route(route, endpoint), OF_FILES)?;
         Ok(Self { store, address: address.trim_end_matches('/').to_owned() })
     }
 
@@ -145,6 +159,35 @@ impl BucketFiles {
         Ok((bytes, digester.finish()))
     }
 
+    /// Writes a short file where there is none of that name, as far as the service knows how; false where there is another one.
+    ///
+    /// # Errors
+    /// [`BucketFileError::Bucket`].
+    pub async fn create(&self, name: &str, content: Vec<u8>) -> Result<bool, BucketFileError> {
+        let (path, content) = (Path::from(name), Bytes::from(content));
+        let payload = || PutPayload::from_bytes(content.clone());
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let created = self.store.put_opts(&path, payload(), PutMode::Create.into()).await;
+            let Err(error) = created else { return Ok(true) };
+            let told = said(&error);
+            if matches!(error, object_store::Error::AlreadyExists { .. }) {
+                // It may be this one, whose answer was lost.
+                let found = self.read(name, content.len() as u64).await;
+                return Ok(found.is_ok_and(|found| found == content));
+            }
+            if told.contains("answered 501") || told.contains("NotImplemented") {
+                let put = self.store.put(&path, payload()).await;
+                return put.map(|_| true).map_err(|error| Self::failed(self.address_of(name), &error));
+            }
+            // Such a request is not sent again by itself, since it is not the same the second time.
+            if tries > 2 {
+                return Err(Self::failed(self.address_of(name), &error));
+            }
+        }
+    }
+
     async fn abort(&self, name: &str, mut upload: Box<dyn MultipartUpload>) {
         if let Err(error) = upload.abort().await {
             let address = self.address_of(name);
@@ -152,22 +195,54 @@ impl BucketFiles {
         }
     }
 
-    /// Reads a file into a new one at `to`, which only its owner reads, durably. What came.
+    /// Reads a file of `expected` bytes into a new one at `to`, which only its owner reads, durably. What came. The rest of one that stops
+    /// coming is asked for again, as long as every answer brings something.
     ///
     /// # Errors
     /// See [`BucketFileError`].
-    pub async fn download(&self, name: &str, to: &FilePath) -> Result<(u64, Digest), BucketFileError> {
+    pub async fn download(
+        &self,
+        name: &str,
+        to: &FilePath,
+        expected: u64,
+    ) -> Result<(u64, Digest), BucketFileError> {
         let written = |source| BucketFileError::File { path: to.to_owned(), source };
         let failed = |error| Self::failed(self.address_of(name), &error);
-        let mut pieces = self.store.get(&Path::from(name)).await.map_err(failed)?.into_stream();
+        let length_of = |found: u64| match found == expected {
+            true => Ok(()),
+            false => Err(BucketFileError::OtherLength { address: self.address_of(name), expected, found }),
+        };
+        let path = Path::from(name);
+        let found = self.store.get(&path).await.map_err(failed)?;
+        length_of(found.meta.size)?;
+        let etag = found.meta.e_tag.clone();
+        let mut pieces = found.into_stream();
         let mut options = std::fs::OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let mut file = tokio::fs::OpenOptions::from(options).open(to).await.map_err(written)?;
         let (mut bytes, mut digester) = (0, Digester::default());
-        while let Some(piece) = pieces.next().await.transpose().map_err(failed)? {
-            digester.update(&piece);
-            bytes += piece.len() as u64;
-            file.write_all(&piece).await.map_err(written)?;
+        let (mut has_brought, mut resumes) = (false, 0);
+        while let Some(piece) = pieces.next().await {
+            match piece {
+                Ok(piece) => {
+                    bytes += piece.len() as u64;
+                    if bytes > expected {
+                        length_of(bytes)?;
+                    }
+                    has_brought |= !piece.is_empty();
+                    digester.update(&piece);
+                    file.write_all(&piece).await.map_err(written)?;
+                }
+                Err(_) if bytes == expected => break,
+                Err(_) if has_brought && resumes < RESUMES => {
+                    let range = Some(GetRange::Bounded(bytes..expected));
+                    let options = GetOptions { range, if_match: etag.clone(), ..GetOptions::default() };
+                    let rest = self.store.get_opts(&path, options).await.map_err(failed)?;
+                    (pieces, has_brought) = (rest.into_stream(), false);
+                    resumes += 1;
+                }
+                Err(error) => return Err(failed(error)),
+            }
         }
         file.flush().await.map_err(written)?;
         file.sync_all().await.map_err(written)?;
@@ -228,6 +303,23 @@ mod tests {
         {
             assert_eq!(part_of(length) as u64, part, "{length}");
             assert!(length.div_ceil(part) <= 10_000);
+        }
+    }
+
+    /// Another gateway's manifest would be lost, or a file that is longer than its manifest says would fill the disk.
+    #[tokio::test]
+    async fn what_another_one_wrote_is_not_overwritten_and_no_more_than_expected_is_read() {
+        let address = "s3://files/a".to_owned();
+        let files = BucketFiles { store: Arc::new(object_store::memory::InMemory::new()), address };
+        for (content, is_ours) in [("one", true), ("one", true), ("two", false), ("longer", false)] {
+            let created = files.create("manifest.json", content.into()).await.unwrap();
+            assert_eq!(created, is_ours, "{content}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        for (expected, fits) in [(2, false), (4, false), (3, true)] {
+            let read = files.download("manifest.json", &folder.path().join("file"), expected).await;
+            assert_eq!(read.is_ok(), fits, "{read:?}");
+            assert!(fits || matches!(read, Err(BucketFileError::OtherLength { found: 3, .. })));
         }
     }
 }

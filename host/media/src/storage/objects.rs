@@ -21,7 +21,7 @@ use object_store::{
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use url::Url;
 
-use crate::storage::bucket::{Bucket, said};
+use crate::storage::bucket::{Bucket, OF_MEDIA, said};
 
 /// Bytes of one piece when an object is read.
 const PIECE: usize = 256 * 1024;
@@ -140,7 +140,7 @@ pub(crate) struct Reading {
 impl Objects {
     /// The objects of a bucket.
     pub(crate) fn in_bucket(bucket: &Bucket, upstream: &Upstream) -> Result<Self, Error> {
-        let store = bucket.open(|endpoint| upstream.service_client(endpoint))?;
+        let store = bucket.open(|endpoint| upstream.service_client(endpoint), OF_MEDIA)?;
         Ok(Self { store, location: Location::Bucket(bucket.name().to_owned()) })
     }
 

@@ -55,6 +55,8 @@ pub struct AccountOverview {
     pub refused_until: Option<UnixMs>,
     /// Whether it gets no new work.
     pub drained: bool,
+    /// How often it has answered since the process began.
+    pub answers: u64,
     /// Newest first.
     pub last_errors: Vec<AccountError>,
 }
@@ -132,6 +134,7 @@ impl Pool {
                 rate_limited_since: known.limited.map(|limited| limited.since),
                 refused_until: still(known.refused_until),
                 drained: known.drained,
+                answers: known.answers,
                 last_errors: known.last_errors.all(),
             });
         }
