@@ -361,7 +361,7 @@ impl SimulatedSession {
                 Ok(true) if self.node.has(PlantedFault::LeaseFromAnswer) => wait.renew_lease(wait.now()),
                 // Long after every simulation.
                 _ if self.node.has(PlantedFault::EffectsGoOn) => {
-                    wait.renew_lease(Moment::at(SILENCE * 1_000_000))
+                    wait.renew_lease(Moment::at(SILENCE * 1_000_000));
                 }
                 _ => {}
             }
