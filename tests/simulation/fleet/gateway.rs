@@ -61,11 +61,11 @@ impl Gateway {
         self.simulation.switch.restart(crash);
         let at = Arc::clone(&self.simulation);
         let life = live(at, Arc::clone(server), Arc::clone(plugins), Arc::clone(&system));
-        let life = runtime.block_on(async {
+        runtime.block_on(async {
             self.simulation.clock.begin_at(now);
             self.simulation.log(format_args!("the process starts"));
-            tokio::spawn(life)
         });
+        let life = runtime.spawn(life);
         self.process = Some(Process { runtime, life, system, until: now });
     }
 
