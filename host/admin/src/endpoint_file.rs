@@ -90,7 +90,7 @@ impl AdminEndpoint {
         Self::read_as(data, Role::Operator)
     }
 
-    /// Reads the file of a start that waits; `None` when there is none.
+    /// Reads the file of a start that waits; `None` without one.
     ///
     /// # Errors
     /// As [`AdminEndpoint::read`].

@@ -159,7 +159,7 @@ impl BucketFiles {
         Ok((bytes, digester.finish()))
     }
 
-    /// Writes a short file where there is none of that name, as far as the service knows how; false where there is another one.
+    /// Writes a short file under a name that is free, as far as the service can tell; false where another file has it.
     ///
     /// # Errors
     /// [`BucketFileError::Bucket`].

@@ -296,7 +296,7 @@ fn call(call: &Object<'_>, forms: Forms, known: &mut Vec<String>) -> Option<Stri
 /// The names of a call's arguments, the usual one first.
 const ARGUMENTS: [&str; 3] = ["arguments", "parameters", "input"];
 
-/// The name of the arguments that a call has. An empty text is none beside others.
+/// The name of the arguments that a call has. An empty text does not count beside others.
 fn arguments_name(call: &Object<'_>) -> &'static str {
     let says = |name: &&str| call.get(name).is_some_and(|raw| !is_empty_text(raw));
     ARGUMENTS.into_iter().find(says).unwrap_or(ARGUMENTS[0])
