@@ -148,8 +148,6 @@ impl Translation for FromMessages {
                 if !self.has_reason && self.begun {
                     chunk.send.push(self.reason());
                 }
-                // Nothing follows.
-                self.has_reason = false;
                 chunk.last = true;
             }
             "ping" if !self.begun => {
@@ -205,9 +203,7 @@ impl FromMessages {
     fn stop(&mut self, chunk: &mut Chunk) {
         if self.has_reason {
             self.counts = self.counts.settled(self.written);
-            self.close(chunk);
             chunk.send.push(Event::MessageStop.sse());
-            self.has_reason = false;
             chunk.last = true;
         }
     }
