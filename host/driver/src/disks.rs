@@ -154,8 +154,9 @@ impl Disks {
     }
 }
 
-/// Bytes below which a disk of that size is low.
-fn mark(configured_mib: Option<u32>, size: u64) -> u64 {
+/// Bytes below which a disk of that size is low, and new tasks are refused.
+#[must_use]
+pub fn mark(configured_mib: Option<u32>, size: u64) -> u64 {
     configured_mib.map_or_else(|| USUAL_MARK.min(size / USUAL_PART), |mib| u64::from(mib) * MIB)
 }
 

@@ -42,7 +42,7 @@ pub use api::{
 pub use body::CheckedBody;
 pub use config::{Config, PreparedTables, PriceVariantConfig, TextConfig, check_price_variants};
 pub use direct::{AnswerPieces, AnswerRequest, AnswerResponse, Answers, WholeAnswer};
-pub use disks::{Disk, DiskSpace};
+pub use disks::{Disk, DiskSpace, mark as disk_mark};
 pub use driver::{Driver, Parts};
 pub use errors::{CancelError, RulingError, StartError, SubmitError, ViewError, WebhookError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gatehouse_admin::BackupProgress;
+use gatehouse_driver::disk_mark;
 use gatehouse_media::{BucketFileError, BucketFiles, S3Config};
 use gatehouse_upstream::{OutgoingConfig, OutgoingRoute};
 use serde::Deserialize;
@@ -12,9 +13,6 @@ use serde::Deserialize;
 use super::BackupError;
 use super::manifest::{FileDigest, MAX_BYTES, Manifest, NAME};
 use crate::secrets;
-
-/// What `data.min_free_mib` is where it is absent; less on a small disk.
-const USUAL_MIN_FREE_MIB: u32 = 256;
 
 /// The `[backup]` table.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -68,8 +66,8 @@ impl BucketSettings {
     }
 
     /// Bytes of the data folder's disk that a copy leaves free while it is sent, which may take hours: with less new tasks are refused.
-    pub(super) fn spare(&self) -> u64 {
-        u64::from(self.min_free_mib.unwrap_or(USUAL_MIN_FREE_MIB)) << 20
+    pub(super) fn spare(&self, size: u64) -> u64 {
+        disk_mark(self.min_free_mib, size)
     }
 
     /// What is below an address. Nothing is sent yet.

@@ -68,7 +68,9 @@ impl BackupFolder {
         let aside = std::path::absolute(self.root.join(ASIDE));
         let aside = aside.map_err(|error| BackupError::file(&self.root, error))?;
         remove_unsent(&self.root)?;
-        let spare = self.buckets.spare().max(SPARE);
+        let disk =
+            gatehouse_files::space(&self.root).map_err(|error| BackupError::file(&self.root, error))?;
+        let spare = self.buckets.spare(disk.size).max(SPARE);
         let view = self.to_folder(store, (&aside, spare), &progress.rows)?;
         let sent = runtime.block_on(async {
             // The copy took its time: another gateway may have begun to send to the same place.
