@@ -231,10 +231,9 @@ impl Store {
         let (queue, jobs) = mpsc::channel(config.queue.max(1));
         let (failure, _) = watch::channel(None);
         let posted = Arc::<Posted>::default();
-        let limit = config.batch.max(1);
-        let transaction = Arc::new(SharedTransaction::new(limit));
+        let transaction = Arc::new(SharedTransaction::new(config.commands()));
         let waiting = (Arc::clone(&posted), Arc::clone(&transaction), Arc::clone(wait));
-        let writer = Writer::new(home, jobs, waiting, limit, failure.clone(), changes.clone());
+        let writer = Writer::new(home, jobs, waiting, config, failure.clone(), changes.clone());
         (Open { source, queue, posted, transaction, writer: None }, failure, writer)
     }
 

@@ -19,6 +19,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time as clock;
 
 use crate::changes::TaskChanges;
+use crate::config::Config;
 use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::home::Home;
@@ -108,11 +109,12 @@ impl Writer {
         home: Home,
         queue: mpsc::Receiver<Job>,
         (posted, shared, wait): (Arc<Posted>, Arc<SharedTransaction>, Arc<WriterWait>),
-        limit: usize,
+        config: &Config,
         failure: Failure,
         changes: Arc<TaskChanges>,
     ) -> Self {
-        let (jobs, applied, kept) = Default::default();
+        let (jobs, applied) = Default::default();
+        let (limit, kept) = (config.commands(), Kept::within(config.kept_bytes()));
         Self { home, queue, posted, shared, limit, failure, jobs, kept, applied, changes, wait }
     }
 
@@ -162,7 +164,7 @@ impl Writer {
         // A run that was dropped half way has left its own there; nothing of it may last.
         drop(self.shared.take()?);
         let mut started = Instant::now();
-        let mut transaction = OpenTransaction::begin(self.home.engine(), mem::take(&mut self.kept));
+        let mut transaction = OpenTransaction::begin(self.home.engine(), self.kept.take());
         let mut until = None;
         loop {
             self.apply_posted(&mut transaction, self.posted.take()).await?;
@@ -306,7 +308,6 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
     use crate::store::Store;
 
     /// A process whose store has ended would go on as if it had one; a stop would be taken for a failure.

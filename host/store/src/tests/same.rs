@@ -60,7 +60,7 @@ proptest! {
         let engine = || FileEngine::new(store.database().unwrap(), Arc::clone(&wait));
         let storage = play(&templates, &sizes, |commands, verdicts| {
             let mine = commit_with(engine(), commands, &mut kept).unwrap();
-            kept = if keeps { std::mem::take(&mut kept) } else { Kept::default() };
+            kept = if keeps { kept.take() } else { Kept::default() };
             assert_eq!(mine, verdicts);
         });
         prop_assert_eq!(Dump::of_store(&store), Dump::of_memory(&storage));

@@ -116,7 +116,7 @@ impl OpenTransaction {
         let drops = self.rows.backend().drops();
         let (kept, webhooks) = self.rows.committed(changes);
         // The counts of the logs that are gone are not right any more.
-        let kept = if drops { Kept::default() } else { kept };
+        let kept = if drops { kept.emptied() } else { kept };
         Committed { tasks: self.tasks, webhooks, kept }
     }
 
@@ -155,7 +155,7 @@ pub(crate) fn commit_with(
     commands: Vec<Command>,
     kept: &mut Kept,
 ) -> Result<Vec<Outcome>, StoreError> {
-    let mut open = OpenTransaction::begin(engine, std::mem::take(kept));
+    let mut open = OpenTransaction::begin(engine, kept.take());
     let mut outcomes = Vec::new();
     for mut command in commands {
         outcomes.push(loop {

@@ -86,7 +86,7 @@ impl RowKey {
         matches!(self, Self::Delivery(_) | Self::Response(..))
     }
 
-    /// Whether the next commands will want the row too, and it is never large. That a customer has no webhooks is worth knowing, that
+    /// Whether the next commands will want the row too. That a customer has no webhooks is worth knowing, that
     /// a new request has no hold is not.
     pub(crate) fn outlives_commits(&self, row: Option<&Row>) -> bool {
         match self {
@@ -97,6 +97,9 @@ impl RowKey {
         }
     }
 }
+
+/// Bytes of a short text with its place in a list or a tree.
+const TEXT: usize = 64;
 
 /// What can be a row.
 pub trait Kind: Clone {
@@ -176,6 +179,27 @@ kinds! {
 }
 
 impl Row {
+    /// What a row that outlives commits takes in memory, about.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Customer(row) => size_of_val(&**row) + TEXT,
+            Self::Hold(row) => {
+                size_of_val(&**row) + 3 * TEXT + size_of_val(&*row.shares) + row.shares.len() * TEXT
+            }
+            Self::Key(row) => {
+                let names = row.models.iter().chain(row.model_limits.keys()).chain(row.open.keys());
+                let names: usize = names.map(|name| TEXT + name.len()).sum();
+                size_of_val(&**row) + 3 * TEXT + row.name.len() + size_of_val(&*row.networks) + names
+            }
+            Self::Webhook(row) => {
+                let last = row.last_attempt.as_ref().map_or(0, |last| last.error.len() + last.answer.len());
+                size_of_val(&**row) + 4 * TEXT + row.url.len() + row.description.len() + last
+            }
+            Self::Webhooks(ids) => size_of_val(&**ids),
+            _ => 0,
+        }
+    }
+
     /// Drops what may be large and finds no row: all that a commit has to know of a row that it takes out stays.
     pub(crate) fn drop_content(&mut self) {
         match self {

@@ -59,25 +59,55 @@ pub struct RowChange {
     pub after: Option<Row>,
 }
 
-/// Rows that outlive a commit, some hundred bytes to a few KiB each, in one of two generations: what is used goes into the younger
-/// one, and once that is full, the older one is forgotten.
-const GENERATION: usize = 8_192;
-
 /// Rows as the engine has them; `None` is absent.
-#[derive(Clone, Debug, Default)]
+///
+/// Those that outlive a commit are in one of two generations, each of at most half of so many bytes: what is used goes into the
+/// younger one, and once that is full, the older one is forgotten.
+#[derive(Clone, Debug)]
 pub struct Kept {
     younger: HashMap<RowKey, Option<Row>>,
     older: HashMap<RowKey, Option<Row>>,
     /// Those of the younger ones that do not outlive the commit.
     passing: Vec<RowKey>,
+    /// What the other younger ones take.
+    bytes: usize,
+    /// What both generations may take.
+    most: usize,
+}
+
+impl Default for Kept {
+    /// Room for some ten thousand customers at work with a key each.
+    fn default() -> Self {
+        Self::within(16 << 20)
+    }
 }
 
 impl Kept {
+    /// Nothing yet, and never more than about so many bytes between two commits.
+    #[must_use]
+    pub fn within(most: usize) -> Self {
+        let (younger, older, passing, bytes) = Default::default();
+        Self { younger, older, passing, bytes, most }
+    }
+
+    /// Nothing, within the same bytes.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self::within(self.most)
+    }
+
+    /// Takes what it holds, whose place nothing has meanwhile.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let empty = self.emptied();
+        std::mem::replace(self, empty)
+    }
+
     fn find(&mut self, key: &RowKey) -> Option<&Option<Row>> {
         if !self.older.is_empty()
             && let Some((key, row)) = self.older.remove_entry(key)
         {
-            self.younger.insert(key, row);
+            self.insert(key, row);
         }
         self.younger.get(key)
     }
@@ -87,10 +117,26 @@ impl Kept {
     }
 
     fn add(&mut self, key: RowKey, row: Option<Row>) {
-        if !key.outlives_commits(row.as_ref()) {
+        if key.outlives_commits(row.as_ref()) {
+            self.insert(key, row);
+        } else {
             self.passing.push(key.clone());
+            self.younger.insert(key, row);
         }
+    }
+
+    fn insert(&mut self, key: RowKey, row: Option<Row>) {
+        self.bytes += bytes(row.as_ref());
         self.younger.insert(key, row);
+    }
+
+    /// Takes out a row that changes.
+    fn remove(&mut self, key: &RowKey) -> Option<Row> {
+        let row = self.younger.remove(key)?;
+        if key.outlives_commits(row.as_ref()) {
+            self.bytes -= bytes(row.as_ref());
+        }
+        row
     }
 
     /// Follows a commit.
@@ -98,13 +144,26 @@ impl Kept {
         for key in self.passing.drain(..) {
             self.younger.remove(&key);
         }
-        let lasting = changes.into_iter().filter(|change| change.key.outlives_commits(change.after.as_ref()));
-        self.younger.extend(lasting.map(|change| (change.key, change.after)));
-        if self.younger.len() > GENERATION {
+        for RowChange { key, after, .. } in changes {
+            if key.outlives_commits(after.as_ref()) {
+                self.insert(key, after);
+            }
+        }
+        if self.bytes > self.most / 2 {
             self.older = std::mem::take(&mut self.younger);
+            // One batch may have brought more than there is room for.
+            if self.bytes > self.most {
+                self.older.clear();
+            }
+            self.bytes = 0;
         }
         self
     }
+}
+
+/// What a row takes in memory, about, with its place in a table that is half full.
+fn bytes(row: Option<&Row>) -> usize {
+    2 * size_of::<(RowKey, Option<Row>)>() + row.map_or(0, Row::bytes)
 }
 
 /// What is known of a list, so that no look-up goes over rows again that another one went over.
@@ -177,11 +236,7 @@ impl<B: Backend> Rows<B> {
     pub fn changes(&mut self) -> Vec<RowChange> {
         let stored = self.stored.get_mut();
         let changed = std::mem::take(&mut self.changed).into_iter();
-        let changes = changed.map(|(key, after)| RowChange {
-            before: stored.younger.remove(&key).flatten(),
-            key,
-            after,
-        });
+        let changes = changed.map(|(key, after)| RowChange { before: stored.remove(&key), key, after });
         // What came and went again leaves nothing to do.
         changes.filter(|change| change.before.is_some() || change.after.is_some()).collect()
     }

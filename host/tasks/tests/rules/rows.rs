@@ -5,8 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use gatehouse_model::{Credits, CustomerId, CustomerPolicy};
-use gatehouse_sample::{START, beginning, completed, customer_id};
+use gatehouse_model::{Credits, CustomerId, CustomerPolicy, Key};
+use gatehouse_sample::{START, beginning, completed, customer_id, key, key_id};
 use gatehouse_tasks::{
     Applied, Backend, Command, Kept, LedgerStorage as _, List, MemoryLedgerStorage, Rejection,
     ResponseLimits, Row, RowChange, RowKey, Rows, apply,
@@ -118,8 +118,9 @@ fn the_next_commands_of_a_customer_fetch_what_is_new_alone() {
 /// A process that has met many customers would keep them all in memory.
 #[test]
 fn rows_that_are_not_used_are_forgotten() {
-    let (engine, mut kept) = begun();
-    for number in 0..20_000 {
+    let (engine, _) = begun();
+    let (mut kept, _) = engine.run(Kept::within(1 << 20), [deposit(0)]);
+    for number in 0..4_000 {
         let id = CustomerId(format!("other {number}"));
         let command = Command::AddCustomer { id, policy: CustomerPolicy::default(), at: START };
         (kept, _) = engine.run(kept, [command]);
@@ -127,6 +128,31 @@ fn rows_that_are_not_used_are_forgotten() {
     let (kept, fetched) = engine.run(kept, [deposit(0)]);
     assert_eq!(fetched, 2, "the customer, and where the ledger ends");
     assert_eq!(engine.run(kept, [deposit(0)]).1, 0);
+}
+
+/// A process whose keys list many models would hold as many large rows as small ones.
+#[test]
+fn large_rows_take_the_room_of_many() {
+    let engine = Engine::default();
+    let (mut kept, _) = engine.run(Kept::within(16 << 20), []);
+    let add = |number: u8, models: usize| {
+        let key = Key { models: vec!["m".repeat(models << 20)], ..key(number, 0, None) };
+        Command::AddKey { key: Box::new(key) }
+    };
+    let customers = beginning().into_iter().map(|row| row.command(&MemoryLedgerStorage::default(), START));
+    (kept, _) = engine.run(kept, customers);
+    for number in 10..74 {
+        (kept, _) = engine.run(kept, [add(number, 1)]);
+    }
+    let known = |kept: Kept| {
+        let rows = Rows::new(engine.clone(), kept);
+        (10..138).filter(|number| rows.knows(&RowKey::Key(key_id(*number)))).count()
+    };
+    let count = known(kept.clone());
+    assert!((7..=17).contains(&count), "{count} rows of 1 MiB are known, with room for 16");
+    // One batch brings more than there is room for.
+    let (all, _) = engine.run(kept, (74..138).map(|number| add(number, 1)));
+    assert_eq!(known(all), 0);
 }
 
 /// A batch would go on with half a command, whose other half is applied again once the engine is back.
