@@ -292,34 +292,4 @@ async fn next_part(file: &mut File, bytes: usize) -> io::Result<Bytes> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A service would refuse the last parts of a large store, hours into its upload.
-    #[test]
-    fn a_file_of_any_length_has_few_enough_parts() {
-        for (length, part) in
-            [(0, PART), (PART, PART), (PART * PARTS, PART), (1 << 40, (1 << 40) / PARTS + 1)]
-        {
-            assert_eq!(part_of(length) as u64, part, "{length}");
-            assert!(length.div_ceil(part) <= 10_000);
-        }
-    }
-
-    /// Another gateway's manifest would be lost, or a file that is longer than its manifest says would fill the disk.
-    #[tokio::test]
-    async fn what_another_one_wrote_is_not_overwritten_and_no_more_than_expected_is_read() {
-        let address = "s3://files/a".to_owned();
-        let files = BucketFiles { store: Arc::new(object_store::memory::InMemory::new()), address };
-        for (content, is_ours) in [("one", true), ("one", true), ("two", false), ("longer", false)] {
-            let created = files.create("manifest.json", content.into()).await.unwrap();
-            assert_eq!(created, is_ours, "{content}");
-        }
-        let folder = tempfile::tempdir().unwrap();
-        for (expected, fits) in [(2, false), (4, false), (3, true)] {
-            let read = files.download("manifest.json", &folder.path().join("file"), expected).await;
-            assert_eq!(read.is_ok(), fits, "{read:?}");
-            assert!(fits || matches!(read, Err(BucketFileError::OtherLength { found: 3, .. })));
-        }
-    }
-}
+mod tests;
