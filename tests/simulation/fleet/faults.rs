@@ -27,6 +27,8 @@ pub(crate) enum Fault {
     Refuse(u64),
     /// The server starts again: the sessions of all gateways end, and each is told.
     Restart,
+    /// Its sessions end, those of the other one do not, and it is told.
+    EndSessions,
     /// How its next commit ends.
     NextCommit(TripEnd),
     /// The answers to its renewals take so long.
@@ -53,7 +55,7 @@ impl Faults {
     pub(crate) fn begin(&self, fault: Fault, now: u64) {
         let mut state = self.lock();
         match fault {
-            Fault::Kill | Fault::Restart => {}
+            Fault::Kill | Fault::Restart | Fault::EndSessions => {}
             Fault::Stop(ms) => state.stopped_until = now + ms,
             Fault::StopInCommit { arrived, ms } => {
                 let long = if arrived { (WAY, LONG) } else { (LONG, WAY) };

@@ -218,8 +218,10 @@ impl<'a> Fleet<'a> {
                 let gateway = &mut self.gateways[number];
                 gateway.log(format_args!("it befalls: {fault:?}"));
                 gateway.faults.begin(fault, now);
-                if fault == Fault::Restart {
-                    self.server.end_sessions();
+                match fault {
+                    Fault::Restart => self.server.end_sessions(None),
+                    Fault::EndSessions => self.server.end_sessions(Some(NAMES[number])),
+                    _ => {}
                 }
                 if fault == Fault::Kill && gateway.is_running() {
                     gateway.kill();

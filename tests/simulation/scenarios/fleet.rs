@@ -112,6 +112,7 @@ fn faults() -> Vec<Fault> {
         Fault::Refuse(100),
         Fault::Refuse(LONG),
         Fault::Restart,
+        Fault::EndSessions,
         Fault::NextCommit(TripEnd::Lost),
         Fault::NextCommit(TripEnd::AnswerLost),
         Fault::NextCommit(TripEnd::Silent),

@@ -89,8 +89,8 @@ pub struct SimulatedServer {
 struct State {
     /// The number of the last session that began.
     last: i32,
-    /// Those that have not ended, and what tells their gateway.
-    sessions: BTreeMap<i32, watch::Sender<bool>>,
+    /// Those that have not ended, each with the name of its gateway and what tells it.
+    sessions: BTreeMap<i32, (String, watch::Sender<bool>)>,
     /// The session that has it.
     lock: Option<i32>,
     epoch: i64,
@@ -139,12 +139,19 @@ impl SimulatedServer {
         self.state().late
     }
 
-    /// Ends all sessions, as a restart does; each gateway is told.
-    pub fn end_sessions(&self) {
+    /// Ends all sessions, as a restart does, or those of one gateway, as a proxy between does; each gateway is told.
+    pub fn end_sessions(&self, of: Option<&str>) {
         let mut state = self.state();
-        state.lock = None;
-        for ended in std::mem::take(&mut state.sessions).into_values() {
-            ended.send_replace(true);
+        let ended: Vec<i32> = state
+            .sessions
+            .iter()
+            .filter(|(_, (name, _))| of.is_none_or(|of| of == name))
+            .map(|(number, _)| *number)
+            .collect();
+        for number in ended {
+            if let Some((_, ended)) = state.end(number) {
+                ended.send_replace(true);
+            }
         }
     }
 
@@ -154,9 +161,9 @@ impl SimulatedServer {
 }
 
 impl State {
-    fn end(&mut self, session: i32) {
-        self.sessions.remove(&session);
+    fn end(&mut self, session: i32) -> Option<(String, watch::Sender<bool>)> {
         self.lock.take_if(|holder| *holder == session);
+        self.sessions.remove(&session)
     }
 }
 
@@ -193,7 +200,7 @@ impl SimulatedNode {
             state.last += 1;
             let number = state.last;
             let ended = watch::Sender::new(false);
-            state.sessions.insert(number, ended.clone());
+            state.sessions.insert(number, (self.name.clone(), ended.clone()));
             SimulatedSession { node: self.clone(), number, ended }
         };
         match (self.server.network)(&self.name, Trip::Connect) {
