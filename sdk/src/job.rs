@@ -20,12 +20,14 @@ mod next;
 mod policy;
 mod polls;
 mod size;
+mod standing;
 
 pub use attempts::{Attempts, Submitted};
 pub use next::Next;
 pub use policy::Policy;
 pub use polls::{Polled, Polls};
 pub use size::{REQUEST_BYTES, check_size};
+pub use standing::Standing;
 
 #[cfg(test)]
 mod tests;

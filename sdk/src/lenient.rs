@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// A text that is not blank, or a number as one.
+/// A text that is not blank, without white space around it, or a number as one.
 ///
 /// # Errors
 /// The body is no JSON.
@@ -33,7 +33,7 @@ pub fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>
 #[must_use]
 pub fn word_of(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        Value::String(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }
@@ -47,6 +47,29 @@ pub fn value<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) ->
     let value = Value::deserialize(deserializer)?;
     let quoted = value.as_str().and_then(|text| serde_json::from_str(text.trim()).ok());
     Ok(serde_json::from_value(value).ok().or(quoted))
+}
+
+/// How far a job is, in percent: `45`, `45.0`, `"45"` and `"45% (fast)"`; of one at most with a point, such as `0.45`, it is a share.
+/// `None` where no number is.
+///
+/// ```
+/// use gatehouse_sdk::lenient::percent;
+/// use serde_json::json;
+///
+/// assert_eq!([json!("45%"), json!(0.45), json!(45)].map(|value| percent(&value)), [Some(45); 3]);
+/// ```
+#[must_use]
+pub fn percent(value: &Value) -> Option<u8> {
+    let written = word_of(value)?;
+    let start = written.find(|letter: char| letter.is_ascii_digit())?;
+    let is_negative = written[..start].ends_with('-');
+    let rest = &written[start..];
+    let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
+    let (text, unit) = rest.split_at(end);
+    let number: f64 = text.trim_end_matches('.').parse().ok()?;
+    let is_share = number <= 1.0 && text.contains('.') && !unit.trim_start().starts_with('%');
+    let percent = if is_share { (number * 100.0).round() } else { number };
+    Some(if is_negative { 0 } else { percent.clamp(0.0, 100.0) as u8 })
 }
 
 /// The values of the type in a list, or the one that stands in its place; the others are left out.
@@ -156,6 +179,35 @@ mod tests {
             (json!({"list": "a"}), Odd { list: vec!["a".into()], ..Odd::default() }),
         ] {
             assert_eq!(read(given.clone()), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn progress_is_read_from_every_form() {
+        for (progress, expected) in [
+            (json!("35%"), Some(35)),
+            (json!("0%"), Some(0)),
+            (json!("100%"), Some(100)),
+            (json!("46"), Some(46)),
+            (json!("(46%)"), Some(46)),
+            (json!("46% (fast)"), Some(46)),
+            (json!("0.5 %"), Some(0)),
+            (json!("0.5%"), Some(0)),
+            (json!("4000%"), Some(100)),
+            (json!(35.9), Some(35)),
+            (json!(45.0), Some(45)),
+            (json!(0.45), Some(45)),
+            (json!("0.45"), Some(45)),
+            (json!(1.0), Some(100)),
+            (json!(1), Some(1)),
+            (json!(-3), Some(0)),
+            (json!(-0.3), Some(0)),
+            (json!("Waiting to start"), None),
+            (json!(""), None),
+            (json!(null), None),
+            (json!([35]), None),
+        ] {
+            assert_eq!(percent(&progress), expected, "{progress}");
         }
     }
 

@@ -20,7 +20,7 @@ const LIMITS: [u128; 5] = [
 ];
 /// Parts of codes about the operator's account or its money, in lower case without marks. None of them may be a part of a
 /// word about requests: `balance` would be found in `LoadBalancerError`, `budget` in `ThinkingBudgetExceeded`.
-const ACCOUNT_CODES: [&str; 33] = [
+const ACCOUNT_CODES: [&str; 36] = [
     "arrear",
     "accountoverdue",
     "billoverdue",
@@ -41,6 +41,9 @@ const ACCOUNT_CODES: [&str; 33] = [
     "insufficientfund",
     "insufficientcredit",
     "insufficientquota",
+    "insufficientuserquota",
+    "quotanotenough",
+    "tokenquotafailed",
     "invalidsubscription",
     "subscriptionrequired",
     "subscriptionexpired",
@@ -107,6 +110,26 @@ const PRIVATE: [&str; 13] = [
     "workspace",
 ];
 
+/// A code as it is compared: its letters and digits in lower case. The same code comes in several spellings.
+#[must_use]
+pub fn plain_code(code: &str) -> String {
+    code.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+/// The status that an answer means: its own, or where it is one of success the error code that stands in the body as a number
+/// of HTTP.
+///
+/// ```
+/// use gatehouse_sdk::provider::meant_status;
+///
+/// assert_eq!([meant_status(200, "429"), meant_status(200, "1302"), meant_status(503, "429")], [429, 200, 503]);
+/// ```
+#[must_use]
+pub fn meant_status(status: u16, code: &str) -> u16 {
+    let written = code.trim().parse().ok().filter(|code| (400..600).contains(code));
+    written.filter(|_| (200..300).contains(&status)).unwrap_or(status)
+}
+
 /// Whether an error code is about the operator's account or its money, whatever its status is. The same code comes in several
 /// spellings: dots, dashes, underscores and case do not count.
 ///
@@ -120,8 +143,7 @@ const PRIVATE: [&str; 13] = [
 /// ```
 #[must_use]
 pub fn is_account_code(code: &str) -> bool {
-    let plain: String =
-        code.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
+    let plain = plain_code(code);
     ACCOUNT_CODES.iter().any(|part| plain.contains(part))
         || ACCOUNT_BEGINNINGS.iter().any(|start| plain.starts_with(start))
 }
@@ -233,6 +255,9 @@ mod tests {
             "SubscriptionRequired",
             "insufficient_balance",
             "insufficient_quota",
+            "insufficient_user_quota",
+            "quota_not_enough",
+            "pre_consume_token_quota_failed",
             "billing_hard_limit_reached",
             "InvalidApiKey",
             "API_KEY_INVALID",

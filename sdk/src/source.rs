@@ -137,6 +137,28 @@ pub fn blob<'a>(source: &str, blobs: &'a [Facts]) -> Option<&'a Facts> {
     blobs.iter().find(|facts| facts.blob.as_deref() == Some(source))
 }
 
+/// A provider's link to a result: an http(s) URL, its scheme in any letters or left out before `//`, with its blanks escaped; or
+/// the file itself, as a blob or a `data:` URI. `None` where the text is neither.
+///
+/// ```
+/// use gatehouse_sdk::source::result;
+///
+/// assert_eq!(result("HTTPS://cdn.example.com/a b.png").as_deref(), Some("https://cdn.example.com/a%20b.png"));
+/// assert_eq!(result("//cdn.example.com/a.png").as_deref(), Some("https://cdn.example.com/a.png"));
+/// assert_eq!(result("/a.png"), None);
+/// ```
+#[must_use]
+pub fn result(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_data = text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+    if is_data || text.starts_with("blob:") {
+        return Some(normalised(text));
+    }
+    let scheme = if text.starts_with("//") { "https:" } else { "" };
+    let url = normalised(&format!("{scheme}{}", text.replace(' ', "%20")));
+    is_url(&url).then_some(url)
+}
+
 /// Whether a provider's text is an http(s) URL. Where it leads is checked by the host.
 #[must_use]
 pub fn is_url(text: &str) -> bool {

@@ -6,7 +6,7 @@
 
 use gatehouse_sdk::job::Policy;
 use gatehouse_sdk::lenient::word_of;
-use gatehouse_sdk::provider::{REFUSED, is_account_code, says_spent, shown};
+use gatehouse_sdk::provider::{REFUSED, is_account_code, meant_status, plain_code, says_spent, shown};
 use gatehouse_sdk::{Failure, Reply, log};
 use serde_json::Value;
 
@@ -38,6 +38,7 @@ const ACCOUNT: &[&str] = &[
     "AuthenticationError",
     "AuthFailure",
     "InvalidAccessKey",
+    "InvalidAccountStatus",
     "InvalidActionOrVersion",
     "InvalidAuthorization",
     "InvalidCredential",
@@ -46,6 +47,8 @@ const ACCOUNT: &[&str] = &[
     "InvalidTimestamp",
     "MissingAuthenticationToken",
     "ModelNotOpen",
+    "ServiceNotOpen",
+    "UnsupportedModel",
     "Forbidden",
     "OperationDenied",
     "SignatureDoesNotMatch",
@@ -55,6 +58,8 @@ const ACCOUNT: &[&str] = &[
 const BUSY: &[&str] = &[
     "AccountRateLimitExceeded",
     "FlowLimitExceeded",
+    "InflightBatchsizeExceeded",
+    "RequestBurstTooFast",
     "ModelAccountRpmRateLimitExceeded",
     "ModelLoadingError",
     "QuotaExceeded",
@@ -66,7 +71,12 @@ const BUSY: &[&str] = &[
 ];
 /// Beginnings of codes about the request.
 const REQUEST: &[&str] = &[
+    "InvalidArgument",
     "InvalidAsset",
+    "InvalidAudio",
+    "InvalidImage",
+    "InvalidPixel",
+    "InvalidVideo",
     "InvalidParameter",
     "MissingParameter",
     "OutofContextError",
@@ -104,9 +114,10 @@ impl UpstreamError {
 
     /// By the code, and without a known one by the status.
     pub(crate) fn kind(&self, status: u16) -> ErrorKind {
-        let begins = |table: &[&str]| table.iter().any(|start| self.code.starts_with(start));
-        let head = self.code.split('.').next().unwrap_or_default();
-        if MODERATED.iter().any(|end| head.ends_with(end)) {
+        let (plain, status) = (plain_code(&self.code), meant_status(status, &self.code));
+        let begins = |table: &[&str]| table.iter().any(|start| plain.starts_with(&plain_code(start)));
+        let head = plain_code(self.code.split('.').next().unwrap_or_default());
+        if MODERATED.iter().any(|end| head.ends_with(&plain_code(end))) {
             return ErrorKind::Moderation;
         }
         let is_busy = begins(BUSY) || status == 429;
@@ -201,6 +212,18 @@ mod tests {
     fn every_code_of_the_table_has_an_owner() {
         for (status, code, kind) in [
             (400, "MissingParameter", ErrorKind::Request),
+            (400, "missing_parameter", ErrorKind::Request),
+            (400, "InvalidArgumentError.UnknownRole", ErrorKind::Request),
+            (400, "InvalidImageURL.EmptyURL", ErrorKind::Request),
+            (400, "InvalidPixelLimit", ErrorKind::Request),
+            (404, "UnsupportedModel", ErrorKind::Account),
+            (200, "InvalidAccountStatus", ErrorKind::Account),
+            (200, "401", ErrorKind::Account),
+            (200, "429", ErrorKind::Busy),
+            (200, "RequestBurstTooFast", ErrorKind::Busy),
+            (200, "InflightBatchsizeExceeded", ErrorKind::Busy),
+            (400, "SensitiveContentDetected.SevereViolation", ErrorKind::Moderation),
+            (400, "input_text_sensitive_content_detected", ErrorKind::Moderation),
             (400, "InvalidParameter", ErrorKind::Request),
             (400, "InvalidParameter.UnsupportedImageFormat", ErrorKind::Request),
             (401, "AuthenticationError", ErrorKind::Account),

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use gatehouse_sdk::job::{Policy, Polled, Submitted};
-use gatehouse_sdk::provider::shown;
-use gatehouse_sdk::source::is_url;
+use gatehouse_sdk::job::{Policy, Polled, Standing, Submitted};
+use gatehouse_sdk::provider::{meant_status, plain_code, shown};
+use gatehouse_sdk::source::{self, is_url};
 use gatehouse_sdk::{Call, Failure, Reply, lenient, log};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -63,7 +63,7 @@ fn body(request: &ImageRequest) -> Map<String, Value> {
 
 /// The call that asks for a task.
 pub(crate) fn poll(url: &str) -> Call {
-    Call::get(NAME, url).timeout(POLL_TIMEOUT)
+    Call::get(NAME, url).cut_body().timeout(POLL_TIMEOUT)
 }
 
 /// A task as the provider names it.
@@ -105,11 +105,11 @@ fn is_path(text: &str) -> bool {
 }
 
 pub(crate) fn submitted(reply: &Reply) -> Submitted<Task> {
-    match reply.status {
+    // An error may come with a status of success.
+    match meant_status(reply.status, &detail::code(reply)) {
         200..300 => {
             match reply.json::<Accepted>().map_err(|error| error.to_string()).and_then(Accepted::task) {
                 Ok(task) => Submitted::Accepted(task),
-                // An error that comes with a status of success.
                 Err(_) if detail::is_about_the_account(reply) => Submitted::Failed(account(reply)),
                 Err(error) => without_task(&error),
             }
@@ -157,7 +157,7 @@ pub(crate) enum Answer {
 }
 
 pub(crate) fn polled(reply: &Reply) -> Polled<Answer> {
-    match reply.status {
+    match meant_status(reply.status, &detail::code(reply)) {
         200..300 => match reply.json::<Record>() {
             Ok(record) => record.meaning(),
             Err(error) => Polled::Faulty(error.to_string()),
@@ -175,8 +175,7 @@ struct Record {
     #[serde(deserialize_with = "lenient::word")]
     status: Option<String>,
     result: Option<Value>,
-    #[serde(deserialize_with = "lenient::value")]
-    progress: Option<f64>,
+    progress: Value,
     details: Option<Value>,
 }
 
@@ -186,29 +185,40 @@ impl Record {
         let Some(status) = &self.status else {
             return Polled::Faulty("an answer without `status`".to_owned());
         };
-        match status.to_ascii_lowercase().replace('_', " ").as_str() {
-            "ready" => self.ready(),
-            "request moderated" => Polled::Failed(self.moderated("the prompt or a reference image", "input")),
-            "content moderated" => Polled::Failed(self.moderated("the generated image", "output")),
-            "error" | "failed" | "cancelled" | "canceled" | "expired" => {
+        match plain_code(status).as_str() {
+            "requestmoderated" => {
+                return Polled::Failed(self.moderated("the prompt or a reference image", "input"));
+            }
+            "contentmoderated" => return Polled::Failed(self.moderated("the generated image", "output")),
+            _ => {}
+        }
+        match Standing::of(status) {
+            Standing::Done => self.ready(),
+            Standing::Failed | Standing::Cancelled | Standing::Expired => {
                 let reason = self.details.as_ref().or(self.result.as_ref()).map(ToString::to_string);
                 log::warn("the provider failed a task", &[("reason", &reason.unwrap_or_default())]);
                 Polled::Failed(POLICY.failed())
             }
-            "task not found" => Polled::Missing,
-            // "Pending", and whatever newer words mean: the host's deadline ends what never ends.
-            _ => Polled::Clear(Answer::Running(self.progress.map(percent))),
+            Standing::Missing => Polled::Missing,
+            Standing::Waiting | Standing::Working => Polled::Clear(Answer::Running(self.percent())),
         }
+    }
+
+    /// At most 99; 100 is for finished images. This protocol counts to 1, and a whole 1 is the end of it.
+    fn percent(&self) -> Option<u8> {
+        let percent = if self.progress == 1 { Some(100) } else { lenient::percent(&self.progress) };
+        percent.map(|percent| percent.min(99))
     }
 
     fn ready(&self) -> Polled<Answer> {
         let result = self.result.as_ref();
-        match result.and_then(|result| result.get("sample")).and_then(Value::as_str) {
-            Some(sample) if is_url(sample) => Polled::Clear(Answer::Ready {
-                sample: sample.to_owned(),
+        let sample = result.and_then(|result| result.get("sample")).and_then(Value::as_str);
+        match sample.and_then(source::result) {
+            Some(sample) => Polled::Clear(Answer::Ready {
+                sample,
                 seed: result.and_then(|result| result.get("seed")).and_then(Value::as_i64),
             }),
-            _ => Polled::Faulty("Ready without a URL in result.sample".to_owned()),
+            None => Polled::Faulty("Ready without a URL in result.sample".to_owned()),
         }
     }
 
@@ -219,10 +229,4 @@ impl Record {
         let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join(", ")) };
         Failure::moderation(format!("{what} was stopped by {side} moderation{reasons}"))
     }
-}
-
-/// At most 99; 100 is for finished images. Some servers count to 100, not to 1.
-fn percent(share: f64) -> u8 {
-    let share = if share > 1.0 { share / 100.0 } else { share };
-    (share * 100.0).round().clamp(0.0, 99.0) as u8
 }

@@ -71,5 +71,5 @@ fn upstream_model(cx: &Context) -> String {
 
 /// The images of an answer: at least one, at most as many as asked for.
 pub(crate) fn answer(reply: &Reply, request: &ImageRequest) -> Submitted<Vec<Image>> {
-    if reply.is_success() { images::read(reply, request) } else { refusals::read(reply.status, reply) }
+    if reply.is_success() { images::read(reply, request) } else { refusals::read(reply) }
 }

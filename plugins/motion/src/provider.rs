@@ -5,9 +5,9 @@ mod codes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gatehouse_sdk::job::{Policy, Polled, Submitted};
-use gatehouse_sdk::source::is_url;
-use gatehouse_sdk::{Call, Context, Failure, Reply, lenient, log};
+use gatehouse_sdk::job::{Policy, Polled, Standing, Submitted};
+use gatehouse_sdk::provider::meant_status;
+use gatehouse_sdk::{Blame, Call, Context, Failure, Reply, lenient, log, source};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn upstream_model(cx: &Context, model: Model, mode: Mode) -> String {
 }
 
 pub(crate) fn poll(id: &str) -> Call {
-    Call::get(NAME, format!("/api/v1/tasks/{id}")).timeout(POLL_TIMEOUT)
+    Call::get(NAME, format!("/api/v1/tasks/{id}")).cut_body().timeout(POLL_TIMEOUT)
 }
 
 /// Only a task that waits can be cancelled; the answer for any other is 400.
@@ -105,15 +105,18 @@ pub(crate) enum Answer {
 pub(crate) fn polled(reply: &Reply) -> Polled<Answer> {
     let answer = match (reply.status, Record::of(reply)) {
         (200..300, Ok(Record { output: Some(output), .. })) => return output.polled(),
-        (200..300, Ok(_)) => return Polled::Faulty("an answer without `output`".to_owned()),
         (200..300, Err(error)) => return Polled::Faulty(error),
         (_, answer) => answer.unwrap_or_default(),
     };
+    // An error may come with a status of success.
     let (code, message) = answer.reason();
-    match (reply.status, meaning(reply.status, code, message)) {
+    let status = meant_status(reply.status, code);
+    match (status, meaning(status, code, message)) {
         (404, _) => Polled::Missing,
         (_, Meaning::Busy) => Polled::Busy,
-        (401 | 403, _) | (_, Meaning::Account) => Polled::Failed(account(reply.status, code, message)),
+        (401 | 403, _) | (_, Meaning::Account) => Polled::Failed(account(status, code, message)),
+        // Whatever else is refused may be the poll.
+        (_, Meaning::Client(failure)) if failure.blame == Blame::Moderation => Polled::Failed(failure),
         (status, _) => Polled::Faulty(format!("HTTP {status}: {code} {message}")),
     }
 }
@@ -146,6 +149,9 @@ struct Output {
     task_status: Option<String>,
     #[serde(default, deserialize_with = "lenient::word")]
     video_url: Option<String>,
+    /// In place of `video_url`: some models answer so.
+    #[serde(default)]
+    results: Value,
     #[serde(flatten)]
     reason: Reason,
 }
@@ -169,38 +175,47 @@ impl Reason {
 
 impl Output {
     fn polled(self) -> Polled<Answer> {
-        match self.task_status.as_deref().map(str::to_ascii_uppercase).as_deref() {
-            Some("PENDING" | "SUSPENDED") => Polled::Clear(Answer::Waiting),
-            Some("SUCCEEDED") => match self.video_url {
-                Some(video) if is_url(&video) => Polled::Clear(Answer::Ready { video }),
-                _ => Polled::Faulty("SUCCEEDED without a URL in `video_url`".to_owned()),
-            },
-            Some("FAILED" | "ERROR" | "EXPIRED" | "TIMEOUT") => Polled::Failed(self.failure()),
-            Some("CANCELED" | "CANCELLED") => {
+        let Some(status) = &self.task_status else {
+            return Polled::Faulty("an answer without `task_status`".to_owned());
+        };
+        match Standing::of(status) {
+            Standing::Waiting => Polled::Clear(Answer::Waiting),
+            Standing::Working => Polled::Clear(Answer::Working),
+            Standing::Done => self.finished(),
+            Standing::Failed | Standing::Expired => Polled::Failed(failure(&self.reason)),
+            Standing::Cancelled => {
                 log::warn("the provider cancelled a task", &[]);
                 Polled::Failed(POLICY.failed())
             }
-            Some("UNKNOWN") => Polled::Missing,
-            // "RUNNING", and whatever newer words mean: the host's deadline ends what never ends.
-            Some(_) => Polled::Clear(Answer::Working),
-            None => Polled::Faulty("an answer without `task_status`".to_owned()),
+            Standing::Missing => Polled::Missing,
         }
     }
 
-    /// A failure comes with HTTP 200 and the reason inside.
-    fn failure(&self) -> Failure {
-        let (code, message) = self.reason.words();
-        match meaning(400, code, message) {
-            Meaning::Account => account(200, code, message),
-            Meaning::Client(failure) => {
-                log::warn("the provider failed a task", &fields("200", code, message));
-                failure
-            }
-            Meaning::Busy | Meaning::Other => {
-                log::warn("the provider failed a task", &fields("200", code, message));
-                POLICY.failed()
-            }
+    /// The video, or why there is none: the one result may have failed in a task that has not.
+    fn finished(&self) -> Polled<Answer> {
+        let result = self.results.get(0).unwrap_or(&self.results);
+        let listed = || result["video_url"].as_str().or(result["url"].as_str());
+        if let Some(video) = self.video_url.as_deref().or_else(listed).and_then(source::result) {
+            return Polled::Clear(Answer::Ready { video });
         }
+        match Reason::deserialize(result) {
+            Ok(reason) if reason.code.is_some() => Polled::Failed(failure(&reason)),
+            _ => Polled::Faulty("SUCCEEDED without a URL in `video_url`".to_owned()),
+        }
+    }
+}
+
+/// A failure comes with HTTP 200 and the reason inside.
+fn failure(reason: &Reason) -> Failure {
+    let (code, message) = reason.words();
+    let meaning = meaning(400, code, message);
+    if meaning == Meaning::Account {
+        return account(200, code, message);
+    }
+    log::warn("the provider failed a task", &fields("200", code, message));
+    match meaning {
+        Meaning::Client(failure) => failure,
+        Meaning::Account | Meaning::Busy | Meaning::Other => POLICY.failed(),
     }
 }
 

@@ -98,3 +98,27 @@ fn a_providers_url_has_a_scheme_and_no_gaps() {
         assert_eq!(is_url(text), expected, "{text}");
     }
 }
+
+/// Without it a result that was paid is lost for the way its link is written.
+#[test]
+fn a_result_is_found_however_its_link_is_written() {
+    for (text, expected) in [
+        (" https://cdn.example.com/a.png\n", Some("https://cdn.example.com/a.png")),
+        ("HTTPS://cdn.example.com/A.png", Some("https://cdn.example.com/A.png")),
+        ("https://cdn.example.com/my film.mp4?s=a+b", Some("https://cdn.example.com/my%20film.mp4?s=a+b")),
+        (
+            "https://cdn.example.com/\u{98ce}\u{7b5d}.mp4",
+            Some("https://cdn.example.com/\u{98ce}\u{7b5d}.mp4"),
+        ),
+        ("//cdn.example.com/a.png", Some("https://cdn.example.com/a.png")),
+        ("blob:7", Some("blob:7")),
+        ("DATA:image/png;base64,AAAA", Some("data:image/png;base64,AAAA")),
+        ("/a.png", None),
+        ("a.png", None),
+        ("ftp://cdn.example.com/a.png", None),
+        ("https://cdn.example.com/\u{7f}", None),
+        ("", None),
+    ] {
+        assert_eq!(result(text).as_deref(), expected, "{text}");
+    }
+}

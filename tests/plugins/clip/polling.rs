@@ -236,6 +236,28 @@ fn answers_are_read_in_every_form() {
     );
     let message = "the generated video was stopped by output moderation";
     play(&polled(json!({})).reply(200, failed).expect_fail(Blame::Moderation, message));
+    for (body, source) in [
+        (over(succeeded(), json!({"status": "Completed"})), VIDEO),
+        (
+            over(succeeded(), json!({"content": {"video_url": "//e.example/a b.mp4"}})),
+            "https://e.example/a%20b.mp4",
+        ),
+    ] {
+        let done = polled(json!({})).reply(200, body);
+        play(&done.expect_done(move |outcome| assert_eq!(outcome.products[0].source, source)));
+    }
+    // An error with a status of success.
+    for (code, blame, message) in [
+        (json!("AccountOverdueError"), Blame::Account, UNAVAILABLE),
+        (json!(401), Blame::Account, UNAVAILABLE),
+        (json!("OutputVideoSensitiveContentDetected"), Blame::Moderation, message),
+    ] {
+        let body = json!({"error": {"code": code, "message": "account 2100000001"}});
+        play(&polled(json!({})).reply(200, body).expect_fail(blame, message));
+    }
+    let busy = json!({"error": {"code": "429", "message": "slow"}});
+    let script = (0..12).fold(polled(json!({})), |script, _| again(script.reply(200, busy.clone())));
+    play(&script.reply(200, succeeded()).expect_done(|_| ()));
     for body in [json!({"status": null}), json!([]), json!("succeeded")] {
         play(&again(polled(json!({})).reply(200, body)));
     }

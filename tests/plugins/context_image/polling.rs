@@ -264,6 +264,8 @@ fn answers_are_read_in_every_form() {
     }
     for (body, blame, message) in [
         (json!({"detail": "Insufficient credits"}), Blame::Account, UNAVAILABLE),
+        (json!({"error": {"code": 402, "message": "account 7"}}), Blame::Account, UNAVAILABLE),
+        (json!({"code": "401", "message": "key 7"}), Blame::Account, UNAVAILABLE),
         (json!({"id": "../x"}), Blame::Upstream, FAILED),
         (json!({"id": "5f0c", "polling_url": "ftp://x"}), Blame::Upstream, FAILED),
         (json!({"status": "Pending"}), Blame::Upstream, FAILED),
@@ -275,12 +277,29 @@ fn answers_are_read_in_every_form() {
     odd["result"]["seed"] = json!("42");
     odd["result"]["duration"] = json!({});
     play(&polled().reply(200, odd).expect_done(|outcome| assert_eq!(outcome.products[0].source, SAMPLE)));
-    for (progress, expected) in [(json!("0.5"), 50), (json!(50), 50), (json!(1), 99)] {
+    for (progress, expected) in
+        [(json!("0.5"), 50), (json!(50), 50), (json!("45%"), 45), (json!(1.0), 99), (json!(1), 99)]
+    {
         let mut running = status("Pending");
         running["progress"] = progress;
         play(&polled().reply(200, running).expect_wait(|_| ()).expect_progress(expected));
     }
-    let mut moderated = status("Content Moderated");
+    for (word, sample, source) in [
+        ("READY ", SAMPLE, SAMPLE),
+        ("succeeded", SAMPLE, SAMPLE),
+        ("Ready", "//e.example/a b.png", "https://e.example/a%20b.png"),
+        ("Ready", "data:image/png;base64,AAAA", "data:image/png;base64,AAAA"),
+        ("Ready", "blob:7", "blob:7"),
+    ] {
+        let mut body = ready();
+        (body["status"], body["result"]["sample"]) = (json!(word), json!(sample));
+        let done = polled().reply(200, body);
+        play(&done.expect_done(move |outcome| assert_eq!(outcome.products[0].source, source)));
+    }
+    let busy = json!({"code": 429, "message": "slow"});
+    let script = (0..12).fold(polled(), |script, _| again(script, 200, busy.clone()));
+    play(&script.reply(200, ready()).expect_done(|_| ()));
+    let mut moderated = status("content_moderated");
     moderated["details"] = json!({"Moderation Reasons": ["Flux account 77", 5, "Derivative Works Filter"]});
     let message = "the generated image was stopped by output moderation: Derivative Works Filter";
     play(&polled().reply(200, moderated).expect_fail(Blame::Moderation, message));

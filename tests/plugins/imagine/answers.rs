@@ -87,7 +87,6 @@ fn items_that_cannot_be_fetched_are_left_out() {
         json!({"url": null}),
         json!({"url": ""}),
         json!({"url": "imgen.x.ai/a.jpeg"}),
-        json!({"url": "https://imgen.x.ai/a b.jpeg"}),
         json!({"url": format!("https://imgen.x.ai/{}.jpeg", "a".repeat(6000))}),
         json!({"b64_json": ""}),
     ] {
@@ -226,6 +225,7 @@ fn what_stands_beside_an_image_costs_nobody_the_image() {
     ] {
         play(&sent(1).reply(200, body).expect_done(|outcome| assert_eq!(outcome.products.len(), 1)));
     }
+    play(&sent(1).reply(200, json!({"error": {"code": 429, "message": "slow"}})).expect_wait(|_| ()));
     let mut quoted = item(0);
     quoted["respect_moderation"] = json!("false");
     for (body, blame, message) in [
@@ -246,6 +246,13 @@ fn what_stands_beside_an_image_costs_nobody_the_image() {
             MODERATED,
         ),
         (json!({"error": "something else"}), Blame::Upstream, "the upstream refused the request"),
+        (json!({"error": {"code": 401, "message": "key 7"}}), Blame::Account, UNAVAILABLE),
+        (json!({"code": "500", "error": "shard 7"}), Blame::Upstream, FAILED),
+        (
+            json!({"data": [{"error": {"code": "content-moderated", "message": "no"}}]}),
+            Blame::Moderation,
+            MODERATED,
+        ),
         (json!([]), Blame::Upstream, FAILED),
     ] {
         play(&sent(1).reply(200, body).expect_fail(blame, message));

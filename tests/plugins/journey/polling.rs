@@ -230,8 +230,8 @@ fn answers_are_read_in_every_form() {
         play(&asked().reply(200, body).expect_wait(|_| ()));
     }
     for (status, body, blame) in [
-        (400, json!({"code": "insufficient_user_quota", "message": "x"}), Blame::Upstream),
-        (400, json!({"code": "quota_not_enough", "message": "user 7: quota_not_enough"}), Blame::Upstream),
+        (400, json!({"code": "insufficient_user_quota", "message": "x"}), Blame::Account),
+        (400, json!({"code": "quota_not_enough", "message": "user 7: quota_not_enough"}), Blame::Account),
         (400, json!({"error": {"code": "insufficient_quota", "message": "user 7"}}), Blame::Account),
         (200, json!({"error": "quota_not_enough: user 7"}), Blame::Account),
         (200, json!({"code": [], "description": "x"}), Blame::Upstream),
@@ -247,5 +247,18 @@ fn answers_are_read_in_every_form() {
     play(&polled().reply(200, listed).expect_done(|_| ()));
     for body in [json!([]), json!([1, 2]), json!("SUCCESS")] {
         again(polled(), 200, body);
+    }
+    // Other servers' words for an end, and for how far it is.
+    for word in ["success", "Succeeded", "COMPLETED", " FINISHED "] {
+        play(&polled().reply(200, finished(json!({"status": word}))).expect_done(|_| ()));
+    }
+    for (word, message) in [("failed", "the upstream failed to finish the task"), ("TIMEOUT", "Task timeout")]
+    {
+        let ended = json!({"id": ID, "status": word});
+        play(&polled().reply(200, ended).expect_fail(Blame::Upstream, message));
+    }
+    for (progress, expected) in [(json!("45%"), 45), (json!(0.45), 45), (json!(45.0), 45), (json!(null), 0)] {
+        let running = json!({"id": ID, "status": "IN_PROGRESS", "progress": progress});
+        play(&polled().reply(200, running).expect_wait(|_| ()).expect_progress(expected));
     }
 }

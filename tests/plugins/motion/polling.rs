@@ -259,6 +259,33 @@ fn answers_are_read_in_every_form() {
     ] {
         play(&sent().reply(200, body).expect_fail(blame, message));
     }
+    // Other words for the end, other places and forms of the link.
+    for (word, fields, source) in [
+        ("Success", json!({"video_url": VIDEO}), VIDEO),
+        ("completed ", json!({"video_url": format!(" {VIDEO}\n")}), VIDEO),
+        ("SUCCEEDED", json!({"results": {"video_url": VIDEO}}), VIDEO),
+        ("SUCCEEDED", json!({"video_url": null, "results": [{"url": VIDEO}]}), VIDEO),
+        ("SUCCEEDED", json!({"video_url": "//e.example/a b.mp4"}), "https://e.example/a%20b.mp4"),
+        ("SUCCEEDED", json!({"video_url": "blob:7"}), "blob:7"),
+    ] {
+        let done = polled().reply(200, output(word, fields));
+        play(&done.expect_done(move |outcome| assert_eq!(outcome.products[0].source, source)));
+    }
+    // An error with a status of success, or in the place of the one result.
+    let moderated = "the request or the generated video was stopped by content moderation";
+    let result = json!({"results": [{"code": "DataInspectionFailed", "message": "x"}]});
+    for (body, blame, message) in [
+        (json!({"code": "Arrearage", "message": "account 7"}), Blame::Account, UNAVAILABLE),
+        (json!({"code": 401, "message": "key 7"}), Blame::Account, UNAVAILABLE),
+        (json!({"error": {"code": "DataInspectionFailed"}}), Blame::Moderation, moderated),
+        (output("SUCCEEDED", result), Blame::Moderation, moderated),
+    ] {
+        play(&polled().reply(200, body).expect_fail(blame, message));
+    }
+    for body in [json!({"code": "429", "message": "slow"}), json!({"code": "Throttling"})] {
+        let script = (0..12).fold(polled(), |script, _| again(script, 200, body.clone()));
+        play(&script.reply(200, ready()).expect_done(|_| ()));
+    }
     for body in [json!({"output": "x"}), json!({"output": {"task_status": 5.5, "video_url": []}}), json!([])]
     {
         again(polled(), 200, body);

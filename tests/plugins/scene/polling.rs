@@ -220,6 +220,9 @@ fn answers_are_read_in_every_form() {
             play(&one().reply(200, body).expect_done(|outcome| assert_eq!(outcome.products[0].source, BLOB)));
         }
     }
+    let busy = json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "slow"}});
+    let script = (0..12).fold(one(), |script, _| again(script.reply(200, busy.clone())));
+    play(&script.reply(200, done(videos(json!([good])))).expect_done(|_| ()));
     for error in [json!("broken"), json!({"code": "13", "message": {}}), json!([1])] {
         let body = json!({"name": OPERATION, "done": true, "error": error});
         play(&one().reply(200, body).expect_fail(Blame::Upstream, FAILED));

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gatehouse_sdk::job::{Policy, Polled, Submitted};
-use gatehouse_sdk::lenient::{self, word_of};
-use gatehouse_sdk::source::is_url;
-use gatehouse_sdk::{Call, Context, Failure, Reply};
+use gatehouse_sdk::job::{Policy, Polled, Standing, Submitted};
+use gatehouse_sdk::lenient::{self, is_error, word_of};
+use gatehouse_sdk::provider::meant_status;
+use gatehouse_sdk::{Call, Context, Failure, Reply, source};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -135,7 +135,7 @@ fn without_task(status: u16, reason: &str) -> Submitted<String> {
 
 /// The call that asks for a task.
 pub(crate) fn poll(id: &str) -> Call {
-    Call::get(NAME, format!("{TASKS}/{id}")).timeout(POLL_TIMEOUT)
+    Call::get(NAME, format!("{TASKS}/{id}")).cut_body().timeout(POLL_TIMEOUT)
 }
 
 /// The call that takes a task out of the queue. To repeat it is harmless: what is gone stays gone.
@@ -182,20 +182,24 @@ struct Content {
 
 pub(crate) fn polled(cx: &Context, model: Model, reply: &Reply) -> Polled<Answer> {
     if reply.is_success() {
-        return match reply.json::<Record>() {
-            Ok(record) => record.meaning(cx, model),
-            Err(error) => Polled::Faulty(error.to_string()),
-        };
+        match reply.json::<Record>() {
+            // An error that comes with a status of success.
+            Ok(record) if record.status.is_none() && is_error(&record.error) => {}
+            Ok(record) => return record.meaning(cx, model),
+            Err(error) => return Polled::Faulty(error.to_string()),
+        }
     }
     let error = UpstreamError::of(reply);
-    match error.kind(reply.status) {
+    let status = meant_status(reply.status, &error.code);
+    match error.kind(status) {
         ErrorKind::Busy => Polled::Busy,
-        ErrorKind::Account if reply.status != 404 => {
-            error.log("the provider refused the operator's account", reply.status);
+        ErrorKind::Account if status != 404 => {
+            error.log("the provider refused the operator's account", status);
             Polled::Failed(POLICY.account())
         }
-        _ if reply.status == 404 => Polled::Missing,
-        _ => Polled::Faulty(format!("HTTP {}: {} {}", reply.status, error.code, error.message)),
+        _ if status == 404 => Polled::Missing,
+        kind @ ErrorKind::Moderation => Polled::Failed(error.failure(kind, MAKE, &[])),
+        _ => Polled::Faulty(format!("HTTP {status}: {} {}", error.code, error.message)),
     }
 }
 
@@ -205,17 +209,20 @@ impl Record {
         let Some(status) = self.status else {
             return Polled::Faulty("an answer without `status`".to_owned());
         };
-        match status.to_ascii_lowercase().as_str() {
-            "queued" => Polled::Clear(Answer::Queued),
-            "succeeded" => match content.video_url.filter(|url| is_url(url)) {
+        let link = |url: Option<String>| url.as_deref().and_then(source::result);
+        match Standing::of(&status) {
+            Standing::Waiting => Polled::Clear(Answer::Queued),
+            Standing::Working => Polled::Clear(Answer::Running),
+            Standing::Missing => Polled::Missing,
+            Standing::Done => match link(content.video_url) {
                 Some(video) => Polled::Clear(Answer::Ready(Ready {
                     video,
-                    last_frame: content.last_frame_url.filter(|url| is_url(url)),
+                    last_frame: link(content.last_frame_url),
                     private: json!({"model": self.model, "seed": self.seed, "usage": self.usage}),
                 })),
                 None => Polled::Faulty("succeeded without a URL in content.video_url".to_owned()),
             },
-            "failed" | "error" => {
+            Standing::Failed => {
                 let error = UpstreamError::read(&self.error);
                 let kind = match error.kind(200) {
                     // Nothing is asked again: the task has ended.
@@ -225,12 +232,12 @@ impl Record {
                 error.log("the provider failed a task", 200);
                 Polled::Failed(error.failure(kind, MAKE, &names(&upstream_model(cx, model), model)))
             }
-            "expired" => Polled::Failed(Failure::upstream("the upstream did not finish the video in time")),
-            "cancelled" | "canceled" => {
+            Standing::Expired => {
+                Polled::Failed(Failure::upstream("the upstream did not finish the video in time"))
+            }
+            Standing::Cancelled => {
                 Polled::Failed(Failure::upstream("the video was cancelled at the upstream"))
             }
-            // "running", and whatever newer words mean: the host's deadline ends what never ends.
-            _ => Polled::Clear(Answer::Running),
         }
     }
 }

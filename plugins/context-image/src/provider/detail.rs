@@ -2,6 +2,7 @@
 //! `{error, message}`, or nothing that can be read.
 
 use gatehouse_sdk::Reply;
+use gatehouse_sdk::lenient::word_of;
 use gatehouse_sdk::provider::{says_spent, shown};
 use serde_json::Value;
 
@@ -54,7 +55,13 @@ fn fields(body: &Value) -> Option<String> {
 
 fn sentence(body: &Value) -> Option<String> {
     let texts = ["detail", "message", "error"].map(|name| body[name].as_str());
-    texts.into_iter().flatten().next().map(str::to_owned)
+    texts.into_iter().chain([body["error"]["message"].as_str()]).flatten().next().map(str::to_owned)
+}
+
+/// The code of an error, in either of its places.
+pub(super) fn code(reply: &Reply) -> String {
+    let body: Value = reply.json().unwrap_or(Value::Null);
+    [&body["error"]["code"], &body["code"]].into_iter().find_map(word_of).unwrap_or_default()
 }
 
 /// `{"loc": ["body", "safety_tolerance"], "msg": "..."}`.

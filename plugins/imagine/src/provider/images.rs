@@ -2,8 +2,7 @@
 
 use gatehouse_sdk::job::Submitted;
 use gatehouse_sdk::lenient::{self, is_error};
-use gatehouse_sdk::source::is_url;
-use gatehouse_sdk::{Failure, Reply, log};
+use gatehouse_sdk::{Failure, Reply, log, source};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -39,6 +38,7 @@ struct Item {
     /// False for an image that was filtered; it has no URL.
     #[serde(deserialize_with = "lenient::value")]
     respect_moderation: Option<bool>,
+    error: Value,
 }
 
 pub(super) fn read(reply: &Reply, request: &ImageRequest) -> Submitted<Vec<Image>> {
@@ -50,6 +50,7 @@ pub(super) fn read(reply: &Reply, request: &ImageRequest) -> Submitted<Vec<Image
         }
     };
     let items = body.data;
+    let is_refused = is_error(&body.error) || items.iter().any(|item| is_error(&item.error));
     let filtered = items.iter().filter(|item| item.respect_moderation == Some(false)).count();
     let made: Vec<Image> = items.into_iter().filter_map(Item::image).collect();
     let asked = usize::try_from(request.n).unwrap_or(usize::MAX);
@@ -61,8 +62,8 @@ pub(super) fn read(reply: &Reply, request: &ImageRequest) -> Submitted<Vec<Image
     if !made.is_empty() {
         return Submitted::Accepted(made.into_iter().take(asked).collect());
     }
-    if filtered == 0 && is_error(&body.error) {
-        return refusals::read(400, reply);
+    if filtered == 0 && is_refused {
+        return refusals::read(reply);
     }
     Submitted::Failed(if is_error(&body.block_reason) {
         Failure::moderation("the prompt or the reference image was stopped by input moderation")
@@ -81,8 +82,7 @@ impl Item {
         }
         let known = |mime: &String| ["image/jpeg", "image/png", "image/webp"].contains(&mime.as_str());
         let mime = self.mime_type.filter(known).unwrap_or_else(|| USUAL_TYPE.to_owned());
-        let is_source = |url: &String| is_url(url) || url.starts_with("data:") || url.starts_with("blob:");
-        let source = match (self.url.filter(is_source), self.b64_json) {
+        let source = match (self.url.as_deref().and_then(source::result), self.b64_json) {
             (Some(url), _) => url,
             (None, Some(text)) if text.starts_with("blob:") || text.starts_with("data:") => text,
             (None, Some(text)) if !text.is_empty() => format!("data:{mime};base64,{text}"),

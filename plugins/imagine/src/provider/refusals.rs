@@ -5,7 +5,8 @@
 //! as it cannot be the client's: a 400 may quote the prompt.
 
 use gatehouse_sdk::job::Submitted;
-use gatehouse_sdk::provider::{REFUSED, is_account_code, refused, says_spent};
+use gatehouse_sdk::lenient::{is_error, word_of};
+use gatehouse_sdk::provider::{REFUSED, is_account_code, meant_status, refused, says_spent};
 use gatehouse_sdk::{Failure, Reply, log};
 use serde_json::Value;
 
@@ -21,9 +22,14 @@ const PRIVATE: [&str; 5] = ["grok", "x.ai", "xai", "team", "key"];
 /// Codes about the request. The words of others are not for clients.
 const REQUEST: [&str; 2] = ["invalid-argument", "client specified an invalid argument"];
 
-/// The meaning of an answer as one of that status: an error may come with a status of success.
-pub(super) fn read<T>(status: u16, reply: &Reply) -> Submitted<T> {
+/// The meaning of an answer without images. An error may come with a status of success: then it is one of the request, unless
+/// its code says more.
+pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
     let Reason { code, text } = Reason::of(reply);
+    let status = match meant_status(reply.status, &code) {
+        200..300 => 400,
+        status => status,
+    };
     let lower = format!("{code} {text}").to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let own = outside_of_quotes(&lower);
@@ -78,8 +84,11 @@ impl Reason {
         let Ok(body) = reply.json::<Value>() else {
             return Self { code: String::new(), text: reply.text().trim().to_owned() };
         };
-        let word = |value: &Value| value.as_str().unwrap_or_default().trim().to_owned();
-        match &body["error"] {
+        let word = |value: &Value| word_of(value).unwrap_or_default();
+        // Beside the images, or in the place of one.
+        let listed = body["data"].as_array().into_iter().flatten().map(|item| &item["error"]);
+        let error = [&body["error"]].into_iter().chain(listed).find(|error| is_error(error));
+        match error.unwrap_or(&Value::Null) {
             Value::Object(error) => {
                 let part = |name: &str| error.get(name).map(word).unwrap_or_default();
                 Self { code: part("code"), text: part("message") }
@@ -101,8 +110,9 @@ mod tests {
             (Reply::new(400, &json!({"code": "c", "error": "e"})), ("c", "e")),
             (Reply::new(400, &json!({"error": "e"})), ("", "e")),
             (Reply::new(400, &json!({"error": {"message": "m", "type": "t", "code": "c"}})), ("c", "m")),
-            (Reply::new(400, &json!({"error": {"message": 5, "code": null}})), ("", "")),
-            (Reply::new(400, &json!({"code": 7, "error": ["e"]})), ("", "")),
+            (Reply::new(400, &json!({"error": {"message": 5, "code": null}})), ("", "5")),
+            (Reply::new(400, &json!({"code": 7, "error": ["e"]})), ("7", "")),
+            (Reply::new(200, &json!({"data": [{"url": null}, {"error": {"code": 429}}]})), ("429", "")),
             (Reply::new(400, &json!([1])), ("", "")),
             (Reply::raw(422, " Failed to deserialize \n"), ("", "Failed to deserialize")),
             (Reply::raw(502, ""), ("", "")),

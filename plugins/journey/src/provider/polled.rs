@@ -1,6 +1,6 @@
 //! The answer to a poll: what the record of the task says.
 
-use gatehouse_sdk::job::Polled;
+use gatehouse_sdk::job::{Polled, Standing};
 use gatehouse_sdk::{Failure, Reply};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -53,13 +53,22 @@ fn read(task: &Task, job: &Job) -> Polled<Answer> {
     if task.is_envelope() || (!task.has_id() && task.status().is_empty()) {
         return Polled::Missing;
     }
-    match task.status().as_str() {
-        "SUCCESS" => match result::finished(task, job) {
+    let word = task.status();
+    match Standing::of(&word) {
+        Standing::Done => match result::finished(task, job) {
             Ok(finished) => Polled::Clear(Answer::Finished(Box::new(finished))),
             Err(reason) => Polled::Faulty(reason),
         },
-        "FAILURE" => Polled::Failed(failure::of_text(task.fail_reason())),
-        "CANCEL" => Polled::Failed(Failure::upstream("the upstream cancelled the task")),
+        Standing::Failed => Polled::Failed(failure::of_text(task.fail_reason())),
+        Standing::Expired => Polled::Failed(Failure::upstream("Task timeout")),
+        Standing::Cancelled => Polled::Failed(Failure::upstream("the upstream cancelled the task")),
+        Standing::Waiting | Standing::Working | Standing::Missing => going_on(&word, task),
+    }
+}
+
+/// The protocol's own words.
+fn going_on(word: &str, task: &Task) -> Polled<Answer> {
+    match word {
         "MODAL" => Polled::Clear(Answer::Modal),
         // A fresh record has no status before the server has asked the engine.
         "NOT_START" | "" => Polled::Clear(Answer::Running(Status::NotStart, None)),

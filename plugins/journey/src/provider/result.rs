@@ -47,7 +47,7 @@ pub(crate) fn finished(task: &Task, job: &Job) -> Result<Finished, String> {
         }
         Kind::Films => (films(task, job)?, false, None),
         Kind::Single => {
-            let image = task.image().or_else(|| task.images().first().copied());
+            let image = task.image().or_else(|| task.images().into_iter().next());
             let image = image.ok_or("SUCCESS without a URL in imageUrl")?;
             (vec![Product::new(image)], false, None)
         }
@@ -83,13 +83,14 @@ fn kind(job: &Job, buttons: &[Button]) -> Kind {
 fn tiles(task: &Task) -> Result<(Vec<Product>, bool), String> {
     let grid = task.image();
     let listed = task.images();
-    let mut products: Vec<Product> = match grid {
+    let mut products: Vec<Product> = match &grid {
         _ if listed.len() == TILES.len() => listed.into_iter().map(Product::new).collect(),
         Some(grid) => TILES.iter().map(|&(column, row)| Product::new(grid).tile(column, row, 2, 2)).collect(),
         None => return Err("SUCCESS without a URL in imageUrl".to_owned()),
     };
+    let has_grid = grid.is_some();
     products.extend(grid.map(Product::new));
-    Ok((products, grid.is_some()))
+    Ok((products, has_grid))
 }
 
 /// At most as many films as were asked for.

@@ -1,5 +1,6 @@
 //! The provider's record of a task, as leniently as its servers differ: nulls, missing fields, numbers as texts.
 
+use gatehouse_sdk::{lenient, source};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -40,34 +41,24 @@ impl Task {
         text(&self.status).unwrap_or_default().trim().to_ascii_uppercase()
     }
 
-    /// In percent; `None` when the text does not begin with a number.
     pub(crate) fn progress(&self) -> Option<u8> {
-        let number = match &self.progress {
-            Value::Number(number) => number.as_f64()?,
-            Value::String(text) => {
-                let text = text.trim_start_matches(|letter: char| !letter.is_ascii_digit());
-                let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-                text[..end].parse().ok()?
-            }
-            _ => return None,
-        };
-        Some(number.clamp(0.0, 100.0) as u8)
+        lenient::percent(&self.progress)
     }
 
     pub(crate) fn fail_reason(&self) -> &str {
         text(&self.fail_reason).unwrap_or_default()
     }
 
-    pub(crate) fn image(&self) -> Option<&str> {
+    pub(crate) fn image(&self) -> Option<String> {
         url(&self.image_url)
     }
 
-    pub(crate) fn images(&self) -> Vec<&str> {
+    pub(crate) fn images(&self) -> Vec<String> {
         urls(&self.image_urls)
     }
 
     /// Its films, wherever the server names them.
-    pub(crate) fn films(&self) -> Vec<&str> {
+    pub(crate) fn films(&self) -> Vec<String> {
         let listed = urls(&self.video_urls);
         if !listed.is_empty() {
             return listed;
@@ -108,44 +99,12 @@ fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.trim().is_empty())
 }
 
-fn url(value: &Value) -> Option<&str> {
-    text(value).filter(|url| {
-        let http = url.starts_with("https://") || url.starts_with("http://");
-        http && !url.contains(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '\\')
-    })
+fn url(value: &Value) -> Option<String> {
+    text(value).and_then(source::result)
 }
 
 /// `[{url}]` or `[url]`.
-fn urls(value: &Value) -> Vec<&str> {
+fn urls(value: &Value) -> Vec<String> {
     let listed = value.as_array().map(Vec::as_slice).unwrap_or_default();
     listed.iter().filter_map(|entry| url(&entry["url"]).or_else(|| url(entry))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn progress_is_read_from_every_form() {
-        for (progress, expected) in [
-            (json!("35%"), Some(35)),
-            (json!("0%"), Some(0)),
-            (json!("100%"), Some(100)),
-            (json!("46"), Some(46)),
-            (json!("(46%)"), Some(46)),
-            (json!("46% (fast)"), Some(46)),
-            (json!("4000%"), Some(100)),
-            (json!(35.9), Some(35)),
-            (json!(-3), Some(0)),
-            (json!("Waiting to start"), None),
-            (json!(""), None),
-            (json!(null), None),
-            (json!([35]), None),
-        ] {
-            let task: Task = serde_json::from_value(json!({"progress": progress})).unwrap();
-            assert_eq!(task.progress(), expected, "{progress}");
-        }
-    }
 }

@@ -1,16 +1,32 @@
 //! The provider's error codes. Messages for clients never name the operator's account, and speak of the client's fields.
 
 use gatehouse_sdk::Failure;
-use gatehouse_sdk::provider::{is_account_code, refused, says_spent};
+use gatehouse_sdk::provider::{is_account_code, meant_status, plain_code, refused, says_spent};
 
 /// Beginnings of codes about the operator's account, key or model.
-const ACCOUNT: [&str; 6] = [
+const ACCOUNT: [&str; 9] = [
     "accessdenied",
     "modelaccessdenied",
     "workspaceaccessdenied",
     "allocationquota",
     "modelnotfound",
+    "modelnotexist",
+    "modelnotsupported",
+    "workspace",
     "appaccessdenied",
+];
+/// Beginnings of codes of a full server, which has taken nothing.
+const BUSY: [&str; 4] = ["throttling", "modelservingerror", "requestratelimit", "toomanyrequests"];
+/// Beginnings of codes about the request or its media.
+const REQUEST: [&str; 8] = [
+    "invalidparameter",
+    "invalidurl",
+    "invalidfile",
+    "invalidimage",
+    "invalidvideo",
+    "invalidaudio",
+    "badrequest",
+    "audio",
 ];
 /// The provider's fields in the client's words.
 const FIELDS: [(&str, &str); 6] = [
@@ -38,11 +54,10 @@ pub(super) enum Meaning {
 /// The meaning of a code. The same one comes in several spellings, so dots, dashes, underscores and case do not count;
 /// without a known code the status decides.
 pub(super) fn meaning(status: u16, code: &str, message: &str) -> Meaning {
-    let plain: String =
-        code.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
+    let (plain, status) = (plain_code(code), meant_status(status, code));
     let begins = |prefix: &str| plain.starts_with(prefix);
     let moderation = |what: &str| Meaning::Client(Failure::moderation(what));
-    let is_busy = begins("throttling") || status == 429;
+    let is_busy = BUSY.iter().any(|prefix| begins(prefix)) || status == 429;
     if is_account_code(code) || is_busy && says_spent(message) {
         return Meaning::Account;
     }
@@ -70,7 +85,7 @@ pub(super) fn meaning(status: u16, code: &str, message: &str) -> Meaning {
     {
         return Meaning::Account;
     }
-    if ["invalidparameter", "invalidurl", "invalidfile"].iter().any(|prefix| begins(prefix)) {
+    if REQUEST.iter().any(|prefix| begins(prefix)) {
         return Meaning::Client(Failure::request(explanation(code, message)));
     }
     Meaning::Other
@@ -106,6 +121,11 @@ mod tests {
             "InvalidFile.Duration",
             "InvalidFile.Format",
             "InvalidFile.FPS",
+            "invalid_parameter_error",
+            "InvalidImage.FileFormat",
+            "BadRequest.InputDownloadFailed",
+            "BadRequest.UnsupportedFileFormat",
+            "Audio.DecoderError",
         ];
         for code in request {
             assert_eq!(blame(400, code, "bad"), Some(Blame::Request), "{code}");
@@ -128,6 +148,9 @@ mod tests {
             (429, "Throttling.AllocationQuota", "Free tier only: the free quota is used up."),
             (400, "Workspace.AccessDenied", ""),
             (404, "ModelNotFound", ""),
+            (404, "model_not_found", ""),
+            (400, "model_not_supported", ""),
+            (200, "401", ""),
             (400, "InvalidParameter", "Model not exist."),
             (401, "", ""),
             (402, "", ""),
@@ -140,6 +163,8 @@ mod tests {
             (429, "Throttling.RateQuota"),
             (429, "Throttling.AllocationQuota"),
             (400, "Throttling"),
+            (503, "ModelServingError"),
+            (200, "429"),
             (429, ""),
         ];
         for (status, code) in busy {

@@ -81,6 +81,8 @@ impl Operation {
         match (self.done.unwrap_or(false), error, self.response) {
             (false, None, _) if self.name.is_none() => Polled::Faulty("an answer without `name`".to_owned()),
             (false, None, _) => Polled::Clear(Answer::Working),
+            // A server between says that it is asked too often: the operation goes on.
+            (false, Some(error), _) if error.meaning(200) == Meaning::Busy => Polled::Busy,
             (_, Some(error), _) => Polled::Failed(failure(&error)),
             (true, None, Some(response)) => match Ready::of(&response) {
                 Ok(ready) if ready.videos.is_empty() => Polled::Failed(without_video(&ready)),

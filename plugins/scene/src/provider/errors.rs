@@ -2,7 +2,7 @@
 //! name the operator's account or the provider's models, and speak of the client's fields.
 
 use gatehouse_sdk::job::Policy;
-use gatehouse_sdk::provider::{refused, says_spent};
+use gatehouse_sdk::provider::{meant_status, refused, says_spent};
 use gatehouse_sdk::{Failure, Reply, log};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -111,7 +111,8 @@ impl ErrorStatus {
 
     /// What an answer with this error means.
     pub(super) fn meaning(&self, status: u16) -> Meaning {
-        match (status, self.name()) {
+        // An error may come with a status of success.
+        match (meant_status(status, &self.code.to_string()), self.name()) {
             (429, _) if says_spent(&self.message) || self.is_over_for_the_day() => Meaning::Account,
             (429, _) => Meaning::Busy,
             (401..=404, _) => Meaning::Account,
@@ -126,7 +127,8 @@ impl ErrorStatus {
     pub(super) fn of_operation(&self) -> Meaning {
         match self.name() {
             "INVALID_ARGUMENT" | "OUT_OF_RANGE" => self.of_request(),
-            "PERMISSION_DENIED" | "UNAUTHENTICATED" => Meaning::Account,
+            "PERMISSION_DENIED" | "UNAUTHENTICATED" | "FAILED_PRECONDITION" => Meaning::Account,
+            "RESOURCE_EXHAUSTED" if says_spent(&self.message) => Meaning::Account,
             _ if moderation::is_by_filter(&self.message) => self.of_request(),
             _ => Meaning::Other,
         }
@@ -224,9 +226,19 @@ mod tests {
         let invalid = |message| blame(of("INVALID_ARGUMENT", message).meaning(400));
         assert_eq!(invalid("seed is odd"), Some(Blame::Request));
         assert_eq!(invalid("blocked. Support codes: 1"), Some(Blame::Moderation));
-        for (code, expected) in
-            [(7, Meaning::Account), (16, Meaning::Account), (8, Meaning::Other), (13, Meaning::Other)]
-        {
+        // With a status of success.
+        for (code, expected) in [(429, Meaning::Busy), (403, Meaning::Account), (500, Meaning::Other)] {
+            assert_eq!(error(json!({"error": {"code": code}})).meaning(200), expected, "{code}");
+        }
+        let spent = ErrorStatus { code: 8, message: spent.to_owned(), ..ErrorStatus::default() };
+        assert_eq!(spent.of_operation(), Meaning::Account);
+        for (code, expected) in [
+            (7, Meaning::Account),
+            (9, Meaning::Account),
+            (16, Meaning::Account),
+            (8, Meaning::Other),
+            (13, Meaning::Other),
+        ] {
             let status = ErrorStatus { code, ..ErrorStatus::default() };
             assert_eq!(status.of_operation(), expected, "{code}");
         }
