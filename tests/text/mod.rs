@@ -11,6 +11,7 @@ mod logprobs;
 mod media_types;
 mod money;
 mod one_body_streams;
+mod other_forms;
 mod replay;
 mod responses;
 pub(crate) mod scene;

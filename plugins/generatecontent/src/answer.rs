@@ -6,50 +6,88 @@ use gatehouse_text_protocols::halves::without_halves;
 use gatehouse_text_protocols::incoming::without_number_words;
 use gatehouse_text_protocols::json::Writer;
 use gatehouse_text_protocols::standard::{Form, GOOGLE, Standard};
+use serde_json::value::RawValue;
 
 use crate::content::{GenerateContentResponse, Mended};
 use crate::errors::ErrorReader;
 use crate::pieces::{Piece, Pieces, stop_reason};
 use crate::state::State;
+use crate::usage::UsageMetadata;
 
 pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<String, TextFailure> {
     let body = reply.text();
-    let mended = without_number_words(&body);
-    let body = mended.as_deref().unwrap_or(&body).trim_start_matches('\u{feff}');
-    let shaped = shaped(body, &mut Standard::new(GOOGLE));
-    let errors = ErrorReader { state };
+    let body = body.trim_start_matches('\u{feff}');
     if !reply.is_success() {
-        return Err(errors.of_reply(reply.status, body));
+        return Err(ErrorReader { state }.of_reply(reply.status, body));
     }
-    if is_list(body) {
-        return Err(errors.of_frame(body));
+    let mut whole =
+        Whole { state, pieces: Pieces::new(cx.seed, state), said: vec![], response: Response::default() };
+    let frames = if is_list(body) { objects(body) } else { vec![body] };
+    if frames.is_empty() {
+        return Err(ErrorReader { state }.of_frame(body));
     }
-    let body = shaped.as_deref().unwrap_or(body);
-    let standard;
-    let mut whole: GenerateContentResponse<'_> = match serde_json::from_str(body) {
-        Ok(whole) => whole,
-        Err(_) => {
-            standard = Mended::of(body);
-            let read = standard.as_ref().and_then(Mended::read);
-            read.ok_or_else(|| unreadable("it is no GenerateContentResponse", body))?
-        }
+    for frame in &frames {
+        whole.read(frame)?;
+    }
+    let Whole { pieces, said, response, .. } = whole;
+    let stop = match &response.reason {
+        Some(reason) => stop_reason(reason, pieces.has_called())?,
+        None if !response.has_candidate && response.is_blocked => "refusal",
+        None if !response.has_candidate => return Err(unreadable("it has no candidates", body)),
+        None if is_list(body) => return Err(unreadable("the last frame of it is missing", body)),
+        None => stop_reason("STOP", pieces.has_called())?,
     };
-    if whole.error.is_some() {
-        return Err(errors.of_frame(body));
-    }
-    let is_blocked = whole.is_blocked();
-    let Some(candidate) = whole.candidate() else {
-        if !is_blocked {
-            return Err(unreadable("it has no candidates", body));
+    Ok(message(cx, state, &response, &blocks(said.into_iter()), stop))
+}
+
+/// An answer as it is read: one body, or the frames of a stream in a list.
+struct Whole<'s> {
+    state: &'s State,
+    pieces: Pieces,
+    said: Vec<Piece>,
+    response: Response,
+}
+
+/// What of an answer is not its content.
+#[derive(Default)]
+struct Response {
+    id: Option<String>,
+    usage: Option<UsageMetadata>,
+    reason: Option<String>,
+    has_candidate: bool,
+    is_blocked: bool,
+}
+
+impl Whole<'_> {
+    fn read(&mut self, body: &str) -> Result<(), TextFailure> {
+        let mended = without_number_words(body);
+        let body = mended.as_deref().unwrap_or(body);
+        let shaped = shaped(body, &mut Standard::new(GOOGLE));
+        let body = shaped.as_deref().unwrap_or(body);
+        let standard;
+        let mut read: GenerateContentResponse<'_> = match serde_json::from_str(body) {
+            Ok(read) => read,
+            Err(_) => {
+                standard = Mended::of(body);
+                let read = standard.as_ref().and_then(Mended::read);
+                read.ok_or_else(|| unreadable("it is no GenerateContentResponse", body))?
+            }
+        };
+        if read.error.is_some() {
+            return Err(ErrorReader { state: self.state }.of_frame(body));
         }
-        return Ok(message(cx, state, &whole, &[], "refusal"));
-    };
-    let mut pieces = Pieces::new(cx.seed, state);
-    let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();
-    let parts = parts.into_iter().map(|part| pieces.of(part)).collect::<Result<Vec<_>, _>>()?;
-    let blocks = blocks(parts.into_iter().flatten());
-    let stop = stop_reason(candidate.finish_reason.as_deref().unwrap_or("STOP"), pieces.has_called())?;
-    Ok(message(cx, state, &whole, &blocks, stop))
+        let Response { id, usage, reason, has_candidate, is_blocked } = &mut self.response;
+        *is_blocked |= read.is_blocked();
+        *id = id.take().or_else(|| read.response_id.take());
+        *usage = read.usage_metadata.map(|now| usage.map_or(now, |known| now.with(known))).or(*usage);
+        let Some(candidate) = read.candidate() else { return Ok(()) };
+        *has_candidate = true;
+        *reason = candidate.finish_reason.or_else(|| reason.take());
+        for part in candidate.content.and_then(|content| content.parts).unwrap_or_default() {
+            self.said.extend(self.pieces.of(part)?);
+        }
+        Ok(())
+    }
 }
 
 /// An answer, or a frame, in Google's shape and without halves of characters, if that changes it.
@@ -61,9 +99,15 @@ pub(crate) fn shaped(json: &str, standard: &mut Standard) -> Option<String> {
     }
 }
 
-/// Whether a body is a list, as errors are where a stream was asked for.
+/// Whether a body is a list, as streams without `alt=sse` are, and errors where a stream was asked for.
 pub(crate) fn is_list(body: &str) -> bool {
     body.trim_start().starts_with('[')
+}
+
+/// The objects of a list; what else is in it is the end of a stream.
+fn objects(list: &str) -> Vec<&str> {
+    let items: Vec<&RawValue> = serde_json::from_str(list).unwrap_or_default();
+    items.into_iter().map(RawValue::get).filter(|item| item.starts_with('{')).collect()
 }
 
 /// A reply that does not come from Google.
@@ -80,22 +124,16 @@ pub(crate) fn message_id(response: Option<&str>, seed: u64) -> String {
     }
 }
 
-fn message(
-    cx: &Context,
-    state: &State,
-    whole: &GenerateContentResponse<'_>,
-    blocks: &[String],
-    stop: &str,
-) -> String {
+fn message(cx: &Context, state: &State, whole: &Response, blocks: &[String], stop: &str) -> String {
     let mut out = Writer::new(512 + blocks.iter().map(String::len).sum::<usize>());
-    out.string("id", &message_id(whole.response_id.as_deref(), cx.seed));
+    out.string("id", &message_id(whole.id.as_deref(), cx.seed));
     out.string("type", "message");
     out.string("role", "assistant");
     out.string("model", &state.upstream);
     out.member("content", &format!("[{}]", blocks.join(",")));
     out.string("stop_reason", stop);
     out.member("stop_sequence", "null");
-    if let Some(usage) = &whole.usage_metadata {
+    if let Some(usage) = &whole.usage {
         out.member("usage", &usage.json());
     }
     out.done()

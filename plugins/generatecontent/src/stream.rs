@@ -4,7 +4,7 @@
 //! come after it.
 
 use gatehouse_sdk::{Context, FrameReader, Sse, TextFailure};
-use gatehouse_text_protocols::incoming::without_number_words;
+use gatehouse_text_protocols::incoming::{is_notice, without_number_words};
 use gatehouse_text_protocols::json::{Writer, quoted};
 use gatehouse_text_protocols::standard::{GOOGLE, Standard};
 
@@ -42,7 +42,7 @@ impl FrameReader for Stream {
         let mut events = Vec::new();
         for frame in frames {
             // Some servers between end their streams as OpenAI does.
-            if matches!(frame.data.trim(), "" | "[DONE]") {
+            if matches!(frame.data.trim(), "" | "[DONE]") || is_notice(&frame) {
                 continue;
             }
             // What came before a failure in the same batch is lost with it: the host ends the stream either way.

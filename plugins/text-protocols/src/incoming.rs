@@ -4,11 +4,14 @@
 //! And the text that a model was told to begin with is taken off here ([`crate::prefill`]). What needs no change keeps
 //! its bytes, and is not even parsed. Never judges an answer; the families do.
 
+mod call_names;
 mod chat;
 mod forms;
+mod listed;
 mod message_forms;
 mod messages;
 mod no_numbers;
+mod notices;
 mod places;
 mod reasons;
 mod several_inputs;
@@ -17,11 +20,13 @@ mod think;
 use gatehouse_sdk::Sse;
 
 use crate::halves::without_halves;
+use crate::json;
 use crate::prefill::Lead;
 use chat::Chat;
 pub use forms::is_error;
 use messages::Messages;
 pub use no_numbers::without_number_words;
+pub use notices::is_notice;
 
 /// The answer to one request as it comes in.
 #[derive(Debug)]
@@ -62,6 +67,11 @@ impl Incoming {
 
     /// A whole answer; `None` where it stays as it is.
     pub fn whole(&mut self, body: &str) -> Option<String> {
+        if body.trim_start().starts_with('[')
+            && let Some(whole) = self.listed(body)
+        {
+            return Some(whole);
+        }
         let numbers = without_number_words(body);
         let body = numbers.as_deref().unwrap_or(body);
         let changed = match &mut self.0 {
@@ -71,11 +81,32 @@ impl Incoming {
         without_halves(changed.as_deref().unwrap_or(body)).or(changed).or(numbers)
     }
 
+    /// The answer that a list of events makes, or the one that is among them.
+    fn listed(&mut self, body: &str) -> Option<String> {
+        let all = json::items(serde_json::from_str(body).ok()?)?;
+        let objects: Vec<_> = all.iter().filter(|raw| raw.get().starts_with('{')).collect();
+        if let Some(whole) = objects.iter().find(|raw| listed::is_whole(raw)) {
+            return self.whole(whole.get()).or_else(|| Some(whole.get().to_owned()));
+        }
+        if objects.is_empty() {
+            return None;
+        }
+        let is_done = all.iter().any(|raw| raw.get() == "\"[DONE]\"");
+        let is_chat = matches!(self.0, Protocol::Chat(_));
+        let mut events: Vec<Sse> = Vec::new();
+        for raw in objects {
+            events.extend(self.event(Sse { event: None, data: raw.get().to_owned() }));
+        }
+        events.extend(self.end());
+        let events: Vec<_> =
+            events.iter().filter_map(|event| serde_json::from_str(&event.data).ok()).collect();
+        Some(listed::assembled(&events, is_chat, is_done))
+    }
+
     /// The next event of a stream, and what was held back before it.
     pub fn event(&mut self, event: Sse) -> Vec<Sse> {
         let event = plain(event);
-        // What some servers write to keep the connection open. An error without words is one.
-        if event.data.trim() == "null" && event.event.as_deref() != Some("error") {
+        if is_notice(&event) {
             return Vec::new();
         }
         let mut events = match &mut self.0 {
@@ -121,7 +152,9 @@ mod tests {
 
     fn chat(lead: &str, delta: Value, reason: Value) -> Value {
         let event = json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
-        let events = Incoming::new(true, lead).event(Sse { event: None, data: event.to_string() });
+        let mut incoming = Incoming::new(true, lead);
+        let mut events = incoming.event(Sse { event: None, data: event.to_string() });
+        events.extend(incoming.end());
         let read = |event: &Sse| serde_json::from_str::<Value>(&event.data).expect("JSON");
         read(events.last().expect("an event"))["choices"][0]["delta"].clone()
     }
@@ -200,7 +233,6 @@ mod tests {
             (" DONE ", "[DONE]"),
             ("data: [DONE]", "[DONE]"),
             ("data: {}", " {}"),
-            ("\"done\"", "\"done\""),
         ] {
             let events = Incoming::new(true, "").event(Sse { event: None, data: given.to_owned() });
             assert_eq!(

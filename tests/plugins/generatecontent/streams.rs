@@ -145,7 +145,7 @@ fn an_error_in_a_stream_ends_it() {
     let error = json!({"error": {"code": 429, "message": "Resource has been exhausted (e.g. check quota).", "status": "RESOURCE_EXHAUSTED"}});
     let (_, failed) = events(json!({}), vec![candidate(json!([{"text": "Once"}])), error]);
     assert_eq!(failed.map(|failure| failure.obstacle), Some(Obstacle::RateLimited));
-    let (_, failed) = events(json!({}), vec![json!("no frame")]);
+    let (_, failed) = events(json!({}), vec![json!([1])]);
     assert_eq!(failed.map(|failure| failure.obstacle), Some(Obstacle::Upstream));
 }
 

@@ -153,9 +153,18 @@ impl TextCalls {
         run.report.first_byte(progress.first_byte());
         match opening {
             Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
-            Ok(Opening::Events(_)) if !run.prepared.streaming => {
-                self.give_up(run, &permit, "answered with a stream, which was not asked for");
-                Attempt::NextTarget(TextError::upstream(UNASKED_STREAM))
+            Ok(Opening::Events(events)) if !run.prepared.streaming => {
+                let time_limit = self.shared.clock.pause_until(self.deadline_of_text(&run.cx));
+                let listed = tokio::select! {
+                    listed = events.listed() => listed,
+                    () = time_limit => Err(Outage::Timeout),
+                };
+                match listed {
+                    Ok(reply) => self.read_reply(run, permit, reply).await,
+                    Err(outage) => {
+                        self.no_stream(run, (&permit, true), NoStream::Outage(outage), (None, 200))
+                    }
+                }
             }
             Ok(Opening::Events(events)) => {
                 let pause = asked_pause(events.retry_after(self.shared.now()));

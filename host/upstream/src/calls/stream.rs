@@ -205,6 +205,40 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         Ok(Some(events))
     }
 
+    /// The stream in place of one body: a list of the objects in it, as a reply, with `"[DONE]"` where it says so. What else is no
+    /// object is a word to keep the connection open.
+    ///
+    /// # Errors
+    /// As [`Events::next`]; the whole of it is larger than one body may be.
+    pub async fn listed(mut self) -> Result<Reply, Outage> {
+        let max = self.permit.origin().checked.max_reply;
+        let mut list = String::from("[");
+        while let Some(events) = self.next().await? {
+            if self.received > max {
+                return Err(self.broken(Outage::TooLarge, "a stream in place of one body"));
+            }
+            for event in &events {
+                let item = match event.data.trim() {
+                    "[DONE]" => "\"[DONE]\"",
+                    object if object.starts_with('{') => object,
+                    _ => continue,
+                };
+                if list.len() > 1 {
+                    list.push(',');
+                }
+                list.push_str(item);
+            }
+        }
+        list.push(']');
+        let affinity = self.permit.affinity();
+        Ok(Reply {
+            status: 200,
+            headers: self.headers,
+            body: gatehouse_model::Body::Inline(list.into()),
+            affinity,
+        })
+    }
+
     async fn gather(&mut self, events: &mut Vec<Sse>) -> Result<(), Outage> {
         if let Some(handed) = self.handed.filter(|handed| handed.elapsed() < GATHER) {
             // While the connection is not read, the socket gathers bytes: a pause of the network's, which no task waits for.

@@ -186,6 +186,11 @@ fn begins_stream(bytes: &[u8], is_lines: bool) -> Option<bool> {
         None => (bytes.len() > MAX_BLANK).then_some(false),
         Some(b':') => Some(true),
         Some(b'{') => Some(is_lines),
+        // A list of what would be events; words in brackets are none.
+        Some(b'[') => match text[1..].trim_ascii_start().first() {
+            None => (bytes.len() > MAX_BLANK).then_some(false),
+            next => Some(next == Some(&b'{')),
+        },
         Some(_) if FIELDS.iter().any(|field| text.starts_with(field)) => Some(true),
         Some(_) if FIELDS.iter().any(|field| field.starts_with(text)) => None,
         // Part of a byte order mark.
@@ -320,7 +325,10 @@ mod tests {
             ("database", Some(false)),
             ("{\"id\":1}\n", Some(false)),
             ("<html>", Some(false)),
-            ("[", Some(false)),
+            ("[", None),
+            ("[\r\n {", Some(true)),
+            ("[[", Some(false)),
+            ("[ERROR]", Some(false)),
         ] {
             assert_eq!(begins_stream(text.as_bytes(), false), expected, "{text:?}");
         }

@@ -2,8 +2,8 @@
 //!
 //! Server-sent events are read in `sse`. Here are lines, of which the last needs no end, and the items of one JSON array: what
 //! is outside of the items is white space, a comma or a bracket, and anything else begins an item, so that a body that is no
-//! array comes out as a frame that its reader refuses. Where an object stands in the place of the first event, the objects are
-//! the frames: JSON by lines, or an answer that its server sends whole.
+//! array comes out as a frame that its reader refuses. Where an object or an array stands in the place of the first event, the
+//! objects are the frames: JSON by lines, an array of what would be events, or an answer that its server sends whole.
 
 use gatehouse_model::{Framing, Sse};
 
@@ -36,9 +36,10 @@ impl Frames {
         match self {
             Self::Sse(decoder) => match decoder.objects(bytes) {
                 Some(limit) => {
-                    *self = Self::JsonArray(Items { begun: true, ..Items::new(limit) });
                     // The mark before it may have come in another piece.
-                    self.feed(memchr::memchr(b'{', bytes).map_or(bytes, |at| &bytes[at..]), frames)
+                    let bytes = memchr::memchr2(b'{', b'[', bytes).map_or(bytes, |at| &bytes[at..]);
+                    *self = Self::JsonArray(Items { begun: bytes.starts_with(b"{"), ..Items::new(limit) });
+                    self.feed(bytes, frames)
                 }
                 None => decoder.feed(bytes, frames),
             },
@@ -198,6 +199,7 @@ mod tests {
             (Framing::JsonArray, "[]", vec![]),
             (Framing::JsonArray, "{\"error\":{}}", vec!["{\"error\":{}}"]),
             (Framing::Sse, "data: a\n\ndata: b\n\n", vec!["a", "b"]),
+            (Framing::Sse, "\u{feff}\n[{\"a\":[1]}\n,\r\n{\"b\":1}]\n", vec!["{\"a\":[1]}", "{\"b\":1}"]),
             (
                 Framing::Sse,
                 "\n{\"a\":1}\n{\"b\":[{}]}\n\ndata: [DONE]\n\n",

@@ -39,14 +39,14 @@ impl Decoder {
         Self { line, after_return: false, begun: false, is_blank: true, name, data, is_joined: false, limit }
     }
 
-    /// The limit of an object, where these bytes begin one and nothing came before it.
+    /// The limit of an object, where these bytes begin one, or a list of them, and nothing came before it.
     pub(crate) fn objects(&mut self, bytes: &[u8]) -> Option<usize> {
         if !self.is_blank {
             return None;
         }
         let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace() && !MARK.contains(byte));
         self.is_blank = first.is_none();
-        (first == Some(&b'{')).then_some(self.limit)
+        matches!(first, Some(b'{' | b'[')).then_some(self.limit)
     }
 
     /// Takes the next bytes and appends the events they complete.

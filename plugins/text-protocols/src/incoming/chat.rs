@@ -11,6 +11,7 @@ use crate::standard::{CHAT, Form, Standard};
 use crate::tools::several_objects;
 
 use super::ChatClient;
+use super::call_names::CallNames;
 use super::forms::{self, Forms};
 use super::reasons::{self, Reason};
 use super::think::{End, Split, Thinker};
@@ -28,6 +29,7 @@ pub(super) struct Chat {
     /// The number of the choice that came first.
     first: Option<u64>,
     standard: Standard,
+    names: CallNames,
 }
 
 /// The error of an answer that its server did not finish.
@@ -85,7 +87,8 @@ impl Position<'_> {
 impl Chat {
     pub(super) fn new(lead: Lead, client: ChatClient) -> Self {
         let (halves, thinker, standard) = (Halves::default(), Thinker::default(), Standard::new(CHAT));
-        Self { lead, halves, thinker, client, first: None, standard }
+        let names = CallNames::default();
+        Self { lead, halves, thinker, client, first: None, standard, names }
     }
 
     /// The number of a choice as its client reads it. One answer was asked for: the first that comes, whatever its number, is 0.
@@ -111,7 +114,12 @@ impl Chat {
         changed.or(standard).or(shaped)
     }
 
-    pub(super) fn event(&mut self, mut event: Sse) -> Vec<Sse> {
+    pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
+        let events = self.in_standard(event).into_iter();
+        events.flat_map(|event| self.names.take(event)).collect()
+    }
+
+    fn in_standard(&mut self, mut event: Sse) -> Vec<Sse> {
         if let Form::Other(shaped) = self.standard.read(&event.data) {
             event.data = shaped;
         }
@@ -122,7 +130,7 @@ impl Chat {
             return vec![event];
         }
         if event.data.trim() == "[DONE]" {
-            let mut events = self.end();
+            let mut events = self.rest();
             events.push(event);
             return events;
         }
@@ -140,6 +148,10 @@ impl Chat {
     }
 
     pub(super) fn end(&mut self) -> Vec<Sse> {
+        self.names.end().into_iter().chain(self.rest()).collect()
+    }
+
+    fn rest(&mut self) -> Vec<Sse> {
         if self.lead.holds() || self.thinker.holds() { self.held(false) } else { vec![] }
     }
 

@@ -1,0 +1,227 @@
+//! The name of a call that a chat provider's stream has in pieces: held back until the name is complete.
+//!
+//! A piece of a stream that begins a call and has none of its arguments may have a part of its name. The next piece of the same
+//! call goes on with the name, repeats it, or leaves it out; anything else ends it. Clients read a name once.
+
+use gatehouse_sdk::Sse;
+
+use crate::json::{Edits, Object, Raw, items, quoted};
+
+/// The name under way.
+#[derive(Debug, Default)]
+pub(super) struct CallNames(Option<Held>);
+
+/// A chunk with the beginning of a name.
+#[derive(Debug)]
+struct Held {
+    chunk: Sse,
+    number: Option<u64>,
+    id: Option<String>,
+    name: String,
+}
+
+/// What a chunk says of its only call.
+struct Piece {
+    number: Option<u64>,
+    id: Option<String>,
+    name: Option<String>,
+    /// It has nothing of the arguments, and nothing else does.
+    is_name_alone: bool,
+}
+
+impl CallNames {
+    /// The next chunk, and the one that was held back before it.
+    pub(super) fn take(&mut self, chunk: Sse) -> Vec<Sse> {
+        let piece = chunk.data.contains("\"tool_calls\"").then(|| only_call(&chunk.data)).flatten();
+        let Some(mut held) = self.0.take() else { return self.begin(chunk, piece) };
+        let Some(piece) = piece.filter(|piece| held.is_same_call(piece)) else {
+            let mut all = vec![held.written()];
+            all.extend(self.take(chunk));
+            return all;
+        };
+        let Piece { name, is_name_alone, .. } = piece;
+        if let Some(name) = &name {
+            held.name = joined(&held.name, name);
+        }
+        if is_name_alone {
+            self.0 = Some(held);
+            return vec![];
+        }
+        let data = name.and_then(|_| with_name(&chunk.data, &held.name)).unwrap_or(chunk.data);
+        vec![held.written(), Sse { data, ..chunk }]
+    }
+
+    /// What is held back at the end of a stream.
+    pub(super) fn end(&mut self) -> Option<Sse> {
+        self.0.take().map(Held::written)
+    }
+
+    fn begin(&mut self, chunk: Sse, piece: Option<Piece>) -> Vec<Sse> {
+        match piece {
+            Some(Piece { number, id, name: Some(name), is_name_alone: true }) => {
+                self.0 = Some(Held { chunk, number, id, name });
+                vec![]
+            }
+            _ => vec![chunk],
+        }
+    }
+}
+
+impl Held {
+    fn is_same_call(&self, piece: &Piece) -> bool {
+        let is_other_id = piece.id.is_some() && piece.id != self.id;
+        piece.number == self.number && !(is_other_id && piece.name.is_some())
+    }
+
+    fn written(self) -> Sse {
+        let data = with_name(&self.chunk.data, &self.name).unwrap_or(self.chunk.data);
+        Sse { data, ..self.chunk }
+    }
+}
+
+/// A name and what a piece says of it: the same again, all so far and more, or more.
+fn joined(name: &str, piece: &str) -> String {
+    match piece {
+        _ if piece == name => name.to_owned(),
+        _ if piece.starts_with(name) => piece.to_owned(),
+        _ => format!("{name}{piece}"),
+    }
+}
+
+/// The only call of a chunk's only choice.
+fn call_of(chunk: &str) -> Option<(Object<'_>, Raw<'_>)> {
+    let [choice] = Object::parse(chunk)?.items("choices")?[..] else { return None };
+    let choice = Object::parse(choice.get())?;
+    let [call] = items(choice.object("delta")?.get("tool_calls")?)?[..] else { return None };
+    Some((choice, call))
+}
+
+fn only_call(chunk: &str) -> Option<Piece> {
+    let (choice, call) = call_of(chunk)?;
+    let call = Object::parse(call.get())?;
+    let function = call.object("function")?;
+    let said =
+        |text: Option<std::borrow::Cow<'_, str>>| text.map(|it| it.into_owned()).filter(|it| !it.is_empty());
+    // Arguments of another name than the usual one are arguments all the same.
+    let is_argument = |(name, raw): (&str, Raw<'_>)| name != "name" && !matches!(raw.get(), "null" | "\"\"");
+    Some(Piece {
+        number: call.unsigned("index"),
+        id: said(call.text("id")),
+        name: said(function.text("name")),
+        is_name_alone: choice.get("finish_reason").is_none_or(|raw| matches!(raw.get(), "null" | "\"\""))
+            && !function.iter().any(is_argument),
+    })
+}
+
+/// The chunk with that name of its call; `None` where it has it.
+fn with_name(chunk: &str, name: &str) -> Option<String> {
+    let (_, call) = call_of(chunk)?;
+    let said = Object::parse(call.get())?.object("function")?.get("name")?;
+    let name = quoted(name);
+    if said.get() == name {
+        return None;
+    }
+    let mut edits = Edits::default();
+    edits.replace(said, name);
+    let mut out = String::with_capacity(chunk.len() + 32);
+    edits.write(serde_json::from_str(chunk).ok()?, &mut out);
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Without it a name in two pieces is two calls, and a client is told to run tools that it does not have.
+    #[test]
+    fn a_name_in_pieces_is_one_name() {
+        type Piece = (u64, Option<&'static str>, Option<&'static str>, Option<&'static str>);
+        let table: [(&str, &[Piece], &[(u64, &str)]); 9] = [
+            (
+                "in two",
+                &[
+                    (0, Some("a"), Some("get_"), None),
+                    (0, None, Some("weather"), None),
+                    (0, None, None, Some("{}")),
+                ],
+                &[(0, "get_weather")],
+            ),
+            (
+                "with blank arguments and the id again",
+                &[(0, Some("a"), Some("get_"), Some("")), (0, Some("a"), Some("weather"), Some(""))],
+                &[(0, "get_weather")],
+            ),
+            (
+                "the rest with the arguments",
+                &[(0, Some("a"), Some("get_"), None), (0, None, Some("weather"), Some("{}"))],
+                &[(0, "get_weather")],
+            ),
+            (
+                "in four, without an id",
+                &[
+                    (0, None, Some("g"), None),
+                    (0, None, Some("et_"), None),
+                    (0, None, Some("we"), None),
+                    (0, None, Some("a"), None),
+                ],
+                &[(0, "get_wea")],
+            ),
+            (
+                "repeated",
+                &[
+                    (0, Some("a"), Some("f"), None),
+                    (0, Some("a"), Some("f"), Some("{")),
+                    (0, Some("a"), Some("f"), Some("}")),
+                ],
+                &[(0, "f")],
+            ),
+            (
+                "all so far",
+                &[(0, Some("a"), Some("ge"), None), (0, Some("a"), Some("get"), None)],
+                &[(0, "get")],
+            ),
+            ("empty", &[(0, Some("a"), Some("f"), None), (0, None, Some(""), Some("{}"))], &[(0, "f")]),
+            (
+                "another number",
+                &[(0, Some("a"), Some("f"), None), (1, None, Some("g"), None)],
+                &[(0, "f"), (1, "g")],
+            ),
+            (
+                "another id",
+                &[(0, Some("a"), Some("f"), None), (0, Some("b"), Some("g"), None)],
+                &[(0, "f"), (0, "g")],
+            ),
+        ];
+        for (server, pieces, expected) in table {
+            let mut names = CallNames::default();
+            let mut events = vec![];
+            for (index, id, name, arguments) in pieces {
+                let mut call = json!({"index": index, "function": {}});
+                for (member, value) in [("name", name), ("arguments", arguments)] {
+                    if let Some(value) = value {
+                        call["function"][member] = json!(value);
+                    }
+                }
+                if let Some(id) = id {
+                    call["id"] = json!(id);
+                }
+                let chunk = json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": null}]});
+                events.extend(names.take(Sse { event: None, data: chunk.to_string() }));
+            }
+            events.extend(names.end());
+            let mut found: Vec<(u64, String)> = vec![];
+            for event in events {
+                let event: Value = serde_json::from_str(&event.data).expect("JSON");
+                let call = &event["choices"][0]["delta"]["tool_calls"][0];
+                if let Some(name) = call["function"]["name"].as_str().filter(|name| !name.is_empty()) {
+                    found.push((call["index"].as_u64().expect("a number"), name.to_owned()));
+                }
+            }
+            found.dedup();
+            let expected: Vec<_> = expected.iter().map(|(at, name)| (*at, (*name).to_owned())).collect();
+            assert_eq!(found, expected, "{server}");
+        }
+    }
+}

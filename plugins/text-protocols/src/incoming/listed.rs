@@ -1,0 +1,261 @@
+//! The events of a stream as the answer that they make: what a provider sends that was asked for one body and streams all the
+//! same. Its events come as a list, with `"[DONE]"` for the end. What broke off is an error, never half an answer.
+
+use serde_json::{Map, Value, json};
+
+use super::chat::BROKE_OFF;
+use super::forms::is_error;
+use crate::json::Raw;
+use crate::tools::{CallPiece, Taken, ToolCalls};
+
+/// Whether an event is an answer of its own, or an error.
+pub(super) fn is_whole(event: Raw<'_>) -> bool {
+    let Ok(event) = serde_json::from_str::<Value>(event.get()) else { return false };
+    let has_message = |choice: &Value| choice["message"].is_object() && choice.get("delta").is_none();
+    let error = event.get("error").and_then(|error| serde_json::value::to_raw_value(error).ok());
+    error.is_some_and(|error| is_error(&error))
+        || event["type"] == "error"
+        || event["type"] == "message"
+        || event["choices"].as_array().is_some_and(|choices| choices.iter().any(has_message))
+}
+
+/// The answer of either protocol; `is_done` where the stream said so.
+pub(super) fn assembled(events: &[Value], is_chat: bool, is_done: bool) -> String {
+    let whole = if is_chat { completion(events, is_done) } else { message(events) };
+    whole.map_or_else(|| format!("{{\"error\":{BROKE_OFF}}}"), |whole| whole.to_string())
+}
+
+/// One answer of a chat provider so far.
+#[derive(Default)]
+struct Choice {
+    index: u64,
+    rest: Map<String, Value>,
+    message: Map<String, Value>,
+    calls: ToolCalls,
+    arguments: Vec<String>,
+}
+
+fn completion(events: &[Value], is_done: bool) -> Option<Value> {
+    let mut whole = Map::new();
+    let mut choices: Vec<Choice> = Vec::new();
+    for event in events {
+        let known = |(name, value): &(&String, &Value)| *name != "choices" && !value.is_null();
+        whole.extend(
+            event.as_object()?.iter().filter(known).map(|(name, value)| (name.clone(), value.clone())),
+        );
+        for given in event["choices"].as_array().into_iter().flatten() {
+            let index = given["index"].as_u64().unwrap_or(0);
+            let at = choices.iter().position(|choice| choice.index == index).unwrap_or_else(|| {
+                choices.push(Choice { index, ..Choice::default() });
+                choices.len() - 1
+            });
+            choices[at].add(given.as_object()?);
+        }
+    }
+    let choices = choices.into_iter().map(|choice| choice.done(is_done)).collect::<Option<Vec<_>>>()?;
+    if choices.is_empty() {
+        return None;
+    }
+    whole.insert("object".to_owned(), json!("chat.completion"));
+    whole.insert("choices".to_owned(), Value::Array(choices));
+    Some(Value::Object(whole))
+}
+
+impl Choice {
+    fn add(&mut self, given: &Map<String, Value>) {
+        for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
+            match (name.as_str(), value) {
+                ("delta", Value::Object(delta)) => {
+                    delta.iter().for_each(|(name, value)| self.say(name, value))
+                }
+                _ => join(self.rest.entry(name.as_str()).or_insert(Value::Null), name, value),
+            }
+        }
+    }
+
+    fn say(&mut self, name: &str, value: &Value) {
+        match (name, value) {
+            (_, Value::Null) => {}
+            ("tool_calls", Value::Array(calls)) => calls.iter().for_each(|call| self.call(call)),
+            _ => join(self.message.entry(name).or_insert(Value::Null), name, value),
+        }
+    }
+
+    fn call(&mut self, call: &Value) {
+        let function = &call["function"];
+        let mut more = Some(function["arguments"].as_str().unwrap_or_default().to_owned());
+        while let Some(arguments) = more {
+            let piece = CallPiece {
+                number: call["index"].as_u64(),
+                id: call["id"].as_str(),
+                name: function["name"].as_str(),
+                arguments: &arguments,
+            };
+            let Taken { call, added, rest } = self.calls.take(&piece);
+            self.arguments.resize(self.calls.len(), String::new());
+            self.arguments[call].push_str(&added);
+            more = rest;
+        }
+    }
+
+    /// `None` where the answer broke off.
+    fn done(mut self, is_done: bool) -> Option<Value> {
+        let has_called = !self.calls.is_empty();
+        if has_called {
+            let call = |(at, arguments): (usize, &String)| {
+                let function = json!({"name": self.calls.name(at), "arguments": arguments});
+                let mut call = json!({"type": "function", "function": function});
+                if let Some(id) = self.calls.id(at) {
+                    call["id"] = json!(id);
+                }
+                call
+            };
+            let calls: Vec<Value> = self.arguments.iter().enumerate().map(call).collect();
+            self.message.insert("tool_calls".to_owned(), Value::Array(calls));
+        }
+        if self.rest.get("finish_reason").is_none_or(|reason| reason == "") {
+            let usual = if has_called { "tool_calls" } else { "stop" };
+            self.rest.insert("finish_reason".to_owned(), json!(is_done.then_some(usual)?));
+        }
+        for (name, usual) in [("role", json!("assistant")), ("content", Value::Null)] {
+            self.message.entry(name).or_insert(usual);
+        }
+        self.rest.insert("index".to_owned(), json!(self.index));
+        self.rest.insert("message".to_owned(), Value::Object(self.message));
+        Some(Value::Object(self.rest))
+    }
+}
+
+/// Adds a piece to what came before it: to a text or a list it is more, to an object its members are, and of anything else it is
+/// what counts.
+fn join(known: &mut Value, name: &str, piece: &Value) {
+    let is_word = matches!(name, "role" | "finish_reason" | "type" | "id" | "name");
+    match (known, piece) {
+        (Value::String(known), Value::String(piece)) if !is_word => known.push_str(piece),
+        (Value::Array(known), Value::Array(piece)) => known.extend(piece.iter().cloned()),
+        (Value::Object(known), Value::Object(piece)) => {
+            for (name, value) in piece.iter().filter(|(_, value)| !value.is_null()) {
+                join(known.entry(name.as_str()).or_insert(Value::Null), name, value);
+            }
+        }
+        (known, piece) => *known = piece.clone(),
+    }
+}
+
+fn message(events: &[Value]) -> Option<Value> {
+    let mut message = Map::new();
+    // Blocks by number, each with the JSON of its input so far.
+    let mut blocks: Vec<(u64, Value, String)> = Vec::new();
+    let mut is_complete = false;
+    for event in events {
+        let index = event["index"].as_u64().unwrap_or(0);
+        match event["type"].as_str().unwrap_or_default() {
+            "message_start" => message.extend(event["message"].as_object()?.clone()),
+            "content_block_start" => blocks.push((index, event["content_block"].clone(), String::new())),
+            "content_block_delta" => {
+                let (_, block, input) = blocks.iter_mut().rfind(|(known, ..)| *known == index)?;
+                for (name, piece) in event["delta"].as_object()?.iter().filter(|(name, _)| *name != "type") {
+                    match name.as_str() {
+                        "partial_json" => input.push_str(piece.as_str()?),
+                        "citation" => join(&mut block["citations"], "citations", &json!([piece])),
+                        _ => join(&mut block[name], name, piece),
+                    }
+                }
+            }
+            "message_delta" => {
+                message.extend(
+                    event["delta"]
+                        .as_object()
+                        .into_iter()
+                        .flatten()
+                        .map(|(name, value)| (name.clone(), value.clone())),
+                );
+                is_complete |= message.get("stop_reason").is_some_and(|reason| !reason.is_null());
+                if let Some(usage) = event.get("usage") {
+                    join(message.entry("usage").or_insert(Value::Null), "usage", usage);
+                }
+            }
+            "message_stop" => is_complete = true,
+            _ => {}
+        }
+    }
+    let read = |(_, mut block, input): (u64, Value, String)| {
+        if !input.trim().is_empty() {
+            block["input"] = serde_json::from_str(&input).ok()?;
+        }
+        Some(block)
+    };
+    let content = blocks.into_iter().map(read).collect::<Option<Vec<_>>>()?;
+    message.insert("content".to_owned(), Value::Array(content));
+    (is_complete && message.contains_key("role")).then_some(Value::Object(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Incoming;
+    use super::*;
+
+    /// The answer that a list of events makes.
+    fn read(is_chat: bool, events: &Value) -> Value {
+        let whole = Incoming::new(is_chat, "").whole(&events.to_string()).expect("an answer");
+        serde_json::from_str(&whole).expect("JSON")
+    }
+
+    /// Without it the answer of a server that always streams is lost.
+    #[test]
+    fn the_events_of_a_completion_are_one_completion() {
+        let chunk = |delta: Value, reason: Value| json!({"id": "c", "model": "m", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
+        let call = |arguments: &str| json!({"index": 0, "function": {"arguments": arguments}});
+        let usage = json!({"prompt_tokens": 3, "completion_tokens": 2});
+        let begun = json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": ""}});
+        let events = json!([
+            chunk(json!({"role": "assistant", "content": "Hel"}), Value::Null),
+            chunk(json!({"content": "lo"}), Value::Null),
+            chunk(json!({"tool_calls": [begun]}), Value::Null),
+            chunk(json!({"tool_calls": [call("{\"p\"")]}), Value::Null),
+            chunk(json!({"tool_calls": [call(":1}")]}), Value::Null),
+            chunk(json!({}), json!("tool_calls")),
+            {"choices": [], "usage": usage},
+            "[DONE]",
+        ]);
+        let function = json!({"name": "f", "arguments": "{\"p\":1}"});
+        let message = json!({"role": "assistant", "content": "Hello", "tool_calls": [{"id": "a", "type": "function", "function": function}]});
+        let expected = json!({"id": "c", "model": "m", "object": "chat.completion", "usage": usage,
+            "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]});
+        assert_eq!(read(true, &events), expected);
+        let cut = json!([chunk(json!({"content": "Hel"}), Value::Null)]);
+        assert!(read(true, &cut)["error"].is_object(), "half an answer is none");
+        let ended = json!([chunk(json!({"content": "Hel"}), Value::Null), "[DONE]"]);
+        assert_eq!(read(true, &ended)["choices"][0]["finish_reason"], "stop");
+        let failed = json!([chunk(json!({"content": "Hel"}), Value::Null), {"error": {"message": "no"}}]);
+        assert_eq!(read(true, &failed)["error"]["message"], "no");
+        assert_eq!(read(true, &json!([expected])), expected, "a list of one answer");
+    }
+
+    #[test]
+    fn the_events_of_a_message_are_one_message() {
+        let delta =
+            |index: u64, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
+        let start = |index: u64, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
+        let stop = |index: u64| json!({"type": "content_block_stop", "index": index});
+        let mut events = vec![
+            json!({"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": null, "usage": {"input_tokens": 3, "output_tokens": 1}}}),
+            start(0, json!({"type": "text", "text": ""})),
+            delta(0, json!({"type": "text_delta", "text": "Hel"})),
+            delta(0, json!({"type": "text_delta", "text": "lo"})),
+            stop(0),
+            start(1, json!({"type": "tool_use", "id": "a", "name": "f", "input": {}})),
+            delta(1, json!({"type": "input_json_delta", "partial_json": "{\"p\""})),
+            delta(1, json!({"type": "input_json_delta", "partial_json": ":1}"})),
+            stop(1),
+            json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 2}}),
+            json!({"type": "message_stop"}),
+        ];
+        let content = json!([{"type": "text", "text": "Hello"}, {"type": "tool_use", "id": "a", "name": "f", "input": {"p": 1}}]);
+        let expected = json!({"id": "m", "type": "message", "role": "assistant", "model": "m", "content": content, "stop_reason": "tool_use",
+            "usage": {"input_tokens": 3, "output_tokens": 2}});
+        assert_eq!(read(false, &json!(events)), expected);
+        events.truncate(4);
+        assert!(read(false, &json!(events))["error"].is_object(), "half an answer is none");
+    }
+}
