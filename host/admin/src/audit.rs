@@ -9,7 +9,7 @@ use gatehouse_model::RequestId;
 use gatehouse_tasks::{AuditedRequest, FieldChange};
 use serde_json::Value;
 
-use crate::access::caller::Caller;
+use crate::access::Caller;
 
 /// The longest reason in a line, in bytes.
 const MAX_REASON: usize = 500;

@@ -4,16 +4,14 @@
 //! that only reads. Written once the listener is bound, removed when it closes. A crash leaves stale files; a reader then
 //! gets no connection.
 
-use std::fs;
-use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use gatehouse_files::write_atomic;
 use serde::Deserialize;
 
-use crate::access::caller::Role;
-use crate::token::Token;
+use crate::access::{Role, Token};
 
 /// The admin listener of a running gateway.
 #[derive(Clone, Debug, Deserialize)]

@@ -21,9 +21,8 @@ mod service;
 mod session;
 #[cfg(test)]
 mod tests;
-mod token;
 
-pub use access::caller::{Caller, Role, Tokens};
+pub use access::{Caller, Role, Token, Tokens};
 pub use api::{
     AccountHealth, AdoptedReply, BackupView, Component, DefaultEffect, DefaultView, EffectiveView,
     FamilyDefaultsFile, FleetView, Moment, NewWebhook, NodeRole, NodeView, OperationError, PluginOffer,
@@ -52,4 +51,3 @@ pub use service::{
     StagedDefaults, StoredStates, TaskDetails, UsageGroup, UsageGroups, UsageReport, UsageRequest, nearest,
 };
 pub use session::{SessionView, Sessions};
-pub use token::Token;

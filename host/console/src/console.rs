@@ -15,15 +15,13 @@ use http::header::ALLOW;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::BodyExt as _;
 
-use crate::api::Api;
-use crate::assets;
-use crate::context::{Facts, PageContext};
 use crate::error::PageError;
-use crate::once::{self, Once};
+use crate::form::Once;
 use crate::pages::{failure, login};
-use crate::request::{PageRequest, Theme};
+use crate::request::{Api, Facts, PageContext, PageRequest, Theme};
 use crate::routes::{self, Answer, Row};
 use crate::runs::Runs;
+use crate::{assets, form};
 
 /// The console.
 #[derive(Clone)]
@@ -133,7 +131,7 @@ impl PageContext {
     /// The answer, unless it is that to a form that was sent before.
     async fn page_once(self: &Arc<Self>, row: &Row, request: PageRequest, path: &str) -> Answer {
         let session = request.session.as_ref().map_or(0, |session| session.number);
-        let sent = self.once.take(session, request.form().text(once::FIELD), path)?;
+        let sent = self.once.take(session, request.form().text(form::FIELD), path)?;
         let answer = (row.page)(Arc::clone(self), request).await;
         let is_done = answer.as_ref().is_ok_and(|answer| answer.status().as_u16() < 400);
         if let Some(sent) = sent.filter(|_| !is_done) {

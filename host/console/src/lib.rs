@@ -5,16 +5,12 @@
 //! never opens the store and never keeps a copy of what it shows. Works without a script: scripts only copy, follow what changes, and
 //! warn. Never checks a host, a cookie or an origin: the listener (`admin`) does before a page is asked for.
 
-mod api;
 mod assets;
 mod console;
-mod context;
 mod error;
 mod form;
 mod format;
 mod kinds;
-mod multipart;
-mod once;
 mod pages;
 mod parts;
 mod recipes;
@@ -27,4 +23,4 @@ mod schema_form;
 mod tests;
 
 pub use console::Pages;
-pub use context::{Facts, SandboxSecrets};
+pub use request::{Facts, SandboxSecrets};

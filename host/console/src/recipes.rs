@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use crate::context::Facts;
 use crate::parts::elements::paste;
 use crate::parts::shell::secret;
+use crate::request::Facts;
 
 /// The keys in the lines: as they are told to this person.
 pub(crate) struct Keys<'k> {

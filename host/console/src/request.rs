@@ -1,17 +1,25 @@
-//! One request of a page, as pages need it: fields, session, theme.
+//! One request of a page, as pages need it: fields, session, theme; what every page is made from; and the admin API as pages ask it: in
+//! this process, for the person of a request, with the API's own rules, lines of the audit record and errors.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_admin::{Caller, PageCaller, Role, SessionView, StreamEnd};
-use gatehouse_model::UnixMs;
+use gatehouse_admin::{
+    AdminService, ApiAnswer, ApiRefusal, ApiRequest, Caller, LocalApi, PageCaller, Revealed, Role,
+    SessionView, Sessions, StreamEnd,
+};
+use gatehouse_model::{ApiKey, KeyId, UnixMs};
 use http::header::{CONTENT_TYPE, COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
+use serde_json::Value;
+use tokio::sync::OnceCell;
 
 use crate::error::PageError;
-use crate::form::Form;
-use crate::multipart::{self, FormFile};
+use crate::form;
+use crate::form::{Form, FormFile, Once};
+use crate::runs::Runs;
 
 /// The cookie of the theme a person chose.
 pub(crate) const THEME_COOKIE: &str = "gatehouse_theme";
@@ -106,8 +114,8 @@ impl PageRequest {
     /// # Errors
     /// 400 for a body that is no form.
     pub(crate) async fn form_with_files(&self) -> Result<(Form, Vec<FormFile>), PageError> {
-        let Some(boundary) = multipart::boundary(self.kind()) else { return Ok((self.form(), Vec::new())) };
-        multipart::parse(self.body.clone(), &boundary).await.map_err(|why| {
+        let Some(boundary) = form::boundary(self.kind()) else { return Ok((self.form(), Vec::new())) };
+        form::parse(self.body.clone(), &boundary).await.map_err(|why| {
             PageError::new(StatusCode::BAD_REQUEST, format!("the form could not be read: {why}"))
         })
     }
@@ -124,5 +132,87 @@ impl PageRequest {
     /// Whether the person may change anything.
     pub(crate) fn is_operator(&self) -> bool {
         self.session.as_ref().is_some_and(|session| session.role == Role::Operator)
+    }
+}
+
+/// What the pages say of the gateway they belong to.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// What clients' addresses begin with, without a slash at the end.
+    pub public_url: String,
+    /// The host of the identity provider whose users may log in.
+    pub identity_provider: Option<String>,
+    /// Keys to try the gateway with; only in sandbox mode.
+    pub sandbox: Option<SandboxSecrets>,
+}
+
+/// The two keys of sandbox mode.
+#[derive(Clone, Debug)]
+pub struct SandboxSecrets {
+    /// Chat completions come wrapped in `{code, data}`.
+    pub wrapped: Revealed,
+    /// Chat completions come bare, as OpenAI's SDKs expect.
+    pub bare: Revealed,
+}
+
+impl SandboxSecrets {
+    /// The id of the key whose answers come as SDKs expect.
+    pub(crate) fn id(&self) -> Option<KeyId> {
+        ApiKey::parse(&self.bare.0).ok().map(|key| key.id())
+    }
+}
+
+/// What pages are made from.
+pub(crate) struct PageContext {
+    pub(crate) service: Arc<AdminService>,
+    pub(crate) api: Api,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) facts: Facts,
+    /// Requests of the playground.
+    pub(crate) runs: Runs,
+    pub(crate) once: Once,
+}
+
+/// The API, and the document that describes it.
+pub(crate) struct Api {
+    local: LocalApi,
+    document: OnceCell<Value>,
+}
+
+impl Api {
+    pub(crate) fn new(local: LocalApi) -> Self {
+        Self { local, document: OnceCell::new() }
+    }
+}
+
+impl PageContext {
+    /// Does a request for the person of a page.
+    pub(crate) async fn ask(&self, page: &PageRequest, request: ApiRequest) -> Result<ApiAnswer, ApiRefusal> {
+        self.api.local.send_as(page.caller(), request).await
+    }
+
+    /// What is at this path.
+    pub(crate) async fn read(&self, page: &PageRequest, path: &[&str]) -> Result<Value, PageError> {
+        Ok(self.ask(page, ApiRequest::get(path)).await?.body)
+    }
+
+    /// The API's own document.
+    pub(crate) async fn document(&self) -> Result<&Value, PageError> {
+        let read = async || {
+            let answer = self.api.local.send(ApiRequest::get(&["openapi.json"])).await?;
+            Ok::<_, ApiRefusal>(answer.body)
+        };
+        Ok(self.api.document.get_or_try_init(read).await?)
+    }
+}
+
+impl From<ApiRefusal> for PageError {
+    fn from(refusal: ApiRefusal) -> Self {
+        let status = match refusal.status {
+            400 => StatusCode::UNPROCESSABLE_ENTITY,
+            other => StatusCode::from_u16(other).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+        };
+        let stages = refusal.body["stages"].as_array().cloned().unwrap_or_default();
+        Self { stages, ..Self::new(status, refusal.message) }
     }
 }

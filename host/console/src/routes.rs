@@ -11,12 +11,11 @@ use gatehouse_admin::{ResponseBody, Role};
 use gatehouse_model::Boxed;
 use http::{Method, Response};
 
-use crate::context::PageContext;
 use crate::error::PageError;
 use crate::kinds::{self, logs};
 use crate::pages::{backup, home, login, playground, plugins, prices, providers, system, tasks, usage};
 use crate::parts::shell;
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 use crate::resource::{Resource, action, edit, list, one};
 
 /// Bytes of a form, at most.
@@ -83,13 +82,13 @@ fn own() -> Vec<Row> {
             playground::act(&p, &r).await
         }),
         row(FILL_IN, "/playground/{id}/live", |p, r| async move { playground::follow(&p, r) }),
-        row(READ, "/plugins", |p, r| async move { plugins::list::show(&p, &r).await }),
+        row(READ, "/plugins", |p, r| async move { plugins::show(&p, &r).await }),
         row((&Method::POST, operator, COMPONENT), "/plugins/upload", |p, r| async move {
-            plugins::upload::take(&p, &r).await
+            plugins::take(&p, &r).await
         }),
-        row(READ, "/prices", |p, r| async move { prices::active::show(&p, &r).await }),
-        row(READ, "/price-books/{id}", |p, r| async move { prices::versions::show(&p, &r).await }),
-        row(CHANGE, "/prices", |p, r| async move { prices::active::preview(&p, &r).await }),
+        row(READ, "/prices", |p, r| async move { prices::show(&p, &r).await }),
+        row(READ, "/price-books/{id}", |p, r| async move { prices::version(&p, &r).await }),
+        row(CHANGE, "/prices", |p, r| async move { prices::preview(&p, &r).await }),
         row(READ, "/providers", |p, r| async move { providers::show(&p, &r).await }),
         row(READ, "/system", |p, r| async move { Ok(system::show(&p, &r)) }),
         row(READ, "/system/backup", |p, r| async move { backup::show(&p, &r).await }),

@@ -29,7 +29,7 @@ mod tests;
 
 pub use config::Config;
 pub use ingest::extract::{ExtractError, Extracted, NewBlob};
-pub use links::signed_link::{MediaFile, MediaRefusal};
+pub use links::{MediaFile, MediaRefusal};
 pub use look::look_at::Probed;
 pub use media_store::{MediaStore, TaskBlobs};
 pub use probe::facts::facts;

@@ -2,28 +2,22 @@
 //!
 //! Never performs anything; `service` does.
 
-pub(crate) mod backup;
-pub(crate) mod configuration;
-pub(crate) mod deployment;
-pub(crate) mod doctor;
 pub(crate) mod error;
-pub(crate) mod fleet;
 pub(crate) mod plugin;
-pub(crate) mod plugin_offer;
 pub(crate) mod price;
-pub(crate) mod price_version;
 pub(crate) mod provider;
+pub(crate) mod system;
 pub(crate) mod task;
 pub(crate) mod values;
 pub(crate) mod webhook;
 
-pub use backup::BackupView;
-pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 pub use error::OperationError;
-pub use fleet::{FleetView, NodeRole, NodeView};
-pub use plugin::PluginVersion;
-pub use plugin_offer::{Component, PluginOffer};
+pub use plugin::{Component, PluginOffer, PluginVersion};
 pub use provider::{AccountHealth, ProviderView};
+pub use system::{
+    BackupView, DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, FleetView, NodeRole, NodeView,
+    ReloadView,
+};
 pub use task::{AdoptedReply, RulingWord, TaskRuling};
 pub use values::{Moment, Revealed};
 pub use webhook::{NewWebhook, ResendRange};

@@ -1,16 +1,19 @@
-//! Versions of plugins, the stages of a deployment, and what it came to.
+//! Plugins as operators read them: versions, what is checked or installed, the stages of a deployment and its report.
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
-    DeployReport, Disabled, ManifestFacts, StageReport, StageVerdict, VersionState, VersionSummary,
+    DeployReport, Disabled, ManifestFacts, Package, StageReport, StageVerdict, VersionState, VersionSummary,
 };
-use gatehouse_tasks::StageRecord;
+use gatehouse_tasks::{DeploymentKind, DeploymentOutcome, DeploymentRecord, StageRecord};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::configuration::DefaultView;
+use super::system::DefaultView;
+use crate::api::system::FamilyDefaultsFile;
 use crate::api::values::Moment;
 
 /// A version of a plugin.
@@ -154,6 +157,163 @@ impl PluginVersion {
             licence,
             homepage,
             units,
+        }
+    }
+}
+
+/// A plugin to check or to install.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PluginOffer {
+    /// Its bytes, in base64.
+    pub component: Component,
+    /// Refuse any other bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub sha256: Option<Digest>,
+    /// The text of its signature file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+    /// Whether it may leave out a model, alias or surface that its predecessor serves.
+    #[serde(default)]
+    pub allow_removal: bool,
+    /// Prices, providers and models that come with it, in place of those in the component.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub defaults: Option<FamilyDefaultsFile>,
+}
+
+impl PluginOffer {
+    /// A component alone.
+    #[must_use]
+    pub fn of(component: Component) -> Self {
+        Self { component, sha256: None, signature: None, allow_removal: false, defaults: None }
+    }
+
+    /// The defaults that it brings: the file of the operator, or else what the component carries. What is wrong with the
+    /// component's sections is the deployment's to say.
+    #[must_use]
+    pub fn defaults(&self) -> Option<FamilyDefaultsFile> {
+        self.defaults.clone().or_else(|| {
+            let text = Package::read(&self.component.0).ok()?.defaults?;
+            Some(FamilyDefaultsFile { name: "defaults of the plugin".to_owned(), text })
+        })
+    }
+}
+
+/// A component's bytes; base64 on the wire.
+#[derive(Clone, PartialEq, Eq, JsonSchema)]
+pub struct Component(#[schemars(with = "String")] pub Vec<u8>);
+
+impl Component {
+    /// The sha256 of the bytes.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.0)
+    }
+}
+
+impl std::fmt::Debug for Component {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Component({} bytes)", self.0.len())
+    }
+}
+
+impl Serialize for Component {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Component {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        STANDARD.decode(text.as_bytes()).map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+/// The report of a deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "DeploymentReport")]
+pub(crate) struct DeploymentView {
+    /// Counted from 1, over all families.
+    pub number: u64,
+    /// When it ended.
+    pub at: Moment,
+    /// Who ordered it: a token, a session, the gateway itself.
+    pub who: String,
+    /// What was ordered.
+    pub kind: DeploymentKindView,
+    /// What it came to.
+    pub outcome: DeploymentOutcomeView,
+    /// The family; null where the component did not come so far as to tell.
+    pub family: Option<String>,
+    /// The semver of the version; null likewise.
+    pub version: Option<String>,
+    /// The sha256 of its component; null for a rollback that found no version.
+    pub digest: Option<String>,
+    /// The version that served before; null for the first one, or the same.
+    pub replaced: Option<String>,
+    /// Why it was refused, or why the version before it was rolled back.
+    pub reason: Option<String>,
+    /// Every stage in order; empty where none was run.
+    pub stages: Vec<StageView>,
+}
+
+/// What was ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "DeploymentKind")]
+pub(crate) enum DeploymentKindView {
+    /// A component was installed.
+    Install,
+    /// A kept version was activated.
+    Activate,
+    /// An operator went back to the version before.
+    RollBack,
+    /// A canary failed, and the version before it took over.
+    Canary,
+    /// The version served when the gateway started, and no report says how it came to that.
+    Found,
+}
+
+/// What a deployment came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "DeploymentOutcome")]
+pub(crate) enum DeploymentOutcomeView {
+    /// Another version serves.
+    Switched,
+    /// The version served already.
+    Unchanged,
+    /// The version before serves on.
+    Refused,
+}
+
+impl From<DeploymentRecord> for DeploymentView {
+    fn from(row: DeploymentRecord) -> Self {
+        let some = |text: String| (!text.is_empty()).then_some(text);
+        Self {
+            number: row.number,
+            at: Moment(row.at),
+            who: row.who,
+            kind: match row.kind {
+                DeploymentKind::Install => DeploymentKindView::Install,
+                DeploymentKind::Activate => DeploymentKindView::Activate,
+                DeploymentKind::RollBack => DeploymentKindView::RollBack,
+                DeploymentKind::Canary => DeploymentKindView::Canary,
+                DeploymentKind::Found => DeploymentKindView::Found,
+            },
+            outcome: match row.outcome {
+                DeploymentOutcome::Switched => DeploymentOutcomeView::Switched,
+                DeploymentOutcome::Unchanged => DeploymentOutcomeView::Unchanged,
+                DeploymentOutcome::Refused => DeploymentOutcomeView::Refused,
+            },
+            family: some(row.family),
+            version: some(row.version),
+            digest: row.digest.map(|digest| digest.to_string()),
+            replaced: row.replaced.map(|digest| digest.to_string()),
+            reason: some(row.reason),
+            stages: row.stages.into_iter().map(StageView::from).collect(),
         }
     }
 }

@@ -10,8 +10,8 @@ use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 use super::request::{ApiAnswer, ApiRefusal, ApiRequest, read_answer};
-use crate::access::caller::{Caller, Role};
-use crate::http::request::idempotency::IDEMPOTENCY_KEY;
+use crate::access::{Caller, Role};
+use crate::http::request::precondition::IDEMPOTENCY_KEY;
 use crate::http::router::{Api, Sender};
 use crate::service::AdminService;
 

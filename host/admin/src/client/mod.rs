@@ -4,9 +4,7 @@
 mod local;
 mod remote;
 mod request;
-mod tls;
 
 pub use local::LocalApi;
-pub use remote::{ClientError, RemoteApi};
+pub use remote::{ClientError, ClientTls, RemoteApi};
 pub use request::{ApiAnswer, ApiRefusal, ApiRequest};
-pub use tls::ClientTls;

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 
 use super::request::precondition::{Edited, check_edited};
 use super::request::query::Query;
-use super::request::{body, cursor, precondition};
-use crate::access::caller::{Caller, LoginLinks};
+use super::request::{body, precondition, query};
+use crate::access::{Caller, LoginLinks};
 use crate::api::error::OperationError;
 use crate::api::values::List;
 use crate::audit::{AuditTrail, line};
@@ -77,7 +77,7 @@ impl Call {
 
     /// The position after which the page begins.
     pub(crate) fn position<T: FromStr>(&self) -> Result<Option<T>, ApiError> {
-        let Some(text) = cursor::read(self.operation, &self.query)? else { return Ok(None) };
+        let Some(text) = query::read(self.operation, &self.query)? else { return Ok(None) };
         text.parse().map(Some).map_err(|_| {
             ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before")
                 .with_param("cursor")
@@ -92,7 +92,7 @@ impl Call {
 
     /// A page, with the position of its last row where more follow.
     pub(crate) fn list<T: Serialize>(&self, data: Vec<T>, next: Option<impl ToString>) -> Outcome {
-        let next = next.map(|position| cursor::write(self.operation, &self.query, &position.to_string()));
+        let next = next.map(|position| query::write(self.operation, &self.query, &position.to_string()));
         Ok(Reply::json(&List { data, next }))
     }
 

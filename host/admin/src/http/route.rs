@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::call::{Call, Outcome};
 use super::request::query::{PAGE, Parameter};
-use crate::access::caller::Role;
+use crate::access::Role;
 
 type Answer = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;

@@ -21,14 +21,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tokio::sync::Semaphore;
 
 use super::call::{Call, Outcome};
-use super::openapi;
 use super::request::body::{self, MAX_JSON_BYTES, MAX_UPLOAD_BYTES};
-use super::request::idempotency;
+use super::request::precondition;
 use super::request::query::Query;
-use super::resources;
 use super::route::{BASE, Route, Takes};
-use crate::access::attempts::FailedAttempts;
-use crate::access::caller::{Authenticator, Caller, Claimed, LoginLinks};
+use super::{openapi, resources};
+use crate::access::{Authenticator, Caller, Claimed, FailedAttempts, LoginLinks};
 use crate::api::error::OperationError;
 use crate::audit::{AuditTrail, line};
 use crate::error::{ApiError, Kind};
@@ -271,8 +269,8 @@ impl Api {
         }
         let at = self.clock.now();
         let memory = |()| -> Result<AdminIdempotency, ApiError> {
-            let print = idempotency::fingerprint(route.operation, path, &body);
-            idempotency::read(&head.headers, print, at)
+            let print = precondition::fingerprint(route.operation, path, &body);
+            precondition::read(&head.headers, print, at)
         };
         let idempotency = route.idempotent.then_some(()).map(memory).transpose()?;
         let mut headers = head.headers;

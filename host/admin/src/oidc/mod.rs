@@ -5,9 +5,7 @@
 //! the provider's host may be private, other hosts that its document names may not.
 
 mod attempts;
-mod checks;
 mod config;
-mod endpoints;
 mod person;
 mod provider;
 

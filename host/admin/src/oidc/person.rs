@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::access::caller::Role;
+use crate::access::Role;
 
 /// Letters of a name that are kept.
 const MAX_NAME: usize = 100;

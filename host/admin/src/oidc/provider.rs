@@ -28,10 +28,9 @@ use openidconnect::{
 use tokio::sync::Mutex;
 use url::Url;
 
-use super::attempts::{Attempt, Attempts};
-use super::checks::Checks;
+use super::attempts::{Attempt, Attempts, Checks};
+use super::config;
 use super::config::OidcConfig;
-use super::endpoints;
 use super::person::{MoreClaims, Person, claim, one_line, role_of};
 
 /// The document and the keys are read again after this long.
@@ -337,7 +336,7 @@ impl IdentityProvider {
         }
         let read = CoreProviderMetadata::discover_async(self.issuer.clone(), &self.calls).await;
         let read = read.map_err(discovery_failure).and_then(|document| {
-            endpoints::check(&document)?;
+            config::check(&document)?;
             Ok(document)
         });
         let (now, mut known) = (self.clock.now(), self.known.lock().unwrap_or_else(PoisonError::into_inner));
@@ -372,7 +371,7 @@ impl Calls {
     /// One request to the provider, over TLS or on this machine. No redirect is followed: what is sent may hold a secret.
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, CallError> {
         let url = Url::parse(&request.uri().to_string()).map_err(|why| CallError(why.to_string()))?;
-        endpoints::check_address(&url)
+        config::check_address(&url)
             .map_err(|why| CallError(format!("an endpoint of its document: {why}")))?;
         let request = request.map(|body| Full::new(Bytes::from(body)));
         let exchange = async {

@@ -19,8 +19,8 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tokio::sync::{Semaphore, watch};
 
-use crate::access::caller::Role;
-use crate::session::{SessionEnd, SessionView, origin};
+use crate::access::Role;
+use crate::session::{SessionEnd, SessionView, cookie};
 
 pub(super) const LOGIN: &str = "/login";
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -103,7 +103,7 @@ pub async fn admit(access: Access, request: Request, next: Next) -> Response {
         Ok(body) => body,
         Err(answer) => return answer,
     };
-    let changes = origin::is_unsafe(&parts.method);
+    let changes = cookie::is_unsafe(&parts.method);
     let request = Request::from_parts(parts, Body::from(body));
     if !changes {
         return next.run(request).await;

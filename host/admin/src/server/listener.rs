@@ -17,7 +17,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::connections::Connections;
 use super::console::Console;
 use super::handler::{Handler, Probes};
-use crate::access::caller::Tokens;
+use crate::access::Tokens;
 use crate::config::Config;
 use crate::oidc::IdentityProvider;
 use crate::service::AdminService;

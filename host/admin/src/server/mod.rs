@@ -6,12 +6,10 @@
 
 mod connections;
 mod console;
-mod guarded_body;
 mod handler;
 mod host_check;
 mod listener;
 mod page_server;
-mod security_headers;
 mod waiting;
 
 pub use console::{Access, Console, ConsoleRefusal, PageCaller, StreamEnd, admit};

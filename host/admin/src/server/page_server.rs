@@ -19,11 +19,11 @@ use tower::ServiceExt as _;
 use super::console::{
     Console, ConsoleRefusal, LOGIN, PageCaller, Refused, StreamEnd, plain, read, redirect, refused,
 };
-use crate::access::caller::{LoginLinkView, LoginLinks, Role};
+use crate::access::{LoginLinkView, LoginLinks, Role};
 use crate::api::error::OperationError;
 use crate::api::values::Revealed;
 use crate::oidc::{IdentityProvider, LIFE, OidcRefusal};
-use crate::session::{AuthenticationError, LoginRefusal, SessionView, Sessions, origin};
+use crate::session::{AuthenticationError, LoginRefusal, SessionView, Sessions, cookie};
 
 const SESSION: &str = "/session";
 const LOGOUT: &str = "/session/end";
@@ -143,14 +143,14 @@ impl PageServer {
     /// `POST /session`: the token of a login link for a session.
     async fn log_in(&self, request: Request, address: IpAddr) -> Response {
         let (parts, body) = request.into_parts();
-        if let Err(message) = origin::check(&parts) {
+        if let Err(message) = cookie::check(&parts) {
             return login_refused(refused(StatusCode::FORBIDDEN, message));
         }
         let token = match read(body, LOGIN_BYTES, &*self.clock).await {
             Ok(body) => token_of(&body),
             Err(answer) => return login_refused(answer),
         };
-        match self.sessions.open(&token, address, origin::is_https(&parts)) {
+        match self.sessions.open(&token, address, cookie::is_https(&parts)) {
             Ok(cookie) => {
                 let mut response = redirect("/");
                 response.headers_mut().insert(SET_COOKIE, cookie);
@@ -223,11 +223,11 @@ impl PageServer {
         if let Some(session) = session {
             self.sessions.end(session.number);
             tracing::info!(session = session.number, "logged out");
-        } else if let Err(message) = origin::check(parts) {
+        } else if let Err(message) = cookie::check(parts) {
             return refused(StatusCode::FORBIDDEN, message);
         }
         let mut response = redirect(LOGIN);
-        response.headers_mut().insert(SET_COOKIE, self.sessions.cookie().clear(origin::is_https(parts)));
+        response.headers_mut().insert(SET_COOKIE, self.sessions.cookie().clear(cookie::is_https(parts)));
         response
     }
 }

@@ -18,11 +18,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::connections::GuardedBody;
 use super::console::plain;
-use super::guarded_body::GuardedBody;
+use super::handler;
 use super::handler::PROMETHEUS_TEXT;
 use super::host_check::HostCheck;
-use super::security_headers;
 use crate::config::Config;
 
 /// Answers with 200 while the place of another gateway is waited for.
@@ -135,7 +135,7 @@ impl Shared {
                 Ok(()) => shared.answer(head.uri.path()),
                 Err((status, message)) => plain(status, message),
             };
-            security_headers::add(response.headers_mut());
+            handler::add(response.headers_mut());
             let response = response.map(|body| GuardedBody::new(body, under_way, None).boxed_unsync());
             Box::pin(async move { Ok(response) })
         });

@@ -6,7 +6,7 @@ use gatehouse_model::{Clock, RequestId, Seed};
 use gatehouse_store::Store;
 use gatehouse_tasks::{Applied, Command, FieldChange, Rejection};
 
-use crate::access::caller::Caller;
+use crate::access::Caller;
 use crate::api::error::OperationError;
 use crate::audit::line;
 use crate::error::ApiError;

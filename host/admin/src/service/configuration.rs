@@ -4,8 +4,8 @@ use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{Companion, DeployError, DeployReport};
 use gatehouse_tasks::DeploymentKind;
 
-use crate::api::configuration::{DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 use crate::api::error::OperationError;
+use crate::api::system::{DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 use crate::service::price_history::{PriceCause, PriceHistory};
 
 /// The configuration behind the operations. Its calls block.

@@ -3,7 +3,7 @@
 use gatehouse_store::{Fleet, KnownNode, Node, OpenError, Server};
 
 use crate::api::error::OperationError;
-use crate::api::fleet::{FleetView, NodeRole, NodeView};
+use crate::api::system::{FleetView, NodeRole, NodeView};
 
 /// A gateway that was not seen for so many seconds does not run.
 const GONE: u64 = 30;

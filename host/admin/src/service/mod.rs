@@ -6,10 +6,8 @@
 
 mod admin_service;
 mod attention;
-mod backup;
 mod commands;
 mod configuration;
-mod doctor;
 mod fleet;
 mod gateway;
 mod job;
@@ -21,14 +19,14 @@ mod playground;
 mod plugins;
 mod price_history;
 mod providers;
-mod public_api;
 mod reloads;
 mod tasks;
 mod webhooks;
 
 pub use admin_service::{AdminParts, AdminService, Backend};
-pub use backup::{BackupProgress, Backups};
 pub use configuration::{Configuration, Deployed, ForgottenDefaults, StagedDefaults};
+pub use gateway::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal};
+pub use job::{BackupProgress, Backups};
 pub(crate) use keys::NewKey;
 pub use keys::nearest;
 pub(crate) use logs::{LOG_LEVELS, LogFilter, LogLine, tag_of};
@@ -42,6 +40,5 @@ pub use plugins::StoredStates;
 pub(crate) use price_history::during;
 pub use price_history::{PriceCause, PriceHistory};
 pub(crate) use providers::changes as account_changes;
-pub use public_api::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal};
 pub use tasks::TaskDetails;
 pub(crate) use tasks::ruling_changes;

@@ -20,9 +20,8 @@ use http::{HeaderValue, Method, Request, Response};
 use serde_json::Value;
 
 use super::commands::Commands;
-use super::gateway::Gateway;
-use super::public_api::PublicEndpoint;
-use crate::access::caller::Caller;
+use super::gateway::{Gateway, PublicEndpoint};
+use crate::access::Caller;
 use crate::api::error::OperationError;
 use crate::audit::told;
 

@@ -8,8 +8,8 @@ use super::job::on_blocking_thread;
 use super::money::PriceVersions;
 use super::plugins::Deployments;
 use super::price_history::PriceCause;
-use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::error::OperationError;
+use crate::api::system::{EffectiveView, ReloadView};
 
 /// Shows the configuration in effect, and has it read again.
 pub struct Reloads {

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gatehouse_model::{Digest, Secret, Seed, UnixMs};
 
-use crate::access::caller::Role;
+use crate::access::Role;
 
 /// A link works for this long, once.
 pub(super) const LIFE: Duration = Duration::from_secs(600);

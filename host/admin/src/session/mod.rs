@@ -5,9 +5,8 @@
 //! something must come from a page of this very origin ([`origin`]). Everything is kept in memory: a restart logs
 //! everybody out. Never renders a page, never performs an operation.
 
-mod cookie;
+pub(crate) mod cookie;
 mod login_links;
-pub(crate) mod origin;
 mod sessions;
 
 pub(crate) use login_links::LoginRefusal;

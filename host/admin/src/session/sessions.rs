@@ -12,11 +12,10 @@ use http::header::{ACCEPT, AUTHORIZATION};
 use http::request::Parts;
 use tokio::sync::watch;
 
+use super::cookie;
 use super::cookie::SessionCookie;
 use super::login_links::{LoginLinks, LoginRefusal, digest_of, random_text};
-use super::origin;
-use crate::access::attempts::FailedAttempts;
-use crate::access::caller::{Authenticator, Claimed, Role};
+use crate::access::{Authenticator, Claimed, FailedAttempts, Role};
 
 /// A session ends this long after its last request.
 const IDLE: Duration = Duration::from_secs(60 * 60);
@@ -209,8 +208,8 @@ impl Sessions {
         if parts.headers.contains_key(AUTHORIZATION) {
             return Err(AuthenticationError::TwoIdentities);
         }
-        if origin::is_unsafe(&parts.method) {
-            origin::check(parts).map_err(AuthenticationError::Foreign)?;
+        if cookie::is_unsafe(&parts.method) {
+            cookie::check(parts).map_err(AuthenticationError::Foreign)?;
         }
         let accept = parts.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
         let (now, mut state) = (self.clock.now(), self.state());

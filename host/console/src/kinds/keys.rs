@@ -11,7 +11,7 @@ use crate::resource::column::{Column, Look, Show, at, customer, when};
 use crate::resource::edit::Forms;
 use crate::resource::fields::Hint;
 use crate::resource::filter::{Filter, Search};
-use crate::resource::secret::Secret;
+use crate::resource::one::Secret;
 use crate::resource::{Resource, plain, text};
 
 const fn hint(name: &'static str, label: &'static str, help: &'static str) -> Hint {

@@ -1,4 +1,5 @@
-//! Logs: the last requests of clients, and what the process said last, as they come; and both as a text file.
+//! What was done and said: the audit record, the last requests of clients, and what the process said last, as they come; the last two
+//! as a text file, too.
 
 use gatehouse_admin::{ResponseBody, Role};
 use gatehouse_model::Credits;
@@ -7,14 +8,12 @@ use http::{HeaderValue, Response};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{count, credits, seconds};
 use crate::kinds::tasks::tags;
-use crate::parts::elements::{Tone, chip};
-use crate::parts::fields::Problems;
-use crate::request::PageRequest;
-use crate::resource::column::{Column, Look, at, key};
+use crate::parts::elements::{Problems, Tone, chip};
+use crate::request::{PageContext, PageRequest};
+use crate::resource::column::{Column, Look, Show, at, key};
 use crate::resource::filter::Filter;
 use crate::resource::list::every;
 use crate::resource::{Resource, Tabs, plain, text};
@@ -218,6 +217,36 @@ fn told(request: &Value) -> String {
     let timed = ["first_byte_ms", "first_token_ms"].map(timed);
     named.into_iter().chain([tokens]).chain(timed).flatten().collect()
 }
+
+pub(crate) static AUDIT: Resource = Resource {
+    path: "/audit",
+    section: "/audit",
+    names: ("Audit", "line"),
+    about: "What was decided without knowing everything, and what operators did, newest first. Lines are only ever added.",
+    api: &["audit"],
+    id: "number",
+    is_newest_first: true,
+    rows: 100,
+    filters: &[
+        Filter::Text { name: "task", label: "Task", prefix: "" },
+        Filter::Text { name: "who", label: "By", prefix: "" },
+        Filter::Text { name: "object", label: "Object", prefix: "" },
+        Filter::Flag { name: "decisions", label: "Decisions of the gateway only" },
+    ],
+    columns: &[
+        Column::new("When", "at", Show::Moment),
+        Column::own("Task", |line, _| {
+            html! { @match line["task"].as_str() {
+                Some(task) => { a href={ "/audit?task=" (task) } { code { (task) } } }
+                None => { span.muted { "none" } }
+            } }
+        }),
+        Column::own("What", |line, _| html! { (text(line, "text")) }).wide(),
+    ],
+    empty: ("There are no lines.", "gatehouse audit"),
+    download: ("/admin/v1/audit.csv", "Download as CSV"),
+    ..Resource::READ
+};
 
 #[cfg(test)]
 mod tests {

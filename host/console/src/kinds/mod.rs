@@ -1,9 +1,7 @@
 //! The kinds of objects that the console shows, one description each.
 
 pub(crate) mod accounts;
-pub(crate) mod audit;
 pub(crate) mod customers;
-pub(crate) mod deployments;
 pub(crate) mod keys;
 pub(crate) mod logs;
 pub(crate) mod plugins;
@@ -21,8 +19,8 @@ pub(crate) static ALL: [&Resource; 13] = [
     &customers::CUSTOMERS,
     &webhooks::WEBHOOKS,
     &webhooks::DELIVERIES,
-    &audit::AUDIT,
-    &deployments::DEPLOYMENTS,
+    &logs::AUDIT,
+    &plugins::DEPLOYMENTS,
     &prices::BOOKS,
     &plugins::VERSIONS,
     &plugins::FAMILIES,

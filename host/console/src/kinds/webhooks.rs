@@ -12,8 +12,7 @@ use crate::resource::column::{Column, Look, Show, when};
 use crate::resource::edit::Forms;
 use crate::resource::fields::Hint;
 use crate::resource::filter::Filter;
-use crate::resource::one::Related;
-use crate::resource::secret::Secret;
+use crate::resource::one::{Related, Secret};
 use crate::resource::{Resource, members, plain, text};
 
 pub(crate) static WEBHOOKS: Resource = Resource {

@@ -6,13 +6,12 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use crate::context::PageContext;
 use crate::error::PageError;
+use crate::form;
 use crate::format::count;
-use crate::once;
 use crate::parts::elements::{Tone, chip, empty, progress};
 use crate::parts::shell::{Shell, redirect};
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 use crate::resource::text;
 
 /// A page of a backup under way is loaded again after these seconds.
@@ -77,7 +76,7 @@ fn page(
             @if request.is_operator() {
                 h2 { "Another one" }
                 form.stack method="post" action="/system/backup" {
-                    (once::field(request.number))
+                    (form::field(request.number))
                     div.field {
                         label for="to" { "Folder, or address of a bucket" }
                         p.help #to-help { "A folder on the gateway's machine, from its root, empty or not there yet: the gateway's process writes it. Or s3://bucket/prefix, below which there is nothing." }

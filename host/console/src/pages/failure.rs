@@ -4,11 +4,10 @@ use gatehouse_admin::{ResponseBody, SessionView};
 use http::{Response, StatusCode};
 use maud::html;
 
-use crate::context::PageContext;
 use crate::error::PageError;
-use crate::kinds::deployments::stages;
+use crate::kinds::plugins::stages;
 use crate::parts::shell::Shell;
-use crate::request::Theme;
+use crate::request::{PageContext, Theme};
 
 /// Shows an error.
 pub(crate) fn show(

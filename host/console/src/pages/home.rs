@@ -9,7 +9,6 @@ use maud::{Markup, html};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::moment;
 use crate::kinds::customers::CUSTOMERS;
@@ -17,7 +16,7 @@ use crate::parts::elements::{Tone, chip};
 use crate::parts::live;
 use crate::parts::shell::Shell;
 use crate::recipes::{self, Keys};
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 
 /// Rows of the list, and of each kind.
 const MOST: usize = 10;

@@ -5,9 +5,8 @@ use gatehouse_admin::{ConsoleRefusal, ResponseBody};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use maud::{Markup, html};
 
-use crate::context::PageContext;
 use crate::parts::shell::document;
-use crate::request::{PageRequest, Theme};
+use crate::request::{PageContext, PageRequest, Theme};
 
 /// `GET /login`.
 pub(crate) fn show(pages: &PageContext, request: &PageRequest) -> Response<ResponseBody> {

@@ -7,13 +7,12 @@ use http::{Response, StatusCode};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{count, span};
 use crate::kinds::accounts::ACCOUNTS;
 use crate::parts::elements::{Tone, chip, empty};
 use crate::parts::shell::Shell;
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 use crate::resource::column::{Look, customer};
 use crate::resource::list::every;
 use crate::resource::text;

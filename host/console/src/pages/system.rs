@@ -5,12 +5,11 @@ use gatehouse_model::Credits;
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
-use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{count, credits, moment};
 use crate::parts::elements::{Confirm, Tone, chip};
 use crate::parts::shell::{Shell, redirect};
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 use crate::resource::plain;
 
 /// `GET /system`.

@@ -9,13 +9,12 @@ use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
-use crate::context::PageContext;
 use crate::error::PageError;
 use crate::form::Form;
 use crate::format::{count, credits, credits_text, seconds};
 use crate::parts::elements::empty;
 use crate::parts::shell::Shell;
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 
 const DAY: u64 = 86_400_000;
 const HOUR: u64 = 3_600_000;

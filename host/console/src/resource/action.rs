@@ -11,16 +11,14 @@ use serde_json::Value;
 use super::column::Look;
 use super::edit::refuse;
 use super::fields::{Controls, Hint, given};
-use super::secret::Secret;
+use super::one::Secret;
 use super::{Resource, text};
-use crate::context::PageContext;
 use crate::error::PageError;
+use crate::form;
 use crate::form::Form;
-use crate::once;
-use crate::parts::elements::Confirm;
-use crate::parts::fields::Problems;
+use crate::parts::elements::{Confirm, Problems};
 use crate::parts::shell::{Shell, redirect};
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 
 /// Something that is done to an object.
 pub(crate) struct Action {
@@ -138,7 +136,7 @@ impl Action {
             danger: self.is_danger,
         }
         .with(&html! {
-            @if self.is_sent_once() { (once::field(look.number)) }
+            @if self.is_sent_once() { (form::field(look.number)) }
             (fields)
             @for (name, words) in self.flags { label.check { input type="checkbox" name=(name) value="true"; " " (words) } }
         })
@@ -246,7 +244,7 @@ fn form_page(
             p.crumbs { a href=(resource.path) { (resource.names.0) } " / " a href=(address) { bdi { (request.id) } } }
             h1 { (action.button) }
             form.stack method="post" action={ (address) "/" (action.word) } novalidate {
-                (once::field(request.number))
+                (form::field(request.number))
                 (problems.summary_as("This could not be done"))
                 (controls.show(form, problems))
                 div.buttons { button.primary { (action.button) } a.button href=(address) { "Cancel" } }

@@ -7,15 +7,14 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::fields::{Controls, Hint, given};
-use super::secret::Secret;
+use super::one::Secret;
 use super::{Resource, text};
-use crate::context::PageContext;
 use crate::error::PageError;
+use crate::form;
 use crate::form::Form;
-use crate::once;
-use crate::parts::fields::Problems;
+use crate::parts::elements::Problems;
 use crate::parts::shell::{Shell, redirect};
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 
 /// The forms of a kind.
 #[derive(Clone, Copy)]
@@ -199,7 +198,7 @@ fn new_page(
             p.crumbs { a href=(resource.path) { (many) } }
             h1 { (title) }
             form.stack method="post" action=(resource.path) novalidate {
-                (once::field(request.number))
+                (form::field(request.number))
                 (problems.summary())
                 (controls.show(form, problems))
                 (flags(resource, form))

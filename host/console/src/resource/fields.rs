@@ -13,7 +13,7 @@ use super::plain;
 use crate::error::PageError;
 use crate::form::Form;
 use crate::format::credits_text;
-use crate::parts::fields::{Field, Problems, lines, select};
+use crate::parts::elements::{Field, Problems, lines, select};
 
 /// Other words for a control than those of the schema; empty ones leave the schema's.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@ use gatehouse_model::UnixMs;
 use maud::{Markup, html};
 
 use crate::form::Form;
-use crate::parts::fields::Problems;
+use crate::parts::elements::Problems;
 
 /// Days of a list that nobody says the days of.
 const USUAL_DAYS: u32 = 30;

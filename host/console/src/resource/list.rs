@@ -10,14 +10,12 @@ use url::form_urlencoded::Serializer;
 
 use super::column::{Column, Look};
 use super::{Resource, Sums};
-use crate::context::PageContext;
 use crate::error::PageError;
 use crate::form::Form;
-use crate::parts::elements::empty;
-use crate::parts::fields::Problems;
+use crate::parts::elements::{Problems, empty};
 use crate::parts::live;
 use crate::parts::shell::Shell;
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 
 /// Rows, where the next page begins, and what all rows come to.
 #[derive(Default)]

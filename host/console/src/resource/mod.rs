@@ -10,7 +10,6 @@ pub(crate) mod fields;
 pub(crate) mod filter;
 pub(crate) mod list;
 pub(crate) mod one;
-pub(crate) mod secret;
 
 #[cfg(test)]
 mod tests;

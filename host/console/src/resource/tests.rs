@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::fields::{Controls, Hint, given};
 use crate::form::Form;
-use crate::parts::fields::Problems;
+use crate::parts::elements::Problems;
 
 const NOW: UnixMs = UnixMs(1000);
 

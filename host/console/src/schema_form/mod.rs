@@ -5,18 +5,13 @@
 //! its value. A field that takes the address of a medium has a control for a file beside it, also inside of objects and of
 //! lists of objects. Never validates what the plugin validates: a value is sent as it was typed.
 
-mod address;
 mod control;
-mod fill;
-mod lists;
 mod media;
 mod read;
 mod render;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use address::Medium;
-pub(crate) use fill::fill;
-pub(crate) use media::{InputField, control_of, input_fields, takes_files};
-pub(crate) use read::read;
+pub(crate) use media::{InputField, Medium, control_of, input_fields, takes_files};
+pub(crate) use read::{fill, read};
 pub(crate) use render::{Shown, render};

@@ -4,8 +4,8 @@ use gatehouse_schema::{Choice, Field, Kind, Limits, Variant};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::address::Medium;
 use super::control::{AS_JSON, Control, control, id, json, last_name, member, of_field, variant};
+use super::media::Medium;
 use super::media::{self, file_name};
 use super::read::REST;
 use crate::form::Form;

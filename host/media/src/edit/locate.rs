@@ -7,7 +7,7 @@ use futures_util::stream::StreamExt;
 use object_store::path::Path;
 
 use crate::edit::clip::plan::Film;
-use crate::probe::boxes::{word32, word64};
+use crate::probe::mp4::{word32, word64};
 use crate::storage::objects::{Error, Objects};
 
 /// Boxes of a file that are looked at: each takes one read. Real files have fewer than ten.

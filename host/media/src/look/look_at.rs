@@ -15,7 +15,8 @@ use url::Url;
 use crate::edit::apply::EditError;
 use crate::ingest::data_url;
 use crate::ingest::extract::NewBlob;
-use crate::links::signed_link::{self, Checked};
+use crate::links;
+use crate::links::Checked;
 use crate::look::remote::RemoteFile;
 use crate::media_store::{MediaStore, TaskBlobs, blob_path};
 use crate::probe::facts::facts;
@@ -101,7 +102,7 @@ impl MediaStore {
     /// When the store fails.
     pub async fn adopt(&self, media: &Media) -> Result<Option<(BlobId, Facts)>, Error> {
         let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
-        let from = signed_link::path(&signed_link::name(media.id, &media.mime), media.expires);
+        let from = links::path(&links::name(media.id, &media.mime), media.expires);
         if !self.0.objects.copy(&from, &blob_path(id)).await? {
             return Ok(None);
         }

@@ -12,8 +12,8 @@ use gatehouse_model::{CustomerId, Facts, MediaKind};
 use gatehouse_upstream::{FetchError, Fetched, Origins, Policy, Upstream};
 use url::Url;
 
-use crate::probe::boxes::{word32, word64};
 use crate::probe::facts::{SNIFFED, facts, kind, sniff};
+use crate::probe::mp4::{word32, word64};
 use crate::probe::orientation;
 
 /// Bytes of the first request, and of each later one at least.

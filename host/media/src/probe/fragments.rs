@@ -1,6 +1,6 @@
 //! The length of fragmented MP4 files: from `mehd`, or the sum of what the fragments say (ISO/IEC 14496-12, 8.8). Pure.
 
-use crate::probe::boxes::{boxes, child, word32, word64};
+use crate::probe::mp4::{boxes, child, word32, word64};
 
 /// Flags of `tfhd`: which optional fields it has before the default duration, and whether it has that.
 const TFHD_OFFSET: u32 = 0x1;

@@ -1,6 +1,5 @@
 //! What media are, by their own bytes. Pure: knows no other part of this crate.
 
-pub(crate) mod boxes;
 pub(crate) mod facts;
 mod fragments;
 mod length;

@@ -17,7 +17,7 @@ use gatehouse_model::{BlobId, Edit, Media, MediaId, MediaKind, Product, metric};
 
 use crate::edit::apply::{EditError, Edited, Stored};
 use crate::ingest::data_url;
-use crate::links::signed_link;
+use crate::links;
 use crate::media_store::{MediaStore, TaskBlobs, blob_path};
 use crate::probe::facts::{self, SNIFFED, sniff};
 use crate::probe::whole::Whole;
@@ -253,7 +253,7 @@ impl MediaStore {
         let now = self.0.clock.now();
         let expires = now.plus(Duration::from_secs(u64::from(self.0.config.link_hours) * 3600));
         let id = MediaId::new(now, &*self.0.seed);
-        let path = signed_link::path(&signed_link::name(id, &mime), expires);
+        let path = links::path(&links::name(id, &mime), expires);
         (Media { id, mime, bytes: 0, expires }, Writer::new(&self.0.objects, path))
     }
 }

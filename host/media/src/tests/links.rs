@@ -1,7 +1,7 @@
 //! Signed links: they open what they name, for as long as they say, and nothing else.
 
 use super::*;
-use crate::links::signed_link::{MediaFile, MediaRefusal};
+use crate::links::{MediaFile, MediaRefusal};
 
 /// (name, expires, signature) of a link.
 fn parts(link: &str) -> (String, String, String) {

@@ -142,7 +142,7 @@ pub(crate) async fn content(test: &TestMedia, media: &Media) -> Vec<u8> {
     let link = test.media.link("", media);
     let query = link.split_once('?').unwrap().1;
     let (expires, signature) = query.split_once('&').unwrap();
-    let name = crate::links::signed_link::name(media.id, &media.mime);
+    let name = crate::links::name(media.id, &media.mime);
     let (expires, signature) = (expires.split_once('=').unwrap().1, signature.split_once('=').unwrap().1);
     collect(test.media.open_link(&name, expires, signature, None).await.unwrap().body).await
 }

@@ -1,4 +1,5 @@
-//! The body of a request: read within its size and its time, then as JSON. An error names the field.
+//! The body of a request: read within its size and its time, then as JSON; and a body that is a merge patch (RFC 7396), with the
+//! fields that it changed. An error names the field.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -6,10 +7,13 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use gatehouse_model::{Clock, check_json_text};
+use gatehouse_tasks::FieldChange;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use crate::error::{ApiError, Kind};
 
@@ -69,13 +73,65 @@ pub(crate) fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
 }
 
 /// The same from a value that is read already.
-pub(crate) fn from_value<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, ApiError> {
+pub(crate) fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ApiError> {
     json(&serde_json::to_vec(&value).map_err(|error| ApiError::new(Kind::Invalid, error.to_string()))?)
+}
+
+/// The object with the patch applied: `null` clears a field, an array replaces the array.
+pub(crate) fn patched(current: &impl Serialize, patch: Value) -> Result<Value, ApiError> {
+    let mut value =
+        serde_json::to_value(current).map_err(|error| ApiError::new(Kind::Internal, error.to_string()))?;
+    let Value::Object(patch) = patch else {
+        return Err(ApiError::new(Kind::Invalid, format!("the body: expected an object, got {patch}")));
+    };
+    let known = value.as_object().cloned().unwrap_or_default();
+    if let Some(unknown) = patch.keys().find(|field| !known.contains_key(*field)) {
+        let mut names: Vec<&str> = known.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        let message = format!("{unknown}: cannot be edited; expected {}", names.join(", "));
+        return Err(ApiError::field(unknown.as_str(), message));
+    }
+    let top = Value::Object(patch);
+    json_patch::merge(&mut value, &top);
+    // A field of the top level that is cleared is null, not absent: the object keeps its fields.
+    if let Value::Object(fields) = &mut value {
+        for field in known.keys() {
+            fields.entry(field.clone()).or_insert(Value::Null);
+        }
+    }
+    Ok(value)
+}
+
+/// The fields that differ, for the audit record.
+pub(crate) fn changes(before: &impl Serialize, after: &impl Serialize) -> Vec<FieldChange> {
+    let object = |value| match value {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    let (before, after) = (object(serde_json::to_value(before)), object(serde_json::to_value(after)));
+    let text = |value: Option<&Value>| value.filter(|value| !value.is_null()).map(Value::to_string);
+    let mut fields: Vec<&String> = before.keys().chain(after.keys()).collect();
+    fields.sort();
+    fields.dedup();
+    let differing = fields.into_iter().filter(|field| text(before.get(*field)) != text(after.get(*field)));
+    differing
+        .map(|field| FieldChange {
+            field: field.clone(),
+            before: text(before.get(field)),
+            after: text(after.get(field)),
+        })
+        .collect()
+}
+
+/// The fields of a new object, for the audit record.
+pub(crate) fn created(object: &impl Serialize) -> Vec<FieldChange> {
+    changes(&Map::new(), object)
 }
 
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
+    use serde_json::json;
 
     use super::*;
 
@@ -100,5 +156,41 @@ mod tests {
             let message = json::<Sample>(body.as_bytes()).unwrap_err().message().to_owned();
             assert!(message.contains(expected), "{body}: {message}");
         }
+    }
+
+    #[test]
+    fn a_patch_sets_clears_and_replaces() {
+        let current = json!({"name": "a", "quota": 5, "models": ["x", "y"], "rates": {"rpm": 1, "tpm": 2}});
+        for (patch, expected) in [
+            (json!({}), current.clone()),
+            (
+                json!({"quota": null}),
+                json!({"name": "a", "quota": null, "models": ["x", "y"], "rates": {"rpm": 1, "tpm": 2}}),
+            ),
+            (
+                json!({"models": ["z"], "rates": {"rpm": null, "tpm": 9}}),
+                json!({"name": "a", "quota": 5, "models": ["z"], "rates": {"tpm": 9}}),
+            ),
+        ] {
+            assert_eq!(patched(&current, patch.clone()).unwrap(), expected, "{patch}");
+        }
+        for (patch, expected) in [
+            (json!([1]), "the body: expected an object"),
+            (json!({"used": 1}), "used: cannot be edited; expected models, name, quota, rates"),
+        ] {
+            let message = patched(&current, patch).unwrap_err().message().to_owned();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn differing_fields_are_listed() {
+        let found = changes(&json!({"a": 1, "b": null, "c": [1]}), &json!({"a": 1, "b": "x", "c": null}));
+        let change = |field: &str, before: Option<&str>, after: Option<&str>| FieldChange {
+            field: field.to_owned(),
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+        };
+        assert_eq!(found, [change("b", None, Some("\"x\"")), change("c", Some("[1]"), None)]);
     }
 }

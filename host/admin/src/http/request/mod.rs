@@ -1,8 +1,5 @@
 //! Reading a request: its path and parameters, its body, and the headers that guard a change.
 
 pub(crate) mod body;
-pub(crate) mod cursor;
-pub(crate) mod idempotency;
-pub(crate) mod merge_patch;
 pub(crate) mod precondition;
 pub(crate) mod query;

@@ -3,7 +3,6 @@
 
 mod audit;
 mod customers;
-mod key_policy;
 mod keys;
 mod ledger;
 mod logs;
@@ -16,7 +15,7 @@ mod usage;
 mod webhooks;
 
 use super::route::Route;
-pub use key_policy::key_limits;
+pub use keys::key_limits;
 
 /// Every route but the document's own.
 pub(crate) fn routes() -> Vec<Route> {

@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::deployment::DeploymentView;
-use crate::api::plugin::{DeployedView, PluginVersion, UninstalledView};
-use crate::api::plugin_offer::{Component, PluginOffer};
+use crate::api::plugin::{
+    Component, DeployedView, DeploymentView, PluginOffer, PluginVersion, UninstalledView,
+};
 use crate::api::values::List;
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};

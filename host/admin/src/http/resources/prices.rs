@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::api::price::{PricePreview, PricesView};
-use crate::api::price_version::{PriceChanges, PriceVersionDetails, PriceVersionView};
+use crate::api::price::{PriceChanges, PricePreview, PriceVersionDetails, PriceVersionView, PricesView};
 use crate::api::values::List;
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};

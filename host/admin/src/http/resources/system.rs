@@ -6,12 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::access::caller::{LoginLinkView, Role};
-use crate::api::backup::{BackupRun, NewBackup};
-use crate::api::configuration::{EffectiveView, ReloadView};
-use crate::api::doctor::DoctorRun;
+use crate::access::{LoginLinkView, Role};
 use crate::api::error::OperationError;
-use crate::api::fleet::FleetView;
+use crate::api::system::{BackupRun, DoctorRun, EffectiveView, FleetView, NewBackup, ReloadView};
 use crate::http::call::{Call, Outcome};
 use crate::http::request::query::{Form, option};
 use crate::http::route::Route;

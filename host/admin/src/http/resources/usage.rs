@@ -13,7 +13,7 @@ use crate::api::values::Moment;
 use crate::error::{ApiError, Kind};
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;
-use crate::http::request::cursor;
+use crate::http::request::query;
 use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
 use crate::reply::Reply;
@@ -139,7 +139,7 @@ async fn list(call: Call) -> Outcome {
     let (rows, next) = report.page(after.as_deref(), call.query.limit()).ok_or_else(|| {
         ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before").with_param("cursor")
     })?;
-    let next = next.map(|position| cursor::write(call.operation, &call.query, &position));
+    let next = next.map(|position| query::write(call.operation, &call.query, &position));
     let data = rows.into_iter().map(UsageLine::from).collect();
     Ok(Reply::json(&UsageList { data, next, total }))
 }

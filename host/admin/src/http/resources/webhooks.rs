@@ -16,8 +16,7 @@ use crate::api::webhook::{DeliveryView, NewWebhook, ResendRange, ResentRange, We
 use crate::audit::told;
 use crate::error::ApiError;
 use crate::http::call::{Call, Committed, Outcome};
-use crate::http::request::body::from_value;
-use crate::http::request::merge_patch::{changes, created, patched};
+use crate::http::request::body::{changes, created, from_value, patched};
 use crate::http::request::precondition::{Edited, check_edited};
 use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;

@@ -1,12 +1,10 @@
 //! Money as operators read it: prices, statements of the ledger, usage.
 
-mod price_versions;
 mod prices;
 mod statements;
 mod usage;
 
-pub(super) use price_versions::PriceVersions;
-pub(super) use prices::Prices;
+pub(super) use prices::{PriceVersions, Prices};
 pub(crate) use statements::StatementRequest;
 #[cfg(test)]
 pub(crate) use statements::StatementSums;

@@ -17,10 +17,9 @@ use gatehouse_tasks::{
 };
 use tokio::sync::Mutex;
 
-use crate::api::configuration::DefaultView;
-use crate::api::deployment::DeploymentView;
 use crate::api::error::OperationError;
-use crate::api::plugin::{DeployedView, PluginVersion, StageView};
+use crate::api::plugin::{DeployedView, DeploymentView, PluginVersion, StageView};
+use crate::api::system::DefaultView;
 use crate::service::configuration::Deployed;
 use crate::service::paging::first_rows;
 use crate::service::price_history::present;

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::json;
 
 use super::{Api, error};
-use crate::access::caller::Role;
+use crate::access::Role;
 use crate::http::resources::routes;
 use crate::http::route::Takes;
 

@@ -8,12 +8,10 @@ use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
 use super::offer::{self, Offer};
-use crate::context::PageContext;
 use crate::error::PageError;
-use crate::form::Form;
-use crate::multipart::FormFile;
+use crate::form::{Form, FormFile};
 use crate::parts::shell::Shell;
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 use crate::schema_form::{InputField, Medium, control_of, input_fields};
 
 /// Files of one form, at most.

@@ -3,7 +3,6 @@
 
 mod answer;
 mod input;
-mod keys;
 mod offer;
 mod page;
 
@@ -16,16 +15,14 @@ use http_body_util::BodyExt as _;
 use maud::html;
 use serde_json::{Map, Value};
 
-use crate::context::PageContext;
 use crate::error::PageError;
 use crate::parts::elements::empty;
 use crate::parts::live::{self, Fragment};
 use crate::parts::shell::{Shell, redirect};
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 use crate::runs::{Run, Wanted};
 use crate::schema_form::{fill, read};
-use keys::{Keys, Search};
-use offer::Offer;
+use offer::{Keys, Offer, Search};
 
 /// Bytes of a price's answer, at most.
 const MAX_PRICE: usize = 64 * 1024;

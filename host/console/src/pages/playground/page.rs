@@ -8,12 +8,11 @@ use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
 use super::offer::Offer;
-use crate::context::PageContext;
 use crate::form::Form;
 use crate::parts::elements::{Tone, chip, paste};
 use crate::parts::live::Fragment;
 use crate::parts::shell::Shell;
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 use crate::runs::Run;
 use crate::schema_form::{Shown, render, takes_files};
 

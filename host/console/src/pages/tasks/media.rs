@@ -10,9 +10,8 @@ use http::header::{
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::StreamBody;
 
-use crate::context::PageContext;
 use crate::error::PageError;
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 
 /// Whatever it is, it runs nothing and loads nothing.
 const POLICY: &str = "sandbox; default-src 'none'";

@@ -10,14 +10,12 @@ use serde_json::json;
 
 use super::timeline::{self, Scale};
 use super::{media, progress, ruling, state};
-use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{count, credits, digest, moment, span};
-use crate::parts::elements::Confirm;
-use crate::parts::fields::{Field, Problems};
+use crate::parts::elements::{Confirm, Field, Problems};
 use crate::parts::live::{self, Fragment};
 use crate::parts::shell::{Shell, redirect};
-use crate::request::PageRequest;
+use crate::request::{PageContext, PageRequest};
 use crate::resource::column::customer;
 
 /// Characters of a result that are shown.

@@ -8,8 +8,7 @@ use maud::{Markup, html};
 
 use crate::form::Form;
 use crate::format::{count, credits, moment};
-use crate::parts::elements::{Confirm, Tone, chip};
-use crate::parts::fields::{Field, Problems, lines, select};
+use crate::parts::elements::{Confirm, Field, Problems, Tone, chip, lines, select};
 
 /// Every field of every dialog; each has its own, because they are on one page.
 const FIELDS: [&str; 6] =

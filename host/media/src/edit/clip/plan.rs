@@ -9,7 +9,7 @@ use crate::edit::clip::presentation::{self, Kept};
 use crate::edit::clip::tables::MAX_SAMPLES;
 use crate::edit::clip::track::{Track, timescale};
 use crate::edit::clip::write;
-use crate::probe::boxes::{boxes, child};
+use crate::probe::mp4::{boxes, child};
 
 /// What a clip is planned from: the film's head, without its samples.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use mp4_atom::{
     Atom, Co64, Ctts, CttsEntry, Stco, Stsc, StscEntry, Stss, Stsz, StszSamples, Stts, SttsEntry,
 };
 
-use crate::probe::boxes::child;
+use crate::probe::mp4::child;
 
 /// Samples of all tracks together: four hours of film. More is refused.
 pub(super) const MAX_SAMPLES: u32 = 1_000_000;

@@ -4,7 +4,7 @@ use mp4_atom::Elst;
 
 use crate::edit::clip::samples::Sample;
 use crate::edit::clip::tables::{Tables, optional};
-use crate::probe::boxes::{boxes, child, word32};
+use crate::probe::mp4::{boxes, child, word32};
 
 /// A moment of the film, or a span of it.
 pub(super) type Nanos = i128;

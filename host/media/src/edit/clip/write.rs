@@ -10,7 +10,7 @@ use mp4_atom::{
 use crate::edit::clip::presentation::Kept;
 use crate::edit::clip::samples::cut_runs;
 use crate::edit::clip::track::rounded;
-use crate::probe::boxes::boxes;
+use crate::probe::mp4::boxes;
 
 /// The head of the clip whose samples are these parts of the film.
 pub(super) fn head(

@@ -16,7 +16,7 @@ use crate::edit::apply::Stored;
 use crate::edit::clip::plan::{ClipPlan, Film, plan};
 use crate::ingest::extract::NewBlob;
 use crate::media_store::blob_path;
-use crate::probe::boxes::child;
+use crate::probe::mp4::child;
 use crate::results::source::SaveError;
 use crate::storage::writer::Writer;
 

@@ -1,14 +1,19 @@
-//! `/tasks/{task}/steps`: what a task did, with its exchanges with providers. It shows clients' words, so it is for
-//! operators, and each read leaves a line in the audit record.
+//! `/tasks/{task}/steps` and `/tasks/{task}/reconcile`: what a task did, with its exchanges with providers, and an operator's ruling
+//! about a call whose outcome nobody knows. Steps show clients' words, so they are for operators, and each read leaves a line in
+//! the audit record.
 
 use gatehouse_model::TaskId;
 use gatehouse_tasks::{ExchangeRecord, StepKind, StepRecord, StepRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::task::TaskLine;
+use crate::api::task::TaskRuling;
 use crate::api::values::{List, Moment};
 use crate::http::call::{Call, Outcome};
 use crate::http::route::Route;
+use crate::reply::Reply;
+use crate::service::ruling_changes;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -21,6 +26,16 @@ pub(super) fn routes() -> Vec<Route> {
         .paged()
         .for_operators()
         .returns::<List<TaskSteps>>(),
+        Route::post(
+            "/tasks/{task}/reconcile",
+            "reconcileTask",
+            "Rules on the ambiguous call of a task: it is sent again, given up with a refund, or has a reply. 409 for a task \
+             that waits for no ruling, and once its time is over.",
+            reconcile,
+        )
+        .idempotent()
+        .body::<TaskRuling>()
+        .returns::<TaskLine>(),
     ]
 }
 
@@ -188,4 +203,18 @@ async fn list(call: Call) -> Outcome {
     let page: Vec<TaskSteps> = rest.by_ref().take(call.query.limit()).map(TaskSteps::from).collect();
     let next = page.last().map(|row| row.revision).filter(|_| rest.next().is_some());
     call.list(page, next)
+}
+
+async fn reconcile(call: Call) -> Outcome {
+    let id: TaskId = call.id("task", "task")?;
+    let ruling: TaskRuling = call.json()?;
+    let (object, made) = (format!("tasks/{id}"), id.to_string());
+    call.describe(object.as_str(), ruling_changes(&ruling));
+    let prepared = call.service.rulings.prepare(id, &ruling).await?;
+    let command = prepared.command.clone();
+    let committed = call.commit(command, (object, &made), 200, ruling_changes(&ruling)).await;
+    let is_new = committed.as_ref().is_ok_and(|committed| committed.before.is_none());
+    call.service.rulings.ruled(prepared, is_new).await?;
+    committed?;
+    Ok(Reply::json(&TaskLine::from(&call.service.tasks.row(id).await?)))
 }

@@ -1,20 +1,19 @@
-//! The timeline of a task: its steps, calls, waits, money and decisions in the order of time. The rows are those of the
+//! The timeline of a task: its steps, calls, waits, money, decisions and webhooks in the order of time. The rows are those of the
 //! admin API; what a client or a provider wrote is for operators.
 
 use gatehouse_admin::{
-    EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow, TaskDetails, WebhookAttempt,
-    WebhookDelivery,
+    DeliveryState, EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow, TaskDetails,
+    WebhookAttempt, WebhookDelivery,
 };
 use gatehouse_model::{Credits, Task, UnixMs};
 use maud::{Markup, html};
 
-#[cfg(test)]
-mod tests;
-mod told;
-
 use super::next;
 use crate::format::{count, credits, moment, seconds, span};
 use crate::parts::elements::{Tone, chip};
+
+#[cfg(test)]
+mod tests;
 
 /// Rows of a page: the first ones, and the newest.
 const FIRST: usize = 20;
@@ -162,7 +161,7 @@ fn row(event: &Event<'_>, task: &Task, with_bodies: bool, now: UnixMs) -> Markup
             "left out",
             html! { (count(*rows)) " rows; all that is kept: " code { "gatehouse steps " (task.id) } },
         ),
-        What::Told(delivery, attempt) => told::row(delivery, *attempt, now),
+        What::Told(delivery, attempt) => webhook_row(delivery, *attempt, now),
         What::Ended => (
             if task.failure.is_some() { Tone::Error } else { Tone::Ok },
             task.status.as_str(),
@@ -308,5 +307,28 @@ impl Frame {
                 rect.fill x=(from) width=(length) height="6" {}
             }
         }
+    }
+}
+
+/// The tone, the word and the text of a row; without an attempt, of the event itself.
+fn webhook_row(
+    delivery: &WebhookDelivery,
+    attempt: Option<&WebhookAttempt>,
+    now: UnixMs,
+) -> (Tone, &'static str, Markup) {
+    let link = html! { a href={ "/webhooks/" (delivery.webhook) } { code { (delivery.webhook) } } };
+    match attempt {
+        None => {
+            let (tone, state) = match &delivery.state {
+                DeliveryState::Pending { due } => (Tone::Warn, html! { "next attempt " (moment(*due, now)) }),
+                DeliveryState::Delivered { .. } => (Tone::Ok, html! { "delivered" }),
+                DeliveryState::Failed { reason, .. } => (Tone::Error, html! { "failed: " (reason) }),
+            };
+            (tone, "webhook", html! { (delivery.event.as_str()) " for " (link) ", " (state) })
+        }
+        Some(attempt) if attempt.succeeded() => {
+            (Tone::Ok, "told", html! { (link) " answered " (attempt.status.unwrap_or_default()) })
+        }
+        Some(attempt) => (Tone::Error, "not told", html! { (link) ": " (attempt.problem()) }),
     }
 }

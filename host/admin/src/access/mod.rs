@@ -1,4 +1,0 @@
-//! Who sends a request, and what they may do.
-
-pub(crate) mod attempts;
-pub(crate) mod caller;
