@@ -97,21 +97,9 @@ pub(super) async fn send(
     let outcome = send_files(bucket, folder, (&manifest, progress), &mut sent).await;
     match outcome {
         Ok(()) | Err(BackupError::Shared(_)) => {}
-        Err(_) => remove(bucket, &sent).await,
+        Err(_) => bucket.take_back(&sent, NAME).await,
     }
     outcome
-}
-
-/// Removes what was sent, the manifest first: files that it names may not be missing beside it.
-async fn remove(bucket: &BucketFiles, sent: &[String]) {
-    for name in sent.iter().rev() {
-        if let Err(error) = bucket.remove(name).await {
-            tracing::warn!(%error, "what was sent of a backup was not removed");
-            if name == NAME {
-                return;
-            }
-        }
-    }
 }
 
 async fn send_files(

@@ -264,13 +264,22 @@ impl BucketFiles {
         }
     }
 
-    /// Deletes a file.
-    ///
-    /// # Errors
-    /// [`BucketFileError::Bucket`].
-    pub async fn remove(&self, name: &str) -> Result<(), BucketFileError> {
-        let removed = self.store.delete(&Path::from(name)).await;
-        removed.map_err(|error| Self::failed(self.address_of(name), &error))
+    /// Deletes what was written under these names, the last one first. Where `index`, which names the others, cannot be deleted,
+    /// they stay: none may be missing beside it.
+    pub async fn take_back(&self, written: &[String], index: &str) {
+        for name in written.iter().rev() {
+            if let Err(error) = self.store.delete(&Path::from(name.as_str())).await {
+                let address = self.address_of(name);
+                tracing::warn!(
+                    address,
+                    said = said(&error),
+                    "what was written to the bucket was not removed"
+                );
+                if name == index {
+                    return;
+                }
+            }
+        }
     }
 
     fn failed(address: String, error: &object_store::Error) -> BucketFileError {

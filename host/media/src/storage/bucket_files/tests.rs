@@ -88,7 +88,13 @@ impl ObjectStore for Faulty {
     }
 
     fn delete_stream(&self, of: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.kept.delete_stream(of)
+        let (asked, refused) = (Arc::clone(&self.asked), self.refused.clone());
+        let asked = of.map(move |path| {
+            let path = path?;
+            ask(&asked, &refused, path.as_ref())?;
+            Ok(path)
+        });
+        self.kept.delete_stream(asked.boxed())
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
@@ -216,5 +222,24 @@ async fn an_upload_that_fails_is_aborted() {
         assert_eq!(files.is_empty().await.unwrap(), !refused.is_empty(), "{refused:?}");
         let parts = 3 - u64::from(expected.len() < 4 || refused == ["part 3"]);
         assert_eq!(*told.lock().unwrap() == 2 * PART + 1, parts == 3, "{refused:?}");
+    }
+}
+
+/// A manifest would stay that names files which are gone: a backup that looks whole.
+#[tokio::test]
+async fn what_names_others_is_removed_before_them() {
+    let written = ["pepper", "store", "manifest"].map(str::to_owned);
+    for (refused, expected, left) in [
+        (None, &["manifest", "store", "pepper"] as &[&str], 0),
+        (Some("store"), &["manifest", "store", "pepper"], 1),
+        (Some("manifest"), &["manifest"], 3),
+    ] {
+        let (files, asked) = files(Faulty { refused: refused.into_iter().collect(), ..Faulty::default() });
+        for name in &written {
+            files.store.put(&Path::from(name.as_str()), "x".into()).await.unwrap();
+        }
+        files.take_back(&written, "manifest").await;
+        assert_eq!(*asked.lock().unwrap(), expected, "{refused:?}");
+        assert_eq!(files.store.list(None).count().await, left, "{refused:?}");
     }
 }
