@@ -1,14 +1,12 @@
 //! Senders of requests and what they may do: the bearer token, callers with their roles, and failed logins by address.
 //!
-//! Failed logins by address: ten a minute, then refusals cost nothing and leave no trace.
+//! An address may fail ten times a minute; then refusals cost nothing and leave no trace. Only failures count, and only
+//! failures are refused: a valid credential always works, so that a local program without one cannot keep the operator out. A
+//! token has 256 random bits; what is limited is the work and the audit lines that guesses cause. What only a call can tell, an
+//! answer of an identity provider, is not asked of an address with too many.
 //!
-//! Only failures count, and only failures are refused: a valid credential always works, so that a local program without
-//! one cannot keep the operator out. A token has 256 random bits; what is limited is the work and the audit lines that
-//! guesses cause. What only a call can tell, an answer of an identity provider, is not asked of an address with too many.
-//!
-//! The sender of a request: its credential's name, its role, its address. An [`Authenticator`] reads one kind of
-//! credential; the router asks each of them in turn. The two bearer
-//! tokens of a gateway are one: the operator's, as commands use it, and the viewer's.
+//! A sender has its credential's name, its role and its address. An [`Authenticator`] reads one kind of credential; the router
+//! asks each of them in turn. The two bearer tokens of a gateway are one: the operator's, as commands use it, and the viewer's.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -37,9 +37,8 @@ pub use component_runner::ComponentRunner;
 pub use config::{
     CanaryConfig, CompilerLimits, CompilerProcess, Config, Inventory, OwnPath, STREAMS, Unserved,
 };
-pub use deploy::ahead::compile_before_start;
 pub use deploy::deployments::Deployments;
-pub use deploy::pipeline::Removal;
+pub use deploy::pipeline::{Removal, compile_before_start};
 pub use exec::limits::Limits;
 pub use fault::Fault;
 pub use gatehouse_guest::{escape_control, escape_control_in_json};
@@ -55,11 +54,10 @@ pub use stages::admit::{AdmitError, SignedComponent};
 pub use stages::compile::package_code;
 pub use stages::compile_process::precompile;
 pub use stages::describe::DescribeError;
-pub use stages::error::{OpenError, StageError};
 pub use stages::fit::{FitError, settings_problems};
 pub use stages::inspect::{InspectError, WASI_PACKAGES, interfaces};
 pub use stages::rehearse::{LiveSample, LiveState, LiveStates, RehearseError};
-pub use stages::report::{DeployError, DeployReport, StageReport, StageVerdict};
+pub use stages::report::{DeployError, DeployReport, OpenError, StageError, StageReport, StageVerdict};
 pub use stages::self_test::SelfTestError;
 pub use store::manifest_index::{ManifestFacts, ModelNames};
 pub use store::packaged::PackagedCode;

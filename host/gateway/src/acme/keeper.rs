@@ -12,8 +12,7 @@ use gatehouse_model::{Clock, UnixMs};
 use gatehouse_upstream::ServiceClient;
 use instant_acme::{Account, ExternalAccountKey, NewAccount};
 
-use super::kept::{Issued, Kept};
-use super::order::{Connection, OrderError, order};
+use super::order::{Connection, Issued, Kept, OrderError, order};
 use crate::secrets;
 
 /// After the first order in vain; twice as long after each further one. Public authorities allow five failures of a name an hour, and

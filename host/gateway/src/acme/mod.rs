@@ -7,7 +7,6 @@
 //! balancer that sent nothing to this gateway would keep the authority out.
 
 mod keeper;
-mod kept;
 mod order;
 
 pub(crate) use keeper::{Acme, external_account};

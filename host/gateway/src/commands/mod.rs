@@ -14,7 +14,6 @@ mod packing;
 mod perform;
 mod price_import;
 mod print;
-mod registry_login;
 mod run;
 mod shell;
 mod store;

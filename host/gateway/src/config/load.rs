@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use toml::Table;
 use toml::de::DeTable;
 
+use super::differences;
 use super::document::Document;
-use super::effective;
 use super::error::{ConfigError, ConfigErrors};
 use super::family_defaults::FamilyDefaults;
 use super::installed_defaults::installed;
@@ -84,13 +84,13 @@ impl Loaded {
     /// Every value in effect, as text.
     #[must_use]
     pub(crate) fn effective(&self) -> String {
-        effective::render(self.table.clone())
+        differences::render(self.table.clone())
     }
 
     /// The same as values.
     #[must_use]
     pub(crate) fn effective_values(&self) -> Table {
-        effective::values(self.table.clone())
+        differences::values(self.table.clone())
     }
 
     /// What has no effect and was meant to, each with its line.
@@ -345,7 +345,7 @@ pub(super) fn read_text(
         Source { name, text, installed: Vec::new(), brought: None, environment: environment.to_vec() };
     let read = read(&source, families, None)?;
     read.unusable.check()?;
-    Ok((read.config, effective::render(read.table)))
+    Ok((read.config, differences::render(read.table)))
 }
 
 /// A document in its forms.
@@ -377,7 +377,7 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
     config.optional_providers = optional.map(|(name, _)| name.clone()).collect();
     errors.append(&mut foreign);
     errors.extend(check(&document, &config));
-    let (table, is_set) = (effective::table(&document), |key: &str| document.mentions(key));
+    let (table, is_set) = (differences::table(&document), |key: &str| document.mentions(key));
     let at = |(key, why): &Finding| document.error_at(key, why);
     errors.extend(impossible(&table, &is_set).iter().map(at));
     let known = Known::new(families, &source.installed, data);

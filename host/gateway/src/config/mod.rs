@@ -6,27 +6,22 @@
 mod database;
 mod differences;
 mod document;
-mod effective;
 mod error;
 mod family_defaults;
-mod fleet;
 mod installed_defaults;
 mod load;
 mod ownership;
 mod plausible;
-mod remedy;
 mod renamed_keys;
-mod runtime;
 mod sections;
 #[cfg(test)]
 mod tests;
 mod unusable;
 
-pub(crate) use database::{DatabaseError, server as database};
+pub(crate) use database::{DatabaseError, node, server as database};
 pub(crate) use differences::{differences, is_limit, is_reloaded};
 pub(crate) use error::{ConfigError, ConfigErrors};
 pub(crate) use family_defaults::{FamilyDefaults, find, units};
-pub(crate) use fleet::node;
 pub(crate) use installed_defaults::{
     forget as forget_defaults, settle as settle_defaults, stage as stage_defaults,
     unstage as unstage_defaults,

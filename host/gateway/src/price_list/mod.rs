@@ -4,7 +4,6 @@
 //! Owns what of the list is understood, and which of its entries is a model's. Never asks the network, and never writes a
 //! configuration that could not be loaded.
 
-mod decimal;
 mod list;
 mod proposal;
 mod write;

@@ -3,7 +3,6 @@
 //! Owns the order (load, check, prepare every service's part, switch), the answer to the operator, and the defaults that
 //! come with a family. Never decides what a value means: the services do, and prepare their part without a change.
 
-mod effects;
 mod offline;
 mod running;
 mod staged;

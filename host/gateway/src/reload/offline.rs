@@ -8,8 +8,7 @@ use gatehouse_admin::{
 };
 use gatehouse_model::About;
 
-use super::effects::{defaults_of, effective_view, effects, misconfigured, no_defaults};
-use super::staged::Staged;
+use super::staged::{Staged, defaults_of, effective_view, effects, misconfigured, no_defaults};
 use crate::config::{FamilyDefaults, Loaded, Location, check_own, forget_defaults, load, load_with};
 use crate::environment;
 use crate::plugins::built_in::PLUGINS;

@@ -14,8 +14,7 @@ use gatehouse_upstream::{AccountChange, PreparedProviders, Upstream};
 use tokio::sync::Notify;
 use toml::Table;
 
-use super::effects::{defaults_of, effective_view, effects, misconfigured, no_defaults};
-use super::staged::Staged;
+use super::staged::{Staged, defaults_of, effective_view, effects, misconfigured, no_defaults};
 use crate::config::{
     ConfigError, ConfigErrors, FamilyDefaults, Loaded, Location, PluginsConfig, check_own, differences,
     forget_defaults, is_limit, is_reloaded, load_with,

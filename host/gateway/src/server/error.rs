@@ -8,7 +8,7 @@ use gatehouse_driver::StartError;
 use gatehouse_store::OpenError;
 use gatehouse_upstream::ConfigError;
 
-use super::self_signed::CertificateError;
+use super::listeners::CertificateError;
 use crate::config::DatabaseError;
 use crate::data_folder::DataError;
 use crate::exit::Exit;

@@ -1,7 +1,12 @@
-//! The public listeners and the admin listener, opened from the configuration.
+//! The public listeners and the admin listener, opened from the configuration or inherited from the service manager.
+//!
+//! Inherited sockets come by systemd's protocol: `LISTEN_FDS` and `LISTEN_PID`, from descriptor 3 on. The service manager keeps
+//! them open across a restart, so clients wait for the next process and are not refused.
+//!
+//! A self-signed certificate, to try TLS with, is generated at the start and never stored.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,14 +14,14 @@ use std::time::Duration;
 
 use gatehouse_admin::{AdminEndpoint, AdminServer, AdminService, Probes, Role, Tokens};
 use gatehouse_driver::Driver;
-use gatehouse_edge::{Certificates, Edge};
+use gatehouse_edge::{Certificates, Edge, TlsError};
 use gatehouse_files::is_disk_full;
 use gatehouse_model::Clock;
+use listenfd::ListenFd;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::error::ServeError;
 use super::memory::settle_bodies;
-use super::self_signed::{CertificateError, self_signed};
 use super::services::Services;
 use crate::config::Config;
 
@@ -210,6 +215,35 @@ async fn write_late(endpoint: Endpoints, data: PathBuf, clock: Arc<dyn Clock>) {
     }
 }
 
+/// Every inherited socket; usually none.
+///
+/// # Errors
+/// One of them is not a TCP socket, named by its descriptor.
+pub(crate) fn inherited_sockets() -> io::Result<Vec<TcpListener>> {
+    let mut inherited = ListenFd::from_env();
+    (0..inherited.len()).filter_map(|at| inherited.take_tcp_listener(at).transpose()).collect()
+}
+
+/// Why there is no certificate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum CertificateError {
+    #[error("it could not be generated: {0}")]
+    Generated(#[from] rcgen::Error),
+    #[error(transparent)]
+    Unusable(#[from] TlsError),
+}
+
+/// Generates a certificate for this machine's names and the addresses it listens on. Clients must trust it explicitly,
+/// or skip verification.
+pub(crate) fn self_signed(listen: &[IpAddr]) -> Result<Certificates, CertificateError> {
+    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
+    let own = listen.iter().filter(|ip| !ip.is_loopback() && !ip.is_unspecified());
+    names.extend(own.map(ToString::to_string));
+    let generated = rcgen::generate_simple_self_signed(names)?;
+    Ok(Certificates::from_material(vec![generated.cert.der().clone()], generated.signing_key.into())?)
+}
+
 #[cfg(test)]
 mod tests {
     use gatehouse_admin::Token;
@@ -255,5 +289,10 @@ mod tests {
         assert!(!(probes.is_ready)(), "it takes no new work");
         written.remove();
         assert!(AdminEndpoint::read(&data).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_generated_certificate_fits_its_key() {
+        self_signed(&["127.0.0.1".parse().unwrap(), "192.0.2.7".parse().unwrap()]).map(drop).unwrap();
     }
 }

@@ -14,8 +14,7 @@ use gatehouse_store::{OpenError, Server, Store};
 use tokio::sync::watch;
 
 use super::error::ServeError;
-use super::takeover::Takeover;
-use super::waiting_page::WaitingPage;
+use super::takeover::{Takeover, WaitingPage};
 use crate::config::{Config, database};
 use crate::data_folder::{DataFolder, FolderLock};
 

@@ -1,17 +1,25 @@
 //! The services below the listeners: store, plugins, upstream, media, and the driver over them.
+//!
+//! The public API for the admin service: its requests go to the edge without a listener between.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::{AdminParts, AdminService, Backend, StoredStates};
-use gatehouse_driver::{Disk, DiskSpace, Driver, Parts};
+use bytes::Bytes;
+use gatehouse_admin::{
+    AdminParts, AdminService, Backend, Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal, ServedBody,
+    StoredStates,
+};
+use gatehouse_driver::{Disk, DiskSpace, Driver, DryRun, Parts};
+use gatehouse_edge::LocalRequests;
 use gatehouse_files::Space;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Clock, Pepper, Seed, Tracer};
+use gatehouse_model::{Clock, CustomerId, Key, Pepper, Seed, Tracer};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
 use gatehouse_upstream::Upstream;
+use http::{Request, Response};
 
 use super::error::ServeError;
 use super::memory::{compilers, waiting_files_mib};
@@ -22,7 +30,7 @@ use crate::backup::{BackupFolder, remove_unsent};
 use crate::config::{Config, database, settle_defaults};
 use crate::data_folder::{DataFolder, FolderLock};
 use crate::reload::RunningConfiguration;
-use crate::secrets;
+use crate::{secrets, telemetry};
 
 const BUCKET_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -168,4 +176,50 @@ fn disks(config: &Config, root: &Path, media: &MediaStore) -> Vec<Disk> {
     let store = disk("store", config.data.min_free_mib, root.to_owned());
     let media = media.folder().map(|folder| disk("media", config.media.min_free_mib, folder.to_owned()));
     [store].into_iter().chain(media).collect()
+}
+
+/// The edge of this process, as operators use it.
+pub(super) struct LocalApi {
+    pub(super) requests: LocalRequests,
+    /// What links in answers begin with.
+    pub(super) base_url: String,
+}
+
+impl PublicApi for LocalApi {
+    fn price(
+        &self,
+        target: String,
+        body: Bytes,
+        customer: Option<CustomerId>,
+    ) -> Pending<Result<DryRun, PublicRefusal>> {
+        let requests = self.requests.clone();
+        Box::pin(async move {
+            let found = requests.price(&target, body, customer).await;
+            found.map_err(|error| PublicRefusal {
+                status: error.status,
+                param: error.param,
+                message: error.message,
+            })
+        })
+    }
+
+    fn respond(&self, key: Arc<Key>, request: Request<Bytes>) -> Pending<Response<ServedBody>> {
+        let (requests, base_url) = (self.requests.clone(), self.base_url.clone());
+        Box::pin(async move { requests.respond(key, request, base_url).await })
+    }
+
+    fn logs(&self) -> Logs {
+        Logs { requests: self.requests.log(), process: telemetry::process_log() }
+    }
+
+    fn endpoints(&self) -> Vec<PublicEndpoint> {
+        let rows = self.requests.routes();
+        let rows = rows.into_iter().filter(|row| row.method == "POST");
+        rows.map(|row| PublicEndpoint {
+            surface: row.surface,
+            path: row.path,
+            model_in_body: row.model.is_none(),
+        })
+        .collect()
+    }
 }

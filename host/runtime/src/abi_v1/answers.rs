@@ -7,8 +7,8 @@ use gatehouse_contract::MAX_LINES;
 use gatehouse_model as own;
 use serde::de::IgnoredAny;
 
-use super::contract::bindings::exports::gatehouse::family::{dialect, jobs, text};
-use super::contract::bindings::gatehouse::family::{types, upstream};
+use super::exports::bindings::exports::gatehouse::family::{dialect, jobs, text};
+use super::exports::bindings::gatehouse::family::{types, upstream};
 use super::types::Convert as _;
 use crate::fault::Fault;
 

@@ -5,9 +5,9 @@ use gatehouse_model as own;
 use wasmtime::Store;
 
 use super::answers::{Read, known, limit};
-use super::contract::bindings::exports::gatehouse::family::direct as wit;
-use super::contract::bindings::gatehouse::family::{types, upstream};
 use super::exports::Family;
+use super::exports::bindings::exports::gatehouse::family::direct as wit;
+use super::exports::bindings::gatehouse::family::{types, upstream};
 use super::lower;
 use super::types::Convert as _;
 use crate::fault::Fault;

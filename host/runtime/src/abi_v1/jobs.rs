@@ -4,9 +4,9 @@ use gatehouse_guest::Guest;
 use gatehouse_model::{Accepted, Call, Context, Event, Json, Refusal, Reply, Step, Submission, TaskView};
 use wasmtime::Store;
 
-use super::contract::bindings::exports::gatehouse::family::{jobs as wit, views};
-use super::contract::bindings::gatehouse::family::{types, upstream};
 use super::exports::Family;
+use super::exports::bindings::exports::gatehouse::family::{jobs as wit, views};
+use super::exports::bindings::gatehouse::family::{types, upstream};
 use super::lower;
 use super::types::Convert as _;
 

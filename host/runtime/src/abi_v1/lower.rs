@@ -3,8 +3,8 @@
 use gatehouse_model as own;
 use wasmtime::component::{ComponentType, Lower};
 
-use super::contract::bindings::exports::gatehouse::family::jobs;
-use super::contract::bindings::gatehouse::family::{parents, types, upstream};
+use super::exports::bindings::exports::gatehouse::family::jobs;
+use super::exports::bindings::gatehouse::family::{parents, types, upstream};
 pub(super) use super::types::EXTRA;
 
 /// The contract's `context`, borrowed: it goes with every call.

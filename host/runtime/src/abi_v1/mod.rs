@@ -4,7 +4,6 @@
 //! no other part of this crate.
 
 pub(crate) mod answers;
-pub(crate) mod contract;
 pub(crate) mod direct;
 pub(crate) mod exports;
 pub(crate) mod jobs;

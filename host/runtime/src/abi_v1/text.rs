@@ -7,8 +7,8 @@ use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
 use super::answers::Translated;
-use super::contract::bindings::exports::gatehouse::family::{dialect, text};
-use super::contract::bindings::gatehouse::family::{types, upstream};
+use super::exports::bindings::exports::gatehouse::family::{dialect, text};
+use super::exports::bindings::gatehouse::family::{types, upstream};
 use super::exports::{Family, Half};
 use super::lower;
 use super::types::Convert as _;

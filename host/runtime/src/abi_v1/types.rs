@@ -5,8 +5,8 @@ use bytes::Bytes;
 use gatehouse_model as own;
 use gatehouse_model::{Json, UnixMs};
 
-use super::contract::bindings::exports::gatehouse::family::{jobs, views};
-use super::contract::bindings::gatehouse::family::{parents, types, upstream};
+use super::exports::bindings::exports::gatehouse::family::{jobs, views};
+use super::exports::bindings::gatehouse::family::{parents, types, upstream};
 
 /// What this host says beyond the fields of a record: nothing. In tests it says what a later host may, which every component has
 /// to ignore.

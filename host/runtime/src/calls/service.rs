@@ -8,13 +8,13 @@ use gatehouse_model::{Clock, Digest, KeyId};
 
 use crate::config::{Config, REQUEST_INSTANCES};
 use crate::deploy::deployments::Deployments;
-use crate::exec::instance_permits::InstancePermits;
+use crate::exec::instance::InstancePermits;
 use crate::exec::threads::Threads;
 use crate::serving::active::Serving;
 use crate::serving::registry::Registry;
 use crate::serving::summary::VersionSummary;
 use crate::serving::versions::VersionUnavailable;
-use crate::stages::error::OpenError;
+use crate::stages::report::OpenError;
 use crate::version::loaded::Version;
 
 /// All families of the gateway: their calls, and by dereference what operators do with them. A handle, cheap to clone.

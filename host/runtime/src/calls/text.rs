@@ -15,8 +15,7 @@ use gatehouse_model::{
 use crate::abi_v1::exports::Half;
 use crate::calls::fallback::{ServedBy, begun_work};
 use crate::calls::service::PluginService;
-use crate::exec::instance::Instance;
-use crate::exec::instance_permits::InstancePermit;
+use crate::exec::instance::{Instance, InstancePermit};
 use crate::exec::queue::family_queue::Origin;
 use crate::fault::Fault;
 use crate::serving::versions::lock;

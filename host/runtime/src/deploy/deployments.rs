@@ -14,9 +14,8 @@ use crate::serving::summary::VersionState;
 use crate::serving::switch::Companion;
 use crate::serving::versions::{RemoveError, Versions, lock};
 use crate::stages::admit::SignedComponent;
-use crate::stages::error::{OpenError, StageError};
 use crate::stages::rehearse::LiveStates;
-use crate::stages::report::{DeployError, DeployReport};
+use crate::stages::report::{DeployError, DeployReport, OpenError, StageError};
 use crate::store::plugin_store::ActiveEntry;
 
 /// The deployment of versions, and of the families that they serve. Every method that says so blocks.

@@ -7,6 +7,5 @@
 //! The version before keeps serving meanwhile, and no request waits for a deployment. Knows `serving` and `stages`. Never calls a
 //! plugin for a client; that is `calls`.
 
-pub(crate) mod ahead;
 pub(crate) mod deployments;
 pub(crate) mod pipeline;

@@ -2,6 +2,12 @@
 //!
 //! Everything before the switch may take seconds and disturbs no request. The switch takes a lock of its own for moments, so
 //! that a failing version is rolled back even while the next one compiles.
+//!
+//! Compilations before a start: a gateway that waits for the place of another compiles what it will serve, so that its turn does not begin
+//! with that.
+//!
+//! Nothing but code is written, which is kept by content: which versions are active, and what live tasks need, is known once the store is
+//! open, and the start itself decides then.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,14 +20,12 @@ use crate::deploy::deployments::Deployments;
 use crate::fault::Fault;
 use crate::serving::registry::Registry;
 use crate::serving::switch::{Companion, Switched};
-use crate::serving::versions::lock;
+use crate::serving::versions::{Versions, lock};
 use crate::stages::admit::{AdmitError, SignedComponent, admit};
-use crate::stages::error::StageError;
-use crate::stages::fit::{FitError, check_inventory, check_settings};
+use crate::stages::fit::{FitError, check_inventory, check_removal, check_settings};
 use crate::stages::inspect::inspect;
 use crate::stages::rehearse::{LiveSample, MAX_STATES, RehearseError, rehearse};
-use crate::stages::removal::check_removal;
-use crate::stages::report::{DeployError, DeployReport, StageLog};
+use crate::stages::report::{DeployError, DeployReport, OpenError, StageError, StageLog};
 use crate::stages::routes::check_routes;
 use crate::stages::verifier::Candidate;
 use crate::version::loaded::Version;
@@ -294,4 +298,38 @@ fn keep_and_apply(companion: &dyn Companion, family: &str, digest: &Digest) -> R
     companion.keep(family, digest).map_err(failed)?;
     companion.apply();
     Ok(())
+}
+
+/// Compiles the active versions of a data folder, and `others`, as far as they have no code. Between two of them it ends where
+/// `goes_on` says no. How many were compiled. Blocks, for seconds each.
+///
+/// # Errors
+/// [`OpenError`] when the engine or the plugin store does not work; a component that cannot be compiled is the start's to tell.
+pub fn compile_before_start(
+    config: Config,
+    others: &[&[u8]],
+    goes_on: &dyn Fn() -> bool,
+) -> Result<usize, OpenError> {
+    let versions = Versions::open(config, false)?;
+    let failed = |source| OpenError::Folder { path: versions.store.active_path(), source };
+    let mut compiled = 0;
+    let mut compile = |digest: &Digest, wasm: &[u8]| {
+        let code = versions.compiler.compile(digest, wasm, &versions.config.load());
+        compiled += usize::from(code.is_ok_and(|(_, is_new)| is_new));
+    };
+    for entry in versions.store.active().map_err(failed)?.into_values() {
+        if goes_on()
+            && !versions.compiler.is_compiled(&entry.digest)
+            && let Some(wasm) = versions.store.component(&entry.digest).map_err(failed)?
+        {
+            compile(&entry.digest, &wasm);
+        }
+    }
+    for wasm in others {
+        let digest = Digest::of(wasm);
+        if goes_on() && !versions.compiler.is_compiled(&digest) {
+            compile(&digest, wasm);
+        }
+    }
+    Ok(compiled)
 }

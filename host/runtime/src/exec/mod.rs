@@ -5,7 +5,6 @@
 pub(crate) mod answer_rules;
 pub(crate) mod engine;
 pub(crate) mod instance;
-pub(crate) mod instance_permits;
 pub(crate) mod limits;
 pub(crate) mod queue;
 pub(crate) mod single_flight;

@@ -15,7 +15,7 @@ use crate::serving::active::Serving;
 use crate::serving::canary::FaultWindow;
 use crate::serving::versions::lock;
 use crate::stages::admit::SignedComponent;
-use crate::stages::error::StageError;
+use crate::stages::report::StageError;
 use crate::store::plugin_store::{ActiveEntry, Rollback};
 use crate::version::loaded::Version;
 

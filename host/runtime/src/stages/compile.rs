@@ -18,7 +18,7 @@ use wasmtime::component::Component;
 use crate::config::Config;
 use crate::exec::engine;
 use crate::fault::panic_text;
-use crate::stages::error::{StageError, causes};
+use crate::stages::report::{StageError, causes};
 use crate::store::packaged::PackagedCode;
 use crate::store::plugin_store::PluginStore;
 

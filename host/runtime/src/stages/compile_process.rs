@@ -9,7 +9,7 @@ use gatehouse_guest::escape_control;
 
 use crate::config::{CompilerLimits, CompilerProcess};
 use crate::stages::compile;
-use crate::stages::error::StageError;
+use crate::stages::report::StageError;
 
 /// Machine code of a component, made in this process.
 ///

@@ -7,7 +7,7 @@ use semver::Version;
 use wasmparser::{Parser, Payload};
 use wasmtime::component::Component;
 
-use crate::abi_v1::contract::{MANIFEST, OPTIONAL, PACKAGE, supported_version};
+use crate::abi_v1::exports::{MANIFEST, OPTIONAL, PACKAGE, supported_version};
 use crate::exec::engine::{MEMORIES, TABLE_ELEMENTS, TABLES};
 use crate::exec::limits::Limits;
 use crate::package::{Package, PackageError};

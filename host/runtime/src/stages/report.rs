@@ -1,12 +1,21 @@
 //! The report of a deployment: what each stage found, whether the version was accepted or refused.
+//!
+//! Why a deployment failed, by stage, and why the runtime does not start.
 
+use std::io;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use gatehouse_model::{About, Digest};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::stages::error::StageError;
+use crate::stages::admit::AdmitError;
+use crate::stages::describe::DescribeError;
+use crate::stages::fit::FitError;
+use crate::stages::inspect::InspectError;
+use crate::stages::rehearse::RehearseError;
+use crate::stages::self_test::SelfTestError;
 
 /// The end of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -128,4 +137,110 @@ fn without_stage(name: &str, why: &StageError) -> String {
     let text = why.to_string();
     let reason = text.strip_prefix(name).and_then(|rest| rest.strip_prefix(": "));
     reason.map(str::to_owned).unwrap_or(text)
+}
+
+/// The stage that refused a version, and why.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StageError {
+    /// The bytes are no component, or too many.
+    #[error("admit: {0}")]
+    Admit(#[from] AdmitError),
+    /// It does not compile, or the code could not be kept.
+    #[error("compile: {0}")]
+    Compile(String),
+    /// It imports or exports the wrong interfaces, or needs too much.
+    #[error("inspect: {0}")]
+    Inspect(#[from] InspectError),
+    /// The host failed; says nothing about the component.
+    #[error("the host could not run it: {0}")]
+    Host(String),
+    /// An import has another type than it expects.
+    #[error("link: {0}")]
+    Link(String),
+    /// Its manifest is not acceptable.
+    #[error("describe: {0}")]
+    Describe(#[from] DescribeError),
+    /// This gateway cannot serve it.
+    #[error("fit: {0}")]
+    Fit(#[from] FitError),
+    /// A self-test failed.
+    #[error("self-test: {0}")]
+    SelfTest(#[from] SelfTestError),
+    /// Live tasks could not go on with it.
+    #[error("rehearse: {0}")]
+    Rehearse(#[from] RehearseError),
+    /// The version to activate is not in the plugin store.
+    #[error("no plugin version {0} is kept here")]
+    NotKept(Digest),
+    /// There is no such family; says which there are.
+    #[error("{0}")]
+    NoFamily(String),
+    /// The family has no earlier version.
+    #[error(
+        "family {family:?} has no earlier version to go back to; `gatehouse plugin activate DIGEST` switches to any \
+         version in the plugin store: {}",
+        if kept.is_empty() { "there is no other one of this family".to_owned() } else { kept.join(", ") }
+    )]
+    NothingBefore {
+        /// The family.
+        family: String,
+        /// Its versions that could be activated: digest and semver.
+        kept: Vec<String>,
+    },
+    /// It passed every stage, and the plugin store could not be written.
+    #[error("switch: {what}: {source}")]
+    Switch {
+        /// What was to be written.
+        what: &'static str,
+        /// Why it was not.
+        source: io::Error,
+    },
+}
+
+/// Why the plugin runtime cannot start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// wasmtime refuses its settings on this machine.
+    #[error("the plugin engine cannot start: {0}")]
+    Engine(String),
+    /// The memories of so many calls do not fit into the address space of this process.
+    #[error(
+        "plugins.streams: {streams} streams need more address space than this process has; set it to {most} or less"
+    )]
+    TooManyStreams {
+        /// The configured number.
+        streams: usize,
+        /// A number that fits.
+        most: usize,
+    },
+    /// Not even the memories of few calls fit into it.
+    #[error(
+        "plugins.limits.memory_mib: the plugin engine reserves address space for every call that may run at once, and this \
+         process may not have enough: {reason}; remove the limit of address space (ulimit -v, LimitAS in its unit), or \
+         lower plugins.limits.memory_mib, plugins.streams (now {streams}) and plugins.threads"
+    )]
+    AddressSpace {
+        /// The configured number of streams.
+        streams: usize,
+        /// What the engine said.
+        reason: String,
+    },
+    /// A thread could not be started.
+    #[error("plugin threads cannot start: {0}")]
+    Threads(#[source] io::Error),
+    /// The plugin store is not usable.
+    #[error("{}: {source}", path.display())]
+    Folder {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The cause chain of a wasmtime error on one line.
+pub(crate) fn causes(error: &wasmtime::Error) -> String {
+    format!("{error:#}")
 }

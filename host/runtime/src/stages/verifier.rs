@@ -12,7 +12,7 @@ use gatehouse_model::{About, Digest};
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
-use crate::abi_v1::contract;
+use crate::abi_v1::exports;
 use crate::abi_v1::exports::FamilyPre;
 use crate::config::{Config, REQUEST_INSTANCES};
 use crate::exec::engine;
@@ -23,9 +23,8 @@ use crate::fault::Fault;
 use crate::stages::admit::AdmitError;
 use crate::stages::describe::{DescribeError, check_manifest};
 use crate::stages::document;
-use crate::stages::error::{OpenError, StageError, causes};
 use crate::stages::inspect::resources;
-use crate::stages::report::StageLog;
+use crate::stages::report::{OpenError, StageError, StageLog, causes};
 use crate::stages::self_test::{SelfTestError, run_self_tests};
 use crate::version::loaded::Version;
 
@@ -171,7 +170,7 @@ impl Verifier {
 fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
     let mut linker = Linker::new(engine);
     gatehouse_guest::link(&mut linker)?;
-    contract::link(&mut linker)?;
+    exports::link(&mut linker)?;
     if cfg!(test) {
         // What a later host may offer besides.
         linker.instance("gatehouse:family/later@1.0.0")?;

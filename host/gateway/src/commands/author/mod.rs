@@ -6,7 +6,6 @@ mod mock;
 mod new;
 mod play;
 mod surfaces;
-mod template;
 
 use std::path::{Path, PathBuf};
 

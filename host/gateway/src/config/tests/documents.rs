@@ -4,7 +4,7 @@ use gatehouse_admin::AdminClient;
 
 use super::{load_text, plain};
 use crate::config::Config;
-use crate::config::effective::EXAMPLE;
+use crate::config::differences::EXAMPLE;
 use crate::config::load::{load_admin_client, read_text as read};
 use crate::config::renamed_keys::RENAMED;
 use crate::plugins::built_in::PLUGINS;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::exec::queue::fair_share::{Jobs, Shares};
+use crate::exec::queue::fair_queue::{Jobs, Shares};
 
 /// The cost of a running job until its time is known: enough that a second thread serves another family.
 const RUNNING_COST: Duration = Duration::from_millis(10);

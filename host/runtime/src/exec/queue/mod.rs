@@ -1,5 +1,4 @@
 //! Calls that wait for a plugin thread: shared by family, customer and key.
 
 pub(crate) mod fair_queue;
-mod fair_share;
 pub(crate) mod family_queue;

@@ -2,7 +2,6 @@
 //! before its provider has an account for the author. Ends on Ctrl-C, with a summary.
 
 mod expected_call;
-mod media;
 mod provider;
 
 use std::collections::BTreeSet;
