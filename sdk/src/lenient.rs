@@ -49,8 +49,9 @@ pub fn value<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) ->
     Ok(serde_json::from_value(value).ok().or(quoted))
 }
 
-/// How far a job is, in percent: `45`, `45.0`, `"45"` and `"45% (fast)"`; of one at most with a point, such as `0.45`, it is a share.
-/// `None` where no number is.
+/// How far a job is, in percent: `45`, `45.0`, `"45"` and `"45% (fast)"`. A number below one with a point, such as `0.45`, is a
+/// share; a whole `1.0` is one percent: servers that go to `100.0` write it so. Of several numbers in a text the one before `%`
+/// counts. `None` where no number is.
 ///
 /// ```
 /// use gatehouse_sdk::lenient::percent;
@@ -61,13 +62,20 @@ pub fn value<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) ->
 #[must_use]
 pub fn percent(value: &Value) -> Option<u8> {
     let written = word_of(value)?;
-    let start = written.find(|letter: char| letter.is_ascii_digit())?;
-    let is_negative = written[..start].ends_with('-');
-    let rest = &written[start..];
-    let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
-    let (text, unit) = rest.split_at(end);
-    let number: f64 = text.trim_end_matches('.').parse().ok()?;
-    let is_share = number <= 1.0 && text.contains('.') && !unit.trim_start().starts_with('%');
+    let is_part = |letter: char| letter.is_ascii_digit() || letter == '.';
+    let mut before_signs = written.match_indices('%').map(|(at, _)| written[..at].trim_end());
+    let marked = before_signs.find(|text| text.ends_with(|letter: char| letter.is_ascii_digit()));
+    let (before, text) = match marked {
+        Some(text) => text.split_at(text.trim_end_matches(is_part).len()),
+        None => {
+            let (before, rest) = written.split_at(written.find(|letter: char| letter.is_ascii_digit())?);
+            (before, rest.split(|letter: char| !is_part(letter)).next().unwrap_or(rest))
+        }
+    };
+    // A dash after a word joins the two.
+    let is_negative = before.strip_suffix('-').is_some_and(|left| !left.ends_with(char::is_alphanumeric));
+    let number: f64 = text.trim_matches('.').parse().ok()?;
+    let is_share = number < 1.0 && text.contains('.') && marked.is_none();
     let percent = if is_share { (number * 100.0).round() } else { number };
     Some(if is_negative { 0 } else { percent.clamp(0.0, 100.0) as u8 })
 }
@@ -198,7 +206,15 @@ mod tests {
             (json!(45.0), Some(45)),
             (json!(0.45), Some(45)),
             (json!("0.45"), Some(45)),
-            (json!(1.0), Some(100)),
+            (json!(0.5), Some(50)),
+            (json!(1.0), Some(1)),
+            (json!("1.0"), Some(1)),
+            (json!("stage 0.5 of 3 (45%)"), Some(45)),
+            (json!("stage 2 of 3: 45 %"), Some(45)),
+            (json!("% done: 45"), Some(45)),
+            (json!("drawing...45%"), Some(45)),
+            (json!("stage 3-45%"), Some(45)),
+            (json!("-3%"), Some(0)),
             (json!(1), Some(1)),
             (json!(-3), Some(0)),
             (json!(-0.3), Some(0)),

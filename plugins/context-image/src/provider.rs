@@ -105,17 +105,21 @@ fn is_path(text: &str) -> bool {
 }
 
 pub(crate) fn submitted(reply: &Reply) -> Submitted<Task> {
+    let task = reply.json::<Accepted>().map_err(|error| error.to_string()).and_then(Accepted::task);
+    let missing = match task {
+        // A code beside a task says nothing: the task was taken, and sent again it would be paid twice.
+        Ok(task) if reply.is_success() => return Submitted::Accepted(task),
+        Ok(_) => String::new(),
+        Err(error) => error,
+    };
     // An error may come with a status of success.
-    match meant_status(reply.status, &detail::code(reply)) {
-        200..300 => {
-            match reply.json::<Accepted>().map_err(|error| error.to_string()).and_then(Accepted::task) {
-                Ok(task) => Submitted::Accepted(task),
-                Err(_) if detail::is_about_the_account(reply) => Submitted::Failed(account(reply)),
-                Err(error) => without_task(&error),
-            }
-        }
+    let status = meant_status(reply.status, &detail::code(reply));
+    match status {
         401..=403 => Submitted::Failed(account(reply)),
-        400 | 422 | 429 if detail::is_about_the_account(reply) => Submitted::Failed(account(reply)),
+        200..300 | 400 | 422 | 429 if detail::is_about_the_account(reply, status) => {
+            Submitted::Failed(account(reply))
+        }
+        200..300 => without_task(&missing),
         429 => Submitted::Busy,
         400 | 422 => {
             let reason = detail::words(reply);
@@ -157,12 +161,19 @@ pub(crate) enum Answer {
 }
 
 pub(crate) fn polled(reply: &Reply) -> Polled<Answer> {
-    match meant_status(reply.status, &detail::code(reply)) {
-        200..300 => match reply.json::<Record>() {
-            Ok(record) => record.meaning(),
-            Err(error) => Polled::Faulty(error.to_string()),
-        },
+    let record = reply.json::<Record>().map_err(|error| error.to_string());
+    // A code beside a status says nothing: the task is what its status says, and may have been paid.
+    if let (true, Ok(record)) = (reply.is_success(), &record)
+        && let Some(status) = &record.status
+    {
+        return record.meaning(status);
+    }
+    // An error may come with a status of success.
+    let status = meant_status(reply.status, &detail::code(reply));
+    match status {
+        200..300 => Polled::Faulty(record.err().unwrap_or_else(|| "an answer without `status`".to_owned())),
         404 => Polled::Missing,
+        429 if detail::is_about_the_account(reply, status) => Polled::Failed(account(reply)),
         429 => Polled::Busy,
         401..=403 => Polled::Failed(account(reply)),
         status => Polled::Faulty(format!("HTTP {status}: {}", detail::words(reply))),
@@ -180,11 +191,8 @@ struct Record {
 }
 
 impl Record {
-    fn meaning(&self) -> Polled<Answer> {
+    fn meaning(&self, status: &str) -> Polled<Answer> {
         // Servers of the same protocol write the words in other letters.
-        let Some(status) = &self.status else {
-            return Polled::Faulty("an answer without `status`".to_owned());
-        };
         match plain_code(status).as_str() {
             "requestmoderated" => {
                 return Polled::Failed(self.moderated("the prompt or a reference image", "input"));
@@ -206,7 +214,9 @@ impl Record {
 
     /// At most 99; 100 is for finished images. This protocol counts to 1, and a whole 1 is the end of it.
     fn percent(&self) -> Option<u8> {
-        let percent = if self.progress == 1 { Some(100) } else { lenient::percent(&self.progress) };
+        let written = lenient::word_of(&self.progress);
+        let is_whole = matches!(written.as_deref(), Some("1" | "1.0"));
+        let percent = if is_whole { Some(100) } else { lenient::percent(&self.progress) };
         percent.map(|percent| percent.min(99))
     }
 

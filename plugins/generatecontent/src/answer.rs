@@ -1,9 +1,9 @@
 //! Whole answers: one message, or the failure that a reply is.
 
-use gatehouse_sdk::{Context, Reply, TextFailure, log};
+use gatehouse_sdk::{Context, Reply, Sse, TextFailure, log};
 use gatehouse_text_protocols::failures::head;
 use gatehouse_text_protocols::halves::without_halves;
-use gatehouse_text_protocols::incoming::without_number_words;
+use gatehouse_text_protocols::incoming::{is_notice, without_number_words};
 use gatehouse_text_protocols::json::Writer;
 use gatehouse_text_protocols::standard::{Form, GOOGLE, Standard};
 use serde_json::value::RawValue;
@@ -16,13 +16,14 @@ use crate::usage::UsageMetadata;
 
 pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<String, TextFailure> {
     let body = reply.text();
-    let body = body.trim_start_matches('\u{feff}');
+    let mended = without_number_words(&body);
+    let body = mended.as_deref().unwrap_or(&body).trim_start_matches('\u{feff}');
     if !reply.is_success() {
         return Err(ErrorReader { state }.of_reply(reply.status, body));
     }
     let mut whole =
         Whole { state, pieces: Pieces::new(cx.seed, state), said: vec![], response: Response::default() };
-    let frames = if is_list(body) { objects(body) } else { vec![body] };
+    let frames = if is_list(body) { frames(body) } else { vec![body] };
     if frames.is_empty() {
         return Err(ErrorReader { state }.of_frame(body));
     }
@@ -60,8 +61,6 @@ struct Response {
 
 impl Whole<'_> {
     fn read(&mut self, body: &str) -> Result<(), TextFailure> {
-        let mended = without_number_words(body);
-        let body = mended.as_deref().unwrap_or(body);
         let shaped = shaped(body, &mut Standard::new(GOOGLE));
         let body = shaped.as_deref().unwrap_or(body);
         let standard;
@@ -104,10 +103,14 @@ pub(crate) fn is_list(body: &str) -> bool {
     body.trim_start().starts_with('[')
 }
 
-/// The objects of a list; what else is in it is the end of a stream.
-fn objects(list: &str) -> Vec<&str> {
+/// The frames of a list: all of it but the end of a stream and words that say nothing.
+fn frames(list: &str) -> Vec<&str> {
     let items: Vec<&RawValue> = serde_json::from_str(list).unwrap_or_default();
-    items.into_iter().map(RawValue::get).filter(|item| item.starts_with('{')).collect()
+    let is_frame = |item: &&str| {
+        let data = serde_json::from_str(item).unwrap_or_else(|_| (*item).to_owned());
+        data != "[DONE]" && !is_notice(&Sse { event: None, data })
+    };
+    items.into_iter().map(RawValue::get).filter(is_frame).collect()
 }
 
 /// A reply that does not come from Google.

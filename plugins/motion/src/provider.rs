@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_sdk::job::{Policy, Polled, Standing, Submitted};
-use gatehouse_sdk::provider::meant_status;
+use gatehouse_sdk::provider::{meant_status, plain_code};
 use gatehouse_sdk::{Blame, Call, Context, Failure, Reply, lenient, log, source};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -171,6 +171,12 @@ impl Reason {
     fn words(&self) -> (&str, &str) {
         (self.code.as_deref().unwrap_or_default(), self.message.as_deref().unwrap_or_default())
     }
+
+    /// Whether the code is one of the provider's failures of a known meaning.
+    fn is_known(&self) -> bool {
+        let (code, message) = self.words();
+        meaning(400, code, message) != Meaning::Other
+    }
 }
 
 impl Output {
@@ -180,6 +186,8 @@ impl Output {
         };
         match Standing::of(status) {
             Standing::Waiting => Polled::Clear(Answer::Waiting),
+            // This protocol's word for a task that it does not know.
+            Standing::Working if plain_code(status) == "unknown" => Polled::Missing,
             Standing::Working => Polled::Clear(Answer::Working),
             Standing::Done => self.finished(),
             Standing::Failed | Standing::Expired => Polled::Failed(failure(&self.reason)),
@@ -194,12 +202,13 @@ impl Output {
     /// The video, or why there is none: the one result may have failed in a task that has not.
     fn finished(&self) -> Polled<Answer> {
         let result = self.results.get(0).unwrap_or(&self.results);
-        let listed = || result["video_url"].as_str().or(result["url"].as_str());
-        if let Some(video) = self.video_url.as_deref().or_else(listed).and_then(source::result) {
+        let places = [self.video_url.as_deref(), result["video_url"].as_str(), result["url"].as_str()];
+        if let Some(video) = places.into_iter().flatten().find_map(source::result) {
             return Polled::Clear(Answer::Ready { video });
         }
         match Reason::deserialize(result) {
-            Ok(reason) if reason.code.is_some() => Polled::Failed(failure(&reason)),
+            // Other codes, such as `200`, may stand beside a link that is yet to come.
+            Ok(reason) if reason.is_known() => Polled::Failed(failure(&reason)),
             _ => Polled::Faulty("SUCCEEDED without a URL in `video_url`".to_owned()),
         }
     }

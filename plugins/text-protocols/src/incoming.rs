@@ -20,7 +20,7 @@ mod think;
 use gatehouse_sdk::Sse;
 
 use crate::halves::without_halves;
-use crate::json;
+use crate::json::{self, Raw};
 use crate::prefill::Lead;
 use chat::Chat;
 pub use forms::is_error;
@@ -30,7 +30,11 @@ pub use notices::is_notice;
 
 /// The answer to one request as it comes in.
 #[derive(Debug)]
-pub struct Incoming(Protocol);
+pub struct Incoming {
+    protocol: Protocol,
+    /// Words were left out that may have been those of a failure: `[DONE]` alone says no longer that the answer is whole.
+    has_words: bool,
+}
 
 #[derive(Debug)]
 enum Protocol {
@@ -56,13 +60,17 @@ impl Incoming {
         if is_chat {
             return Self::of_chat(lead, ChatClient::default());
         }
-        Self(Protocol::Messages(Messages::new(Lead::new(lead))))
+        Self::of(Protocol::Messages(Messages::new(Lead::new(lead))))
     }
 
     /// Of a chat provider.
     #[must_use]
     pub fn of_chat(lead: &str, client: ChatClient) -> Self {
-        Self(Protocol::Chat(Chat::new(Lead::new(lead), client)))
+        Self::of(Protocol::Chat(Chat::new(Lead::new(lead), client)))
+    }
+
+    fn of(protocol: Protocol) -> Self {
+        Self { protocol, has_words: false }
     }
 
     /// A whole answer; `None` where it stays as it is.
@@ -74,7 +82,7 @@ impl Incoming {
         }
         let numbers = without_number_words(body);
         let body = numbers.as_deref().unwrap_or(body);
-        let changed = match &mut self.0 {
+        let changed = match &mut self.protocol {
             Protocol::Chat(chat) => chat.whole(body),
             Protocol::Messages(messages) => messages.whole(body),
         };
@@ -83,33 +91,39 @@ impl Incoming {
 
     /// The answer that a list of events makes, or the one that is among them.
     fn listed(&mut self, body: &str) -> Option<String> {
-        let all = json::items(serde_json::from_str(body).ok()?)?;
+        let numbers = without_number_words(body);
+        let all = json::items(serde_json::from_str(numbers.as_deref().unwrap_or(body)).ok()?)?;
         let objects: Vec<_> = all.iter().filter(|raw| raw.get().starts_with('{')).collect();
-        if let Some(whole) = objects.iter().find(|raw| listed::is_whole(raw)) {
+        let whole = |raw: &&&Raw<'_>| listed::is_whole(raw, objects.len() == 1);
+        if let Some(whole) =
+            objects.iter().find(|raw| listed::is_failure(raw)).or_else(|| objects.iter().find(whole))
+        {
             return self.whole(whole.get()).or_else(|| Some(whole.get().to_owned()));
         }
         if objects.is_empty() {
             return None;
         }
-        let is_done = all.iter().any(|raw| raw.get() == "\"[DONE]\"");
-        let is_chat = matches!(self.0, Protocol::Chat(_));
-        let mut events: Vec<Sse> = Vec::new();
-        for raw in objects {
-            events.extend(self.event(Sse { event: None, data: raw.get().to_owned() }));
+        let is_chat = matches!(self.protocol, Protocol::Chat(_));
+        let word = |raw: &Raw<'_>| serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_owned());
+        let mut events = Vec::new();
+        for data in all.iter().map(word) {
+            events.extend(self.event(Sse { event: None, data }));
         }
         events.extend(self.end());
-        let events: Vec<_> =
-            events.iter().filter_map(|event| serde_json::from_str(&event.data).ok()).collect();
-        Some(listed::assembled(&events, is_chat, is_done))
+        Some(listed::assembled(events.iter().map(|event| event.data.trim()), is_chat))
     }
 
     /// The next event of a stream, and what was held back before it.
     pub fn event(&mut self, event: Sse) -> Vec<Sse> {
         let event = plain(event);
         if is_notice(&event) {
+            self.has_words |= !notices::is_harmless(&event.data);
             return Vec::new();
         }
-        let mut events = match &mut self.0 {
+        if self.has_words && event.data == "[DONE]" {
+            return Vec::new();
+        }
+        let mut events = match &mut self.protocol {
             Protocol::Chat(chat) => chat.event(event),
             Protocol::Messages(messages) => messages.event(event),
         };
@@ -123,7 +137,7 @@ impl Incoming {
 
     /// What is held back at the end of a stream.
     pub fn end(&mut self) -> Vec<Sse> {
-        match &mut self.0 {
+        match &mut self.protocol {
             Protocol::Chat(chat) => chat.end(),
             Protocol::Messages(messages) => messages.end(),
         }
@@ -240,6 +254,17 @@ mod tests {
                 [expected],
                 "{given}"
             );
+        }
+    }
+
+    /// Without it half an answer looks whole after the words of a failure that nobody foresaw.
+    #[test]
+    fn an_end_after_unknown_words_says_nothing() {
+        for (word, count) in [("insufficient balance", 0), ("[PING]", 1), ("keep-alive", 1), ("5", 1)] {
+            let mut incoming = Incoming::new(true, "");
+            let events =
+                [word, "[DONE]"].map(|data| incoming.event(Sse { event: None, data: data.to_owned() }));
+            assert_eq!(events.concat().len(), count, "{word}");
         }
     }
 

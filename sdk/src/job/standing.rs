@@ -41,7 +41,8 @@ impl Standing {
             "failed" | "failure" | "fail" | "error" | "errored" => Self::Failed,
             "cancelled" | "canceled" | "cancel" | "aborted" => Self::Cancelled,
             "expired" | "timeout" | "timedout" => Self::Expired,
-            "unknown" | "notfound" | "tasknotfound" => Self::Missing,
+            // Not "unknown": servers between say it of a task that runs.
+            "notfound" | "tasknotfound" => Self::Missing,
             _ => Self::Working,
         }
     }

@@ -252,8 +252,10 @@ fn answers_are_read_in_every_form() {
     for body in [
         json!({"id": 7, "polling_url": POLLING_URL}),
         json!({"id": "5f0c", "polling_url": POLLING_URL, "cost": "free", "input_mp": {}}),
+        // Sent again, it would be paid twice.
+        json!({"id": "5f0c", "polling_url": POLLING_URL, "code": 429}),
     ] {
-        play(&asked().reply(200, body).expect_wait(|_| ()));
+        play(&again(asked(), 200, body));
     }
     let path = |call: &gatehouse_sdk::Call| assert_eq!(call.target, Target::from("/v1/get_result?id=5f0c"));
     for body in [
@@ -266,6 +268,7 @@ fn answers_are_read_in_every_form() {
         (json!({"detail": "Insufficient credits"}), Blame::Account, UNAVAILABLE),
         (json!({"error": {"code": 402, "message": "account 7"}}), Blame::Account, UNAVAILABLE),
         (json!({"code": "401", "message": "key 7"}), Blame::Account, UNAVAILABLE),
+        (json!({"code": 429, "message": "Your package has expired"}), Blame::Account, UNAVAILABLE),
         (json!({"id": "../x"}), Blame::Upstream, FAILED),
         (json!({"id": "5f0c", "polling_url": "ftp://x"}), Blame::Upstream, FAILED),
         (json!({"status": "Pending"}), Blame::Upstream, FAILED),
@@ -276,10 +279,17 @@ fn answers_are_read_in_every_form() {
     odd["progress"] = json!("all");
     odd["result"]["seed"] = json!("42");
     odd["result"]["duration"] = json!({});
+    odd["code"] = json!(404);
     play(&polled().reply(200, odd).expect_done(|outcome| assert_eq!(outcome.products[0].source, SAMPLE)));
-    for (progress, expected) in
-        [(json!("0.5"), 50), (json!(50), 50), (json!("45%"), 45), (json!(1.0), 99), (json!(1), 99)]
-    {
+    for (progress, expected) in [
+        (json!("0.5"), 50),
+        (json!(50), 50),
+        (json!("45%"), 45),
+        (json!(1.0), 99),
+        (json!(1), 99),
+        (json!("1"), 99),
+        (json!("1.0"), 99),
+    ] {
         let mut running = status("Pending");
         running["progress"] = progress;
         play(&polled().reply(200, running).expect_wait(|_| ()).expect_progress(expected));
@@ -296,14 +306,25 @@ fn answers_are_read_in_every_form() {
         let done = polled().reply(200, body);
         play(&done.expect_done(move |outcome| assert_eq!(outcome.products[0].source, source)));
     }
-    let busy = json!({"code": 429, "message": "slow"});
-    let script = (0..12).fold(polled(), |script, _| again(script, 200, busy.clone()));
-    play(&script.reply(200, ready()).expect_done(|_| ()));
+    // Neither ends a task that runs.
+    for unclear in [json!({"code": 429, "message": "slow"}), status("unknown")] {
+        let script = (0..12).fold(polled(), |script, _| again(script, 200, unclear.clone()));
+        play(&script.reply(200, ready()).expect_done(|_| ()));
+    }
+    // The status of a record is clearer than a code beside it.
+    let stopped = "the generated image was stopped by output moderation";
+    for (body, blame, message) in [
+        (json!({"status": "Content Moderated", "code": 403}), Blame::Moderation, stopped),
+        (json!({"status": "Error", "error": {"code": 429}}), Blame::Upstream, FAILED),
+        (json!({"code": 429, "message": "Insufficient credits"}), Blame::Account, UNAVAILABLE),
+    ] {
+        play(&polled().reply(200, body).expect_fail(blame, message));
+    }
     let mut moderated = status("content_moderated");
     moderated["details"] = json!({"Moderation Reasons": ["Flux account 77", 5, "Derivative Works Filter"]});
     let message = "the generated image was stopped by output moderation: Derivative Works Filter";
     play(&polled().reply(200, moderated).expect_fail(Blame::Moderation, message));
     for body in [json!({"status": null}), json!({"status": 5}), json!([]), json!("Ready")] {
-        again(polled(), 200, body);
+        play(&again(polled(), 200, body));
     }
 }

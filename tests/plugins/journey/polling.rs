@@ -246,7 +246,7 @@ fn answers_are_read_in_every_form() {
     let listed = json!([finished(json!({"buttons": "none", "properties": 5, "description": []}))]);
     play(&polled().reply(200, listed).expect_done(|_| ()));
     for body in [json!([]), json!([1, 2]), json!("SUCCESS")] {
-        again(polled(), 200, body);
+        play(&again(polled(), 200, body));
     }
     // Other servers' words for an end, and for how far it is.
     for word in ["success", "Succeeded", "COMPLETED", " FINISHED "] {
@@ -257,6 +257,8 @@ fn answers_are_read_in_every_form() {
         let ended = json!({"id": ID, "status": word});
         play(&polled().reply(200, ended).expect_fail(Blame::Upstream, message));
     }
+    let refused = json!({"id": ID, "status": "TIMEOUT", "failReason": "[Image denied] no"});
+    play(&polled().reply(200, refused).expect_fail(Blame::Moderation, "[Image denied] no"));
     for (progress, expected) in [(json!("45%"), 45), (json!(0.45), 45), (json!(45.0), 45), (json!(null), 0)] {
         let running = json!({"id": ID, "status": "IN_PROGRESS", "progress": progress});
         play(&polled().reply(200, running).expect_wait(|_| ()).expect_progress(expected));

@@ -265,6 +265,7 @@ fn answers_are_read_in_every_form() {
         ("completed ", json!({"video_url": format!(" {VIDEO}\n")}), VIDEO),
         ("SUCCEEDED", json!({"results": {"video_url": VIDEO}}), VIDEO),
         ("SUCCEEDED", json!({"video_url": null, "results": [{"url": VIDEO}]}), VIDEO),
+        ("SUCCEEDED", json!({"video_url": "none", "results": {"video_url": "", "url": VIDEO}}), VIDEO),
         ("SUCCEEDED", json!({"video_url": "//e.example/a b.mp4"}), "https://e.example/a%20b.mp4"),
         ("SUCCEEDED", json!({"video_url": "blob:7"}), "blob:7"),
     ] {
@@ -286,8 +287,13 @@ fn answers_are_read_in_every_form() {
         let script = (0..12).fold(polled(), |script, _| again(script, 200, body.clone()));
         play(&script.reply(200, ready()).expect_done(|_| ()));
     }
-    for body in [json!({"output": "x"}), json!({"output": {"task_status": 5.5, "video_url": []}}), json!([])]
-    {
-        again(polled(), 200, body);
+    for body in [
+        json!({"output": "x"}),
+        json!({"output": {"task_status": 5.5, "video_url": []}}),
+        json!([]),
+        // A code of no failure: the link is yet to come.
+        output("SUCCEEDED", json!({"results": [{"code": 200, "message": "ok"}]})),
+    ] {
+        play(&again(polled(), 200, body));
     }
 }

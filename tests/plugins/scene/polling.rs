@@ -105,7 +105,9 @@ fn failures_inside_an_operation() {
     end(3, "sampleCount is odd", Blame::Request, "the upstream refused the request: sample_count is odd");
     let moderated = "the request or the generated video was stopped by content moderation: a child";
     end(3, "no. Support codes: 58061214", Blame::Moderation, moderated);
-    end(13, "no. Support codes: 58061214", Blame::Moderation, moderated);
+    for code in [7, 9, 13] {
+        end(code, "no. Support codes: 58061214", Blame::Moderation, moderated);
+    }
     end(7, "project", Blame::Account, UNAVAILABLE);
     for code in [4, 8, 13, 14, 99] {
         end(code, "x", Blame::Upstream, FAILED);

@@ -2,7 +2,7 @@
 //! and which requests with a cookie may change anything.
 //!
 //! Cookies are shared by all ports of a host, and a page on another port may send them, so a request that changes
-//! something must come from a page of this very origin ([`origin`]). Everything is kept in memory: a restart logs
+//! something must come from a page of this very origin ([`cookie`]). Everything is kept in memory: a restart logs
 //! everybody out. Never renders a page, never performs an operation.
 
 pub(crate) mod cookie;

@@ -156,14 +156,13 @@ impl TextCalls {
             Ok(Opening::Events(events)) if !run.prepared.streaming => {
                 let time_limit = self.shared.clock.pause_until(self.deadline_of_text(&run.cx));
                 let listed = tokio::select! {
-                    listed = events.listed() => listed,
-                    () = time_limit => Err(Outage::Timeout),
+                    listed = events.listed() => listed.map_err(NoStream::Outage),
+                    () = time_limit => Err(NoStream::Outage(Outage::Timeout)),
+                    () = is_over(&mut patience) => Err(NoStream::Silence),
                 };
                 match listed {
                     Ok(reply) => self.read_reply(run, permit, reply).await,
-                    Err(outage) => {
-                        self.no_stream(run, (&permit, true), NoStream::Outage(outage), (None, 200))
-                    }
+                    Err(no_stream) => self.no_stream(run, (&permit, true), no_stream, (None, 200)),
                 }
             }
             Ok(Opening::Events(events)) => {

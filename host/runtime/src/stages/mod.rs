@@ -1,8 +1,8 @@
 //! The stages that a version passes before it serves, one file each: what it checks, and why it refuses. `verifier` runs those that
-//! need the component's code, `report` keeps what each found, `error` names the one that refused.
+//! need the component's code, `report` keeps what each found and names the one that refused.
 //!
 //! ```text
-//! admit -> inspect -> compile -> link -> describe (document) -> fit (routes, removal) -> self-test -> rehearse
+//! admit -> inspect -> compile -> link -> describe (document) -> fit (routes) -> self-test -> rehearse
 //! ```
 //! Each judges one version by itself and by what it is handed. Knows versions, the plugin store and the configuration; never what
 //! serves, and switches nothing.

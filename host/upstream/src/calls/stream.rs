@@ -3,6 +3,7 @@
 //! Time counts between events, not over the whole: a model may write for an hour, and an hour of silence
 //! is an outage. Everything else is as for any call.
 
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
@@ -14,6 +15,8 @@ use http::Response;
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame};
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::auth::redact::Redactor;
@@ -205,8 +208,8 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         Ok(Some(events))
     }
 
-    /// The stream in place of one body: a list of the objects in it, as a reply, with `"[DONE]"` where it says so. What else is no
-    /// object is a word to keep the connection open.
+    /// The stream in place of one body, as a reply: a list of the objects in it, and of its words, such as `"[DONE]"`, as texts. What
+    /// the name of an event says more than its object does is written into the object.
     ///
     /// # Errors
     /// As [`Events::next`]; the whole of it is larger than one body may be.
@@ -218,15 +221,11 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
                 return Err(self.broken(Outage::TooLarge, "a stream in place of one body"));
             }
             for event in &events {
-                let item = match event.data.trim() {
-                    "[DONE]" => "\"[DONE]\"",
-                    object if object.starts_with('{') => object,
-                    _ => continue,
-                };
+                let Some(item) = item(event) else { continue };
                 if list.len() > 1 {
                     list.push(',');
                 }
-                list.push_str(item);
+                list.push_str(&item);
             }
         }
         list.push(']');
@@ -298,5 +297,61 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         let (provider, account) = (self.permit.provider(), self.permit.account());
         tracing::warn!(provider, account, ?outage, detail, received = self.received, "a stream was cut");
         outage
+    }
+}
+
+/// An event in a list of events; `None` where it says nothing.
+fn item(event: &Sse) -> Option<String> {
+    let data = event.data.trim();
+    if data.is_empty() {
+        return None;
+    }
+    let name = event.event.as_deref().unwrap_or_default();
+    if !data.starts_with('{') {
+        let word = Value::from(data);
+        return Some(if name == "error" { json!({"error": {"message": word}}) } else { word }.to_string());
+    }
+    let has = |member: &str| {
+        serde_json::from_str::<BTreeMap<String, IgnoredAny>>(data)
+            .is_ok_and(|object| object.contains_key(member))
+    };
+    Some(match name {
+        "error" if !has("error") => format!("{{\"error\":{data}}}"),
+        kind if (kind.starts_with("message_") || kind.starts_with("content_block_")) && !has("type") => {
+            let rest = data[1..].trim_start();
+            let comma = if rest.starts_with('}') { "" } else { "," };
+            format!("{{\"type\":{}{comma}{rest}", Value::from(kind))
+        }
+        _ => data.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it a failure is left out of the list, and half an answer is told as a whole one.
+    #[test]
+    fn an_event_in_a_list_says_what_it_said() {
+        for (name, data, expected) in [
+            (None, " ", None),
+            (None, "[DONE]", Some("\"[DONE]\"")),
+            (None, "upstream \"a\" failed", Some("\"upstream \\\"a\\\" failed\"")),
+            (None, "{\"a\": 1}", Some("{\"a\": 1}")),
+            (Some("chunk"), "{\"a\": 1}", Some("{\"a\": 1}")),
+            (Some("error"), "{\"message\":\"m\"}", Some("{\"error\":{\"message\":\"m\"}}")),
+            (Some("error"), "{\"error\":{}}", Some("{\"error\":{}}")),
+            (Some("error"), "no", Some("{\"error\":{\"message\":\"no\"}}")),
+            (Some("message_stop"), "{}", Some("{\"type\":\"message_stop\"}")),
+            (
+                Some("content_block_stop"),
+                "{\"index\":0}",
+                Some("{\"type\":\"content_block_stop\",\"index\":0}"),
+            ),
+            (Some("message_stop"), "{\"type\":\"x\"}", Some("{\"type\":\"x\"}")),
+        ] {
+            let event = Sse { event: name.map(str::to_owned), data: data.to_owned() };
+            assert_eq!(item(&event).as_deref(), expected, "{name:?} {data}");
+        }
     }
 }

@@ -36,9 +36,9 @@ impl Frames {
         match self {
             Self::Sse(decoder) => match decoder.objects(bytes) {
                 Some(limit) => {
-                    // The mark before it may have come in another piece.
-                    let bytes = memchr::memchr2(b'{', b'[', bytes).map_or(bytes, |at| &bytes[at..]);
-                    *self = Self::JsonArray(Items { begun: bytes.starts_with(b"{"), ..Items::new(limit) });
+                    // The mark and the bracket before it may have come in another piece.
+                    let bytes = memchr::memchr(b'{', bytes).map_or(bytes, |at| &bytes[at..]);
+                    *self = Self::JsonArray(Items { begun: true, ..Items::new(limit) });
                     self.feed(bytes, frames)
                 }
                 None => decoder.feed(bytes, frames),
@@ -199,6 +199,7 @@ mod tests {
             (Framing::JsonArray, "[]", vec![]),
             (Framing::JsonArray, "{\"error\":{}}", vec!["{\"error\":{}}"]),
             (Framing::Sse, "data: a\n\ndata: b\n\n", vec!["a", "b"]),
+            (Framing::Sse, "[PING]\n\ndata: {\"a\":1}\n\n", vec!["{\"a\":1}"]),
             (Framing::Sse, "\u{feff}\n[{\"a\":[1]}\n,\r\n{\"b\":1}]\n", vec!["{\"a\":[1]}", "{\"b\":1}"]),
             (
                 Framing::Sse,

@@ -21,8 +21,9 @@ pub(crate) struct Decoder {
     /// The last byte was a carriage return: a line feed right after it ends no second line.
     after_return: bool,
     begun: bool,
-    /// Nothing but white space has come.
+    /// Nothing but white space has come, and one bracket.
     is_blank: bool,
+    in_brackets: bool,
     name: Option<String>,
     data: Option<String>,
     /// The lines of the data under way are one value.
@@ -36,7 +37,8 @@ impl Decoder {
     /// Lines and data of one event may have `limit` bytes together.
     pub(crate) fn new(limit: usize) -> Self {
         let (line, name, data) = (vec![], None, None);
-        Self { line, after_return: false, begun: false, is_blank: true, name, data, is_joined: false, limit }
+        let (after_return, begun, is_blank, in_brackets, is_joined) = (false, false, true, false, false);
+        Self { line, after_return, begun, is_blank, in_brackets, name, data, is_joined, limit }
     }
 
     /// The limit of an object, where these bytes begin one, or a list of them, and nothing came before it.
@@ -44,9 +46,15 @@ impl Decoder {
         if !self.is_blank {
             return None;
         }
-        let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace() && !MARK.contains(byte));
+        let mut said = bytes.iter().filter(|byte| !byte.is_ascii_whitespace() && !MARK.contains(byte));
+        let mut first = said.next();
+        // A word in brackets is no list.
+        if first == Some(&b'[') && !self.in_brackets {
+            self.in_brackets = true;
+            first = said.next();
+        }
         self.is_blank = first.is_none();
-        matches!(first, Some(b'{' | b'[')).then_some(self.limit)
+        (first == Some(&b'{')).then_some(self.limit)
     }
 
     /// Takes the next bytes and appends the events they complete.

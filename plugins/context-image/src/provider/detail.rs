@@ -34,12 +34,12 @@ pub(super) fn for_client(reply: &Reply) -> String {
 }
 
 /// Whether a refusal of the request, 422 among them, is one of the operator's key or credit. What is said of a request may
-/// quote its prompt, so only the beginning of the sentence counts there.
-pub(super) fn is_about_the_account(reply: &Reply) -> bool {
+/// quote its prompt, so only the beginning of the sentence counts there. `status` is the one that the answer means.
+pub(super) fn is_about_the_account(reply: &Reply, status: u16) -> bool {
     let body: Value = reply.json().unwrap_or(Value::Null);
     let is_it = |text: String| {
         let lower = text.trim_start().to_ascii_lowercase();
-        ACCOUNT.iter().any(|start| lower.starts_with(start)) || reply.status == 429 && says_spent(&text)
+        ACCOUNT.iter().any(|start| lower.starts_with(start)) || status == 429 && says_spent(&text)
     };
     fields(&body).is_none() && sentence(&body).is_some_and(is_it)
 }
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn only_a_sentence_is_about_the_account() {
-        let is_it = |detail: Value| is_about_the_account(&Reply::new(422, &json!({"detail": detail})));
+        let is_it = |detail: Value| is_about_the_account(&Reply::new(422, &json!({"detail": detail})), 422);
         assert!(is_it(json!("Invalid API key format")));
         assert!(is_it(json!("Insufficient credits")));
         assert!(!is_it(json!("Invalid prompt")));
@@ -143,7 +143,11 @@ mod tests {
         assert!(!is_it(json!("Unsupported prompt: an overdue bill, insufficient credits")));
         assert!(!is_it(json!("The prompt `free trial of an api key` is not allowed")));
         let busy = Reply::new(429, &json!({"detail": "Your account has insufficient credits"}));
-        assert!(is_about_the_account(&busy));
+        assert!(is_about_the_account(&busy, 429));
+        // The status of success says nothing where a code stands in the body.
+        let meant = Reply::new(200, &json!({"code": 429, "message": "Your package has expired"}));
+        assert!(is_about_the_account(&meant, 429));
+        assert!(!is_about_the_account(&meant, 200));
     }
 
     #[test]

@@ -60,7 +60,11 @@ fn read(task: &Task, job: &Job) -> Polled<Answer> {
             Err(reason) => Polled::Faulty(reason),
         },
         Standing::Failed => Polled::Failed(failure::of_text(task.fail_reason())),
-        Standing::Expired => Polled::Failed(Failure::upstream("Task timeout")),
+        Standing::Expired => Polled::Failed(match task.fail_reason() {
+            "" => Failure::upstream("Task timeout"),
+            // Servers let a task run out whose engine has refused it.
+            reason => failure::of_text(reason),
+        }),
         Standing::Cancelled => Polled::Failed(Failure::upstream("the upstream cancelled the task")),
         Standing::Waiting | Standing::Working | Standing::Missing => going_on(&word, task),
     }

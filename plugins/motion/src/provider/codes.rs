@@ -26,7 +26,7 @@ const REQUEST: [&str; 8] = [
     "invalidvideo",
     "invalidaudio",
     "badrequest",
-    "audio",
+    "audiodecoder",
 ];
 /// The provider's fields in the client's words.
 const FIELDS: [(&str, &str); 6] = [
@@ -67,7 +67,9 @@ pub(super) fn meaning(status: u16, code: &str, message: &str) -> Meaning {
     if ACCOUNT.iter().any(|prefix| begins(prefix)) || matches!(status, 401..=403) {
         return Meaning::Account;
     }
-    if begins("invalidparameterdatainspection") {
+    // A server that has failed blames the request for its own fault.
+    let is_of_request = status < 500;
+    if is_of_request && begins("invalidparameterdatainspection") {
         return Meaning::Client(Failure::request(
             "dependency unavailable: an image, video or sound of the request could not be fetched",
         ));
@@ -85,7 +87,7 @@ pub(super) fn meaning(status: u16, code: &str, message: &str) -> Meaning {
     {
         return Meaning::Account;
     }
-    if REQUEST.iter().any(|prefix| begins(prefix)) {
+    if is_of_request && REQUEST.iter().any(|prefix| begins(prefix)) {
         return Meaning::Client(Failure::request(explanation(code, message)));
     }
     Meaning::Other
@@ -177,6 +179,10 @@ mod tests {
             (502, ""),
             (400, "Odd"),
             (400, "LoadBalancerError"),
+            (400, "AudioServiceUnavailable"),
+            (500, "InvalidParameter"),
+            (500, "InvalidParameter.DataInspection"),
+            (503, "Audio.DecoderError"),
         ] {
             assert_eq!(meaning(status, code, ""), Meaning::Other, "{status} {code}");
         }

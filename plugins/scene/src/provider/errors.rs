@@ -125,11 +125,14 @@ impl ErrorStatus {
 
     /// What it means inside an operation.
     pub(super) fn of_operation(&self) -> Meaning {
+        // Filters stop videos with any code, that of an account among them.
+        if moderation::is_by_filter(&self.message) {
+            return self.of_request();
+        }
         match self.name() {
             "INVALID_ARGUMENT" | "OUT_OF_RANGE" => self.of_request(),
             "PERMISSION_DENIED" | "UNAUTHENTICATED" | "FAILED_PRECONDITION" => Meaning::Account,
             "RESOURCE_EXHAUSTED" if says_spent(&self.message) => Meaning::Account,
-            _ if moderation::is_by_filter(&self.message) => self.of_request(),
             _ => Meaning::Other,
         }
     }

@@ -5,7 +5,7 @@
 
 use gatehouse_sdk::Sse;
 
-use crate::json::{Edits, Object, Raw, items, quoted};
+use crate::json::{Edits, Object, Raw, is_null, items, quoted};
 
 /// The name under way.
 #[derive(Debug, Default)]
@@ -15,6 +15,7 @@ pub(super) struct CallNames(Option<Held>);
 #[derive(Debug)]
 struct Held {
     chunk: Sse,
+    choice: Option<u64>,
     number: Option<u64>,
     id: Option<String>,
     name: String,
@@ -22,11 +23,14 @@ struct Held {
 
 /// What a chunk says of its only call.
 struct Piece {
+    choice: Option<u64>,
     number: Option<u64>,
     id: Option<String>,
     name: Option<String>,
-    /// It has nothing of the arguments, and nothing else does.
+    /// It has nothing of the arguments, and does not end the answer.
     is_name_alone: bool,
+    /// Nothing but the name stands in it.
+    is_bare: bool,
 }
 
 impl CallNames {
@@ -39,11 +43,11 @@ impl CallNames {
             all.extend(self.take(chunk));
             return all;
         };
-        let Piece { name, is_name_alone, .. } = piece;
+        let Piece { name, id, is_name_alone, is_bare, .. } = piece;
         if let Some(name) = &name {
             held.name = joined(&held.name, name);
         }
-        if is_name_alone {
+        if is_name_alone && is_bare && (id.is_none() || id == held.id) {
             self.0 = Some(held);
             return vec![];
         }
@@ -58,8 +62,8 @@ impl CallNames {
 
     fn begin(&mut self, chunk: Sse, piece: Option<Piece>) -> Vec<Sse> {
         match piece {
-            Some(Piece { number, id, name: Some(name), is_name_alone: true }) => {
-                self.0 = Some(Held { chunk, number, id, name });
+            Some(Piece { choice, number, id, name: Some(name), is_name_alone: true, .. }) => {
+                self.0 = Some(Held { chunk, choice, number, id, name });
                 vec![]
             }
             _ => vec![chunk],
@@ -70,7 +74,7 @@ impl CallNames {
 impl Held {
     fn is_same_call(&self, piece: &Piece) -> bool {
         let is_other_id = piece.id.is_some() && piece.id != self.id;
-        piece.number == self.number && !(is_other_id && piece.name.is_some())
+        (piece.choice, piece.number) == (self.choice, self.number) && !(is_other_id && piece.name.is_some())
     }
 
     fn written(self) -> Sse {
@@ -89,33 +93,41 @@ fn joined(name: &str, piece: &str) -> String {
 }
 
 /// The only call of a chunk's only choice.
-fn call_of(chunk: &str) -> Option<(Object<'_>, Raw<'_>)> {
-    let [choice] = Object::parse(chunk)?.items("choices")?[..] else { return None };
+fn call_of<'c>(chunk: &Object<'c>) -> Option<(Object<'c>, Raw<'c>)> {
+    let [choice] = chunk.items("choices")?[..] else { return None };
     let choice = Object::parse(choice.get())?;
     let [call] = items(choice.object("delta")?.get("tool_calls")?)?[..] else { return None };
     Some((choice, call))
 }
 
 fn only_call(chunk: &str) -> Option<Piece> {
-    let (choice, call) = call_of(chunk)?;
+    let chunk = Object::parse(chunk)?;
+    let (choice, call) = call_of(&chunk)?;
+    let delta = choice.object("delta")?;
     let call = Object::parse(call.get())?;
     let function = call.object("function")?;
     let said =
         |text: Option<std::borrow::Cow<'_, str>>| text.map(|it| it.into_owned()).filter(|it| !it.is_empty());
     // Arguments of another name than the usual one are arguments all the same.
-    let is_argument = |(name, raw): (&str, Raw<'_>)| name != "name" && !matches!(raw.get(), "null" | "\"\"");
+    let is_bare = |object: &Object<'_>, known: &[&str]| {
+        object.iter().all(|(name, raw)| known.contains(&name) || matches!(raw.get(), "null" | "\"\""))
+    };
     Some(Piece {
+        choice: choice.unsigned("index"),
         number: call.unsigned("index"),
         id: said(call.text("id")),
         name: said(function.text("name")),
         is_name_alone: choice.get("finish_reason").is_none_or(|raw| matches!(raw.get(), "null" | "\"\""))
-            && !function.iter().any(is_argument),
+            && is_bare(&function, &["name"]),
+        is_bare: is_bare(&delta, &["role", "tool_calls"])
+            && is_bare(&call, &["index", "id", "type", "function"])
+            && chunk.get("usage").is_none_or(is_null),
     })
 }
 
 /// The chunk with that name of its call; `None` where it has it.
 fn with_name(chunk: &str, name: &str) -> Option<String> {
-    let (_, call) = call_of(chunk)?;
+    let (_, call) = call_of(&Object::parse(chunk)?)?;
     let said = Object::parse(call.get())?.object("function")?.get("name")?;
     let name = quoted(name);
     if said.get() == name {
@@ -223,5 +235,35 @@ mod tests {
             let expected: Vec<_> = expected.iter().map(|(at, name)| (*at, (*name).to_owned())).collect();
             assert_eq!(found, expected, "{server}");
         }
+    }
+
+    /// What a chunk says beside a piece of a name reaches the client, and a name belongs to its own choice.
+    #[test]
+    fn nothing_beside_a_name_is_lost() {
+        let chunk = |choice: u64, delta: &Value| {
+            let data = json!({"choices": [{"index": choice, "delta": delta}]}).to_string();
+            Sse { event: None, data }
+        };
+        let call = |more: Value| {
+            let mut call = json!({"index": 0, "function": {"name": "f", "arguments": ""}});
+            call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            call
+        };
+        let begun = json!({"tool_calls": [call(json!({"id": "a"}))]});
+        for (delta, wanted) in [
+            (json!({"content": "Hi", "tool_calls": [call(json!({}))]}), "Hi"),
+            (json!({"reasoning_content": "hm", "tool_calls": [call(json!({}))]}), "hm"),
+            (json!({"tool_calls": [call(json!({"extra_content": {"signature": "sig"}}))]}), "sig"),
+        ] {
+            let mut names = CallNames::default();
+            let events = [names.take(chunk(0, &begun)), names.take(chunk(0, &delta))].concat();
+            assert!(events.iter().any(|event| event.data.contains(wanted)), "{delta}");
+            assert_eq!(events.len(), 2, "{delta}");
+        }
+        let mut names = CallNames::default();
+        let own = json!({"tool_calls": [call(json!({}))]});
+        let mut events = [names.take(chunk(0, &own)), names.take(chunk(1, &own))].concat();
+        events.extend(names.end());
+        assert_eq!(events.len(), 2, "a call of another choice");
     }
 }

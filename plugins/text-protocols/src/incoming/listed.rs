@@ -5,24 +5,44 @@ use serde_json::{Map, Value, json};
 
 use super::chat::BROKE_OFF;
 use super::forms::is_error;
-use crate::json::Raw;
+use crate::json::{Object, Raw};
 use crate::tools::{CallPiece, Taken, ToolCalls};
 
-/// Whether an event is an answer of its own, or an error.
-pub(super) fn is_whole(event: Raw<'_>) -> bool {
-    let Ok(event) = serde_json::from_str::<Value>(event.get()) else { return false };
-    let has_message = |choice: &Value| choice["message"].is_object() && choice.get("delta").is_none();
-    let error = event.get("error").and_then(|error| serde_json::value::to_raw_value(error).ok());
-    error.is_some_and(|error| is_error(&error))
-        || event["type"] == "error"
-        || event["type"] == "message"
-        || event["choices"].as_array().is_some_and(|choices| choices.iter().any(has_message))
+/// Whether an event says that the answer failed.
+pub(super) fn is_failure(event: Raw<'_>) -> bool {
+    let Some(event) = Object::parse(event.get()) else { return false };
+    event.get("error").is_some_and(is_error) || event.text("type").is_some_and(|kind| kind == "error")
 }
 
-/// The answer of either protocol; `is_done` where the stream said so.
-pub(super) fn assembled(events: &[Value], is_chat: bool, is_done: bool) -> String {
-    let whole = if is_chat { completion(events, is_done) } else { message(events) };
-    whole.map_or_else(|| format!("{{\"error\":{BROKE_OFF}}}"), |whole| whole.to_string())
+/// Whether an event is an answer of its own. Some servers say `message` for the pieces of a stream: that of an event which is
+/// not `alone` has to say how it ended.
+pub(super) fn is_whole(event: Raw<'_>, alone: bool) -> bool {
+    let Ok(event) = serde_json::from_str::<Value>(event.get()) else { return false };
+    let has_ended =
+        |choice: &Value| choice["finish_reason"].as_str().is_some_and(|reason| !reason.is_empty());
+    let is_whole = |choice: &Value| {
+        choice["message"].is_object() && choice.get("delta").is_none() && (alone || has_ended(choice))
+    };
+    event["type"] == "message"
+        || event["choices"].as_array().is_some_and(|choices| choices.iter().any(is_whole))
+}
+
+/// The answer that the events of a stream make, or the first failure among them.
+pub(super) fn assembled<'e>(events: impl Iterator<Item = &'e str>, is_chat: bool) -> String {
+    let broke_off = || format!("{{\"error\":{BROKE_OFF}}}");
+    let (mut objects, mut is_done) = (Vec::new(), false);
+    for data in events.filter(|data| !data.is_empty()) {
+        match serde_json::from_str::<Value>(data) {
+            _ if data == "[DONE]" => is_done = true,
+            Ok(event) if event["type"] == "error" || !matches!(event["error"], Value::Null) => {
+                return data.to_owned();
+            }
+            Ok(event) if event.is_object() => objects.push(event),
+            _ => return broke_off(),
+        }
+    }
+    let whole = if is_chat { completion(&objects, is_done) } else { message(&objects) };
+    whole.map_or_else(broke_off, |whole| whole.to_string())
 }
 
 /// One answer of a chat provider so far.
@@ -32,17 +52,22 @@ struct Choice {
     rest: Map<String, Value>,
     message: Map<String, Value>,
     calls: ToolCalls,
-    arguments: Vec<String>,
+    /// Of each call what is not its name and number, and its arguments.
+    written: Vec<(Map<String, Value>, String)>,
 }
 
 fn completion(events: &[Value], is_done: bool) -> Option<Value> {
     let mut whole = Map::new();
     let mut choices: Vec<Choice> = Vec::new();
     for event in events {
-        let known = |(name, value): &(&String, &Value)| *name != "choices" && !value.is_null();
-        whole.extend(
-            event.as_object()?.iter().filter(known).map(|(name, value)| (name.clone(), value.clone())),
-        );
+        for (name, value) in
+            event.as_object()?.iter().filter(|(name, value)| *name != "choices" && !value.is_null())
+        {
+            match name.as_str() {
+                "usage" => most(whole.entry(name.as_str()).or_insert(Value::Null), value),
+                _ => whole.insert(name.clone(), value.clone()).map_or((), drop),
+            }
+        }
         for given in event["choices"].as_array().into_iter().flatten() {
             let index = given["index"].as_u64().unwrap_or(0);
             let at = choices.iter().position(|choice| choice.index == index).unwrap_or_else(|| {
@@ -82,18 +107,25 @@ impl Choice {
     }
 
     fn call(&mut self, call: &Value) {
-        let function = &call["function"];
-        let mut more = Some(function["arguments"].as_str().unwrap_or_default().to_owned());
+        let (kind, text) = kind(call);
+        let mut more = Some(call[kind][text].as_str().unwrap_or_default().to_owned());
         while let Some(arguments) = more {
             let piece = CallPiece {
                 number: call["index"].as_u64(),
                 id: call["id"].as_str(),
-                name: function["name"].as_str(),
+                name: call[kind]["name"].as_str(),
                 arguments: &arguments,
             };
-            let Taken { call, added, rest } = self.calls.take(&piece);
-            self.arguments.resize(self.calls.len(), String::new());
-            self.arguments[call].push_str(&added);
+            let Taken { call: at, added, rest } = self.calls.take(&piece);
+            self.written.resize(self.calls.len(), <(Map<String, Value>, String)>::default());
+            let (other, written) = &mut self.written[at];
+            written.push_str(&added);
+            let is_other = |(name, value): &(&String, &Value)| {
+                !matches!(name.as_str(), "index" | "id") && *name != kind && !value.is_null()
+            };
+            for (name, value) in call.as_object().into_iter().flatten().filter(is_other) {
+                join(other.entry(name.as_str()).or_insert(Value::Null), name, value);
+            }
             more = rest;
         }
     }
@@ -102,15 +134,18 @@ impl Choice {
     fn done(mut self, is_done: bool) -> Option<Value> {
         let has_called = !self.calls.is_empty();
         if has_called {
-            let call = |(at, arguments): (usize, &String)| {
-                let function = json!({"name": self.calls.name(at), "arguments": arguments});
-                let mut call = json!({"type": "function", "function": function});
-                if let Some(id) = self.calls.id(at) {
-                    call["id"] = json!(id);
-                }
-                call
+            let call = |(at, (other, text)): (usize, (Map<String, Value>, String))| {
+                let (kind, text_name) = kind(&Value::Object(other.clone()));
+                let mut call = Map::from_iter([
+                    ("type".to_owned(), json!(kind)),
+                    (kind.to_owned(), json!({"name": self.calls.name(at), text_name: text})),
+                ]);
+                call.extend(other);
+                call.extend(self.calls.id(at).map(|id| ("id".to_owned(), json!(id))));
+                Value::Object(call)
             };
-            let calls: Vec<Value> = self.arguments.iter().enumerate().map(call).collect();
+            let calls: Vec<Value> =
+                std::mem::take(&mut self.written).into_iter().enumerate().map(call).collect();
             self.message.insert("tool_calls".to_owned(), Value::Array(calls));
         }
         if self.rest.get("finish_reason").is_none_or(|reason| reason == "") {
@@ -126,11 +161,22 @@ impl Choice {
     }
 }
 
-/// Adds a piece to what came before it: to a text or a list it is more, to an object its members are, and of anything else it is
-/// what counts.
+/// The kind of a call, under whose name it stands, and the name of its text there.
+fn kind(call: &Value) -> (&'static str, &'static str) {
+    if call["custom"].is_object() || call["type"] == "custom" {
+        ("custom", "input")
+    } else {
+        ("function", "arguments")
+    }
+}
+
+/// Adds a piece to what came before it: to a text or a list it is more, to an object its members are, of counts the greater one
+/// counts, and of anything else the last that is not blank.
 fn join(known: &mut Value, name: &str, piece: &Value) {
     let is_word = matches!(name, "role" | "finish_reason" | "type" | "id" | "name");
     match (known, piece) {
+        (known, piece) if name == "usage" => most(known, piece),
+        (_, Value::String(piece)) if is_word && piece.trim().is_empty() => {}
         (Value::String(known), Value::String(piece)) if !is_word => known.push_str(piece),
         (Value::Array(known), Value::Array(piece)) => known.extend(piece.iter().cloned()),
         (Value::Object(known), Value::Object(piece)) => {
@@ -139,6 +185,20 @@ fn join(known: &mut Value, name: &str, piece: &Value) {
             }
         }
         (known, piece) => *known = piece.clone(),
+    }
+}
+
+/// Counts so far and later ones: they count up, so that a smaller one says nothing.
+fn most(known: &mut Value, piece: &Value) {
+    match (known, piece) {
+        (Value::Object(known), Value::Object(piece)) => {
+            for (name, value) in piece {
+                most(known.entry(name.as_str()).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Number(known), Value::Number(piece)) if known.as_f64() >= piece.as_f64() => {}
+        (known, piece) if !piece.is_null() => *known = piece.clone(),
+        _ => {}
     }
 }
 
@@ -151,7 +211,10 @@ fn message(events: &[Value]) -> Option<Value> {
         let index = event["index"].as_u64().unwrap_or(0);
         match event["type"].as_str().unwrap_or_default() {
             "message_start" => message.extend(event["message"].as_object()?.clone()),
-            "content_block_start" => blocks.push((index, event["content_block"].clone(), String::new())),
+            "content_block_start" => {
+                let block = event["content_block"].as_object()?.clone();
+                blocks.push((index, Value::Object(block), String::new()));
+            }
             "content_block_delta" => {
                 let (_, block, input) = blocks.iter_mut().rfind(|(known, ..)| *known == index)?;
                 for (name, piece) in event["delta"].as_object()?.iter().filter(|(name, _)| *name != "type") {
@@ -172,7 +235,7 @@ fn message(events: &[Value]) -> Option<Value> {
                 );
                 is_complete |= message.get("stop_reason").is_some_and(|reason| !reason.is_null());
                 if let Some(usage) = event.get("usage") {
-                    join(message.entry("usage").or_insert(Value::Null), "usage", usage);
+                    most(message.entry("usage").or_insert(Value::Null), usage);
                 }
             }
             "message_stop" => is_complete = true,
@@ -232,6 +295,45 @@ mod tests {
         assert_eq!(read(true, &json!([expected])), expected, "a list of one answer");
     }
 
+    /// Each lost something of the answer, or made one of a failure.
+    #[test]
+    fn nothing_of_the_events_is_lost() {
+        let chunk = |delta: Value, reason: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
+        let hel = chunk(json!({"role": "assistant", "content": "Hel"}), Value::Null);
+        let end = chunk(json!({}), json!("length"));
+        for (events, failed) in [
+            (json!([hel, "Internal Server Error", "[DONE]"]), true),
+            (json!([hel, "insufficient balance", "[DONE]"]), true),
+            (json!([hel, "insufficient balance", end, "[DONE]"]), false),
+            (json!([hel, [{"error": {"message": "no"}}], "[DONE]"]), true),
+            (json!([hel, "[PING]", 5, "done"]), false),
+            (
+                json!([hel, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}"]),
+                false,
+            ),
+        ] {
+            assert_eq!(read(true, &events)["error"].is_object(), failed, "{events}");
+        }
+        let usage = |count: u64| json!({"choices": [], "usage": {"completion_tokens": count}});
+        let blank = chunk(json!({"role": ""}), json!(""));
+        let whole = read(true, &json!([hel, end, usage(7), blank, usage(0), "[DONE]"]));
+        assert_eq!(whole["choices"][0]["finish_reason"], "length");
+        assert_eq!(whole["choices"][0]["message"]["role"], "assistant");
+        assert_eq!(whole["usage"]["completion_tokens"], 7);
+        let signed = json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}, "extra_content": {"google": {"thought_signature": "s"}}});
+        let custom = json!({"index": 1, "id": "b", "type": "custom", "custom": {"name": "g", "input": "x"}});
+        let whole = read(true, &json!([chunk(json!({"tool_calls": [signed, custom]}), json!("tool_calls"))]));
+        let calls = &whole["choices"][0]["message"]["tool_calls"];
+        assert_eq!(calls[0]["extra_content"]["google"]["thought_signature"], "s");
+        assert_eq!(calls[1], json!({"type": "custom", "id": "b", "custom": {"name": "g", "input": "x"}}));
+        let piece = |text: &str, reason: Value| json!({"choices": [{"index": 0, "message": {"content": text}, "finish_reason": reason}]});
+        let whole = read(
+            true,
+            &json!([piece("Hel", Value::Null), {"error": {"message": "no"}}, piece("lo", json!("stop"))]),
+        );
+        assert_eq!(whole["error"]["message"], "no");
+    }
+
     #[test]
     fn the_events_of_a_message_are_one_message() {
         let delta =
@@ -257,5 +359,7 @@ mod tests {
         assert_eq!(read(false, &json!(events)), expected);
         events.truncate(4);
         assert!(read(false, &json!(events))["error"].is_object(), "half an answer is none");
+        events[1]["content_block"] = json!("Hello");
+        assert!(read(false, &json!(events))["error"].is_object(), "a block that is no object");
     }
 }

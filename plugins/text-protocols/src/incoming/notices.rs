@@ -55,6 +55,16 @@ pub fn is_notice(event: &Sse) -> bool {
     true
 }
 
+/// Whether what was left out is surely no failure: a word in brackets, a value of JSON, or a usual word that keeps a connection
+/// open.
+pub(super) fn is_harmless(data: &str) -> bool {
+    let data = data.trim();
+    let letters: String = data.chars().filter(char::is_ascii_alphabetic).collect();
+    data.starts_with('[')
+        || serde_json::from_str::<serde::de::IgnoredAny>(data).is_ok()
+        || ["ping", "pong", "keepalive", "heartbeat"].iter().any(|word| letters.eq_ignore_ascii_case(word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
