@@ -125,7 +125,7 @@ impl ConfigError {
     pub(super) fn from_service(origin: Origin, path: &str, message: &str) -> Self {
         let (problem, remedy) = match message.split_once("; ") {
             Some((problem, remedy)) => (problem.to_owned(), remedy.to_owned()),
-            None => (message.to_owned(), format!("correct the value; {}", GUIDE)),
+            None => (message.to_owned(), format!("correct the value; {GUIDE}")),
         };
         Self { origin: Box::new(origin.hidden(path)), key: path.to_owned(), problem, remedy }
     }

@@ -150,7 +150,8 @@ mod tests {
     #[test]
     fn a_name_in_pieces_is_one_name() {
         type Piece = (u64, Option<&'static str>, Option<&'static str>, Option<&'static str>);
-        let table: [(&str, &[Piece], &[(u64, &str)]); 9] = [
+        type Case<'c> = (&'c str, &'c [Piece], &'c [(u64, &'c str)]);
+        let table: [Case<'_>; 9] = [
             (
                 "in two",
                 &[

@@ -91,7 +91,7 @@ impl Choice {
         for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
             match (name.as_str(), value) {
                 ("delta", Value::Object(delta)) => {
-                    delta.iter().for_each(|(name, value)| self.say(name, value))
+                    delta.iter().for_each(|(name, value)| self.say(name, value));
                 }
                 _ => join(self.rest.entry(name.as_str()).or_insert(Value::Null), name, value),
             }

@@ -175,7 +175,8 @@ async fn what_another_one_wrote_is_not_overwritten_and_no_more_than_expected_is_
 async fn a_download_that_is_cut_off_goes_on_where_it_was() {
     let content = "0123456789";
     // Where answers break off, what the object becomes meanwhile, what is asked for, and whether it came.
-    let cases: [(&[usize], Option<&str>, &[&str], bool); 7] = [
+    type Case = (&'static [usize], Option<&'static str>, &'static [&'static str], bool);
+    let cases: [Case; 7] = [
         (&[], None, &["0..10"], true),
         (&[4], None, &["0..10", "4..10"], true),
         (&[4, 3, 2], None, &["0..10", "4..10", "7..10", "9..10"], true),
