@@ -199,7 +199,7 @@ impl Output {
         }
     }
 
-    /// The video, or why there is none: the one result may have failed in a task that has not.
+    /// The video, or why it is missing: the one result may have failed in a task that has not.
     fn finished(&self) -> Polled<Answer> {
         let result = self.results.get(0).unwrap_or(&self.results);
         let places = [self.video_url.as_deref(), result["video_url"].as_str(), result["url"].as_str()];

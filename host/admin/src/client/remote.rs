@@ -223,7 +223,7 @@ impl ClientTls {
     /// Reads the files. Without a certificate the listener will say that it needs one.
     ///
     /// # Errors
-    /// The file that is missing or cannot be used, or a name that is none, by its key of the configuration.
+    /// The file that is missing or cannot be used, or an unknown name, by its key of the configuration.
     pub fn from_files(files: &AdminClient) -> Result<Self, TlsError> {
         let missing = |name: &str, why: &str| TlsError::new(format!("admin.client.{name}"), why);
         let ca =

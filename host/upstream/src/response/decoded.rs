@@ -186,7 +186,7 @@ fn begins_stream(bytes: &[u8], is_lines: bool) -> Option<bool> {
         None => (bytes.len() > MAX_BLANK).then_some(false),
         Some(b':') => Some(true),
         Some(b'{') => Some(is_lines),
-        // A list of what would be events; words in brackets are none.
+        // A list of what would be events; words in brackets are no list.
         Some(b'[') => match text[1..].trim_ascii_start().first() {
             None => (bytes.len() > MAX_BLANK).then_some(false),
             next => Some(next == Some(&b'{')),

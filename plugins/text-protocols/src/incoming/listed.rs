@@ -287,7 +287,7 @@ mod tests {
             "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]});
         assert_eq!(read(true, &events), expected);
         let cut = json!([chunk(json!({"content": "Hel"}), Value::Null)]);
-        assert!(read(true, &cut)["error"].is_object(), "half an answer is none");
+        assert!(read(true, &cut)["error"].is_object(), "an answer that broke off");
         let ended = json!([chunk(json!({"content": "Hel"}), Value::Null), "[DONE]"]);
         assert_eq!(read(true, &ended)["choices"][0]["finish_reason"], "stop");
         let failed = json!([chunk(json!({"content": "Hel"}), Value::Null), {"error": {"message": "no"}}]);
@@ -358,7 +358,7 @@ mod tests {
             "usage": {"input_tokens": 3, "output_tokens": 2}});
         assert_eq!(read(false, &json!(events)), expected);
         events.truncate(4);
-        assert!(read(false, &json!(events))["error"].is_object(), "half an answer is none");
+        assert!(read(false, &json!(events))["error"].is_object(), "an answer that broke off");
         events[1]["content_block"] = json!("Hello");
         assert!(read(false, &json!(events))["error"].is_object(), "a block that is no object");
     }
