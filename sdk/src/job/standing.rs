@@ -1,5 +1,7 @@
 //! The words that providers have for the state of a job.
 
+use crate::provider::plain_code;
+
 /// What a provider's word for the state of a job means. Servers of one protocol write it in other letters and other words.
 ///
 /// ```
@@ -30,9 +32,7 @@ impl Standing {
     /// The meaning of a word.
     #[must_use]
     pub fn of(word: &str) -> Self {
-        let plain: String =
-            word.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        match plain.as_str() {
+        match plain_code(word).as_str() {
             "pending" | "queued" | "queueing" | "queuing" | "inqueue" | "waiting" | "suspended" => {
                 Self::Waiting
             }

@@ -218,7 +218,7 @@ impl Shown<'_> {
         let count = self.count(message_rows(self.form, pointer), pointer);
         let own = self.without_problems();
         let roles = options(roles);
-        // Who writes a first message is the user.
+        // The user writes the first message.
         let user = roles.iter().find(|(_, word)| word == "user");
         let first: Vec<_> =
             user.into_iter().chain(roles.iter().filter(|one| Some(*one) != user)).cloned().collect();

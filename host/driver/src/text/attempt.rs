@@ -80,13 +80,13 @@ pub(super) enum ProviderAnswer {
     Stream(OpenStream),
 }
 
-const UNASKED_STREAM: &str = "the provider answered with a stream, which was not asked for";
-
 impl ProviderAnswer {
     pub(super) fn into_whole(self) -> Result<Answered, TextError> {
         match self {
             Self::Whole(answered) => Ok(answered),
-            Self::Stream(_) => Err(TextError::upstream(UNASKED_STREAM)),
+            Self::Stream(_) => {
+                Err(TextError::upstream("the provider answered with a stream, which was not asked for"))
+            }
         }
     }
 

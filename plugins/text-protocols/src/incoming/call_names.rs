@@ -34,9 +34,16 @@ struct Piece {
 }
 
 impl CallNames {
-    /// The next chunk, and the one that was held back before it.
-    pub(super) fn take(&mut self, chunk: Sse) -> Vec<Sse> {
-        let piece = chunk.data.contains("\"tool_calls\"").then(|| only_call(&chunk.data)).flatten();
+    /// The next chunks, and the one that was held back before them.
+    pub(super) fn follow(&mut self, chunks: Vec<Sse>) -> Vec<Sse> {
+        if self.0.is_none() && !chunks.iter().any(may_call) {
+            return chunks;
+        }
+        chunks.into_iter().flat_map(|chunk| self.take(chunk)).collect()
+    }
+
+    fn take(&mut self, chunk: Sse) -> Vec<Sse> {
+        let piece = may_call(&chunk).then(|| only_call(&chunk.data)).flatten();
         let Some(mut held) = self.0.take() else { return self.begin(chunk, piece) };
         let Some(piece) = piece.filter(|piece| held.is_same_call(piece)) else {
             let mut all = vec![held.written()];
@@ -90,6 +97,10 @@ fn joined(name: &str, piece: &str) -> String {
         _ if piece.starts_with(name) => piece.to_owned(),
         _ => format!("{name}{piece}"),
     }
+}
+
+fn may_call(chunk: &Sse) -> bool {
+    chunk.data.contains("\"tool_calls\"")
 }
 
 /// The only call of a chunk's only choice.

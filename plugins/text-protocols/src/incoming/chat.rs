@@ -115,8 +115,8 @@ impl Chat {
     }
 
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
-        let events = self.in_standard(event).into_iter();
-        events.flat_map(|event| self.names.take(event)).collect()
+        let events = self.in_standard(event);
+        self.names.follow(events)
     }
 
     fn in_standard(&mut self, mut event: Sse) -> Vec<Sse> {

@@ -32,12 +32,13 @@ pub(super) fn assembled<'e>(events: impl Iterator<Item = &'e str>, is_chat: bool
     let broke_off = || format!("{{\"error\":{BROKE_OFF}}}");
     let (mut objects, mut is_done) = (Vec::new(), false);
     for data in events.filter(|data| !data.is_empty()) {
-        match serde_json::from_str::<Value>(data) {
-            _ if data == "[DONE]" => is_done = true,
-            Ok(event) if event["type"] == "error" || !matches!(event["error"], Value::Null) => {
-                return data.to_owned();
-            }
-            Ok(event) if event.is_object() => objects.push(event),
+        if data == "[DONE]" {
+            is_done = true;
+            continue;
+        }
+        match serde_json::from_str::<Raw<'_>>(data).map(|raw| (is_failure(raw), serde_json::from_str(data))) {
+            Ok((true, _)) => return data.to_owned(),
+            Ok((false, Ok(Value::Object(event)))) => objects.push(Value::Object(event)),
             _ => return broke_off(),
         }
     }
@@ -63,10 +64,8 @@ fn completion(events: &[Value], is_done: bool) -> Option<Value> {
         for (name, value) in
             event.as_object()?.iter().filter(|(name, value)| *name != "choices" && !value.is_null())
         {
-            match name.as_str() {
-                "usage" => most(whole.entry(name.as_str()).or_insert(Value::Null), value),
-                _ => whole.insert(name.clone(), value.clone()).map_or((), drop),
-            }
+            let known = whole.entry(name.as_str()).or_insert(Value::Null);
+            if name == "usage" { most(known, value) } else { *known = value.clone() }
         }
         for given in event["choices"].as_array().into_iter().flatten() {
             let index = given["index"].as_u64().unwrap_or(0);
@@ -117,7 +116,7 @@ impl Choice {
                 arguments: &arguments,
             };
             let Taken { call: at, added, rest } = self.calls.take(&piece);
-            self.written.resize(self.calls.len(), <(Map<String, Value>, String)>::default());
+            self.written.resize_with(self.calls.len(), Default::default);
             let (other, written) = &mut self.written[at];
             written.push_str(&added);
             let is_other = |(name, value): &(&String, &Value)| {
