@@ -90,7 +90,7 @@ fn own() -> Vec<Row> {
         row(READ, "/price-books/{id}", |p, r| async move { prices::version(&p, &r).await }),
         row(CHANGE, "/prices", |p, r| async move { prices::preview(&p, &r).await }),
         row(READ, "/providers", |p, r| async move { providers::show(&p, &r).await }),
-        row(READ, "/system", |p, r| async move { Ok(system::show(&p, &r)) }),
+        row(READ, "/system", |p, r| async move { Ok(system::show(&p, &r).await) }),
         row(READ, "/system/backup", |p, r| async move { backup::show(&p, &r).await }),
         row(CHANGE, "/system/backup", |p, r| async move { backup::begin(&p, &r).await }),
         row(CHANGE, "/system/doctor", |p, r| async move { system::examine(&p, &r).await }),

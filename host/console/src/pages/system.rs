@@ -1,7 +1,7 @@
-//! The gateway itself: sessions, reload of the configuration, doctor.
+//! The gateway itself: sessions, reload of the configuration, doctor, the other gateways of its database.
 
-use gatehouse_admin::{ApiRequest, ResponseBody, SessionView};
-use gatehouse_model::Credits;
+use gatehouse_admin::{ApiRequest, FleetView, NodeRole, NodeView, ResponseBody, SessionView};
+use gatehouse_model::{Credits, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
@@ -13,8 +13,8 @@ use crate::request::{PageContext, PageRequest};
 use crate::resource::plain;
 
 /// `GET /system`.
-pub(crate) fn show(pages: &PageContext, request: &PageRequest) -> Response<ResponseBody> {
-    page(pages, request, StatusCode::OK, &html! {})
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Response<ResponseBody> {
+    page(pages, request, StatusCode::OK, &html! {}).await
 }
 
 /// `POST /system/reload`.
@@ -54,7 +54,7 @@ pub(crate) async fn reload(
             (error.status, report)
         }
     };
-    Ok(page(pages, request, status, &report))
+    Ok(page(pages, request, status, &report).await)
 }
 
 /// `POST /system/doctor`: begins an examination, and waits for its end.
@@ -84,7 +84,7 @@ pub(crate) async fn examine(
             }
         }
     };
-    Ok(page(pages, request, StatusCode::OK, &report))
+    Ok(page(pages, request, StatusCode::OK, &report).await)
 }
 
 /// `POST /system/sessions/<number>/end`.
@@ -117,7 +117,7 @@ async fn note(pages: &PageContext, request: &PageRequest, about: (&str, String))
     Ok(pages.service.commands.note(&request.caller(), about, None, Vec::new()).await?)
 }
 
-fn page(
+async fn page(
     pages: &PageContext,
     request: &PageRequest,
     status: StatusCode,
@@ -142,10 +142,65 @@ fn page(
                     a.button href="/system/backup" { "Backups" }
                 }
             }
+            (gateways(pages, request).await)
             h2 { "Sessions" }
             (sessions(pages, request))
         },
     )
+}
+
+/// The gateways of the database, or why they are not known; empty where the store is a file.
+async fn gateways(pages: &PageContext, request: &PageRequest) -> Markup {
+    let answer = pages.read(request, &["fleet"]).await;
+    let fleet = answer.map(|fleet| serde_json::from_value(fleet).map_err(|error| error.to_string()));
+    let body = match fleet {
+        Ok(Ok(fleet)) => table_of_gateways(&fleet, request.now),
+        Err(error) if error.status == StatusCode::NOT_FOUND => return html! {},
+        Ok(Err(why)) | Err(PageError { message: why, .. }) => {
+            html! { div.problems role="alert" { p { (why) } } }
+        }
+    };
+    html! { h2 { "Gateways" } (body) }
+}
+
+fn table_of_gateways(fleet: &FleetView, now: UnixMs) -> Markup {
+    let seen = |node: &NodeView| UnixMs(now.0.saturating_sub(node.seen_seconds_ago.saturating_mul(1000)));
+    let row = |node: &NodeView| {
+        let tone = match node.role {
+            NodeRole::AtWork => Tone::Ok,
+            NodeRole::Standby => Tone::Info,
+            NodeRole::Gone => Tone::Neutral,
+        };
+        html! {
+            tr {
+                td { (node.name) }
+                td data-label="Role" { (chip(tone, node.role.as_str())) }
+                td data-label="Address" { @if let Some(address) = &node.address { code { (address) } } @else { "-" } }
+                td data-label="Version" { (node.version) }
+                td data-label="Configuration" { code { (node.configuration.get(..12).unwrap_or(&node.configuration)) } }
+                td data-label="Last seen" { (moment(seen(node), now)) }
+            }
+        }
+    };
+    html! {
+        @if !fleet.warnings.is_empty() {
+            div.problems role="alert" { ul { @for warning in &fleet.warnings { li { (warning) } } } }
+        }
+        div.scroll role="region" aria-label="Gateways of the database" tabindex="0" {
+            table.cards {
+                caption { "Gateways of the database" }
+                thead { tr {
+                    @for name in ["Name", "Role", "Address", "Version", "Configuration", "Last seen"] { th scope="col" { (name) } }
+                } }
+                tbody { @for node in &fleet.nodes { (row(node)) } }
+            }
+        }
+        p.muted {
+            "Epoch " (fleet.epoch)
+            @if fleet.is_at_work { ", " (fleet.lease_seconds) " s of the lease left" }
+            ". On the command line: " code { "gatehouse fleet status" }
+        }
+    }
 }
 
 fn sessions(pages: &PageContext, request: &PageRequest) -> Markup {
@@ -189,5 +244,38 @@ fn sessions(pages: &PageContext, request: &PageRequest) -> Markup {
                 danger: true,
             }.show())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// An operator would not see on this page who is at work, who waits, or what is wrong with them.
+    #[test]
+    fn gateways_have_a_row_each_and_what_is_wrong_stands_above() {
+        let node = |name: &str, role: &str, address: Option<&str>| {
+            json!({
+                "name": name, "role": role, "address": address, "version": "1.0.0", "configuration": "0123456789abcdef",
+                "seen_seconds_ago": 75, "name_is_doubled": false,
+            })
+        };
+        let fleet = json!({
+            "epoch": 7, "is_at_work": true, "lease_seconds": 9, "configurations_differ": false,
+            "warnings": ["their releases <differ>"],
+            "nodes": [node("a", "at_work", Some("http://a:8080")), node("b", "standby", None), node("c", "gone", None)],
+        });
+        let shown = table_of_gateways(&serde_json::from_value(fleet).unwrap(), UnixMs(1_790_000_000_000))
+            .into_string();
+        let rows: Vec<&str> = shown.split("<tr>").skip(2).collect();
+        assert_eq!(rows.len(), 3, "{shown}");
+        let first =
+            ["<td>a</td>", "at work", "http://a:8080", "1.0.0", "<code>0123456789ab</code>", "1 min ago"];
+        assert!(first.iter().all(|part| rows[0].contains(part)), "{}", rows[0]);
+        assert!(rows[1].contains("standby") && rows[2].contains("gone"), "{shown}");
+        assert!(shown.contains("their releases &lt;differ&gt;"), "{shown}");
+        assert!(shown.contains("Epoch 7, 9 s of the lease left"), "{shown}");
     }
 }
