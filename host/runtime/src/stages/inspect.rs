@@ -61,7 +61,8 @@ pub const WASI_PACKAGES: [&str; 6] =
     ["wasi:cli", "wasi:clocks", "wasi:filesystem", "wasi:io", "wasi:random", "wasi:sockets"];
 const NO_HTTP: &str = "a plugin has no network; it returns a `call` and the host makes it";
 const OTHER_WASI: &str = "only WASI 0.2 is linked, and of it only the interfaces of wasi:cli/imports";
-/// Its interfaces are asynchronous; an engine that runs such calls is a sixth slower in every one.
+/// Its interfaces are asynchronous. An engine that runs such calls is a sixth slower in every one, and the makers of wasmtime 48
+/// call what runs them incomplete and give it no releases for faults of security.
 const WASI_3: &str = "only WASI 0.2 is linked: WASI 0.3 is asynchronous, and a plugin's calls are not; build it for WASI 0.2, in \
      Rust with the target wasm32-wasip2, in other languages with a world that includes wasi:cli/imports of 0.2";
 const UNKNOWN: &str =
