@@ -92,31 +92,3 @@ fn strip(from: [u8; 3], to: [u8; 3], length: usize) -> Vec<u8> {
         })
         .collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn picture(width: u32, height: u32, format: Format, tint: u8) -> Picture {
-        Picture { width, height, format, digest: [tint; 32] }
-    }
-
-    #[test]
-    fn files_are_of_their_kind_and_size() {
-        for format in [Format::Jpeg, Format::Png, Format::WebP] {
-            for (width, height) in [(1, 1), (3, 200), (200, 3), (7, 9), (320, 240)] {
-                let file = picture(width, height, format, 90).encode().expect("encodes");
-                assert_eq!(image::guess_format(&file).expect("known"), format);
-                let decoded = image::load_from_memory_with_format(&file, format).expect("decodes");
-                assert_eq!((decoded.width(), decoded.height()), (width, height), "{format:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_digest_decides_the_bytes() {
-        let one = picture(64, 48, Format::Png, 1).encode().expect("encodes");
-        assert_eq!(one, picture(64, 48, Format::Png, 1).encode().expect("encodes"));
-        assert_ne!(one, picture(64, 48, Format::Png, 2).encode().expect("encodes"));
-    }
-}

@@ -54,25 +54,3 @@ impl Sheet {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tiles_have_their_colours_to_the_edge() {
-        let colours = [[200, 30, 30], [30, 200, 30], [30, 30, 200], [200, 200, 30]];
-        let tiles = colours.iter().zip(1..).map(|(colour, number)| (*colour, number)).collect();
-        let file = Sheet { size: (64, 96), columns: 2, tiles }.encode().expect("encodes");
-        let grid = image::load_from_memory(&file).expect("decodes").to_rgb8();
-        assert_eq!((grid.width(), grid.height()), (128, 192));
-        for (at, colour) in colours.iter().enumerate() {
-            let (left, top) = (at as u32 % 2 * 64, at as u32 / 2 * 96);
-            for (x, y) in [(0, 0), (63, 0), (0, 95), (63, 95), (32, 48)] {
-                assert_eq!(grid.get_pixel(left + x, top + y).0, *colour, "tile {at} at {x},{y}");
-            }
-            let white = (0..64).filter(|x| grid.get_pixel(left + x, top + 2).0 == [255; 3]).count();
-            assert_eq!(white, (at + 1) * 2, "tile {at}");
-        }
-    }
-}

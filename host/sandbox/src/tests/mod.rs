@@ -5,6 +5,7 @@ mod client;
 mod context;
 mod dashscope;
 mod faults;
+mod files;
 mod imagine;
 mod midjourney;
 mod text;

@@ -8,8 +8,6 @@ mod h264;
 mod movie;
 mod mp4;
 mod sound;
-#[cfg(test)]
-mod tests;
 
 pub use mp4::Film;
 pub use sound::{Sound, SoundFormat};

@@ -1,14 +1,15 @@
-//! Films read back: the tables by a reader of MP4, the pictures by a reader of H.264.
+//! The files of `gatehouse-sandbox-files`, read back: pictures by their decoders, tables of films by a reader of MP4, their
+//! pictures by a reader of H.264. They stand here because that crate is optimized in a debug build, and so would they be.
 
+use gatehouse_sandbox_files::{Film, Picture, Sheet, Sound, SoundFormat};
 use h264_reader::Context;
 use h264_reader::nal::pps::PicParameterSet;
 use h264_reader::nal::slice::{SliceFamily, SliceHeader};
 use h264_reader::nal::sps::SeqParameterSet;
 use h264_reader::nal::{Nal, RefNal, UnitType};
 use h264_reader::rbsp::BitRead;
+use image::ImageFormat;
 use mp4_atom::{Codec, Moov, ReadFrom, Stbl, StszSamples};
-
-use crate::film::{Film, Sound, SoundFormat};
 
 /// The tables and the whole file.
 fn moov(file: &[u8]) -> Moov {
@@ -161,4 +162,44 @@ fn sounds_have_their_length() {
     let m4a = Sound { format: SoundFormat::M4a, milliseconds: 2023 }.encode();
     let moov = moov(&m4a);
     assert_eq!((moov.mvhd.duration, moov.trak[0].mdia.mdhd.duration), (2023, 2023 * 48));
+}
+
+fn picture(width: u32, height: u32, format: ImageFormat, tint: u8) -> Picture {
+    Picture { width, height, format, digest: [tint; 32] }
+}
+
+#[test]
+fn files_are_of_their_kind_and_size() {
+    for format in [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP] {
+        for (width, height) in [(1, 1), (3, 200), (200, 3), (7, 9), (320, 240)] {
+            let file = picture(width, height, format, 90).encode().expect("encodes");
+            assert_eq!(image::guess_format(&file).expect("known"), format);
+            let decoded = image::load_from_memory_with_format(&file, format).expect("decodes");
+            assert_eq!((decoded.width(), decoded.height()), (width, height), "{format:?}");
+        }
+    }
+}
+
+#[test]
+fn the_digest_decides_the_bytes() {
+    let one = picture(64, 48, ImageFormat::Png, 1).encode().expect("encodes");
+    assert_eq!(one, picture(64, 48, ImageFormat::Png, 1).encode().expect("encodes"));
+    assert_ne!(one, picture(64, 48, ImageFormat::Png, 2).encode().expect("encodes"));
+}
+
+#[test]
+fn tiles_have_their_colours_to_the_edge() {
+    let colours = [[200, 30, 30], [30, 200, 30], [30, 30, 200], [200, 200, 30]];
+    let tiles = colours.iter().zip(1..).map(|(colour, number)| (*colour, number)).collect();
+    let file = Sheet { size: (64, 96), columns: 2, tiles }.encode().expect("encodes");
+    let grid = image::load_from_memory(&file).expect("decodes").to_rgb8();
+    assert_eq!((grid.width(), grid.height()), (128, 192));
+    for (at, colour) in colours.iter().enumerate() {
+        let (left, top) = (at as u32 % 2 * 64, at as u32 / 2 * 96);
+        for (x, y) in [(0, 0), (63, 0), (0, 95), (63, 95), (32, 48)] {
+            assert_eq!(grid.get_pixel(left + x, top + y).0, *colour, "tile {at} at {x},{y}");
+        }
+        let white = (0..64).filter(|x| grid.get_pixel(left + x, top + 2).0 == [255; 3]).count();
+        assert_eq!(white, (at + 1) * 2, "tile {at}");
+    }
 }
