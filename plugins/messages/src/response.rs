@@ -15,7 +15,7 @@ use gatehouse_text_protocols::json::{
 };
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::tool_names;
-use gatehouse_text_protocols::usage::{TokenCounts, is_below_zero};
+use gatehouse_text_protocols::usage::{TokenCounts, is_odd};
 use serde_json::value::RawValue;
 
 use crate::errors;
@@ -95,7 +95,7 @@ fn message(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFail
 pub(crate) fn completed(message: &Object<'_>, cx: &Context, usage: UsageForm, edits: &mut Edits) -> String {
     let counts = |usage: Object<'_>| {
         let has_both = ["input_tokens", "output_tokens"].iter().all(|name| usage.unsigned(name).is_some());
-        has_both && !is_below_zero(&usage)
+        has_both && !is_odd(&usage)
     };
     let has_id = message.text("id").is_some_and(|id| !id.is_empty());
     let id = (!has_id).then(|| quoted(&ids::message("", cx)));

@@ -240,6 +240,11 @@ pub fn unrepeated<'p>(text: &str, piece: &'p str) -> Option<&'p str> {
     joined.is_err_and(|error| !error.is_eof()).then_some(added)
 }
 
+/// The number of a call without one, by its place in a list of so many: several in one list are as many calls.
+pub fn places(calls: usize) -> impl Fn(usize) -> Option<u64> {
+    move |place| u64::try_from(place).ok().filter(|_| calls > 1)
+}
+
 /// The objects of a text of several, each once where one follows itself; `None` for any other text.
 #[must_use]
 pub fn several_objects(text: &str) -> Option<Vec<&str>> {

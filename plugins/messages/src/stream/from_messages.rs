@@ -234,8 +234,13 @@ impl FromMessages {
 
     /// Every client reads a count of what was written beside the reason.
     fn tell_counts(&self, fields: &UniqueObject<'_>, edits: &mut Edits) {
-        let is_count =
-            |usage: Object<'_>| usage.unsigned("output_tokens").is_some() && !usage::is_below_zero(&usage);
+        let paid = self.counts.usage().output;
+        let is_count = |usage: Object<'_>| {
+            // Of several answers in one, the last is told beside all of them.
+            let is_paid =
+                |told: u64| told >= paid || usage.items("iterations").is_some_and(|all| !all.is_empty());
+            usage.unsigned("output_tokens").is_some_and(is_paid) && !usage::is_odd(&usage)
+        };
         if fields.object("usage").is_some_and(is_count) {
             return;
         }
