@@ -23,3 +23,21 @@ pub(crate) fn renamed(body: &Object<'_>) -> Vec<(String, String)> {
     let pairs = names.map(|name| (fitted(&name).into_owned(), name.into_owned()));
     pairs.filter(|(fitted, own)| fitted != own).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it Google refuses the request for one tool, or two tools become one.
+    #[test]
+    fn every_name_is_one_that_google_takes_and_stays_distinct() {
+        let long = format!("mcp__{}", "server_".repeat(12));
+        let other = format!("{}x", &long[..long.len() - 1]);
+        let names = ["plain", "_2fa", "2fa", "-2fa", "2-fa", &long, &other];
+        let mut all: Vec<_> = names.iter().map(|name| fitted(name)).collect();
+        assert!(all.iter().all(|it| it.len() <= MAX && !it.starts_with(|first: char| "-2".contains(first))));
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!((all.len(), fitted("plain").as_ref(), fitted("_2fa").as_ref()), (7, "plain", "_2fa"));
+    }
+}

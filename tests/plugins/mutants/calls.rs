@@ -108,6 +108,15 @@ fn every_call_of_a_chat_provider_is_one() {
             ],
             two,
         ),
+        // A call and its arguments in one list.
+        (
+            vec![vec![
+                call(None, Some("a"), Some("f"), Some("")),
+                call(None, None, None, zero),
+                call(None, Some("b"), Some("g"), one),
+            ]],
+            two,
+        ),
         // Ids of odd letters, the same one twice, empty ones, and one for each piece.
         (
             vec![

@@ -54,7 +54,7 @@ impl ToolCalls {
     }
 
     /// Adds one entry of `tool_calls`, rewritten; the entry of one more call that its arguments go on with. `seed` makes the id
-    /// of a call that has none, `place` stands for its number.
+    /// of a call that has none.
     fn rewrite(
         &mut self,
         entry: &Object<'_>,
@@ -68,7 +68,8 @@ impl ToolCalls {
         let said = name.map(|name| name.decoded());
         let arguments = function.as_ref().and_then(|it| it.text("arguments")).unwrap_or_default();
         let Taken { call: position, added, rest } = self.calls.take(&CallPiece {
-            number: entry.unsigned("index").or(place),
+            number: entry.unsigned("index"),
+            place,
             id: id.as_deref(),
             name: said.as_deref(),
             arguments: &arguments,

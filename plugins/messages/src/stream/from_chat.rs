@@ -151,7 +151,8 @@ impl FromChat {
                 count_bytes(chunk, arguments.len() as u64);
                 blocks.push(
                     Piece::Call {
-                        index: call.index.or_else(|| place(position)),
+                        index: call.index,
+                        place: place(position),
                         id: call.id.as_ref().map(|id| id.0.as_ref()),
                         name: function.name.as_ref().map(|name| tool_names::own(&self.state.names, &name.0)),
                         arguments: &arguments,
@@ -171,12 +172,7 @@ impl FromChat {
 
     fn start(&mut self, id: &str, chunk: &mut Chunk) {
         let id = ids::message(id, &self.cx);
-        // Clients that read no later count would show that nothing was read.
-        let counted = self
-            .counts
-            .reported()
-            .unwrap_or_else(|| Usage { input: self.state.input_estimate, ..Usage::default() });
-        let usage = UsageForm::Short(counted.into());
+        let usage = UsageForm::Short(self.state.begun(self.counts.usage()).into());
         chunk.send.push(Event::MessageStart { message: Message::new(&id, &self.state.model, usage) }.sse());
         self.blocks = Some(BlockAssembler::new(id));
     }

@@ -12,8 +12,8 @@ use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use super::whole_message;
 use crate::errors;
-use crate::response::completed;
 use crate::response::message::{Ending, Event, StopReason, UsageForm};
+use crate::response::{completed, has_counts};
 use crate::state::State;
 
 const DELTA: &str = "content_block_delta";
@@ -226,8 +226,13 @@ impl FromMessages {
         let message: UniqueObject<'_> =
             serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
         let (_, model) = message.iter().find(|(name, _)| *name == "model").ok_or_else(errors::unreadable)?;
-        let usage = UsageForm::Short(self.counts.usage().into());
-        let lacking = completed(&message, &self.cx, usage, edits);
+        let counted = self.counts.usage();
+        let begun = self.state.begun(counted);
+        let given = message.get("usage").zip(message.object("usage"));
+        if let Some((raw, _)) = given.filter(|(_, usage)| begun != counted && has_counts(usage)) {
+            edits.replace(raw, UsageForm::Short(begun.into()).json());
+        }
+        let lacking = completed(&message, &self.cx, UsageForm::Short(begun.into()), edits);
         edits.replace(model, quoted(&self.state.model) + &lacking);
         Ok(())
     }

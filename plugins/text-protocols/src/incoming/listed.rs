@@ -113,7 +113,8 @@ impl Choice {
         let mut more = Some(call[kind][text].as_str().unwrap_or_default().to_owned());
         while let Some(arguments) = more {
             let piece = CallPiece {
-                number: call["index"].as_u64().or(place),
+                number: call["index"].as_u64(),
+                place,
                 id: call["id"].as_str(),
                 name: call[kind]["name"].as_str(),
                 arguments: &arguments,
