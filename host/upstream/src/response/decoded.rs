@@ -27,6 +27,9 @@ const PART: usize = 1024;
 /// The largest window of a zstd frame, as a power of two: 8 MiB, which RFC 9659 sets for HTTP. It is memory that a frame asks for.
 const WINDOW_LOG: u32 = 23;
 
+/// Compressions of which no library is here.
+const CLOSED: [&str; 2] = ["br", "compress"];
+
 /// The first byte of every gzip, of a zlib of the usual window, and of every zstd; no JSON, page or event begins with one.
 const GZIP: u8 = 0x1f;
 const ZLIB: u8 = 0x78;
@@ -37,6 +40,8 @@ const ZSTD: u8 = 0x28;
 pub struct Decoded<B = Incoming> {
     body: B,
     unpacking: Option<Box<Unpacking>>,
+    /// It is labelled as compressed in a way that is not decoded here, and nothing of it has come.
+    is_closed: bool,
 }
 
 struct Unpacking {
@@ -98,6 +103,10 @@ impl fmt::Debug for Unpacking {
 pub enum DecodeError<E: std::error::Error + 'static> {
     #[error(transparent)]
     Body(E),
+    #[error(
+        "the answer is compressed as its `Content-Encoding` says, which was not asked for and is not decoded here"
+    )]
+    Closed,
     #[error("the answer is damaged or cut short, by the encoding that its `Content-Encoding` names")]
     Damaged(#[source] io::Error),
 }
@@ -108,6 +117,7 @@ impl<B> Decoded<B> {
         let (mut head, body) = answer.into_parts();
         let encoding = head.headers.get(CONTENT_ENCODING).map(|name| name.as_bytes().trim_ascii());
         let is = |known: &str| encoding.is_some_and(|name| name.eq_ignore_ascii_case(known.as_bytes()));
+        let is_closed = CLOSED.iter().any(|name| is(name));
         let decoder = if is("gzip") || is("x-gzip") {
             Some((GZIP, Decoder::Gzip(MultiGzDecoder::new(Vec::new()))))
         } else if is("deflate") {
@@ -125,7 +135,7 @@ impl<B> Decoded<B> {
             head.headers.remove(CONTENT_ENCODING);
             head.headers.remove(CONTENT_LENGTH);
         }
-        Response::from_parts(head, Self { body, unpacking })
+        Response::from_parts(head, Self { body, unpacking, is_closed })
     }
 }
 
@@ -203,10 +213,15 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Body for
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let Self { body, unpacking } = &mut *self;
+        let Self { body, unpacking, is_closed } = &mut *self;
         let mut body = Pin::new(body);
         let Some(unpacking) = unpacking else {
-            return body.poll_frame(cx).map_err(DecodeError::Body);
+            let frame = ready!(body.poll_frame(cx));
+            let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()?.first());
+            if data.is_some_and(|first| std::mem::take(is_closed) && !begins_text(*first)) {
+                return Poll::Ready(Some(Err(DecodeError::Closed)));
+            }
+            return Poll::Ready(frame.map(|frame| frame.map_err(DecodeError::Body)));
         };
         let data = |decoded: io::Result<Option<Bytes>>| {
             decoded.map_err(DecodeError::Damaged).transpose().map(|bytes| bytes.map(Frame::data))
@@ -230,6 +245,11 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Body for
     fn size_hint(&self) -> SizeHint {
         if self.unpacking.is_some() { SizeHint::default() } else { self.body.size_hint() }
     }
+}
+
+/// Whether JSON, a page or an event begins with that byte.
+fn begins_text(first: u8) -> bool {
+    first.is_ascii_graphic() || first.is_ascii_whitespace() || first == 0xef
 }
 
 /// The fields of an event, as a line begins with them.
@@ -390,6 +410,9 @@ mod tests {
         for encoding in ["identity", "br"] {
             assert_eq!(read(encoding, vec![text.clone()]).await, (vec![text.clone().into()], true));
         }
+        let brotli = b"\x1b\x0f\x00\x00\xa4".to_vec();
+        assert_eq!(read("br", vec![brotli.clone()]).await, (vec![], false), "nobody could read it");
+        assert!(read("identity", vec![brotli]).await.1, "a file may begin with anything");
         for encoding in ["gzip", "deflate", "zstd"] {
             assert_eq!(read(encoding, vec![]).await, (vec![], true), "an empty body");
             for size in [1, text.len()] {
