@@ -129,6 +129,13 @@ fn a_chat_providers_counts_are_paid_and_shown() {
             ),
             Some([1000, 0, 0, 80]),
         ),
+        // A server that guesses how much of the completion was reasoning.
+        (
+            usage(
+                json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "completion_tokens_details": {"reasoning_tokens": 23}}),
+            ),
+            Some([100, 0, 0, 20]),
+        ),
         // Gemini behind a chat protocol.
         (
             json!({"usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 60, "totalTokenCount": 180,

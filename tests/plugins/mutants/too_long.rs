@@ -143,6 +143,13 @@ fn every_servers_error_is_known_wherever_it_stands() {
         (500, "INTERNAL", "The input context is too long."),
     ] {
         let error = json!({"error": {"code": status, "message": message, "status": kind}}).to_string();
+        let begun =
+            json!({"candidates": [{"content": {"parts": [{"text": "Hel"}]}}], "responseId": "r"}).to_string();
+        // Amid a stream the host has nobody put the dialect's words in those of a text family.
+        let amid = Client::Messages.stream(Provider::Google, &[begun, error.clone()]);
+        faults.extend(
+            amid.err().map_or(Some("no failure".to_owned()), |failure| wrong(Client::Messages, &failure)),
+        );
         for client in CLIENTS {
             for (how, found) in [
                 ("whole", client.refused(Provider::Google, status, &error)),

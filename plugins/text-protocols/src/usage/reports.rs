@@ -178,10 +178,13 @@ impl ChatCounts {
         let (minutes, hour) = cache_writes(object);
         let (minutes, hour) = (minutes.max(cache_writes(&read).0), hour.max(cache_writes(&read).1));
         let cache_write = Members(&read).most(&WRITES).max(usage.most(&WRITES)).max(sum(&[minutes, hour]));
-        let reasoning = Members(&written).most(&REASONING).max(usage.most(&REASONING));
-        // xAI does not count reasoning in `completion_tokens`; its total shows it, or that there is more of it.
-        let is_apart =
-            reasoning > completion || (reasoning > 0 && total == Some(sum(&[prompt, completion, reasoning])));
+        let (inside, beside_it) = (Members(&written).most(&REASONING), usage.most(&REASONING));
+        let reasoning = inside.max(beside_it);
+        // xAI does not count reasoning in `completion_tokens`; its total shows it, or that there is more of it. A part of the completion
+        // that is more than that is a guess of its server, where the total has nothing else.
+        let is_guess = beside_it < reasoning && total == Some(sum(&[prompt, completion]));
+        let is_apart = (reasoning > completion && !is_guess)
+            || (reasoning > 0 && total == Some(sum(&[prompt, completion, reasoning])));
         if is_apart {
             completion = completion.saturating_add(reasoning);
         }
