@@ -327,7 +327,7 @@ fn a_google_models_counts_are_paid_and_shown() {
         };
         let whole = frame("Hello", &usage, json!("STOP"));
         let early = json!({"promptTokenCount": 100, "totalTokenCount": 100});
-        check(&mut faults, Provider::Google, &whole, &[whole.clone()], told);
+        check(&mut faults, Provider::Google, &whole, std::slice::from_ref(&whole), told);
         let events = [frame("Hel", &usage, Value::Null), frame("lo", &usage, json!("STOP"))];
         check(&mut faults, Provider::Google, &whole, &events, told);
         if told.is_some_and(|told| told[0] == 100) {

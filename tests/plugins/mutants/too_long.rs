@@ -148,7 +148,8 @@ fn every_servers_error_is_known_wherever_it_stands() {
         // Amid a stream the host has nobody put the dialect's words in those of a text family.
         let amid = Client::Messages.stream(Provider::Google, &[begun, error.clone()]);
         faults.extend(
-            amid.err().map_or(Some("no failure".to_owned()), |failure| wrong(Client::Messages, &failure)),
+            amid.err()
+                .map_or_else(|| Some("no failure".to_owned()), |failure| wrong(Client::Messages, &failure)),
         );
         for client in CLIENTS {
             for (how, found) in [
