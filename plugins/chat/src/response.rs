@@ -84,11 +84,14 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
             }
         }
     }
-    let counts = TokenCounts::of_completion(whole).settled(written);
-    let mended = whole.object("usage").and_then(|given| {
-        usage::completed(&given).or_else(|| usage::is_sum(&given).then(|| counts.chat_json()))
-    });
-    if let Some((raw, counted)) = whole.get("usage").zip(mended) {
+    let counts = TokenCounts::of_completion(whole);
+    let (is_sum, counts) = (counts.is_sum(), counts.settled(written));
+    let reported = usage::plausible(counts.reported(), written);
+    // Counts that stand elsewhere, or are the parts of a sum, have the place where clients look.
+    let given = whole.get("usage");
+    let is_elsewhere = reported.is_some() && (is_sum || !given.is_some_and(usage::has_counts));
+    let mended = whole.object("usage").filter(|_| !is_elsewhere).and_then(|given| usage::completed(&given));
+    if let Some((raw, counted)) = given.zip(mended) {
         edits.replace(raw, counted);
     }
     let mut out = Writer::new(body.len() + 64);
@@ -97,7 +100,7 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
         match name {
             // Not every client takes a nothing, or a text for a number, where each answer has a value.
             "id" | "object" if JsonString::of(raw).is_none() => continue,
-            "usage" if Object::parse(raw.get()).is_some_and(|given| usage::is_senseless(&given)) => continue,
+            "usage" if is_elsewhere || !usage::has_counts(raw) => continue,
             "created" if raw.get().parse::<i64>().is_err() => continue,
             "model" => {
                 has_model = true;
@@ -124,8 +127,7 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     if !has_model {
         quote(&state.model, out.name("model"));
     }
-    let reported = usage::plausible(counts.reported(), written);
-    if reported.is_some() && whole.get("usage").is_none() {
+    if is_elsewhere {
         out.member("usage", &counts.chat_json());
     }
     Ok(Answered {

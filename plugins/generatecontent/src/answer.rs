@@ -3,7 +3,7 @@
 use gatehouse_sdk::{Context, Reply, Sse, TextFailure, log};
 use gatehouse_text_protocols::failures::head;
 use gatehouse_text_protocols::halves::without_halves;
-use gatehouse_text_protocols::incoming::{is_notice, without_number_words};
+use gatehouse_text_protocols::incoming::{is_harmless, is_notice, without_number_words};
 use gatehouse_text_protocols::json::Writer;
 use gatehouse_text_protocols::standard::{Form, GOOGLE, Standard};
 use serde_json::value::RawValue;
@@ -23,7 +23,7 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Strin
     }
     let mut whole =
         Whole { state, pieces: Pieces::new(cx.seed, state), said: vec![], response: Response::default() };
-    let frames = if is_list(body) { frames(body) } else { vec![body] };
+    let (frames, has_words) = if is_list(body) { frames(body) } else { (vec![body], false) };
     if frames.is_empty() {
         return Err(ErrorReader { state }.of_frame(body));
     }
@@ -32,6 +32,10 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Strin
     }
     let Whole { pieces, said, response, .. } = whole;
     let stop = match &response.reason {
+        // As in a stream.
+        Some(_) if has_words && !response.lacks_reason => {
+            return Err(unreadable("it ends with words that nobody knows", body));
+        }
         Some(reason) => stop_reason(reason, pieces.has_called())?,
         None if !response.has_candidate && response.is_blocked => "refusal",
         None if !response.has_candidate => return Err(unreadable("it has no candidates", body)),
@@ -56,6 +60,8 @@ struct Response {
     usage: Option<UsageMetadata>,
     reason: Option<String>,
     has_candidate: bool,
+    /// A frame of the answer had no reason.
+    lacks_reason: bool,
     is_blocked: bool,
 }
 
@@ -75,12 +81,13 @@ impl Whole<'_> {
         if read.error.is_some() {
             return Err(ErrorReader { state: self.state }.of_frame(body));
         }
-        let Response { id, usage, reason, has_candidate, is_blocked } = &mut self.response;
+        let Response { id, usage, reason, has_candidate, lacks_reason, is_blocked } = &mut self.response;
         *is_blocked |= read.is_blocked();
         *id = id.take().or_else(|| read.response_id.take());
         *usage = read.usage_metadata.map(|now| usage.map_or(now, |known| now.with(known))).or(*usage);
         let Some(candidate) = read.candidate() else { return Ok(()) };
         *has_candidate = true;
+        *lacks_reason |= candidate.finish_reason.is_none();
         *reason = candidate.finish_reason.or_else(|| reason.take());
         for part in candidate.content.and_then(|content| content.parts).unwrap_or_default() {
             self.said.extend(self.pieces.of(part)?);
@@ -103,14 +110,25 @@ pub(crate) fn is_list(body: &str) -> bool {
     body.trim_start().starts_with('[')
 }
 
-/// The frames of a list: all of it but the end of a stream and words that say nothing.
-fn frames(list: &str) -> Vec<&str> {
+/// The frames of a list: all of it but the end of a stream and words that say nothing; and whether it ends with words that nobody
+/// knows.
+fn frames(list: &str) -> (Vec<&str>, bool) {
     let items: Vec<&RawValue> = serde_json::from_str(list).unwrap_or_default();
-    let is_frame = |item: &&str| {
-        let data = serde_json::from_str(item).unwrap_or_else(|_| (*item).to_owned());
-        data != "[DONE]" && !is_notice(&Sse { event: None, data })
-    };
-    items.into_iter().map(RawValue::get).filter(is_frame).collect()
+    let (mut frames, mut has_words) = (Vec::new(), false);
+    for item in items.into_iter().map(RawValue::get) {
+        let data = serde_json::from_str(item).unwrap_or_else(|_| item.to_owned());
+        if data == "[DONE]" {
+            continue;
+        }
+        let is_unknown = !is_harmless(&data);
+        if is_notice(&Sse { event: None, data }) {
+            has_words |= is_unknown;
+        } else {
+            has_words = false;
+            frames.push(item);
+        }
+    }
+    (frames, has_words)
 }
 
 /// A reply that does not come from Google.

@@ -4,6 +4,7 @@
 //! and a body that is too large are all `INVALID_ARGUMENT` or `FAILED_PRECONDITION`.
 
 use gatehouse_sdk::{Obstacle, TextFailure, log};
+use gatehouse_text_protocols::context_length::says_exceeded;
 use gatehouse_text_protocols::failures::head;
 use serde::Deserialize;
 
@@ -61,9 +62,8 @@ const ACCOUNT_WORDS: [&str; 6] = [
     "has been suspended",
     "free tier",
 ];
-/// Words of one about a prompt that is too long; each of a row.
-const TOO_LONG_WORDS: [&[&str]; 3] =
-    [&["token count", "exceed"], &["exceeds the maximum number of tokens"], &["prompt is too long"]];
+/// What clients of Messages look for before they shorten a conversation.
+const TOO_LONG: &str = "prompt is too long";
 const TOO_LARGE_WORDS: &str = "payload size exceeds";
 
 /// Beginnings of Google's paths, and the fields of a Messages request.
@@ -115,6 +115,8 @@ impl ErrorReader<'_> {
                 .contains(&reason);
         match error.status.as_str() {
             _ if is_account => account(),
+            // Vertex has it as a failure of its own, too.
+            "INTERNAL" | "UNKNOWN" if says_exceeded(&said) => self.of_argument(&error, &said),
             "INVALID_ARGUMENT" | "FAILED_PRECONDITION" | "OUT_OF_RANGE" => self.of_argument(&error, &said),
             "UNAUTHENTICATED" | "PERMISSION_DENIED" => account(),
             "NOT_FOUND" => TextFailure::upstream("the provider does not serve this model at present"),
@@ -127,7 +129,6 @@ impl ErrorReader<'_> {
     /// What the request is refused for. Words of the account may be the client's own, but for a precondition, which is never
     /// about a request's contents.
     fn of_argument(&self, error: &Status, said: &str) -> TextFailure {
-        let is_too_long = TOO_LONG_WORDS.iter().any(|row| row.iter().all(|word| said.contains(word)));
         let is_precondition = error.status == "FAILED_PRECONDITION";
         if is_precondition && ACCOUNT_WORDS.iter().any(|word| said.contains(word))
             || said.starts_with("api key")
@@ -139,13 +140,16 @@ impl ErrorReader<'_> {
             Some((theirs, own)) => error.message.replace(theirs, own),
             None => error.message.clone(),
         };
-        let obstacle = if is_too_long {
+        let obstacle = if says_exceeded(said) {
             Obstacle::TooLong
         } else if said.contains(TOO_LARGE_WORDS) {
             Obstacle::TooLarge
         } else {
             Obstacle::Invalid
         };
+        // Amid a stream nobody puts it in the words of Messages any more.
+        let is_told = obstacle != Obstacle::TooLong || said.contains(TOO_LONG);
+        let message = if is_told { message } else { format!("{TOO_LONG}: {message}") };
         let field = path.map(|(_, own)| own).filter(|_| obstacle == Obstacle::Invalid);
         TextFailure { field, ..TextFailure::new(obstacle, message) }
     }

@@ -8,6 +8,7 @@ mod answer;
 mod content;
 mod errors;
 mod forms;
+mod names;
 mod pieces;
 mod request;
 mod signature;

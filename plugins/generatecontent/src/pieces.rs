@@ -2,6 +2,7 @@
 
 use gatehouse_sdk::TextFailure;
 use gatehouse_text_protocols::json::Object;
+use gatehouse_text_protocols::{tool_ids, tool_names};
 use serde_json::value::RawValue;
 
 use crate::content::Part;
@@ -31,17 +32,19 @@ pub(crate) enum Piece {
 pub(crate) struct Pieces {
     seed: u64,
     thinks: bool,
-    calls: usize,
+    names: Vec<(String, String)>,
+    /// Ids of the calls so far.
+    ids: Vec<String>,
 }
 
 impl Pieces {
     pub(crate) fn new(seed: u64, state: &State) -> Self {
-        Self { seed, thinks: state.thinks, calls: 0 }
+        Self { seed, thinks: state.thinks, names: state.names.clone(), ids: Vec::new() }
     }
 
     /// Whether the model has called a function.
     pub(crate) fn has_called(&self) -> bool {
-        self.calls > 0
+        !self.ids.is_empty()
     }
 
     /// The pieces of the next part. Code that Google ran is told as text.
@@ -64,14 +67,17 @@ impl Pieces {
             if call.name.is_empty() {
                 return Err(TextFailure::upstream("the model called a function without a name"));
             }
-            let number = self.calls;
-            self.calls += 1;
-            let id = call.id.filter(|id| !id.is_empty());
+            let number = self.ids.len();
+            let id = call.id.filter(|id| !id.is_empty()).map(|id| tool_ids::encoded(&id).into_owned());
+            // Two calls of one id would have one result.
+            let id = id.filter(|id| !self.ids.contains(id));
             let id = id.unwrap_or_else(|| format!("{MADE_ID}{:016x}_{number}", self.seed));
+            self.ids.push(id.clone());
+            let name = tool_names::own(&self.names, &call.name).to_owned();
             let input = call.args.map_or_else(|| "{}".to_owned(), |args| arguments(args.get()));
             return Ok(signed(Signed::Call(number))
                 .into_iter()
-                .chain([Piece::Call { id, name: call.name, input }])
+                .chain([Piece::Call { id, name, input }])
                 .collect());
         }
         let text = part.text.filter(|text| !text.is_empty());
@@ -165,9 +171,14 @@ mod tests {
         let call = |id: String| Piece::Call { id, name: "f".to_owned(), input: "{}".to_owned() };
         let found = parts(
             false,
-            r#"[{"functionCall":{"name":"f"}},{"functionCall":{"name":"f","id":"g1","args":{}}},{"functionCall":{"name":"f"}}]"#,
+            r#"[{"functionCall":{"name":"f"}},{"functionCall":{"name":"f","id":"g1","args":{}}},{"functionCall":{"name":"f"}},
+                {"functionCall":{"name":"f","id":"g1","args":{}}},{"functionCall":{"name":"f","id":"a:1","args":{}}}]"#,
         );
-        assert_eq!(found, [call(made(0)), call("g1".to_owned()), call(made(2))]);
+        let encoded = tool_ids::encoded("a:1").into_owned();
+        assert_eq!(
+            found,
+            [call(made(0)), call("g1".to_owned()), call(made(2)), call(made(3)), call(encoded)]
+        );
     }
 
     /// Without it the answer is no JSON, and a call that was paid is lost.

@@ -10,6 +10,7 @@ use gatehouse_sdk::{Call, DialectPrepared, DialectRequest, Framing, Refusal};
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, items};
 use gatehouse_text_protocols::limits::CALL_TIMEOUT;
 
+use crate::names;
 use crate::state::State;
 use contents::Contents;
 
@@ -28,7 +29,7 @@ pub(crate) fn prepare(request: &DialectRequest) -> Result<DialectPrepared<State>
     tools::write(&body, &mut out)?;
     let thinks = config::write(&body, model, &mut out)?;
     let call = Call::post(request.provider.as_str(), model.path(request.streaming)).written(out.done());
-    let state = State::new(&request.upstream, contents.sent, thinks);
+    let state = State::new(&request.upstream, contents.sent, thinks, names::renamed(&body));
     Ok(DialectPrepared::new(call.once().timeout(CALL_TIMEOUT), Framing::Sse, state))
 }
 

@@ -14,13 +14,21 @@ pub struct State {
     pub(crate) contents: Vec<usize>,
     /// The client reads what the model thought.
     pub(crate) thinks: bool,
+    /// Names of functions that Google was sent in place of the client's, with those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) names: Vec<(String, String)>,
 }
 
 impl State {
-    pub(crate) fn new(upstream: &str, mut contents: Vec<usize>, thinks: bool) -> Self {
+    pub(crate) fn new(
+        upstream: &str,
+        mut contents: Vec<usize>,
+        thinks: bool,
+        names: Vec<(String, String)>,
+    ) -> Self {
         if contents.len() > MAX_PLACES {
             contents.clear();
         }
-        Self { upstream: upstream.to_owned(), contents, thinks }
+        Self { upstream: upstream.to_owned(), contents, thinks, names }
     }
 }

@@ -4,7 +4,7 @@
 //! come after it.
 
 use gatehouse_sdk::{Context, FrameReader, Sse, TextFailure};
-use gatehouse_text_protocols::incoming::{is_notice, without_number_words};
+use gatehouse_text_protocols::incoming::{is_harmless, is_notice, without_number_words};
 use gatehouse_text_protocols::json::{Writer, quoted};
 use gatehouse_text_protocols::standard::{GOOGLE, Standard};
 
@@ -28,6 +28,10 @@ pub struct Stream {
     usage: Option<UsageMetadata>,
     reason: Option<String>,
     blocked: bool,
+    /// Every frame of the answer so far had a reason.
+    has_reasons: bool,
+    /// After the last of them came words that nobody knows.
+    has_words: bool,
 }
 
 /// The kind of the block that is open; a signed thought is over.
@@ -42,7 +46,11 @@ impl FrameReader for Stream {
         let mut events = Vec::new();
         for frame in frames {
             // Some servers between end their streams as OpenAI does.
-            if matches!(frame.data.trim(), "" | "[DONE]") || is_notice(&frame) {
+            if matches!(frame.data.trim(), "" | "[DONE]") {
+                continue;
+            }
+            if is_notice(&frame) {
+                self.has_words |= !is_harmless(&frame.data);
                 continue;
             }
             // What came before a failure in the same batch is lost with it: the host ends the stream either way.
@@ -54,6 +62,8 @@ impl FrameReader for Stream {
     fn end(&mut self) -> Result<Vec<Sse>, TextFailure> {
         let mut events = Vec::new();
         let stop = match &self.reason {
+            // Of a model that gives a reason in every frame, the words may be those of a failure.
+            Some(_) if self.has_words && self.has_reasons => return Ok(events),
             Some(reason) => stop_reason(reason, self.pieces.has_called())?,
             None if self.blocked => "refusal",
             None => return Ok(events),
@@ -80,6 +90,8 @@ impl Stream {
             usage: None,
             reason: None,
             blocked: false,
+            has_reasons: true,
+            has_words: false,
         }
     }
 
@@ -114,6 +126,8 @@ impl Stream {
                 self.piece(piece, events);
             }
         }
+        self.has_words = false;
+        self.has_reasons &= candidate.finish_reason.is_some();
         self.reason = candidate.finish_reason.or_else(|| self.reason.take());
         Ok(())
     }

@@ -11,6 +11,7 @@ pub(crate) struct UsageMetadata {
     candidates_token_count: Option<u64>,
     thoughts_token_count: Option<u64>,
     tool_use_prompt_token_count: Option<u64>,
+    total_token_count: Option<u64>,
     /// Of the prompt and of the answer, those of sounds.
     prompt_audio: Option<u64>,
     candidates_audio: Option<u64>,
@@ -27,6 +28,7 @@ impl<'de> Deserialize<'de> for UsageMetadata {
             candidates_token_count: count("candidatesTokenCount", "candidates_token_count"),
             thoughts_token_count: count("thoughtsTokenCount", "thoughts_token_count"),
             tool_use_prompt_token_count: count("toolUsePromptTokenCount", "tool_use_prompt_token_count"),
+            total_token_count: count("totalTokenCount", "total_token_count"),
             prompt_audio: audio(&counts, "promptTokensDetails", "prompt_tokens_details"),
             candidates_audio: audio(&counts, "candidatesTokensDetails", "candidates_tokens_details"),
         })
@@ -53,6 +55,7 @@ impl UsageMetadata {
             tool_use_prompt_token_count: self
                 .tool_use_prompt_token_count
                 .max(other.tool_use_prompt_token_count),
+            total_token_count: self.total_token_count.max(other.total_token_count),
             prompt_audio: self.prompt_audio.max(other.prompt_audio),
             candidates_audio: self.candidates_audio.max(other.candidates_audio),
         }
@@ -66,7 +69,11 @@ impl UsageMetadata {
         // A cache that had more than the prompt was counted beside it.
         let input = prompt.checked_sub(cached).unwrap_or(prompt);
         let thoughts = count(self.thoughts_token_count);
-        let output = count(self.candidates_token_count).saturating_add(thoughts);
+        let told = count(self.candidates_token_count).saturating_add(thoughts);
+        // What is in no other count was written. A total alone says nothing of what was read.
+        let read = input.saturating_add(cached);
+        let rest = self.total_token_count.filter(|_| read > 0).map_or(0, |total| total.saturating_sub(read));
+        let output = told.max(rest);
         let mut out = Writer::new(192);
         out.member("input_tokens", &input.to_string());
         out.member("cache_creation_input_tokens", "0");
@@ -112,6 +119,8 @@ mod tests {
             (json!({"promptTokenCount": 1, "cachedContentTokenCount": 9}), [1, 9, 0]),
             (json!({"prompt_token_count": 10, "candidates_token_count": 5}), [10, 0, 5]),
             (json!({"promptTokenCount": "10", "candidatesTokenCount": 5.0}), [10, 0, 5]),
+            (json!({"promptTokenCount": 10, "thoughtsTokenCount": 3, "totalTokenCount": 18}), [10, 0, 8]),
+            (json!({"totalTokenCount": 18}), [0, 0, 0]),
             (
                 json!({"promptTokenCount": -10, "candidatesTokenCount": 5, "thoughtsTokenCount": 1e300}),
                 [0, 0, 5],

@@ -15,7 +15,7 @@ use gatehouse_text_protocols::json::{
 };
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::tool_names;
-use gatehouse_text_protocols::usage::{TokenCounts, is_below_zero};
+use gatehouse_text_protocols::usage::{TokenCounts, is_odd};
 use serde_json::value::RawValue;
 
 use crate::errors;
@@ -93,13 +93,9 @@ fn message(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFail
 /// Writes the id and the counts that every client reads in place of those of another form; where a message has none, they are
 /// given as members that are still to be written.
 pub(crate) fn completed(message: &Object<'_>, cx: &Context, usage: UsageForm, edits: &mut Edits) -> String {
-    let counts = |usage: Object<'_>| {
-        let has_both = ["input_tokens", "output_tokens"].iter().all(|name| usage.unsigned(name).is_some());
-        has_both && !is_below_zero(&usage)
-    };
     let has_id = message.text("id").is_some_and(|id| !id.is_empty());
     let id = (!has_id).then(|| quoted(&ids::message("", cx)));
-    let usage = (!message.object("usage").is_some_and(counts)).then(|| usage.json());
+    let usage = (!message.object("usage").is_some_and(|usage| has_counts(&usage))).then(|| usage.json());
     let mut lacking = String::new();
     for (name, json) in [("id", id), ("usage", usage)] {
         let Some(json) = json else { continue };
@@ -109,6 +105,11 @@ pub(crate) fn completed(message: &Object<'_>, cx: &Context, usage: UsageForm, ed
         }
     }
     lacking
+}
+
+/// Whether a `usage` has the counts that every client reads.
+pub(crate) fn has_counts(usage: &Object<'_>) -> bool {
+    ["input_tokens", "output_tokens"].iter().all(|name| usage.unsigned(name).is_some()) && !is_odd(usage)
 }
 
 /// A block without its empty list of citations.

@@ -1,6 +1,6 @@
 //! What the reading of an answer needs to know of its request.
 
-use gatehouse_sdk::Protocol;
+use gatehouse_sdk::{Protocol, Usage};
 use gatehouse_text_protocols::field_names::FieldNames;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,14 @@ pub struct State {
     /// Tokens that the input may have, until the provider counts them.
     #[serde(default)]
     pub(crate) input_estimate: u64,
+}
+
+impl State {
+    /// The counts at the beginning of a stream. Clients that read no later ones would show that nothing was read.
+    pub(crate) fn begun(&self, counted: Usage) -> Usage {
+        let is_read = (counted.input, counted.cached, counted.cache_write) != (0, 0, 0);
+        if is_read { counted } else { Usage { input: self.input_estimate, ..counted } }
+    }
 }
 
 /// [`Protocol`], in a form that can be kept.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::halves::without_halves;
@@ -32,9 +33,18 @@ pub fn object(written: &str) -> String {
     }
     let kept = || text.starts_with('{').then(|| closed(text)).flatten();
     match meant(text).or_else(kept) {
-        Some(json) => json,
+        // Where the text was cut may be within a character.
+        Some(json) => without_halves(&json).unwrap_or(json),
         None => format!("{{\"{TEXT}\":{}}}", quoted(text)),
     }
+}
+
+/// The same of arguments that are no JSON, as a model leaves them that was cut off; `None` for others. Some servers read the arguments
+/// of a history, and would refuse it on every further turn.
+#[must_use]
+pub fn kept(written: &str) -> Option<String> {
+    let is_json = || serde_json::from_str::<IgnoredAny>(written).is_ok();
+    (!written.trim().is_empty() && !is_json()).then(|| object(written))
 }
 
 /// The object that a text plainly means and loses nothing of: without the fence of Markdown around it, with the quotes, words
@@ -152,7 +162,7 @@ impl Reader<'_> {
             _ if is_name => self.out.push_str(&quoted(word)),
             "True" => self.out.push_str("true"),
             "False" => self.out.push_str("false"),
-            "None" => self.out.push_str("null"),
+            "None" | "NaN" | "undefined" => self.out.push_str("null"),
             word => self.out.push_str(word),
         }
     }
@@ -161,17 +171,20 @@ impl Reader<'_> {
 /// How many ends of a text are tried: each costs a look at all of it.
 const MOST_ENDS: usize = 16;
 
+/// Bytes of a letter by its number: `\u0041`.
+const LONGEST_ESCAPE: usize = 6;
+
 /// JSON up to where it still makes sense, closed there; `None` where it makes none near its end.
 fn closed(text: &str) -> Option<String> {
     let mut open = 0_usize;
-    let (mut is_quoted, mut is_escaped) = (false, false);
+    let (mut is_quoted, mut is_escaped, mut escape) = (false, false, None);
     // Where a value has ended, the last ones: a text may end anywhere.
     let mut ends: VecDeque<usize> = VecDeque::with_capacity(MOST_ENDS + 1);
     for (at, letter) in text.char_indices() {
         let end = at + letter.len_utf8();
         match letter {
             _ if is_escaped => is_escaped = false,
-            '\\' if is_quoted => is_escaped = true,
+            '\\' if is_quoted => (is_escaped, escape) = (true, Some(at)),
             '"' => is_quoted = !is_quoted,
             _ if is_quoted => {}
             '{' | '[' => open += 1,
@@ -181,7 +194,6 @@ fn closed(text: &str) -> Option<String> {
         match letter {
             ',' if !is_quoted => ends.push_back(at),
             _ if is_escaped => {}
-            _ if is_quoted && end == text.len() => ends.push_back(end),
             '"' | '}' | ']' | '{' | '[' if !is_quoted => ends.push_back(end),
             _ => {}
         }
@@ -191,6 +203,11 @@ fn closed(text: &str) -> Option<String> {
         if open == 0 {
             break;
         }
+    }
+    if is_quoted {
+        // An escape may lack its end, but none is longer than that of a number.
+        ends.extend(escape.filter(|at| text.len() - at < LONGEST_ESCAPE));
+        ends.push_back(text.len());
     }
     let candidates = ends.into_iter().rev().map(|end| format!("{}{}", &text[..end], closing(&text[..end])));
     candidates.into_iter().find(|json| serde_json::from_str::<&RawValue>(json).is_ok())
@@ -234,7 +251,11 @@ mod tests {
             (r#"{"a": 12"#, "{}"),
             (r#"{"a": [1, 2"#, r#"{"a": [1]}"#),
             (r#"{"a": {"b": "c"}, "d": [{"e": "f"#, r#"{"a": {"b": "c"}, "d": [{"e": "f"}]}"#),
-            (r#"{"a": "b\"#, r#"{}"#),
+            (r#"{"a": "b\"#, r#"{"a": "b"}"#),
+            (r#"{"a": "b\u26"#, r#"{"a": "b"}"#),
+            (r#"{"a": "b\n"#, r#"{"a": "b\n"}"#),
+            (r#"{"a": "b\ud83d\ude0"#, r#"{"a": "b\ufffd"}"#),
+            ("{\"a\": NaN, \"b\": 1}", r#"{"a": null, "b": 1}"#),
             (r#"{"a": "b"} and more"#, r#"{"a": "b"}"#),
             ("{", "{}"),
             (r#""{\"a\":1}""#, r#"{"a":1}"#),
@@ -244,6 +265,15 @@ mod tests {
             (r#"{"a": 1} and more"#, r#"{"a": 1}"#),
         ] {
             assert_eq!(object(written), kept, "{written}");
+        }
+        for (written, expected) in [
+            (r#"{"a": 1}"#, None),
+            ("", None),
+            ("[1]", None),
+            (r#"{"a": "b"#, Some(r#"{"a": "b"}"#)),
+            ("ls -l", Some(r#"{"arguments":"ls -l"}"#)),
+        ] {
+            assert_eq!(kept(written).as_deref(), expected, "{written}");
         }
     }
 

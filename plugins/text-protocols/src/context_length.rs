@@ -4,7 +4,7 @@
 use crate::provider_error::ProviderError;
 
 /// Types and codes.
-const CODES: [&str; 9] = [
+const CODES: [&str; 10] = [
     "context_length_exceeded",
     "context_window_exceeded",
     "context_window_exceeded_error",
@@ -14,10 +14,12 @@ const CODES: [&str; 9] = [
     "max_context_length_exceeded",
     "prompt_too_long",
     "tokens_limit_reached",
+    // Z.ai.
+    "1261",
 ];
 
 /// Words that say it, in lower case: all of a row.
-const WORDS: [&[&str]; 75] = [
+const WORDS: [&[&str]; 83] = [
     // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral.
     &["maximum context length"],
     &["maximum model length"],
@@ -46,7 +48,7 @@ const WORDS: [&[&str]; 75] = [
     &["prompt token count", "exceed"],
     &["token count exceed"],
     &["input token count", "supports up to"],
-    &["tokens in the prompt exceed"],
+    &["tokens in the prompt", "exceed"],
     // What vLLM has left for the answer.
     &["max_tokens must be at least 1, got -"],
     &["max_completion_tokens must be at least 1, got -"],
@@ -100,6 +102,15 @@ const WORDS: [&[&str]; 75] = [
     &["input is longer than", "token"],
     &["input is longer than the model"],
     &["input tokens", "too large"],
+    // Older llama.cpp, its embeddings, MLC, Titan, Anyscale, Moonshot, Yandex, Yi.
+    &["prompt is too big"],
+    &["input", "too large to process"],
+    &["larger than the model input length"],
+    &["expected maxlength", "reformat your input"],
+    &["input too long", "token"],
+    &["input token length too long"],
+    &["number of input tokens must be"],
+    &["exceed", "model's context"],
     // Hunyuan, Spark: the input's length, or its count of tokens, exceeds; the input or the context is too long.
     &["\u{8f93}\u{5165}\u{957f}\u{5ea6}", "\u{8d85}"],
     &["\u{8f93}\u{5165}token", "\u{8d85}"],
@@ -111,17 +122,47 @@ const WORDS: [&[&str]; 75] = [
     &["prompt", "\u{8fc7}\u{957f}", "token"],
 ];
 
+/// Words of a limit of what is asked within a time.
+const OF_RATES: [&str; 4] = ["per minute", "per min", "per day", "per second"];
+
 /// Whether the error says it.
 #[must_use]
 pub fn is_exceeded(error: &ProviderError) -> bool {
-    if CODES.iter().any(|code| error.is(code)) {
-        return true;
-    }
-    let Some(message) = error.message() else { return false };
+    CODES.iter().any(|code| error.is(code)) || error.message().is_some_and(says_exceeded)
+}
+
+/// Whether these words say it.
+#[must_use]
+pub fn says_exceeded(message: &str) -> bool {
     // Some quote the names in it, others do not.
     let message = message.to_ascii_lowercase().replace('`', "");
     // A provider that counts tokens by the minute speaks of another limit.
-    !message.contains("per minute") && WORDS.iter().any(|row| row.iter().all(|word| message.contains(word)))
+    !OF_RATES.iter().any(|words| message.contains(words))
+        && WORDS.iter().any(|row| row.iter().all(|word| message.contains(word)))
+        && !is_of_cap(&message)
+}
+
+/// Whether the cap on the answer alone is more than the model has room for: a shorter conversation would not help.
+fn is_of_cap(message: &str) -> bool {
+    let number = |text: &str| {
+        let digits = text.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+        let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
+        digits[..end].parse::<u64>().ok()
+    };
+    let after = |words: &str| number(message.split_once(words)?.1);
+    let before = |words: &str| {
+        let text = message.split_once(words)?.0;
+        let start = text.rfind(|letter: char| !letter.is_ascii_digit()).map_or(0, |at| at + 1);
+        text[start..].parse::<u64>().ok()
+    };
+    // OpenAI and vLLM, OpenRouter, newer vLLM, Anthropic.
+    let cap = before(" in the completion").or_else(|| before(" in the output"));
+    let cap = cap.or_else(|| after("is too large: ")).or_else(|| {
+        let sum = message.split_once("exceed context limit: ")?.1;
+        number(sum.split_once('+')?.1)
+    });
+    let limit = after("context length is ").or_else(|| after(" > "));
+    cap.zip(limit).is_some_and(|(cap, limit)| cap >= limit)
 }
 
 #[cfg(test)]
@@ -189,6 +230,24 @@ mod tests {
             "the input tokens is too large, max 8192",
             "\u{8f93}\u{5165}\u{957f}\u{5ea6}\u{8d85}\u{8fc7}\u{6a21}\u{578b}\u{6700}\u{5927}\u{957f}\u{5ea6}",
             "\u{8f93}\u{5165}\u{5185}\u{5bb9}\u{8fc7}\u{957f} token\u{6570}\u{8d85}\u{8fc7}\u{4e0a}\u{9650}",
+            "Context size has been exceeded.",
+            "Input prompt is too big compared to KV size. Please try increasing KV size.",
+            "input (1024 tokens) is too large to process. increase the physical batch size (current batch size: 512)",
+            "Input length (9000 tokens) exceeds the maximum allowed length (8190 tokens). Use a shorter input or enable --allow-auto-truncate.",
+            "default_max_tokens (-904) must be greater than 0, default_max_tokens (-904) = max_seq_len (8192) - splited_prompt_len (9096)",
+            "Request prompt has 9000 tokens in total, larger than the model input length limit 4096.",
+            "Malformed input request: expected maxLength: 42000, actual: 45000, please reformat your input and try again.",
+            "Input too long. Recieved 9000 tokens, but the maximum input length is 4096 tokens.",
+            "Invalid request: Input token length too long",
+            "number of input tokens must be no more than 8192, got 9000",
+            "the number of tokens in the prompt (9000) exceeds what is allowed",
+            "prompt tokens exceed the model's context",
+            "The prompt is too long: 9000, model maximum context length: 8191",
+            "the number of input tokens 9000 cannot exceed the total tokens limit 8192 for this model",
+            "prompt token count of 130000 exceeds the limit of 128000",
+            "This model's maximum context length is 4097 tokens. However, you requested 4597 tokens (4097 in the messages, 500 in the completion).",
+            "'max_tokens' or 'max_completion_tokens' is too large: 500. This model's maximum context length is 4097 tokens and your request has \
+             4000 input tokens (500 > 4097 - 4000).",
         ] {
             let body = serde_json::json!({"error": {"message": said}}).to_string();
             assert!(is_exceeded(&ProviderError::read(&body).expect("an error")), "{said}");
@@ -202,6 +261,23 @@ mod tests {
             "max_tokens: expected at most 8192 output tokens, which is too large",
             "Invalid 'messages[1].content': string too long. Expected a string with maximum length 10485760.",
             "You have exceeded your token limit for today",
+            "'max_tokens' or 'max_completion_tokens' is too large: 100000. This model's maximum context length is 8192 tokens and your request has \
+             10 input tokens (100000 > 8192 - 10).",
+            "This model's maximum context length is 4097 tokens. However, you requested 9000 tokens (10 in the messages, 8990 in the completion).",
+            "This endpoint's maximum context length is 131072 tokens. However, you requested about 200015 tokens (15 of text input, 200000 in the output).",
+            "input length and `max_tokens` exceed context limit: 10 + 300000 > 200000, decrease input length or `max_tokens` and try again",
+            "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens for claude-3-5-sonnet",
+            "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model",
+            "Range of max_tokens should be [1, 8192]",
+            "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+            "Rate limit reached for gpt-4 on tokens per min (TPM): Limit 10000, Used 9000, Requested 5000. Prompt is too long for it.",
+            "Too many tokens per day, please wait before trying again.",
+            "Too many tokens, please wait before trying again.",
+            "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes",
+            "A maximum of 100 PDF pages may be provided.",
+            "Request payload size exceeds the limit: 20971520 bytes.",
+            "The file is too large: it exceeds the maximum size of 512 MB",
+            "Invalid 'tools': array too long. Expected an array with maximum length 128",
             "max input length of field name is 64",
             "the input is longer than 64 characters",
             "\u{9274}\u{6743}token\u{8fc7}\u{957f}",

@@ -26,7 +26,7 @@ use chat::Chat;
 pub use forms::is_error;
 use messages::Messages;
 pub use no_numbers::without_number_words;
-pub use notices::is_notice;
+pub use notices::{is_harmless, is_notice};
 
 /// The answer to one request as it comes in.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Incoming {
     pub fn event(&mut self, event: Sse) -> Vec<Sse> {
         let event = plain(event);
         if is_notice(&event) {
-            self.has_words |= !notices::is_harmless(&event.data);
+            self.has_words |= !is_harmless(&event.data);
             return Vec::new();
         }
         if self.has_words && event.data == "[DONE]" {

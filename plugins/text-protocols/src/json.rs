@@ -8,7 +8,7 @@ mod template;
 mod writer;
 
 pub use edits::Edits;
-pub use object::{Object, UniqueObject, is_null, items, last_members, whole};
+pub use object::{Object, UniqueObject, count, is_null, items, last_members, whole};
 pub use string::{JsonString, Raw};
 pub use template::Repeated;
 pub use writer::{Writer, quote, quoted};

@@ -5,6 +5,7 @@
 
 use gatehouse_sdk::provider::{is_account_code, says_spent};
 
+use crate::context_length;
 use crate::json::{Object, items};
 
 /// Types and codes that concern the operator's account.
@@ -210,7 +211,10 @@ impl ProviderError {
     #[must_use]
     pub fn implied_status(&self) -> Option<u16> {
         let named = || STATUS_BY_CODE.iter().find(|(code, _)| self.is(code)).map(|(_, status)| *status);
-        let busy = || BUSY_BEGINNINGS.iter().any(|words| self.begins(words)).then_some(429);
+        // Too many tokens in one prompt are no rate.
+        let is_busy =
+            || BUSY_BEGINNINGS.iter().any(|words| self.begins(words)) && !context_length::is_exceeded(self);
+        let busy = || is_busy().then_some(429);
         self.status.or_else(named).or_else(busy)
     }
 }

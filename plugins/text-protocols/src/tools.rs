@@ -31,6 +31,8 @@ pub struct ToolCalls(Vec<Call>);
 pub struct CallPiece<'p> {
     /// Its `index`.
     pub number: Option<u64>,
+    /// Where it stands in a list of several, which are as many calls: its number where it has none.
+    pub place: Option<u64>,
     /// Its id.
     pub id: Option<&'p str>,
     /// The function's name.
@@ -87,10 +89,14 @@ impl ToolCalls {
         let id = piece.id.filter(|id| !id.is_empty());
         let name = piece.name.filter(|name| !name.is_empty());
         let before = self.0.len();
-        let position = match self.matching(piece.number, id, name, piece.arguments) {
+        // What has no mark at all is more of the call before it, wherever it stands.
+        let is_known = |place: &u64| self.0.iter().any(|call| call.number == Some(*place));
+        let place = piece.place.filter(|place| id.is_some() || name.is_some() || is_known(place));
+        let number = piece.number.or(place);
+        let position = match self.matching(number, id, name, piece.arguments) {
             Match::Known(position) => position,
-            Match::Behind(position) => self.begin(piece.number, self.0[position].name.clone()),
-            Match::New => self.begin(piece.number, None),
+            Match::Behind(position) => self.begin(number, self.0[position].name.clone()),
+            Match::New => self.begin(number, None),
         };
         let is_new = before < self.0.len();
         // Two calls of one id would have one result.
@@ -238,6 +244,11 @@ pub fn unrepeated<'p>(text: &str, piece: &'p str) -> Option<&'p str> {
     let added = piece.trim_start().strip_prefix(text).filter(|_| text.starts_with('{'))?;
     let joined = serde_json::from_str::<serde::de::IgnoredAny>(&format!("{text}{piece}"));
     joined.is_err_and(|error| !error.is_eof()).then_some(added)
+}
+
+/// The places of the pieces in a list of so many; of a single one it says nothing.
+pub fn places(calls: usize) -> impl Fn(usize) -> Option<u64> {
+    move |place| u64::try_from(place).ok().filter(|_| calls > 1)
 }
 
 /// The objects of a text of several, each once where one follows itself; `None` for any other text.
@@ -414,7 +425,7 @@ mod tests {
         for (server, pieces) in table {
             let mut calls = ToolCalls::default();
             for (at, ((number, id, name, arguments), expected)) in pieces.iter().enumerate() {
-                let piece = CallPiece { number: *number, id: *id, name: Some(*name), arguments };
+                let piece = CallPiece { number: *number, place: None, id: *id, name: Some(*name), arguments };
                 assert_eq!(calls.take(&piece).call, *expected, "{server}: piece {at}");
                 assert!(
                     !pieces.iter().any(|(piece, _)| piece.2 == "f")
@@ -486,7 +497,13 @@ mod tests {
             for (id, arguments) in pieces {
                 let mut arguments = Some((*arguments).to_owned());
                 while let Some(text) = arguments {
-                    let piece = CallPiece { number: Some(0), id: *id, name: Some("f"), arguments: &text };
+                    let piece = CallPiece {
+                        number: Some(0),
+                        id: *id,
+                        name: Some("f"),
+                        arguments: &text,
+                        ..CallPiece::default()
+                    };
                     let Taken { call, added, rest } = calls.take(&piece);
                     read.resize(read.len().max(call + 1), String::new());
                     read[call].push_str(&added);

@@ -234,3 +234,29 @@ fn an_answer_that_makes_no_sense_is_the_providers_failure() {
         assert_eq!((failure.obstacle, failure.message.as_str()), (obstacle, message), "{status} {body}");
     }
 }
+
+/// Without it the vectors of a server with other names for its counts are charged by a guess, and their client cannot read them.
+#[test]
+fn what_was_read_is_paid_and_shown_in_every_spelling() {
+    for members in [
+        json!({"usage": {"prompt_tokens": 8, "total_tokens": 8}}),
+        json!({"usage": {"prompt_tokens": 0, "total_tokens": 8}}),
+        json!({"usage": {"prompt_tokens": "8", "total_tokens": 8.0}}),
+        json!({"usage": {"prompt_tokens": 6, "completion_tokens": 2}}),
+        json!({"usage": {"input_tokens": 8}}),
+        json!({"usage": {"promptTokens": 8}}),
+        json!({"meta": {"billed_units": {"input_tokens": 8}}}),
+        json!({"usageMetadata": {"promptTokenCount": 8}}),
+    ] {
+        let mut body = json!({"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}], "model": "m"});
+        body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        let found = answered(&json!({}), 200, &body.to_string()).expect("an answer");
+        assert_eq!(found.usage, Some(Usage { input: 8, ..Usage::default() }), "{members}");
+        let shown: Value = serde_json::from_str(&found.body).expect("JSON");
+        assert_eq!(
+            (&shown["usage"]["prompt_tokens"], &shown["usage"]["total_tokens"]),
+            (&json!(8), &json!(8)),
+            "{members}"
+        );
+    }
+}

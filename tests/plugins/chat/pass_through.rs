@@ -217,3 +217,26 @@ fn fields_of_tools_need_tools() {
     let expected = json!([{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]);
     assert_eq!(got["tools"], expected);
 }
+
+/// Without it a server that reads the arguments of a history refuses every further turn after one that was cut.
+#[test]
+fn the_arguments_of_a_history_are_json() {
+    for (written, expected) in [
+        (r#"{"a": [1, {"b": "c"#, r#"{"a": [1, {"b": "c"}]}"#),
+        (r#"{"a": "x\"#, r#"{"a": "x"}"#),
+        (r#"{"a": tru"#, "{}"),
+        ("ls -l", r#"{"arguments":"ls -l"}"#),
+        (r#"{"a":  1}"#, r#"{"a":  1}"#),
+        ("[1]", "[1]"),
+        ("", ""),
+    ] {
+        let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": written}});
+        let messages = json!([
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": null, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": "r"},
+        ]);
+        let sent = sent(Protocol::Chat, json!({}), json!({"messages": messages}));
+        assert_eq!(sent["messages"][1]["tool_calls"][0]["function"]["arguments"], expected, "{written}");
+    }
+}

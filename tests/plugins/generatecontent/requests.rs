@@ -3,7 +3,7 @@
 use gatehouse_sdk::{Framing, Replay, Target};
 use serde_json::json;
 
-use super::{prepared, refused, sent};
+use super::{answer, prepared, refused, sent};
 
 /// Without it a request goes to another model, or its answer comes in another form than the host reads.
 #[test]
@@ -104,5 +104,33 @@ fn what_google_does_not_have_is_refused_by_its_place() {
         (json!({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}), "tools.0.type"),
     ] {
         assert_eq!(refused(fields), field);
+    }
+}
+
+/// Without it a client with the tools of a server, whose names are long, is refused, or reads the name of a tool that it does not have.
+#[test]
+fn a_name_that_google_does_not_take_is_written_so_that_it_does() {
+    let long = |end: &str| format!("mcp__{}{end}", "server_".repeat(12));
+    let names = ["plain", "2fa", "-x", &long("a"), &long("b")];
+    let tool = |name: &str| json!({"name": name, "input_schema": {"type": "object"}});
+    for own in names {
+        let block = json!({"type": "tool_use", "id": "a", "name": own, "input": {}});
+        let fields = json!({"tools": names.map(tool), "tool_choice": {"type": "tool", "name": own}, "messages": [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": [block]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]},
+        ]});
+        let sent = sent(fields.clone());
+        let told = sent["contents"][1]["parts"][0]["functionCall"]["name"].as_str().expect("a name");
+        let is_taken =
+            told.len() <= 64 && told.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+        assert!(is_taken, "{own}: {told}");
+        assert_eq!(sent["contents"][2]["parts"][0]["functionResponse"]["name"], told);
+        assert_eq!(sent["toolConfig"]["functionCallingConfig"]["allowedFunctionNames"], json!([told]));
+        let declared = sent["tools"][0]["functionDeclarations"].as_array().expect("functions");
+        assert_eq!(declared.iter().filter(|function| function["name"] == told).count(), 1, "{own}");
+        let call = json!({"candidates": [{"content": {"parts": [{"functionCall": {"name": told, "args": {}}}]}, "finishReason": "STOP"}]});
+        let message = answer(fields, 200, &call.to_string()).expect("an answer");
+        assert_eq!(message["content"][0]["name"], own);
     }
 }

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::{both, prepared};
 
+/// A frame, or words in the place of one.
 fn frame(data: Value) -> Sse {
-    Sse { event: None, data: data.to_string() }
+    Sse { event: None, data: data.as_str().map_or_else(|| data.to_string(), str::to_owned) }
 }
 
 fn candidate(parts: Value) -> Value {
@@ -160,4 +161,29 @@ fn frames_are_read_in_every_form_and_none_is_lost() {
     let (found, failed) = events(json!({}), vec![twice]);
     assert_eq!(failed, None);
     assert!(found.contains(&delta(0, json!({"type": "text_delta", "text": "Hi"}))), "{found:?}");
+}
+
+/// Without it half an answer of a model that gives a reason in every frame looks whole.
+#[test]
+fn unknown_words_behind_frames_that_all_have_a_reason_are_no_end() {
+    let text = |text: &str| json!([{"text": text}]);
+    let each = [last(text("Hel"), "STOP"), last(text("lo"), "STOP")];
+    let usual = [candidate(text("Hel")), last(text("lo"), "STOP")];
+    for (frames, words, is_whole) in [
+        (&each, "nothing is left", false),
+        (&each, "[PING]", true),
+        (&each, "keep-alive", true),
+        (&usual, "good bye", true),
+    ] {
+        let ends = |frames: Vec<Value>| {
+            let (events, failed) = events(json!({}), frames);
+            failed.is_none() && events.last().is_some_and(|event| event["type"] == "message_stop")
+        };
+        let before = vec![frames[0].clone(), json!(words), frames[1].clone()];
+        assert!(ends(before), "{words}: the answer went on");
+        let behind = vec![frames[0].clone(), frames[1].clone(), json!(words)];
+        assert_eq!(ends(behind.clone()), is_whole, "{words}");
+        let listed = json!(behind).to_string();
+        assert_eq!(super::answer(json!({}), 200, &listed).is_ok(), is_whole, "{words}");
+    }
 }

@@ -82,3 +82,33 @@ fn what_a_provider_counts_after_its_tokens_is_counted() {
         assert_eq!(played.usage.map(|usage| (usage.input, usage.output)), Some((400, 50)), "{protocol:?}");
     }
 }
+
+/// Without it a client that reads the beginning of a stream alone shows that nothing was read.
+#[test]
+fn a_stream_begins_with_what_was_read_or_about_that() {
+    let text = |usage: Value| json!({"id": "c", "usage": usage, "choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}]});
+    let message = |usage: Value| {
+        vec![
+            json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
+                "stop_reason": null, "stop_sequence": null, "usage": usage}}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}}),
+            json!({"type": "message_stop"}),
+        ]
+    };
+    for (protocol, events, told) in [
+        (Protocol::Chat, vec![text(json!(null))], None),
+        (Protocol::Chat, vec![text(json!({"prompt_tokens": 0, "completion_tokens": 1}))], None),
+        (Protocol::Chat, vec![text(json!({"prompt_tokens": 1000, "completion_tokens": 1}))], Some(1000)),
+        (Protocol::Messages, message(json!({"input_tokens": 0, "output_tokens": 0})), None),
+        (Protocol::Messages, message(json!({"input_tokens": 1000, "output_tokens": 0})), Some(1000)),
+    ] {
+        let mut frames = frames(&events);
+        if protocol == Protocol::Chat {
+            frames.push(done());
+        }
+        let played = play(&state(protocol, false), &frames);
+        let shown = played.events()[0]["message"]["usage"]["input_tokens"].as_u64().expect("a count");
+        assert!(told.map_or(shown > 0, |told| shown == told), "{events:?}: {shown}");
+        assert_eq!(played.usage.map_or(0, |usage| usage.input), told.unwrap_or(0), "an estimate is not paid");
+    }
+}

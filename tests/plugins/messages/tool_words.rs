@@ -137,3 +137,27 @@ fn a_conversation_that_is_too_long_is_told_in_the_words_of_the_protocol() {
         assert_eq!(qwen.message, "<400> InternalError.Algo: no such thing");
     }
 }
+
+/// Without it a history whose server counted its calls anew in each answer is refused on every further turn, or a result stands at
+/// another call.
+#[test]
+fn a_messages_provider_gets_each_id_once_and_each_result_at_its_call() {
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "f", "input": {}});
+    let result = |id: &str, text: &str| json!({"type": "tool_result", "tool_use_id": id, "content": text});
+    let history = json!([
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": [call("call_0"), call("call_0"), call("")]},
+        {"role": "user", "content": [result("call_0", "a"), result("", "c"), result("call_0", "b")]},
+        {"role": "assistant", "content": [call("call_0"), call("f:0")]},
+        {"role": "user", "content": [result("f:0", "e"), result("call_0", "d"), result("lost", "?")]},
+    ]);
+    let sent = sent(json!({"messages": history}), Protocol::Messages, json!({}));
+    let ids = |at: usize, name: &str| -> Vec<String> {
+        let blocks = sent["messages"][at]["content"].as_array().expect("blocks");
+        blocks.iter().map(|block| block[name].as_str().expect("an id").to_owned()).collect()
+    };
+    assert_eq!(ids(1, "id"), ["call_0", "call_0_2", "call"]);
+    assert_eq!(ids(2, "tool_use_id"), ["call_0", "call", "call_0_2"]);
+    assert_eq!(ids(3, "id"), ["call_0_3", "toolu_gw_Zjow"]);
+    assert_eq!(ids(4, "tool_use_id"), [ids(3, "id")[1].as_str(), "call_0_3", "lost"]);
+}

@@ -27,9 +27,13 @@ pub(super) struct Heard {
     pub(super) text: String,
     /// Names and arguments.
     pub(super) calls: Vec<(String, String)>,
+    /// The ids of the calls.
+    pub(super) ids: Vec<String>,
     pub(super) reason: String,
     /// What is charged by, if it was told.
     pub(super) usage: Option<Usage>,
+    /// What it reads of that: tokens read, of these from a cache, and tokens written.
+    pub(super) counts: Option<[u64; 3]>,
 }
 
 fn cx() -> Context {
@@ -98,20 +102,25 @@ fn dialect_state(streaming: bool) -> Vec<u8> {
 impl Client {
     /// What it has of a whole answer.
     pub(super) fn whole(self, provider: Provider, body: &str) -> Result<Heard, TextFailure> {
+        self.refused(provider, 200, body)
+    }
+
+    /// The same, of any status.
+    pub(super) fn refused(self, provider: Provider, status: u16, body: &str) -> Result<Heard, TextFailure> {
         let mut body = body.to_owned();
         if provider == Provider::Google {
             let state = dialect_state(false);
-            body = run::read_answer::<GenerateContent>(&cx(), &state, Reply::raw(200, body.as_str()))?;
+            body = run::read_answer::<GenerateContent>(&cx(), &state, Reply::raw(status, body.as_str()))?;
         }
         match self {
-            Self::Messages => self.answered::<Messages>(provider, &body),
-            Self::Chat | Self::Responses => self.answered::<Chat>(provider, &body),
+            Self::Messages => self.answered::<Messages>(provider, status, &body),
+            Self::Chat | Self::Responses => self.answered::<Chat>(provider, status, &body),
         }
     }
 
-    fn answered<F: Text>(self, provider: Provider, body: &str) -> Result<Heard, TextFailure> {
+    fn answered<F: Text>(self, provider: Provider, status: u16, body: &str) -> Result<Heard, TextFailure> {
         let state = run::prepare::<F>(&cx(), request(self, provider, false)).expect("a good request").state;
-        let answered = run::answer::<F>(&cx(), &state, Reply::raw(200, body))?;
+        let answered = run::answer::<F>(&cx(), &state, Reply::raw(status, body))?;
         let answer: Value = serde_json::from_str(&answered.body).expect("an answer is JSON");
         let mut heard = self.read(&answer);
         heard.usage = crate::together(answered.usage, &answered.counters);
@@ -163,12 +172,22 @@ impl Client {
             return Err(TextFailure::upstream("the host finds it cut"));
         }
         let usage = heard.usage;
-        Ok(Heard { usage, ..self.joined(&sent) })
+        // Of messages each event says what it has, and the last one counts.
+        let mut counted = json!({});
+        for event in &sent {
+            let usage = [&event["message"]["usage"], &event["usage"]].into_iter().find_map(Value::as_object);
+            for (name, count) in usage.into_iter().flatten().filter(|(_, count)| !count.is_null()) {
+                counted["usage"][name] = count.clone();
+            }
+        }
+        let counts = self.counts(&counted);
+        let joined = self.joined(&sent);
+        Ok(Heard { usage, counts: counts.or(joined.counts), ..joined })
     }
 
     /// A whole answer.
     fn read(self, answer: &Value) -> Heard {
-        let mut heard = Heard::default();
+        let mut heard = Heard { counts: self.counts(answer), ..Heard::default() };
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         match self {
             Self::Chat => {
@@ -176,6 +195,7 @@ impl Client {
                 heard.text = text(&choice["message"]["content"]);
                 for call in choice["message"]["tool_calls"].as_array().into_iter().flatten() {
                     heard.calls.push((text(&call["function"]["name"]), text(&call["function"]["arguments"])));
+                    heard.ids.push(text(&call["id"]));
                 }
                 heard.reason = text(&choice["finish_reason"]);
             }
@@ -183,6 +203,7 @@ impl Client {
                 for item in answer["output"].as_array().into_iter().flatten() {
                     if item["type"] == "function_call" {
                         heard.calls.push((text(&item["name"]), text(&item["arguments"])));
+                        heard.ids.push(text(&item["call_id"]));
                     }
                     if item["type"] == "message" {
                         heard.text += &text(&item["content"][0]["text"]);
@@ -196,6 +217,7 @@ impl Client {
                         Some("text") => heard.text += &text(&block["text"]),
                         Some("tool_use") => {
                             heard.calls.push((text(&block["name"]), block["input"].to_string()));
+                            heard.ids.push(text(&block["id"]));
                         }
                         _ => {}
                     }
@@ -204,6 +226,28 @@ impl Client {
             }
         }
         heard
+    }
+
+    /// The counts in a whole answer, or in an event, as a library with strict types reads them.
+    fn counts(self, answer: &Value) -> Option<[u64; 3]> {
+        let usage = answer.get("usage").filter(|usage| !usage.is_null())?;
+        let count = |value: &Value| match value {
+            Value::Null => 0,
+            count => count.as_u64().unwrap_or_else(|| panic!("{usage}")),
+        };
+        let (read, details, written) = match self {
+            Self::Chat => ("prompt_tokens", "prompt_tokens_details", "completion_tokens"),
+            Self::Messages | Self::Responses => ("input_tokens", "input_tokens_details", "output_tokens"),
+        };
+        // The beginning of a message, which says what was read, may be lost.
+        assert!(usage[written].is_u64() && (usage[read].is_u64() || self == Self::Messages), "{usage}");
+        if self == Self::Messages {
+            let [cached, new] =
+                ["cache_read_input_tokens", "cache_creation_input_tokens"].map(|name| count(&usage[name]));
+            return Some([count(&usage[read]) + cached + new, cached, count(&usage[written])]);
+        }
+        assert_eq!(count(&usage["total_tokens"]), count(&usage[read]) + count(&usage[written]), "{usage}");
+        Some([count(&usage[read]), count(&usage[details]["cached_tokens"]), count(&usage[written])])
     }
 
     /// The events of a stream, as libraries join them.
@@ -219,10 +263,13 @@ impl Client {
             for call in choice["delta"]["tool_calls"].as_array().into_iter().flatten() {
                 let at = usize::try_from(call["index"].as_u64().expect("a number")).expect("few");
                 heard.calls.resize(heard.calls.len().max(at + 1), Default::default());
+                heard.ids.resize(heard.calls.len(), String::new());
+                heard.ids[at] += call["id"].as_str().unwrap_or_default();
                 heard.calls[at].0 += call["function"]["name"].as_str().unwrap_or_default();
                 heard.calls[at].1 += call["function"]["arguments"].as_str().unwrap_or_default();
             }
             if event["content_block"]["type"] == "tool_use" {
+                heard.ids.push(event["content_block"]["id"].as_str().unwrap_or_default().into());
                 heard.calls.push((
                     event["content_block"]["name"].as_str().unwrap_or_default().into(),
                     String::new(),

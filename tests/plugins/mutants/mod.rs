@@ -3,10 +3,13 @@
 //! provider's and not the client's, and nobody reads the operator's account or secret.
 
 mod bend;
+mod calls;
 mod client;
+mod counts;
 mod jobs;
 mod odd_forms;
 mod recorded;
+mod too_long;
 
 use gatehouse_sdk::{Obstacle, TextFailure};
 use serde_json::Value;

@@ -190,6 +190,14 @@ fn googles_errors_are_told_to_each_client_in_its_own_words() {
                     if surface == "/v1/messages" { "prompt is too long" } else { "maximum context length" };
                 assert!(told.status == 400 && told.text().contains(words), "{surface}: {}", told.text());
 
+                if stream {
+                    let begun = response(&json!([{"text": "Hel"}]), "STOP").to_string();
+                    let body = format!("data: {begun}\n\ndata: {}\n\n", error(400, "INVALID_ARGUMENT", long));
+                    provider.say(200, "text/event-stream", body);
+                    let told = send(&scene, surface, &asked).await;
+                    assert!(told.text().contains(words), "{surface}: {}", told.text());
+                }
+
                 let cap =
                     "* GenerateContentRequest.generation_config.max_output_tokens: must be at most 65536";
                 provider.say(400, "application/json", error(400, "INVALID_ARGUMENT", cap));
@@ -204,6 +212,30 @@ fn googles_errors_are_told_to_each_client_in_its_own_words() {
         provider.say(200, "application/json", blocked.to_string());
         let told = send(&scene, SURFACES[0], &request(SURFACES[0], "over-google", "hi", false)).await;
         assert_eq!(told.json()["choices"][0]["finish_reason"], "content_filter", "{}", told.text());
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it an answer that was paid is lost, because its server streams it and calls that a text.
+#[test]
+fn a_stream_in_place_of_one_body_is_read_whatever_it_is_called() {
+    run(async {
+        let provider = Provider::default();
+        let scene = provider.scene("").await;
+        let frames = ["It ", "rains."].map(|text| response(&json!([{"text": text}]), "STOP").to_string());
+        let events = frames.iter().map(|frame| format!("data: {frame}\r\n\r\n")).collect::<String>();
+        for (mime, body) in [
+            ("text/event-stream", events.clone()),
+            ("text/plain; charset=utf-8", events.clone()),
+            ("application/json", format!("\u{feff}{events}")),
+            ("application/json", format!("[{}]", frames.join(",\r\n"))),
+        ] {
+            for surface in SURFACES {
+                provider.say(200, mime, body.clone());
+                let answer = whole(&scene, surface, &request(surface, "over-google", "hi", false)).await;
+                assert!(answer.to_string().contains("It rains."), "{surface} {mime}: {answer}");
+            }
+        }
         scene.gateway.expect_sound_ledger().await;
     });
 }

@@ -24,7 +24,7 @@ use crate::client::exchange::chain;
 use crate::pool::account::HealthSignal;
 use crate::pool::permits::CallPermit;
 use crate::request::body::Blobs;
-use crate::response::decoded::Peeked;
+use crate::response::decoded::{Beginning, Peeked};
 use crate::response::frames::Frames;
 use crate::response::reply::headers_for_plugin;
 use crate::response::retry_after;
@@ -89,7 +89,7 @@ impl CallPermit {
         let is_stream = match kind(&response, framing) {
             Kind::Stream => Ok(true),
             Kind::Reply => Ok(false),
-            Kind::Open { is_lines } => response.body_mut().is_stream(is_lines, end).await,
+            Kind::Open(of) => response.body_mut().is_stream(of, end).await,
         };
         if !is_stream.map_err(|cut| self.lost(cut.into()))? {
             return self.read(response, end).await.map(Opening::Reply);
@@ -106,9 +106,7 @@ enum Kind {
     Stream,
     Reply,
     /// Nothing: its first bytes do.
-    Open {
-        is_lines: bool,
-    },
+    Open(Beginning),
 }
 
 /// Other frames than events have types of any name, and often that of one body. Events should have one of their own, which
@@ -122,8 +120,10 @@ fn kind<B>(response: &Response<B>, framing: Framing) -> Kind {
         _ if !response.status().is_success() => Kind::Reply,
         Framing::Lines | Framing::JsonArray => Kind::Stream,
         _ if is_one_of(&["text/event-stream"]) => Kind::Stream,
-        Framing::Sse => Kind::Open { is_lines: is_one_of(&LINES) },
-        Framing::Whole => Kind::Reply,
+        Framing::Sse if is_one_of(&LINES) => Kind::Open(Beginning::Lines),
+        Framing::Sse => Kind::Open(Beginning::Events),
+        // Of a body, or of a list of frames, its reader knows what it is.
+        Framing::Whole => Kind::Open(Beginning::Body),
     }
 }
 

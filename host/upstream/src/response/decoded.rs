@@ -1,39 +1,53 @@
 //! The body of an answer as its reader takes it: without the compression that its server put on it unasked, and with its first
 //! bytes looked at.
 //!
-//! Calls say `Accept-Encoding: identity`, and what stands before some servers compresses all the same. Compressed, an answer could
-//! be neither read nor searched for secrets. A little is decoded at a time, however much it becomes: its reader counts the bytes.
+//! Calls say `Accept-Encoding: identity`, and what stands before some servers compresses all the same: as gzip, zlib or zstd.
+//! Compressed, an answer could be neither read nor searched for secrets. A little is decoded at a time, however much it becomes: its reader counts the bytes.
 //! Servers send events under any media type, or under none, so that an answer is known by how it begins. Nothing is taken out.
 
+use std::fmt;
 use std::io::{self, Write as _};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use flate2::write::MultiGzDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use http::Response;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::Instant;
+use zstd::stream::{raw, zio};
+use zstd::zstd_safe::DParameter;
 
 use crate::response::reply::{BodyError, next};
 
-/// Compressed bytes that are decoded at once; they become a megabyte at most.
+/// Compressed bytes that are decoded at once; gzip makes a megabyte of them at most, zstd may make more.
 const PART: usize = 1024;
+/// The largest window of a zstd frame, as a power of two: 8 MiB, which RFC 9659 sets for HTTP. It is memory that a frame asks for.
+const WINDOW_LOG: u32 = 23;
 
-/// The first byte of every gzip, and of no text.
-const MAGIC: u8 = 0x1f;
+/// Compressions of which no library is here.
+const CLOSED: [&str; 2] = ["br", "compress"];
+
+/// The first byte of every gzip, of a zlib of the usual window, and of every zstd; no JSON, page or event begins with one.
+const GZIP: u8 = 0x1f;
+const ZLIB: u8 = 0x78;
+const ZSTD: u8 = 0x28;
 
 /// A body as it was before its server compressed it.
 #[derive(Debug)]
 pub struct Decoded<B = Incoming> {
     body: B,
-    gzip: Option<Box<Gzip>>,
+    unpacking: Option<Box<Unpacking>>,
+    /// It is labelled as compressed in a way that is not decoded here, and nothing of it has come.
+    is_closed: bool,
 }
 
-#[derive(Debug)]
-struct Gzip {
-    decoder: MultiGzDecoder<Vec<u8>>,
+struct Unpacking {
+    decoder: Decoder,
+    /// The first byte of what is compressed.
+    magic: u8,
     /// What has come and is not decoded yet.
     given: Bytes,
     has_begun: bool,
@@ -42,12 +56,58 @@ struct Gzip {
     is_over: bool,
 }
 
+enum Decoder {
+    Gzip(MultiGzDecoder<Vec<u8>>),
+    Zlib(Zlib),
+    Zstd(zio::Writer<Vec<u8>, raw::Decoder<'static>>),
+}
+
+/// One zlib stream. The library's own writer does not tell one that is cut short from a whole one.
+struct Zlib {
+    inflate: Decompress,
+    decoded: Vec<u8>,
+    is_whole: bool,
+}
+
+impl Zlib {
+    fn new() -> Self {
+        Self { inflate: Decompress::new(true), decoded: Vec::new(), is_whole: false }
+    }
+
+    /// Decodes a part; what stands behind the end is nothing.
+    fn push(&mut self, mut part: &[u8]) -> io::Result<()> {
+        while !self.is_whole {
+            self.decoded.reserve(PART);
+            let before = self.inflate.total_in();
+            let status = self.inflate.decompress_vec(part, &mut self.decoded, FlushDecompress::None)?;
+            let read = usize::try_from(self.inflate.total_in() - before).unwrap_or(part.len());
+            part = &part[read..];
+            self.is_whole = status == Status::StreamEnd;
+            // Room that is left over was not needed.
+            if part.is_empty() && self.decoded.len() < self.decoded.capacity() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Unpacking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unpacking").field("magic", &self.magic).finish_non_exhaustive()
+    }
+}
+
 /// Why there is no next piece.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError<E: std::error::Error + 'static> {
     #[error(transparent)]
     Body(E),
-    #[error("the answer is no whole gzip, although its `Content-Encoding` says so")]
+    #[error(
+        "the answer is compressed as its `Content-Encoding` says, which was not asked for and is not decoded here"
+    )]
+    Closed,
+    #[error("the answer is damaged or cut short, by the encoding that its `Content-Encoding` names")]
     Damaged(#[source] io::Error),
 }
 
@@ -57,32 +117,79 @@ impl<B> Decoded<B> {
         let (mut head, body) = answer.into_parts();
         let encoding = head.headers.get(CONTENT_ENCODING).map(|name| name.as_bytes().trim_ascii());
         let is = |known: &str| encoding.is_some_and(|name| name.eq_ignore_ascii_case(known.as_bytes()));
-        let gzip = (is("gzip") || is("x-gzip")).then(|| {
-            let decoder = MultiGzDecoder::new(Vec::new());
-            Box::new(Gzip { decoder, given: Bytes::new(), has_begun: false, is_plain: false, is_over: false })
+        let is_closed = CLOSED.iter().any(|name| is(name));
+        let decoder = if is("gzip") || is("x-gzip") {
+            Some((GZIP, Decoder::Gzip(MultiGzDecoder::new(Vec::new()))))
+        } else if is("deflate") {
+            Some((ZLIB, Decoder::Zlib(Zlib::new())))
+        } else if is("zstd") {
+            Decoder::zstd().ok().map(|decoder| (ZSTD, decoder))
+        } else {
+            None
+        };
+        let unpacking = decoder.map(|(magic, decoder)| {
+            let (given, has_begun, is_plain, is_over) = (Bytes::new(), false, false, false);
+            Box::new(Unpacking { decoder, magic, given, has_begun, is_plain, is_over })
         });
-        if gzip.is_some() {
+        if unpacking.is_some() {
             head.headers.remove(CONTENT_ENCODING);
             head.headers.remove(CONTENT_LENGTH);
         }
-        Response::from_parts(head, Self { body, gzip })
+        Response::from_parts(head, Self { body, unpacking, is_closed })
     }
 }
 
-impl Gzip {
+impl Decoder {
+    fn zstd() -> io::Result<Self> {
+        let mut decoder = raw::Decoder::new()?;
+        decoder.set_parameter(DParameter::WindowLogMax(WINDOW_LOG))?;
+        Ok(Self::Zstd(zio::Writer::new(Vec::new(), decoder)))
+    }
+
+    /// Decodes a part. What its server has flushed is for the client now.
+    fn push(&mut self, part: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Gzip(decoder) => decoder.write_all(part).and_then(|()| decoder.flush()),
+            Self::Zlib(zlib) => zlib.push(part),
+            Self::Zstd(decoder) => decoder.write_all(part).and_then(|()| decoder.flush()),
+        }
+    }
+
+    /// The end of the body.
+    ///
+    /// # Errors
+    /// It is cut short.
+    fn end(&mut self) -> io::Result<()> {
+        match self {
+            Self::Gzip(decoder) => decoder.try_finish(),
+            Self::Zlib(zlib) if zlib.is_whole => Ok(()),
+            Self::Zlib(_) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Self::Zstd(decoder) => decoder.finish(),
+        }
+    }
+
+    fn taken(&mut self) -> Option<Bytes> {
+        let bytes = std::mem::take(match self {
+            Self::Gzip(decoder) => decoder.get_mut(),
+            Self::Zlib(zlib) => &mut zlib.decoded,
+            Self::Zstd(decoder) => decoder.writer_mut(),
+        });
+        (!bytes.is_empty()).then(|| bytes.into())
+    }
+}
+
+impl Unpacking {
     /// The next bytes of what has come; `None` where more must come first.
     fn next(&mut self) -> io::Result<Option<Bytes>> {
         while let Some(first) = self.given.first() {
-            self.is_plain |= !self.has_begun && *first != MAGIC;
+            self.is_plain |= !self.has_begun && *first != self.magic;
             self.has_begun = true;
             if self.is_plain {
                 return Ok(Some(std::mem::take(&mut self.given)));
             }
             let part = self.given.split_to(self.given.len().min(PART));
-            self.decoder.write_all(&part)?;
-            // What a server has flushed is for the client now.
-            self.decoder.flush()?;
-            if let Some(bytes) = self.taken() {
+            self.decoder.push(&part)?;
+            if let Some(bytes) = self.decoder.taken() {
                 return Ok(Some(bytes));
             }
         }
@@ -92,14 +199,9 @@ impl Gzip {
     fn end(&mut self) -> io::Result<Option<Bytes>> {
         self.is_over = true;
         if self.has_begun && !self.is_plain {
-            self.decoder.try_finish()?;
+            self.decoder.end()?;
         }
-        Ok(self.taken())
-    }
-
-    fn taken(&mut self) -> Option<Bytes> {
-        let bytes = std::mem::take(self.decoder.get_mut());
-        (!bytes.is_empty()).then(|| bytes.into())
+        Ok(self.decoder.taken())
     }
 }
 
@@ -111,24 +213,29 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Body for
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let Self { body, gzip } = &mut *self;
+        let Self { body, unpacking, is_closed } = &mut *self;
         let mut body = Pin::new(body);
-        let Some(gzip) = gzip else {
-            return body.poll_frame(cx).map_err(DecodeError::Body);
+        let Some(unpacking) = unpacking else {
+            let frame = ready!(body.poll_frame(cx));
+            let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()?.first());
+            if data.is_some_and(|first| std::mem::take(is_closed) && !begins_text(*first)) {
+                return Poll::Ready(Some(Err(DecodeError::Closed)));
+            }
+            return Poll::Ready(frame.map(|frame| frame.map_err(DecodeError::Body)));
         };
         let data = |decoded: io::Result<Option<Bytes>>| {
             decoded.map_err(DecodeError::Damaged).transpose().map(|bytes| bytes.map(Frame::data))
         };
         loop {
-            if let Some(next) = data(gzip.next()) {
+            if let Some(next) = data(unpacking.next()) {
                 return Poll::Ready(Some(next));
             }
             match ready!(body.as_mut().poll_frame(cx)) {
-                None if gzip.is_over => return Poll::Ready(None),
-                None => return Poll::Ready(data(gzip.end())),
+                None if unpacking.is_over => return Poll::Ready(None),
+                None => return Poll::Ready(data(unpacking.end())),
                 Some(Err(error)) => return Poll::Ready(Some(Err(DecodeError::Body(error)))),
                 Some(Ok(frame)) => match frame.into_data() {
-                    Ok(given) => gzip.given = given,
+                    Ok(given) => unpacking.given = given,
                     Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
                 },
             }
@@ -136,8 +243,13 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Body for
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.gzip.is_some() { SizeHint::default() } else { self.body.size_hint() }
+        if self.unpacking.is_some() { SizeHint::default() } else { self.body.size_hint() }
     }
+}
+
+/// Whether JSON, a page or an event begins with that byte.
+fn begins_text(first: u8) -> bool {
+    first.is_ascii_graphic() || first.is_ascii_whitespace() || first == 0xef
 }
 
 /// The fields of an event, as a line begins with them.
@@ -158,13 +270,13 @@ impl Peeked {
         Self { first: Bytes::new(), rest }
     }
 
-    /// Whether the body begins as events do; `is_lines` where an object begins a stream of lines.
+    /// Whether the body begins as events do.
     ///
     /// # Errors
     /// The body broke, or did not begin in time.
-    pub(crate) async fn is_stream(&mut self, is_lines: bool, deadline: Instant) -> Result<bool, BodyError> {
+    pub(crate) async fn is_stream(&mut self, of: Beginning, deadline: Instant) -> Result<bool, BodyError> {
         loop {
-            if let Some(is_stream) = begins_stream(&self.first, is_lines) {
+            if let Some(is_stream) = begins_stream(&self.first, of) {
                 return Ok(is_stream);
             }
             let Some(piece) = next(&mut self.rest, deadline).await? else { return Ok(false) };
@@ -179,13 +291,25 @@ impl Peeked {
     }
 }
 
+/// What a stream may begin with, beside the fields of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// Nothing: an object or a list is a body.
+    Body,
+    /// A list of objects.
+    Events,
+    /// The same, or an object, each on a line of its own.
+    Lines,
+}
+
 /// `None` where more bytes must come first.
-fn begins_stream(bytes: &[u8], is_lines: bool) -> Option<bool> {
+fn begins_stream(bytes: &[u8], of: Beginning) -> Option<bool> {
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii_start();
     match text.first() {
         None => (bytes.len() > MAX_BLANK).then_some(false),
         Some(b':') => Some(true),
-        Some(b'{') => Some(is_lines),
+        Some(b'{') => Some(of == Beginning::Lines),
+        Some(b'[') if of == Beginning::Body => Some(false),
         // A list of what would be events; words in brackets are no list.
         Some(b'[') => match text[1..].trim_ascii_start().first() {
             None => (bytes.len() > MAX_BLANK).then_some(false),
@@ -230,7 +354,7 @@ mod tests {
     use std::io::Write;
 
     use flate2::Compression;
-    use flate2::write::GzEncoder;
+    use flate2::write::{GzEncoder, ZlibEncoder};
     use futures_util::stream;
     use http_body_util::{BodyExt as _, StreamBody};
 
@@ -264,30 +388,39 @@ mod tests {
     async fn what_is_compressed_is_read_however_it_is_cut() {
         let text = b"data: {\"a\": 1}\n\n".repeat(500);
         let bytes = gzip(&text);
-        for (encoding, bytes) in
-            [("gzip", bytes.clone()), (" X-GZip ", [gzip(&text[..7]), gzip(&text[7..])].concat())]
-        {
+        let mut zlib = ZlibEncoder::new(Vec::new(), Compression::default());
+        zlib.write_all(&text).unwrap();
+        let zstd = |text: &[u8]| zstd::encode_all(text, 3).unwrap();
+        for (encoding, bytes) in [
+            ("gzip", bytes.clone()),
+            (" X-GZip ", [gzip(&text[..7]), gzip(&text[7..])].concat()),
+            ("deflate", zlib.finish().unwrap()),
+            ("zstd", zstd(&text)),
+            ("ZSTD", [zstd(&text[..7]), zstd(&text[7..])].concat()),
+        ] {
             for size in [1, 10, bytes.len()] {
                 let pieces = bytes.chunks(size).map(<[u8]>::to_vec).collect();
                 let (all, is_whole) = read(encoding, pieces).await;
                 assert_eq!((all.concat(), is_whole), (text.clone(), true), "{encoding} {size}");
             }
+            for cut in [bytes[..bytes.len() - 9].to_vec(), [&bytes[..2], b" damaged"].concat()] {
+                assert!(!read(encoding, vec![cut]).await.1, "{encoding}");
+            }
         }
         for encoding in ["identity", "br"] {
             assert_eq!(read(encoding, vec![text.clone()]).await, (vec![text.clone().into()], true));
         }
-        assert_eq!(read("gzip", vec![]).await, (vec![], true), "an empty body");
-        for size in [1, text.len()] {
-            let pieces = text.chunks(size).map(<[u8]>::to_vec).collect();
-            let (all, is_whole) = read("gzip", pieces).await;
-            assert_eq!(
-                (all.concat(), is_whole),
-                (text.clone(), true),
-                "a header of what was decoded on the way"
-            );
-        }
-        for broken in [b"\x1f no gzip".to_vec(), bytes[..bytes.len() - 9].to_vec()] {
-            assert!(!read("gzip", vec![broken]).await.1);
+        let brotli = b"\x1b\x0f\x00\x00\xa4".to_vec();
+        assert_eq!(read("br", vec![brotli.clone()]).await, (vec![], false), "nobody could read it");
+        assert!(read("identity", vec![brotli]).await.1, "a file may begin with anything");
+        for encoding in ["gzip", "deflate", "zstd"] {
+            assert_eq!(read(encoding, vec![]).await, (vec![], true), "an empty body");
+            for size in [1, text.len()] {
+                let pieces = text.chunks(size).map(<[u8]>::to_vec).collect();
+                let (all, is_whole) = read(encoding, pieces).await;
+                let whole = (text.clone(), true);
+                assert_eq!((all.concat(), is_whole), whole, "a header of what was decoded on the way");
+            }
         }
     }
 
@@ -303,6 +436,14 @@ mod tests {
         }
         pieces.push(out.finish().unwrap());
         assert_eq!(read("gzip", pieces).await, (vec!["one".into(), "two".into()], true));
+        let mut out = zstd::stream::Encoder::new(Vec::new(), 3).unwrap();
+        let mut pieces = vec![];
+        for event in ["one", "two"] {
+            out.write_all(event.as_bytes()).unwrap();
+            out.flush().unwrap();
+            pieces.push(std::mem::take(out.get_mut()));
+        }
+        assert_eq!(read("zstd", pieces).await.0, ["one", "two"]);
         let (all, is_whole) = read("gzip", vec![gzip(&vec![0; 64 << 20])]).await;
         assert!(is_whole && all.iter().all(|piece| piece.len() <= 2 << 20));
         assert_eq!(all.iter().map(Bytes::len).sum::<usize>(), 64 << 20);
@@ -330,10 +471,12 @@ mod tests {
             ("[[", Some(false)),
             ("[ERROR]", Some(false)),
         ] {
-            assert_eq!(begins_stream(text.as_bytes(), false), expected, "{text:?}");
+            assert_eq!(begins_stream(text.as_bytes(), Beginning::Events), expected, "{text:?}");
         }
-        assert_eq!(begins_stream(b"{\"id\":1}\n", true), Some(true));
-        assert_eq!(begins_stream(&[0xef, 0xbb], false), None);
-        assert_eq!(begins_stream(&[b' '; MAX_BLANK + 1], false), Some(false));
+        assert_eq!(begins_stream(b"{\"id\":1}\n", Beginning::Lines), Some(true));
+        assert_eq!(begins_stream(b"[{\"id\":1}", Beginning::Body), Some(false));
+        assert_eq!(begins_stream(b"data: {}\n\n", Beginning::Body), Some(true));
+        assert_eq!(begins_stream(&[0xef, 0xbb], Beginning::Events), None);
+        assert_eq!(begins_stream(&[b' '; MAX_BLANK + 1], Beginning::Events), Some(false));
     }
 }

@@ -3,6 +3,7 @@
 
 use gatehouse_sdk::{Answered, Extra, TextFailure, Usage};
 use gatehouse_text_protocols::json::{Object, Raw, Writer, quote, quoted};
+use gatehouse_text_protocols::usage::{TokenCounts, is_odd};
 
 use super::vector;
 use crate::errors;
@@ -24,19 +25,23 @@ pub(crate) fn answer(
         return Err(errors::unreadable(&what, body));
     }
     let mut out = Writer::new(body.len() + 128);
-    let (mut has_object, mut has_model) = (false, false);
+    let input = input(whole);
+    let (mut has_object, mut has_model, mut has_usage) = (false, false, false);
     for (name, raw) in whole.iter() {
         match name {
             "data" => {
                 write_vectors(&data, asked, out.name(name))
                     .ok_or_else(|| errors::unreadable("a vector of it is none", body))?;
             }
+            // Clients read two whole numbers.
+            "usage" if input.is_some() && !whole.object(name).is_some_and(|given| is_standard(&given)) => {}
             "model" => {
                 has_model = true;
                 quote(&state.model, out.name(name));
             }
             _ => {
                 has_object |= name == "object";
+                has_usage |= name == "usage";
                 out.member(name, raw.get());
             }
         }
@@ -48,9 +53,12 @@ pub(crate) fn answer(
     if !has_model {
         quote(&state.model, out.name("model"));
     }
+    if let Some(input) = input.filter(|_| !has_usage) {
+        out.member("usage", &format!("{{\"prompt_tokens\":{input},\"total_tokens\":{input}}}"));
+    }
     Ok(Answered {
         body: out.done(),
-        usage: usage(whole),
+        usage: input.map(|input| Usage { input, ..Usage::default() }),
         counters: Vec::new(),
         output_bytes: 0,
         extra: Extra::new(),
@@ -81,10 +89,14 @@ fn write_vectors(data: &[Raw<'_>], asked: &EmbeddingsAsked, out: &mut String) ->
     Some(())
 }
 
-/// The tokens of the input; a count of none is no count.
-fn usage(whole: &Object<'_>) -> Option<Usage> {
-    let usage = whole.object("usage")?;
-    let input =
-        ["prompt_tokens", "input_tokens", "total_tokens"].iter().find_map(|name| usage.count(name))?;
-    (input > 0).then(|| Usage { input, ..Usage::default() })
+/// The tokens of the input; a count of none is no count. What some servers count as written was read, too.
+fn input(whole: &Object<'_>) -> Option<u64> {
+    let Usage { input, output, cached, .. } = TokenCounts::of_completion(whole).settled(0).usage();
+    Some(input.saturating_add(output).saturating_add(cached)).filter(|input| *input > 0)
+}
+
+/// Whether a `usage` has the counts that clients read, as they read them.
+fn is_standard(usage: &Object<'_>) -> bool {
+    ["prompt_tokens", "total_tokens"].iter().all(|name| usage.count(name).is_some_and(|count| count > 0))
+        && !is_odd(usage)
 }

@@ -1,10 +1,11 @@
 //! The conversation as Messages writes it: user and assistant messages alternate, each an array of blocks.
 //! Tool results become blocks of the user message that follows.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::value::RawValue;
 
+use gatehouse_text_protocols::broken_json;
 use gatehouse_text_protocols::check::{Checked, instead};
 use gatehouse_text_protocols::field_names::MessagePaths;
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
@@ -12,7 +13,7 @@ use gatehouse_text_protocols::limits::{IMAGE_TYPES, no_prefill};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::prefill;
 use gatehouse_text_protocols::rules::{Prefill, Rules};
-use gatehouse_text_protocols::{broken_json, tool_ids};
+use gatehouse_text_protocols::tool_ids::{self, DistinctIds};
 
 use super::to_messages::fitted_name;
 use crate::request::messages::{Assistant, Message, ToolCall};
@@ -32,10 +33,8 @@ pub(crate) struct Conversation<'a> {
     pub(crate) places: Vec<MessagePaths>,
     /// The client's paths of the message and of its part that is written next.
     at: (String, String),
-    /// Ids of calls so far: a provider takes none twice.
-    ids: BTreeSet<String>,
-    /// How many ids were tried for each id of a call: a client may send one very often.
-    tried: BTreeMap<String, u32>,
+    /// Ids of calls so far.
+    ids: DistinctIds,
     /// Calls of the last message of the model that have no result yet: the client's ids, and those that are sent.
     open: Vec<(String, String)>,
     /// What of the answer the client has already.
@@ -52,8 +51,7 @@ impl<'a> Conversation<'a> {
             role: None,
             places: Vec::new(),
             at: (String::new(), String::new()),
-            ids: BTreeSet::new(),
-            tried: BTreeMap::new(),
+            ids: DistinctIds::default(),
             open: Vec::new(),
             lead: String::new(),
             is_told: false,
@@ -192,6 +190,12 @@ impl<'a> Conversation<'a> {
                 if !texts.trim().is_empty() {
                     let block = text_block(&quoted(&format!("{LOST_CALL}{texts}")), None);
                     self.block("user").push_str(&block);
+                }
+                let parts = if let Content::Parts(parts) = content { parts.as_slice() } else { &[] };
+                for (at, part) in parts.iter().enumerate() {
+                    if !matches!(part.kind, PartKind::Text(_)) {
+                        self.part(&path.key("content").index(at), "user", part)?;
+                    }
                 }
             }
             Message::Function => {
@@ -347,16 +351,9 @@ impl<'a> Conversation<'a> {
 
     /// The id of a call as it is sent; one that was there already is another one.
     fn fresh(&mut self, id: JsonString<'_>) -> String {
-        let fitted = tool_id(id);
-        let tried = self.tried.entry(fitted.clone()).or_default();
-        let fresh = loop {
-            *tried += 1;
-            let next = if *tried == 1 { fitted.clone() } else { format!("{fitted}_{tried}") };
-            if self.ids.insert(next.clone()) {
-                break next;
-            }
-        };
-        self.open.push((id.decoded().into_owned(), fresh.clone()));
+        let own = id.decoded().into_owned();
+        let fresh = self.ids.next(&tool_ids::fitted(&own));
+        self.open.push((own, fresh.clone()));
         fresh
     }
 
@@ -486,12 +483,4 @@ fn media_block(kind: &str, source: &str, title: Option<JsonString<'_>>, cache: O
         out.member("cache_control", cache.get());
     }
     out.done()
-}
-
-/// A tool call's id with the letters that Messages allows.
-fn tool_id(id: JsonString<'_>) -> String {
-    let own = id.decoded();
-    // One that stands for another is valid already.
-    let stands = matches!(tool_ids::decoded(&own), std::borrow::Cow::Owned(_));
-    if stands { own.into_owned() } else { tool_ids::encoded(&own).into_owned() }
 }

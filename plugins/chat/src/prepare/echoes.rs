@@ -3,6 +3,7 @@
 
 use serde_json::value::RawValue;
 
+use gatehouse_text_protocols::broken_json;
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, is_null, items};
 use gatehouse_text_protocols::rules::Rules;
 
@@ -98,14 +99,16 @@ fn calls(raw: &RawValue, out: &mut Writer) {
 fn function(raw: &RawValue, into: &mut String) {
     let Some(object) = Object::parse(raw.get()) else { return into.push_str(raw.get()) };
     let arguments = object.get("arguments");
-    if arguments.and_then(JsonString::of).is_some() {
+    let text = arguments.and_then(JsonString::of);
+    let mended = text.and_then(|text| broken_json::kept(&text.decoded()));
+    if text.is_some() && mended.is_none() {
         return into.push_str(raw.get());
     }
     let mut out = Writer::new(raw.get().len() + 16);
     for (name, raw) in object.iter().filter(|(name, _)| *name != "arguments") {
         out.member(name, raw.get());
     }
-    out.string("arguments", arguments.map_or("{}", RawValue::get));
+    out.string("arguments", mended.as_deref().unwrap_or_else(|| arguments.map_or("{}", RawValue::get)));
     into.push_str(&out.done());
 }
 

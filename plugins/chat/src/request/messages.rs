@@ -1,6 +1,7 @@
 //! `messages`, checked by role. The contents are read in `parts`.
 
 use gatehouse_sdk::Facts;
+use gatehouse_text_protocols::broken_json;
 use gatehouse_text_protocols::check;
 use gatehouse_text_protocols::limits::MAX_MESSAGES;
 use serde_json::value::RawValue;
@@ -198,7 +199,8 @@ impl<'a> ContentReader<'_, 'a> {
         if let Some(raw) = arguments.filter(|_| !is_text && !is_object) {
             string(&child.key("arguments"), raw)?;
         }
-        self.estimate.is_odd |= !is_text;
+        let is_broken = |text: JsonString<'_>| broken_json::kept(&text.decoded()).is_some();
+        self.estimate.is_odd |= !is_text || arguments.and_then(JsonString::of).is_some_and(is_broken);
         let bytes = |raw| JsonString::of(raw).map_or_else(|| raw.get().len() as u64, JsonString::len);
         self.estimate.input_bytes += name.len() + arguments.map_or(0, bytes);
         let cache = call.get(CACHE).or_else(|| called.get(CACHE)).or(cache);

@@ -138,8 +138,10 @@ impl FromChat {
         if self.choices.iter().any(|choice| !choice.calls.are_named()) {
             return Err(errors::unreadable("a call of it has no name", ""));
         }
+        let is_sum = self.counts.is_sum();
+        let settled = self.counts.settled(self.output_bytes);
         if let Some(usage_chunk) = self.usage_chunk.take().filter(|_| self.state.counted) {
-            send(out, usage_chunk);
+            send(out, if is_sum { self.chunk_of_counts(&settled.chat_json()) } else { usage_chunk });
         }
         done(out);
         Ok(())
@@ -189,8 +191,8 @@ impl FromChat {
         };
         let written = made.as_deref().unwrap_or_else(|| raw.get());
         let is_plain = report == Report::All && chunk.get("usage").is_some();
-        let mut out = Writer::new(256);
-        if alone && is_plain {
+        let usage_chunk = if alone && is_plain {
+            let mut out = Writer::new(256);
             for (name, raw) in chunk.iter() {
                 match name {
                     "model" => quote(&self.state.model, out.name(name)),
@@ -198,16 +200,23 @@ impl FromChat {
                     _ => out.member(name, raw.get()),
                 }
             }
+            out.done()
         } else {
-            out.member("id", &self.id);
-            out.member("object", "\"chat.completion.chunk\"");
-            out.member("created", &self.created);
-            quote(&self.state.model, out.name("model"));
-            out.member("choices", "[]");
-            out.member("usage", written);
-        }
-        self.usage_chunk = Some(out.done());
+            self.chunk_of_counts(written)
+        };
+        self.usage_chunk = Some(usage_chunk);
         alone.then_some(UsageOnly)
+    }
+
+    fn chunk_of_counts(&self, usage: &str) -> String {
+        let mut out = Writer::new(256);
+        out.member("id", &self.id);
+        out.member("object", "\"chat.completion.chunk\"");
+        out.member("created", &self.created);
+        quote(&self.state.model, out.name("model"));
+        out.member("choices", "[]");
+        out.member("usage", usage);
+        out.done()
     }
 
     fn rewrite(&mut self, chunk: &Object<'_>, choices: Vec<&RawValue>, out: &mut Chunk) -> String {

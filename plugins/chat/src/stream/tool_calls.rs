@@ -24,12 +24,14 @@ impl ToolCalls {
         are_called: bool,
     ) -> Option<String> {
         let is_list = calls.is_some();
-        let given = calls.unwrap_or_default().into_iter().filter_map(|raw| Object::parse(raw.get()));
+        let calls = calls.unwrap_or_default();
+        let place = tools::places(calls.len());
         let mut all: Vec<String> = Vec::new();
-        for call in given {
-            let mut rest = self.rewrite(&call, seed, &mut all);
+        for (at, raw) in calls.iter().enumerate() {
+            let Some(call) = Object::parse(raw.get()) else { continue };
+            let mut rest = self.rewrite(&call, place(at), seed, &mut all);
             while let Some(more) = rest {
-                rest = Object::parse(&more).and_then(|more| self.rewrite(&more, seed, &mut all));
+                rest = Object::parse(&more).and_then(|more| self.rewrite(&more, place(at), seed, &mut all));
             }
         }
         if are_called {
@@ -53,7 +55,13 @@ impl ToolCalls {
 
     /// Adds one entry of `tool_calls`, rewritten; the entry of one more call that its arguments go on with. `seed` makes the id
     /// of a call that has none.
-    fn rewrite(&mut self, entry: &Object<'_>, seed: u64, all: &mut Vec<String>) -> Option<String> {
+    fn rewrite(
+        &mut self,
+        entry: &Object<'_>,
+        place: Option<u64>,
+        seed: u64,
+        all: &mut Vec<String>,
+    ) -> Option<String> {
         let id = entry.string("id").filter(|id| !id.is_empty()).map(|id| id.decoded().into_owned());
         let function = entry.object("function");
         let name = function.as_ref().and_then(|it| it.string("name")).filter(|name| !name.is_empty());
@@ -61,6 +69,7 @@ impl ToolCalls {
         let arguments = function.as_ref().and_then(|it| it.text("arguments")).unwrap_or_default();
         let Taken { call: position, added, rest } = self.calls.take(&CallPiece {
             number: entry.unsigned("index"),
+            place,
             id: id.as_deref(),
             name: said.as_deref(),
             arguments: &arguments,

@@ -6,8 +6,10 @@ use std::collections::HashMap;
 
 use gatehouse_sdk::Refusal;
 use gatehouse_text_protocols::json::{JsonString, Object, Raw, Writer, items};
+use gatehouse_text_protocols::tool_ids;
 
 use super::{Model, media};
+use crate::names::fitted;
 use crate::pieces::MADE_ID;
 use crate::signature::{self, Signed, UNSIGNED};
 
@@ -164,7 +166,7 @@ impl<'b> Parts<'b, '_> {
         let (id, name) = (block.text("id").unwrap_or_default(), block.text("name").unwrap_or_default());
         let mut call = Writer::new(128);
         own_id(&id, &mut call);
-        call.string("name", &name);
+        call.string("name", &fitted(&name));
         call.member("args", block.get("input").map_or("{}", |input| input.get()));
         self.names.insert(id, name);
         let mut part = Writer::new(192);
@@ -192,7 +194,7 @@ impl<'b> Parts<'b, '_> {
         let mut out = Writer::new(text.len() + 128);
         own_id(&id, &mut out);
         let name = self.names.get(&id).cloned().unwrap_or_else(|| id.clone());
-        out.string("name", &name);
+        out.string("name", &fitted(&name));
         out.member("response", &format!("{{\"{}\":{text}}}", if is_error { "error" } else { "output" }));
         self.push(&format!("{{\"functionResponse\":{}}}", out.done()));
         for (at, file) in files {
@@ -232,7 +234,7 @@ impl<'b> Parts<'b, '_> {
 /// Google's own ids go back; it knows nothing of those that were made for it.
 fn own_id(id: &str, out: &mut Writer) {
     if !id.is_empty() && !id.starts_with(MADE_ID) {
-        out.string("id", id);
+        out.string("id", &tool_ids::decoded(id));
     }
 }
 

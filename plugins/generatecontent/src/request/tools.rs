@@ -4,6 +4,7 @@ use gatehouse_sdk::Refusal;
 use gatehouse_text_protocols::json::{Object, Writer, quoted};
 
 use super::schema::Schemas;
+use crate::names::fitted;
 
 pub(super) fn write(body: &Object<'_>, out: &mut Writer) -> Result<(), Refusal> {
     let tools = body.items("tools").unwrap_or_default();
@@ -29,8 +30,8 @@ pub(super) fn write(body: &Object<'_>, out: &mut Writer) -> Result<(), Refusal> 
     };
     let mut config = Writer::new(96);
     config.string("mode", mode);
-    if let Some(name) = choice.string("name").filter(|_| mode == "ANY") {
-        config.member("allowedFunctionNames", &format!("[{}]", name.quoted()));
+    if let Some(name) = choice.text("name").filter(|_| mode == "ANY") {
+        config.member("allowedFunctionNames", &format!("[{}]", quoted(&fitted(&name))));
     }
     out.member("toolConfig", &format!("{{\"functionCallingConfig\":{}}}", config.done()));
     Ok(())
@@ -38,7 +39,7 @@ pub(super) fn write(body: &Object<'_>, out: &mut Writer) -> Result<(), Refusal> 
 
 fn function(at: usize, tool: &Object<'_>) -> Result<String, Refusal> {
     let mut out = Writer::new(256);
-    out.member("name", tool.get("name").map_or("\"\"", |name| name.get()));
+    out.string("name", &fitted(&tool.text("name").unwrap_or_default()));
     let description = tool.string("description").map_or_else(|| quoted(""), |text| text.quoted().to_owned());
     out.member("description", &description);
     if let Some(schema) = tool.get("input_schema") {

@@ -1,9 +1,10 @@
 //! Calls and their results in the messages for a chat provider. A provider takes one result for each call, right behind it,
 //! and no other; a history that lacks one, or has one twice, would be refused on every further turn.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use gatehouse_text_protocols::field_names::MessagePaths;
+use gatehouse_text_protocols::tool_ids::DistinctIds;
 
 use super::chat_request::{Message, TextValue, UserContent};
 
@@ -55,19 +56,11 @@ pub(crate) fn paired(messages: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
 /// The ids of a message's calls: the client's, and those that are sent. No two of them are the same.
 fn calls(message: &mut Message<'_>) -> Vec<(String, String)> {
     let Message::Assistant { tool_calls, .. } = message else { return Vec::new() };
+    let mut distinct = DistinctIds::default();
     let mut ids: Vec<(String, String)> = Vec::with_capacity(tool_calls.len());
-    let mut all = BTreeSet::new();
-    let mut tried: BTreeMap<String, u32> = BTreeMap::new();
     for call in tool_calls {
         let own = call.id.text().into_owned();
-        let tried = tried.entry(own.clone()).or_default();
-        let sent = loop {
-            *tried += 1;
-            let next = if *tried == 1 { own.clone() } else { format!("{own}_{tried}") };
-            if all.insert(next.clone()) {
-                break next;
-            }
-        };
+        let sent = distinct.next(&own);
         if sent != own {
             call.id = TextValue::Made(sent.clone().into());
         }

@@ -13,7 +13,6 @@ use gatehouse_text_protocols::json::{
 };
 use gatehouse_text_protocols::limits::{IMAGE_TYPES, MAX_MESSAGES};
 use gatehouse_text_protocols::path::Path;
-use gatehouse_text_protocols::tool_ids;
 
 use super::fields::{boolean, object, objects, required, string, wrong};
 use super::findings::Findings;
@@ -141,6 +140,9 @@ fn message<'a>(
         role if role.get() == r#""system""# => Role::System,
         other => return Err(wrong(&at.key("role"), "`user` or `assistant`", other)),
     };
+    if role == Role::Assistant {
+        findings.ids.begin();
+    }
     let blocks = content(&at.key("content"), required(at, given, "content")?, Some(role), findings)?;
     let empty = match blocks.as_slice() {
         [] => true,
@@ -311,13 +313,13 @@ fn block<'a>(
             if let Some(mended) = last_members(input.get()) {
                 findings.edits.replace(input, mended);
             }
-            fit_id(id, findings);
+            fit_id(id, true, findings);
             Ok(Block::ToolUse { id, name, input })
         }
         "tool_result" if role.is_some() => {
             check_role(at, role, Role::User, "tool_result")?;
             let id = string(at, given, "tool_use_id")?;
-            fit_id(id, findings);
+            fit_id(id, false, findings);
             let failed = boolean(at, given, "is_error")?.unwrap_or(false);
             let blocks = match given.get("content") {
                 Some(raw) => content(&at.key("content"), raw, None, findings)?,
@@ -338,13 +340,15 @@ fn block<'a>(
     }
 }
 
-/// Writes the id of another provider's call in the letters that Messages allows.
-fn fit_id(id: JsonString<'_>, findings: &mut Findings) {
+/// Writes the id of a call, or of a result, as a Messages provider takes it.
+fn fit_id(id: JsonString<'_>, is_call: bool, findings: &mut Findings) {
+    if findings.is_chat {
+        return;
+    }
     let own = id.decoded();
-    let fitted = tool_ids::encoded(&own);
-    // One that stands for another is valid already.
-    if !findings.is_chat && fitted != own && matches!(tool_ids::decoded(&own), Cow::Borrowed(_)) {
-        findings.edits.replace(id.raw(), quoted(&fitted));
+    let sent = if is_call { findings.ids.call(&own) } else { findings.ids.result(&own) };
+    if sent != own {
+        findings.edits.replace(id.raw(), quoted(&sent));
     }
 }
 

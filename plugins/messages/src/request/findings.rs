@@ -5,6 +5,7 @@ use gatehouse_text_protocols::files::{self, FILE_ID, FILE_URL, base64_bytes};
 use gatehouse_text_protocols::json::{Edits, JsonString, Raw, items};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::Rules;
+use gatehouse_text_protocols::tool_ids::MessagesIds;
 
 /// What the model reads, and what is rewritten for a Messages provider.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub(crate) struct Findings {
     pub(crate) folds_system: bool,
     /// The provider speaks chat completions, whose texts may be blank and whose ids have any letters.
     pub(crate) is_chat: bool,
+    /// The ids of calls, where the provider's letters are few.
+    pub(crate) ids: MessagesIds,
     /// Files of the provider's account may be named.
     pub(crate) takes_file_ids: bool,
     /// Documents may be named by their links.

@@ -19,7 +19,13 @@ use crate::response::message::{ContentBlock, Delta, Event};
 pub(crate) enum Piece<'a> {
     Text(&'a str),
     Thinking(&'a str),
-    Call { index: Option<u64>, id: Option<&'a str>, name: Option<&'a str>, arguments: &'a str },
+    Call {
+        index: Option<u64>,
+        place: Option<u64>,
+        id: Option<&'a str>,
+        name: Option<&'a str>,
+        arguments: &'a str,
+    },
 }
 
 /// The blocks so far.
@@ -82,10 +88,10 @@ impl BlockAssembler {
         match piece {
             Piece::Text(text) => self.add(Kind::Text, text, chunk),
             Piece::Thinking(text) => self.add(Kind::Thinking, text, chunk),
-            Piece::Call { index, id, name, arguments } => {
+            Piece::Call { index, place, id, name, arguments } => {
                 let mut more = Some(Cow::Borrowed(arguments));
                 while let Some(arguments) = more {
-                    let piece = CallPiece { number: index, id, name, arguments: &arguments };
+                    let piece = CallPiece { number: index, place, id, name, arguments: &arguments };
                     let Taken { call, added, rest } = self.calls.take(&piece);
                     self.name(call);
                     self.add(Kind::Tool(call), &added, chunk)?;

@@ -14,8 +14,8 @@ use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{Object, last_members};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
-use gatehouse_text_protocols::tool_names;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
+use gatehouse_text_protocols::{tool_names, tools};
 
 use super::block_assembler::{BlockAssembler, Piece};
 use crate::errors;
@@ -102,15 +102,14 @@ impl FromChat {
             return Err(failure);
         }
         // Most chunks have no counts, and are read once.
-        let counting = Some(data).filter(|data| usage::may_report(data)).and_then(Object::parse);
-        let counted = counting.is_some_and(|chunk| self.counts.read_completion(&chunk));
+        if let Some(counting) = Some(data).filter(|data| usage::may_report(data)).and_then(Object::parse) {
+            self.counts.read_completion(&counting);
+        }
         let choices = completion.choices.unwrap_or_default();
-        let only_counts = choices.is_empty();
         for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
             self.choice(completion.id.as_ref(), choice, chunk)?;
         }
-        // Some servers send counts in every chunk; the final ones come alone, after the reason.
-        if counted && only_counts && self.finish.is_some() { self.finish(chunk) } else { Ok(()) }
+        Ok(())
     }
 
     fn choice(
@@ -144,13 +143,16 @@ impl FromChat {
                     blocks.push(Piece::Text(&text), chunk)?;
                 }
             }
-            for (position, call) in (0..).zip(delta.tool_calls.unwrap_or_default()) {
+            let calls = delta.tool_calls.unwrap_or_default();
+            let place = tools::places(if is_whole { usize::MAX } else { calls.len() });
+            for (position, call) in calls.into_iter().enumerate() {
                 let function = call.function.unwrap_or_default();
                 let arguments = function.arguments.map(|text| text.0).unwrap_or_default();
                 count_bytes(chunk, arguments.len() as u64);
                 blocks.push(
                     Piece::Call {
-                        index: call.index.or_else(|| is_whole.then_some(position)),
+                        index: call.index,
+                        place: place(position),
                         id: call.id.as_ref().map(|id| id.0.as_ref()),
                         name: function.name.as_ref().map(|name| tool_names::own(&self.state.names, &name.0)),
                         arguments: &arguments,
@@ -170,12 +172,7 @@ impl FromChat {
 
     fn start(&mut self, id: &str, chunk: &mut Chunk) {
         let id = ids::message(id, &self.cx);
-        // Clients that read no later count would show that nothing was read.
-        let counted = self
-            .counts
-            .reported()
-            .unwrap_or_else(|| Usage { input: self.state.input_estimate, ..Usage::default() });
-        let usage = UsageForm::Short(counted.into());
+        let usage = UsageForm::Short(self.state.begun(self.counts.usage()).into());
         chunk.send.push(Event::MessageStart { message: Message::new(&id, &self.state.model, usage) }.sse());
         self.blocks = Some(BlockAssembler::new(id));
     }

@@ -12,8 +12,8 @@ use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use super::whole_message;
 use crate::errors;
-use crate::response::completed;
 use crate::response::message::{Ending, Event, StopReason, UsageForm};
+use crate::response::{completed, has_counts};
 use crate::state::State;
 
 const DELTA: &str = "content_block_delta";
@@ -226,16 +226,26 @@ impl FromMessages {
         let message: UniqueObject<'_> =
             serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
         let (_, model) = message.iter().find(|(name, _)| *name == "model").ok_or_else(errors::unreadable)?;
-        let usage = UsageForm::Short(self.counts.usage().into());
-        let lacking = completed(&message, &self.cx, usage, edits);
+        let counted = self.counts.usage();
+        let begun = self.state.begun(counted);
+        let given = message.get("usage").zip(message.object("usage"));
+        if let Some((raw, _)) = given.filter(|(_, usage)| begun != counted && has_counts(usage)) {
+            edits.replace(raw, UsageForm::Short(begun.into()).json());
+        }
+        let lacking = completed(&message, &self.cx, UsageForm::Short(begun.into()), edits);
         edits.replace(model, quoted(&self.state.model) + &lacking);
         Ok(())
     }
 
     /// Every client reads a count of what was written beside the reason.
     fn tell_counts(&self, fields: &UniqueObject<'_>, edits: &mut Edits) {
-        let is_count =
-            |usage: Object<'_>| usage.unsigned("output_tokens").is_some() && !usage::is_below_zero(&usage);
+        let paid = self.counts.usage().output;
+        let is_count = |usage: Object<'_>| {
+            // Of several answers in one, the last is told beside all of them.
+            let is_paid =
+                |told: u64| told >= paid || usage.items("iterations").is_some_and(|all| !all.is_empty());
+            usage.unsigned("output_tokens").is_some_and(is_paid) && !usage::is_odd(&usage)
+        };
         if fields.object("usage").is_some_and(is_count) {
             return;
         }

@@ -81,6 +81,12 @@ impl CallNames {
 impl Held {
     fn is_same_call(&self, piece: &Piece) -> bool {
         let is_other_id = piece.id.is_some() && piece.id != self.id;
+        // A server that marks no call sends whole names: another one is another call.
+        let is_marked = self.number.is_some() || self.id.is_some();
+        let is_other_name = piece.name.as_ref().is_some_and(|name| *name != self.name);
+        if !is_marked && is_other_name {
+            return false;
+        }
         (piece.choice, piece.number) == (self.choice, self.number) && !(is_other_id && piece.name.is_some())
     }
 
@@ -160,69 +166,89 @@ mod tests {
     /// Without it a name in two pieces is two calls, and a client is told to run tools that it does not have.
     #[test]
     fn a_name_in_pieces_is_one_name() {
-        type Piece = (u64, Option<&'static str>, Option<&'static str>, Option<&'static str>);
-        type Case<'c> = (&'c str, &'c [Piece], &'c [(u64, &'c str)]);
-        let table: [Case<'_>; 9] = [
+        type Piece = (Option<u64>, Option<&'static str>, Option<&'static str>, Option<&'static str>);
+        type Case<'c> = (&'c str, &'c [Piece], &'c [(Option<u64>, &'c str)]);
+        let table: [Case<'_>; 11] = [
             (
                 "in two",
                 &[
-                    (0, Some("a"), Some("get_"), None),
-                    (0, None, Some("weather"), None),
-                    (0, None, None, Some("{}")),
+                    (Some(0), Some("a"), Some("get_"), None),
+                    (Some(0), None, Some("weather"), None),
+                    (Some(0), None, None, Some("{}")),
                 ],
-                &[(0, "get_weather")],
+                &[(Some(0), "get_weather")],
             ),
             (
                 "with blank arguments and the id again",
-                &[(0, Some("a"), Some("get_"), Some("")), (0, Some("a"), Some("weather"), Some(""))],
-                &[(0, "get_weather")],
+                &[
+                    (Some(0), Some("a"), Some("get_"), Some("")),
+                    (Some(0), Some("a"), Some("weather"), Some("")),
+                ],
+                &[(Some(0), "get_weather")],
             ),
             (
                 "the rest with the arguments",
-                &[(0, Some("a"), Some("get_"), None), (0, None, Some("weather"), Some("{}"))],
-                &[(0, "get_weather")],
+                &[(Some(0), Some("a"), Some("get_"), None), (Some(0), None, Some("weather"), Some("{}"))],
+                &[(Some(0), "get_weather")],
             ),
             (
                 "in four, without an id",
                 &[
-                    (0, None, Some("g"), None),
-                    (0, None, Some("et_"), None),
-                    (0, None, Some("we"), None),
-                    (0, None, Some("a"), None),
+                    (Some(0), None, Some("g"), None),
+                    (Some(0), None, Some("et_"), None),
+                    (Some(0), None, Some("we"), None),
+                    (Some(0), None, Some("a"), None),
                 ],
-                &[(0, "get_wea")],
+                &[(Some(0), "get_wea")],
             ),
             (
                 "repeated",
                 &[
-                    (0, Some("a"), Some("f"), None),
-                    (0, Some("a"), Some("f"), Some("{")),
-                    (0, Some("a"), Some("f"), Some("}")),
+                    (Some(0), Some("a"), Some("f"), None),
+                    (Some(0), Some("a"), Some("f"), Some("{")),
+                    (Some(0), Some("a"), Some("f"), Some("}")),
                 ],
-                &[(0, "f")],
+                &[(Some(0), "f")],
             ),
             (
                 "all so far",
-                &[(0, Some("a"), Some("ge"), None), (0, Some("a"), Some("get"), None)],
-                &[(0, "get")],
+                &[(Some(0), Some("a"), Some("ge"), None), (Some(0), Some("a"), Some("get"), None)],
+                &[(Some(0), "get")],
             ),
-            ("empty", &[(0, Some("a"), Some("f"), None), (0, None, Some(""), Some("{}"))], &[(0, "f")]),
+            (
+                "empty",
+                &[(Some(0), Some("a"), Some("f"), None), (Some(0), None, Some(""), Some("{}"))],
+                &[(Some(0), "f")],
+            ),
             (
                 "another number",
-                &[(0, Some("a"), Some("f"), None), (1, None, Some("g"), None)],
-                &[(0, "f"), (1, "g")],
+                &[(Some(0), Some("a"), Some("f"), None), (Some(1), None, Some("g"), None)],
+                &[(Some(0), "f"), (Some(1), "g")],
             ),
             (
                 "another id",
-                &[(0, Some("a"), Some("f"), None), (0, Some("b"), Some("g"), None)],
-                &[(0, "f"), (0, "g")],
+                &[(Some(0), Some("a"), Some("f"), None), (Some(0), Some("b"), Some("g"), None)],
+                &[(Some(0), "f"), (Some(0), "g")],
+            ),
+            (
+                "without any mark",
+                &[(None, None, Some("f"), None), (None, None, Some("g"), None)],
+                &[(None, "f"), (None, "g")],
+            ),
+            (
+                "without any mark, repeated",
+                &[(None, None, Some("f"), None), (None, None, Some("f"), Some("{}"))],
+                &[(None, "f")],
             ),
         ];
         for (server, pieces, expected) in table {
             let mut names = CallNames::default();
             let mut events = vec![];
             for (index, id, name, arguments) in pieces {
-                let mut call = json!({"index": index, "function": {}});
+                let mut call = json!({"function": {}});
+                if let Some(index) = index {
+                    call["index"] = json!(index);
+                }
                 for (member, value) in [("name", name), ("arguments", arguments)] {
                     if let Some(value) = value {
                         call["function"][member] = json!(value);
@@ -235,12 +261,12 @@ mod tests {
                 events.extend(names.take(Sse { event: None, data: chunk.to_string() }));
             }
             events.extend(names.end());
-            let mut found: Vec<(u64, String)> = vec![];
+            let mut found: Vec<(Option<u64>, String)> = vec![];
             for event in events {
                 let event: Value = serde_json::from_str(&event.data).expect("JSON");
                 let call = &event["choices"][0]["delta"]["tool_calls"][0];
                 if let Some(name) = call["function"]["name"].as_str().filter(|name| !name.is_empty()) {
-                    found.push((call["index"].as_u64().expect("a number"), name.to_owned()));
+                    found.push((call["index"].as_u64(), name.to_owned()));
                 }
             }
             found.dedup();

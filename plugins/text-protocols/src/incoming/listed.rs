@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::chat::BROKE_OFF;
 use super::forms::is_error;
 use crate::json::{Object, Raw};
-use crate::tools::{CallPiece, Taken, ToolCalls};
+use crate::tools::{CallPiece, Taken, ToolCalls, places};
 
 /// Whether an event says that the answer failed.
 pub(super) fn is_failure(event: Raw<'_>) -> bool {
@@ -100,17 +100,21 @@ impl Choice {
     fn say(&mut self, name: &str, value: &Value) {
         match (name, value) {
             (_, Value::Null) => {}
-            ("tool_calls", Value::Array(calls)) => calls.iter().for_each(|call| self.call(call)),
+            ("tool_calls", Value::Array(calls)) => {
+                let place = places(calls.len());
+                calls.iter().enumerate().for_each(|(at, call)| self.call(call, place(at)));
+            }
             _ => join(self.message.entry(name).or_insert(Value::Null), name, value),
         }
     }
 
-    fn call(&mut self, call: &Value) {
+    fn call(&mut self, call: &Value, place: Option<u64>) {
         let (kind, text) = kind(call);
         let mut more = Some(call[kind][text].as_str().unwrap_or_default().to_owned());
         while let Some(arguments) = more {
             let piece = CallPiece {
                 number: call["index"].as_u64(),
+                place,
                 id: call["id"].as_str(),
                 name: call[kind]["name"].as_str(),
                 arguments: &arguments,

@@ -7,6 +7,7 @@ use gatehouse_sdk::Sse;
 
 use crate::broken_json;
 use crate::json::{JsonString, Object, Raw, Writer, quoted};
+use crate::tool_ids;
 use crate::tools::several_objects;
 
 use super::chat::{BROKE_OFF, NAMELESS, Said};
@@ -209,11 +210,12 @@ impl Ids {
         self.of(&Object::default()).unwrap_or_default()
     }
 
-    /// The id of the next call, where its own will not do: it is missing, no text, or that of another call.
+    /// The id of the next call, where its own will not do: it is missing, no text, in other letters than the protocol's, or that
+    /// of another call.
     fn of(&mut self, block: &Object<'_>) -> Option<String> {
         let raw = ["call_id", "id"].iter().find_map(|name| block.get(name));
         let own = raw.map(|raw| JsonString::of(raw).map_or_else(|| raw.get().into(), JsonString::decoded));
-        let own = own.filter(|own| !own.is_empty()).map(std::borrow::Cow::into_owned);
+        let own = own.filter(|own| !own.is_empty()).map(|own| tool_ids::encoded(&own).into_owned());
         let number = self.given.len();
         let mut id = own.unwrap_or_else(|| {
             format!("toolu_{}_{number}", self.message.strip_prefix("msg_").unwrap_or(&self.message))

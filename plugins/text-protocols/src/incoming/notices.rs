@@ -57,7 +57,8 @@ pub fn is_notice(event: &Sse) -> bool {
 
 /// Whether what was left out is surely no failure: a word in brackets, a value of JSON, or a usual word that keeps a connection
 /// open.
-pub(super) fn is_harmless(data: &str) -> bool {
+#[must_use]
+pub fn is_harmless(data: &str) -> bool {
     let data = data.trim();
     let letters: String = data.chars().filter(char::is_ascii_alphabetic).collect();
     data.starts_with('[')

@@ -98,13 +98,19 @@ impl<'a> Object<'a> {
     /// that no request can reach is a server's mistake, which must not cost a customer everything.
     #[must_use]
     pub fn count(&self, name: &str) -> Option<u64> {
-        let written = self.get(name)?.get().trim_matches('"').trim();
-        let of_fraction = |number: f64| (0.0..1e10).contains(&number).then(|| number.ceil() as u64);
-        // Words such as `inf` are no counts.
-        let is_number = written.starts_with(|first: char| first.is_ascii_digit());
-        let count: Option<u64> = written.parse().ok().or_else(|| of_fraction(written.parse().ok()?));
-        count.filter(|count| is_number && *count < MOST_TOKENS)
+        count(self.get(name)?)
     }
+}
+
+/// A value as a count: see [`Object::count`].
+#[must_use]
+pub fn count(raw: Raw<'_>) -> Option<u64> {
+    let written = raw.get().trim_matches('"').trim();
+    let of_fraction = |number: f64| (0.0..1e10).contains(&number).then(|| number.ceil() as u64);
+    // Words such as `inf` are no counts.
+    let is_number = written.starts_with(|first: char| first.is_ascii_digit());
+    let count: Option<u64> = written.parse().ok().or_else(|| of_fraction(written.parse().ok()?));
+    count.filter(|count| is_number && *count < MOST_TOKENS)
 }
 
 /// More than any request reads or writes.

@@ -26,6 +26,14 @@ const DRAIN_TIME: Duration = Duration::from_secs(1);
 /// Bytes that a part of a compressed body may become without others having a turn on this thread.
 const MAX_LEAP: usize = 256 * 1024;
 
+/// What tools of Windows write before a text. RFC 8259, section 8.1: a reader of JSON may pass over it.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The body without the mark at its beginning.
+fn unmarked(bytes: Bytes) -> Bytes {
+    if bytes.starts_with(MARK) { bytes.slice(MARK.len()..) } else { bytes }
+}
+
 /// A request's body: on its connection, or whole where none came over one.
 pub(crate) struct RequestBody {
     incoming: Either<Incoming, Full<Bytes>>,
@@ -140,6 +148,7 @@ impl RequestBody {
             }
         }
         let bytes = decoder.finish().map_err(|error| undecodable(error, max))?;
+        let bytes = unmarked(bytes);
         reservation.grow_to(bytes.len().saturating_mul(WORKED_ON)).map_err(refuse)?;
         if bytes.is_empty() {
             return Ok(bytes);

@@ -71,6 +71,19 @@ async fn the_cause_of_a_failure_decides_the_status() {
     }
 }
 
+/// Without it a client of a system that marks its texts is told that its JSON is none.
+#[tokio::test]
+async fn a_mark_before_a_body_is_passed_over() {
+    let edge = TestEdge::plain().await;
+    let marked = format!("\u{feff}{}", json!({"refuse": "balance"}));
+    for path in [CHAT, MESSAGES, "/v1/responses", "/v1/videos", "/v1/images/generations"] {
+        let reply = edge.connect().await.ask(edge.post(path, &marked)).await;
+        let plain = edge.connect().await.ask(edge.post(path, &marked.replace('\u{feff}', ""))).await;
+        assert_eq!(reply.status, plain.status, "{path}: {reply:?}");
+        assert!(path.contains("image") || path.contains("video") || reply.status == 402, "{path}: {reply:?}");
+    }
+}
+
 #[tokio::test]
 async fn events_are_passed_on_in_order() {
     let edge = TestEdge::plain().await;

@@ -40,7 +40,7 @@ impl Reader {
             }
             if let Some(delta) = choice.object("delta") {
                 self.logprobs(&choice, &delta);
-                self.delta(&delta, out);
+                self.delta(&delta, false, out);
             }
             if let Some(reason) = choice.text("finish_reason").filter(|reason| !reason.is_empty()) {
                 self.finish = reason.into_owned();
@@ -60,7 +60,8 @@ impl Reader {
         self.builder.logprobs(&entries.unwrap_or_default());
     }
 
-    fn delta(&mut self, delta: &Object<'_>, out: &mut Chunk) {
+    /// What a delta says, or a whole message: its calls are numbered as they stand, whatever numbers they have.
+    fn delta(&mut self, delta: &Object<'_>, is_whole: bool, out: &mut Chunk) {
         let thought = delta.string("reasoning_content").or_else(|| delta.string("reasoning"));
         for (kind, piece) in [
             (Kind::Reasoning, thought),
@@ -78,7 +79,8 @@ impl Reader {
         }
         for (at, raw) in (0..).zip(delta.items("tool_calls").unwrap_or_default()) {
             if let Some(piece) = Object::parse(raw.get()) {
-                self.builder.call(piece.unsigned("index").unwrap_or(at), &piece, out);
+                let number = piece.unsigned("index").filter(|_| !is_whole);
+                self.builder.call(number.unwrap_or(at), &piece, out);
             }
         }
     }
@@ -102,7 +104,7 @@ pub fn whole(echo: Echo, completion: &str, usage: Option<Usage>) -> String {
         .filter_map(|raw| Object::parse(raw.get()))
         .collect();
     if blocks.is_empty() {
-        reader.delta(&message, &mut out);
+        reader.delta(&message, true, &mut out);
     } else {
         for block in &blocks {
             if let Some(thought) = block.string("thinking") {
@@ -118,7 +120,7 @@ pub fn whole(echo: Echo, completion: &str, usage: Option<Usage>) -> String {
             .filter(|(name, _)| !matches!(*name, "thinking_blocks" | "reasoning_content" | "reasoning"));
         let rest: crate::json::Writer = rest.map(|(name, raw)| (name, raw.get())).collect();
         let rest = rest.done();
-        reader.delta(&Object::parse(&rest).unwrap_or_default(), &mut out);
+        reader.delta(&Object::parse(&rest).unwrap_or_default(), true, &mut out);
     }
     let reason = choice.text("finish_reason").unwrap_or_default();
     let usage = usage.map(|usage| (usage, reasoning_tokens(&completion).unwrap_or(0)));

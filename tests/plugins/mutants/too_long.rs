@@ -1,0 +1,239 @@
+//! Errors of servers for a conversation that is too long, each in the form that its server has, whole and in the middle of a stream: the
+//! client reads the words on which it shortens the conversation, whatever status the server has. And errors that are like it.
+
+use gatehouse_sdk::{Obstacle, TextFailure};
+use serde_json::{Value, json};
+
+use super::client::{CLIENTS, Client};
+use super::recorded::Provider;
+
+fn wrong(client: Client, failure: &TextFailure) -> Option<String> {
+    let words = if client == Client::Messages { "prompt is too long" } else { "" };
+    let is_told =
+        failure.obstacle == Obstacle::TooLong && failure.message.to_ascii_lowercase().contains(words);
+    (!is_told).then(|| format!("{failure:?}"))
+}
+
+/// A chunk that comes before an error.
+fn begun() -> String {
+    json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+        "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hel"}, "finish_reason": null}]})
+    .to_string()
+}
+
+/// Without it a client that would shorten its conversation fails for ever instead.
+#[test]
+fn every_servers_error_is_known_wherever_it_stands() {
+    let mut faults = Vec::new();
+    for (status, error) in [
+        // llama.cpp, also of older days.
+        (
+            400,
+            json!({"error": {"code": 400, "message": "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it",
+            "type": "exceed_context_size_error", "n_prompt_tokens": 5000, "n_ctx": 4096}}),
+        ),
+        (
+            500,
+            json!({"error": {"code": 500, "message": "Context size has been exceeded.", "type": "server_error"}}),
+        ),
+        // vLLM, SGLang.
+        (
+            400,
+            json!({"object": "error", "message": "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8990 in the messages, 10 in the completion).",
+            "type": "BadRequestError", "param": null, "code": 400}),
+        ),
+        (
+            400,
+            json!({"object": "error", "message": "The input (9000 tokens) is longer than the model's context length (8192 tokens).", "type": "BadRequestError", "param": null, "code": 400}),
+        ),
+        // TGI, Together.
+        (
+            422,
+            json!({"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 20 `max_new_tokens`", "error_type": "validation"}),
+        ),
+        // LiteLLM.
+        (
+            400,
+            json!({"error": {"message": "litellm.ContextWindowExceededError: litellm.BadRequestError: AnthropicException - prompt is too long: 210000 tokens > 200000 maximum",
+            "type": null, "param": null, "code": "400"}}),
+        ),
+        // Ollama.
+        (
+            400,
+            json!({"error": {"message": "input length exceeds the context length", "type": "invalid_request_error", "param": null, "code": null}}),
+        ),
+        (400, json!({"error": "prompt too long; exceeded max context length by 12 tokens"})),
+        // Mistral, Cohere.
+        (
+            400,
+            json!({"object": "error", "message": "Prompt contains 65673 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+            "type": "invalid_request_prompt", "param": null, "code": "3051"}),
+        ),
+        (
+            400,
+            json!({"message": "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000. Try using a shorter prompt.", "id": "x"}),
+        ),
+        // Bedrock.
+        (400, json!({"message": "Input is too long for requested model."})),
+        (
+            400,
+            json!({"__type": "ValidationException", "message": "The model returned the following errors: Input tokens exceeded: 12000"}),
+        ),
+        // Groq, Fireworks, DeepSeek, DashScope.
+        (
+            400,
+            json!({"error": {"message": "Please reduce the length of the messages or completion.", "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}),
+        ),
+        (
+            400,
+            json!({"error": {"object": "error", "type": "invalid_request_error", "code": "invalid_request_error", "message": "The prompt is too long: 9000, model maximum context length: 8191"}}),
+        ),
+        (
+            400,
+            json!({"error": {"code": "invalid_parameter_error", "param": null, "message": "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]",
+            "type": "invalid_request_error"}, "request_id": "r"}),
+        ),
+        // Moonshot, Z.ai, MiniMax, xAI.
+        (
+            400,
+            json!({"error": {"message": "Invalid request: Your request exceeded model token limit: 262144", "type": "invalid_request_error"}}),
+        ),
+        (400, json!({"error": {"code": "1261", "message": "Prompt \u{8d85}\u{957f}"}})),
+        (400, json!({"error": {"code": "1261", "message": "no"}})),
+        (200, json!({"base_resp": {"status_code": 1039, "status_msg": "token limit"}})),
+        (
+            400,
+            json!({"code": "Client specified an invalid argument", "error": "This model's maximum prompt length is 131072 but the request contains 537812 tokens."}),
+        ),
+        // OpenRouter in front of one.
+        (
+            400,
+            json!({"error": {"message": "Provider returned error", "code": 400, "metadata": {"provider_name": "X",
+            "raw": "{\"error\":{\"message\":\"prompt is too long: 210000 tokens > 200000 maximum\",\"type\":\"invalid_request_error\"}}"}}}),
+        ),
+    ] {
+        let error = error.to_string();
+        let amid = [begun(), error.clone(), "[DONE]".to_owned()];
+        for client in CLIENTS {
+            for (how, found) in [
+                ("whole", client.refused(Provider::Chat, status, &error)),
+                ("first", client.stream(Provider::Chat, &amid[1..])),
+                ("amid", client.stream(Provider::Chat, &amid)),
+            ] {
+                let fault = match &found {
+                    Ok(heard) => Some(format!("{heard:?}")),
+                    Err(failure) => wrong(client, failure),
+                };
+                faults.extend(fault.map(|it| format!("{client:?} {how} {error}:\n    {it}")));
+            }
+        }
+    }
+    for (status, kind, message) in [
+        (
+            400,
+            "INVALID_ARGUMENT",
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+        ),
+        (
+            400,
+            "INVALID_ARGUMENT",
+            "Unable to submit request because the input token count is 1060000 but model only supports up to 1048576.",
+        ),
+        (400, "INVALID_ARGUMENT", "The input context is too long."),
+        (500, "INTERNAL", "The input context is too long."),
+    ] {
+        let error = json!({"error": {"code": status, "message": message, "status": kind}}).to_string();
+        let begun =
+            json!({"candidates": [{"content": {"parts": [{"text": "Hel"}]}}], "responseId": "r"}).to_string();
+        // Amid a stream the host has nobody put the dialect's words in those of a text family.
+        let amid = Client::Messages.stream(Provider::Google, &[begun, error.clone()]);
+        faults.extend(
+            amid.err()
+                .map_or_else(|| Some("no failure".to_owned()), |failure| wrong(Client::Messages, &failure)),
+        );
+        for client in CLIENTS {
+            for (how, found) in [
+                ("whole", client.refused(Provider::Google, status, &error)),
+                ("first", client.stream(Provider::Google, std::slice::from_ref(&error))),
+            ] {
+                let is_told =
+                    found.as_ref().err().is_some_and(|failure| failure.obstacle == Obstacle::TooLong);
+                faults.extend((!is_told).then(|| format!("{client:?} {how} {error}:\n    {found:?}")));
+            }
+        }
+    }
+    super::none(&faults);
+}
+
+/// Without it a client shortens its conversation again and again for a limit that has nothing to do with it.
+#[test]
+fn errors_about_other_limits_are_no_reason_to_shorten_a_conversation() {
+    let mut faults = Vec::new();
+    for (status, message, code) in [
+        (
+            400,
+            "max_tokens is too large: 100000. This model supports at most 16384 completion tokens.",
+            "invalid_value",
+        ),
+        (
+            400,
+            "'max_tokens' or 'max_completion_tokens' is too large: 100000. This model's maximum context length is 8192 tokens and your request has 10 input tokens (100000 > 8192 - 10).",
+            "invalid_value",
+        ),
+        (
+            400,
+            "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens for x",
+            "invalid_request_error",
+        ),
+        (400, "Range of max_tokens should be [1, 8192]", "invalid_parameter_error"),
+        (
+            413,
+            "Request too large for model x on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce your message size and try again.",
+            "rate_limit_exceeded",
+        ),
+        (
+            429,
+            "Rate limit reached for x on tokens per min (TPM): Limit 10000, Used 9000, Requested 5000.",
+            "rate_limit_exceeded",
+        ),
+        (429, "Too many tokens, please wait before trying again.", "ThrottlingException"),
+        (413, "The file is too large: it exceeds the maximum size of 512 MB", "request_too_large"),
+        (
+            400,
+            "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes",
+            "invalid_request_error",
+        ),
+        (400, "A maximum of 100 PDF pages may be provided.", "invalid_request_error"),
+        (
+            400,
+            "Invalid 'tools': array too long. Expected an array with maximum length 128, but got 200 instead.",
+            "array_above_max_length",
+        ),
+    ] {
+        let error =
+            json!({"error": {"message": message, "type": "invalid_request_error", "code": code}}).to_string();
+        let amid = [begun(), error.clone(), "[DONE]".to_owned()];
+        for client in CLIENTS {
+            for (how, found) in [
+                ("whole", client.refused(Provider::Chat, status, &error)),
+                ("amid", client.stream(Provider::Chat, &amid)),
+            ] {
+                let is_other =
+                    found.as_ref().err().is_some_and(|failure| failure.obstacle != Obstacle::TooLong);
+                faults.extend((!is_other).then(|| format!("{client:?} {how} {error}:\n    {found:?}")));
+            }
+        }
+    }
+    super::none(&faults);
+}
+
+/// What a client's gateway answers where the provider has any status: the body is the same.
+#[test]
+fn an_error_needs_no_status_to_be_known() {
+    let error: Value = json!({"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum", "type": "invalid_request_error"}});
+    for status in [400, 413, 422, 500, 503] {
+        let failure =
+            Client::Messages.refused(Provider::Chat, status, &error.to_string()).expect_err("a failure");
+        assert_eq!(failure.obstacle, Obstacle::TooLong, "{status}");
+    }
+}
