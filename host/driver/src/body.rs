@@ -118,6 +118,10 @@ impl CheckedBody {
             whole(format!("the request body is not UTF-8 after byte {}", error.valid_up_to()))
         })?;
         let text: &str = &json;
+        if text.starts_with('\u{feff}') {
+            let message = "the request body begins with a byte order mark, expected JSON without one";
+            return Err(whole(message.to_owned()));
+        }
         check_json_text(text).map_err(|why| unreadable(&why))?;
         // Another value than an object is read as well: broken JSON deserves its position.
         let is_object = text.trim_start().starts_with('{');

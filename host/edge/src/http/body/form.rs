@@ -65,9 +65,18 @@ async fn read(body: Bytes, boundary: &str) -> Result<BTreeMap<String, Field>, Re
             None => (written.to_owned(), false),
         };
         let is_file = part.file_name().is_some();
+        // What browsers send for a file that nobody has chosen.
+        let is_unset = part.file_name() == Some("");
         let mime =
             part.content_type().map_or("application/octet-stream", |mime| mime.essence_str()).to_owned();
         let bytes = part.bytes().await.map_err(|error| unreadable(&error.to_string()))?;
+        if is_file && bytes.is_empty() {
+            if is_unset {
+                continue;
+            }
+            let message = format!("{}: expected a file, got an empty one", quoted(&name));
+            return Err(Refusal::field(name, message));
+        }
         let part = match is_file {
             true => Part::File { mime, bytes },
             false => Part::Text(text(&name, &bytes)?),
@@ -238,6 +247,11 @@ mod tests {
         assert_eq!(found.await.as_deref(), Ok(expected));
         assert_eq!(read(&[("name=\"images\"", "[\"a\"]")]).await.as_deref(), Ok(r#"{"images":["a"]}"#));
         assert_eq!(read(&[]).await.as_deref(), Ok("{}"));
+        assert_eq!(
+            read(&[("name=\"file\"; filename=\"\"", "")]).await.as_deref(),
+            Ok("{}"),
+            "nobody has chosen a file"
+        );
     }
 
     /// Without it a field that may be a number or a text would always be one of them, and a list of numbers a list of texts.
@@ -269,6 +283,7 @@ mod tests {
             (&[("name=\"model\"", "a"), ("name=\"model\"", "b")], "\"model\": expected once, got 2 times"),
             (&[("name=\"weights\"", "a")], "\"weights\": expected a number or true or false, got \"a\""),
             (&[("filename=\"a\"", "b")], "a part has no name"),
+            (&[("name=\"images\"; filename=\"a\"", "")], "\"images\": expected a file, got an empty one"),
         ] {
             let refused = read(parts).await.unwrap_err();
             assert!(refused.contains(words), "{refused}");
