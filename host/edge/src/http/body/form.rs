@@ -288,8 +288,26 @@ mod tests {
             let refused = read(parts).await.unwrap_err();
             assert!(refused.contains(words), "{refused}");
         }
-        assert!(to_json(Bytes::from_static(b"--C--"), "B", &FormTypes::default(), None).await.is_err());
-        let many = vec![("name=\"a\"", "b"); MAX_PARTS + 1];
+        let whole = String::from_utf8(form(&[("name=\"speed\"", "1")]).to_vec()).unwrap();
+        let many_lines: String = (0..5_000).map(|line| format!("\r\nX-{line}: a")).collect();
+        for body in [
+            String::new(),
+            "hello".to_owned(),
+            "--C--".to_owned(),
+            "--B".to_owned(),
+            whole.replace("--B--", ""),
+            whole.replace("\r\n", "\n"),
+            whole.replace("speed", "sp\0eed"),
+            whole.replace("\r\n\r\n1", &format!("{many_lines}\r\n\r\n1")),
+            format!("--B\r\n\r\n1\r\n{whole}"),
+        ] {
+            let refused = to_json(body.clone().into(), "B", &types(), None).await.unwrap_err();
+            assert_eq!(refused.kind(), Kind::Invalid, "{body:.80}");
+            assert!(refused.parts().1.starts_with("the request body is not a form: "), "{body:.80}");
+        }
+        let deep = "[".repeat(100_000);
+        assert!(read(&[("name=\"images\"", &deep)]).await.is_err_and(|said| said.contains("\"images\"")));
+        let many = vec![("name=\"a\"", "b"); 10_000];
         assert!(read(&many).await.unwrap_err().contains("more than 256 parts"));
     }
 }
