@@ -155,10 +155,10 @@ const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
 
 /// A field, and how a file stands in it.
-type Place = (Say, &'static str, Value, &'static str, fn(&str) -> Value);
+type MediaField = (Say, &'static str, Value, &'static str, fn(&str) -> Value);
 
 /// Every field of every family that takes a picture.
-fn places() -> [Place; 10] {
+fn places() -> [MediaField; 10] {
     let video = "videos.generate";
     let image = "images.generate";
     let list: fn(&str) -> Value = |file| json!([file]);

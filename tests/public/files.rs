@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::public::Scene;
 
 /// A place for a file: path, and the body around the file.
-type Place = (&'static str, fn(&str) -> Value);
+type MediaField = (&'static str, fn(&str) -> Value);
 
 fn asked(model: &str, fields: Value) -> Value {
     gatehouse_harness::with(json!({"model": model, "prompt": "a kite", "dry_run": true}), fields)
@@ -29,7 +29,7 @@ const IMAGES: &str = "/v1/images/generations";
 const VIDEOS: &str = "/v1/videos/generations";
 
 /// The places of pictures.
-const PICTURES: [Place; 12] = [
+const PICTURES: [MediaField; 12] = [
     ("/v1/chat/completions", |file| said(json!({"type": "image_url", "image_url": {"url": file}}))),
     ("/v1/messages", |file| {
         said(json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": file}}))
@@ -47,7 +47,7 @@ const PICTURES: [Place; 12] = [
 ];
 
 /// The places of sounds.
-const SOUNDS: [Place; 4] = [
+const SOUNDS: [MediaField; 4] = [
     ("/v1/chat/completions", |file| {
         said(json!({"type": "input_audio", "input_audio": {"data": file, "format": "mp3"}}))
     }),

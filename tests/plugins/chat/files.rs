@@ -184,7 +184,7 @@ fn an_address_is_sent_in_one_form() {
     }
 }
 
-/// Without it a sound goes to the provider under a label that is not its own, or as what is no file at all, in one size and not in
+/// Without it a sound goes to the provider under a label that is not its own, or without being a file at all, in one size and not in
 /// the other.
 #[test]
 fn a_sound_is_what_its_bytes_say() {
@@ -228,7 +228,7 @@ fn a_sound_is_what_its_bytes_say() {
     }
 }
 
-/// Without it what is no base64 is refused when it is short, and reaches the provider as a file when it is long.
+/// Without it broken base64 is refused when it is short, and reaches the provider as a file when it is long.
 #[test]
 fn what_does_not_decode_is_refused_at_every_size() {
     let empty =

@@ -201,7 +201,7 @@ impl<'a> ContentReader<'_, 'a> {
         let format = match (facts.mime.as_str(), choice(&path.key("format"), named, &["wav", "mp3"])?) {
             ("audio/wav", _) => "wav",
             ("audio/mpeg", _) => "mp3",
-            // What tells no type is the provider's to judge, but for what is no sound.
+            // Bytes that tell no type are for the provider to judge.
             (UNKNOWN, format) if facts.bytes > 0 => format,
             (UNKNOWN, _) => return Err(instead(&child, expected, NOT_BASE64)),
             (mime, _) => return Err(instead(&child, expected, mime)),

@@ -415,7 +415,7 @@ fn source<'a>(
     match kind.as_ref() {
         "base64" => {
             let (named, data) = (string(at, &given, "media_type")?, string(at, &given, "data")?);
-            let (media_type, mended) = file(at, (named, data), is_document, findings)?;
+            let (media_type, mended) = file(at, named, data, is_document, findings)?;
             if types.is_some_and(|types| !types.contains(&media_type.as_ref())) {
                 let (at, expected) =
                     (at.key("media_type"), "`image/jpeg`, `image/png`, `image/gif` or `image/webp`");
@@ -479,7 +479,8 @@ fn source<'a>(
 /// provider would not read it as it is written.
 fn file<'a>(
     source: &Path<'_>,
-    (named, data): (JsonString<'a>, JsonString<'a>),
+    named: JsonString<'a>,
+    data: JsonString<'a>,
     is_document: bool,
     findings: &mut Findings,
 ) -> Result<(Cow<'a, str>, Option<String>), Refusal> {
