@@ -183,7 +183,7 @@ fn file(json: &[u8], range: std::ops::Range<usize>, max: u64) -> Result<Found, E
 /// Where nothing says that a text is base64 it is taken only when it is media: signatures and encrypted reasoning are long
 /// base64 too, and must reach the provider as they are.
 fn decoded(payload: &Payload<'_>, max: u64) -> Result<Found, ExtractError> {
-    if !payload.is_said && !decoded_head(payload.base64).is_some_and(|head| type_of(&head).is_some()) {
+    if !payload.is_said && decoded_head(payload.base64).is_none_or(|head| type_of(&head).is_none()) {
         return Ok(None);
     }
     if payload.base64.len() as u64 / 4 * 3 > max + 3 {

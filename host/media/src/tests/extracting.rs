@@ -128,11 +128,7 @@ fn a_short_file_is_written_as_a_long_one_would_be() {
 /// Without it a client's text is taken for a file of the gateway when it is sent, and the request fails as if a plugin were at fault.
 #[test]
 fn a_text_that_is_a_blobs_name_is_refused() {
-    let id = extract::NewBlob::new(
-        gatehouse_model::BlobId::new(UnixMs(NEW_YEAR), &TestSeed::default()),
-        Bytes::new(),
-    )
-    .id;
+    let id = NewBlob::new(BlobId::new(UnixMs(NEW_YEAR), &TestSeed::default()), Bytes::new()).id;
     let escaped: String = format!("blob:{id}").bytes().map(|byte| format!("\\u{byte:04x}")).collect();
     for text in [
         format!("blob:{id}"),
