@@ -183,6 +183,7 @@ pub fn not_blank<C>(text: &str, _: &C) -> garde::Result {
 /// assert_eq!(came(Some(&json!("3"))), "the string \"3\"");
 /// assert_eq!(came(Some(&json!([1, 2]))), "an array of 2");
 /// assert_eq!(came(None), "nothing");
+/// assert_eq!(came(Some(&json!("blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAV"))), "an embedded file");
 /// ```
 #[must_use]
 pub fn came(value: Option<&Value>) -> String {

@@ -4,10 +4,12 @@
 //! Only the form is read. Which forms a field takes is the family's to say; what a source leads to, and whether it
 //! may be fetched, is found out by the host.
 
-use crate::contract::media::Facts;
+use gatehouse_contract::{decode_base64, encode_base64, payload, type_of};
+
+use crate::contract::media::{Facts, MediaKind};
 
 /// No medium is shorter than this in base64; a shorter text of its letters is a word.
-pub const MIN_BASE64: usize = 32;
+pub(crate) const MIN_BASE64: usize = 32;
 
 /// The form of a source.
 ///
@@ -15,20 +17,19 @@ pub const MIN_BASE64: usize = 32;
 /// use gatehouse_sdk::source::Source;
 ///
 /// assert!(matches!(Source::of("HTTPS://example.com/a.png"), Some(Source::Link(link)) if link.is_https));
-/// assert!(matches!(Source::of("data:image/png;base64,iVBORw0K"), Some(Source::Data(data)) if data.mime == "image/png"));
+/// let Some(Source::Embedded(file)) = Source::of("data:image/jpeg;base64,iVBORw0K\nGgo") else { panic!() };
+/// assert_eq!(file.uri(), "data:image/png;base64,iVBORw0KGgo=");
 /// assert_eq!(Source::of("asset://k7"), Some(Source::Other { scheme: "asset", rest: "//k7" }));
 /// assert_eq!(Source::of("cat.png"), None);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source<'a> {
     /// An http(s) URL, its scheme in any case.
     Link(Link<'a>),
-    /// A `data:` URI that says it is base64.
-    Data(Data<'a>),
+    /// A file in the text itself: a `data:` URI whose base64 can be read, or base64 without one whose bytes tell a type.
+    Embedded(Embedded),
     /// `blob:<id>`: a file the host has cut out of a request. [`blob`] tells whether out of this one.
     Blob,
-    /// Bare base64 of at least [`MIN_BASE64`] characters.
-    Base64,
     /// Another scheme, as it is written: the host looks names up letter by letter.
     Other {
         /// What stands before the colon.
@@ -38,64 +39,90 @@ pub enum Source<'a> {
     },
 }
 
-/// An http(s) URL with something in the place of a host, and without white space.
+/// An http(s) URL with something in the place of a host, and without white space, control characters and backslashes: some
+/// readers of URLs escape or turn them, and others refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link<'a> {
     /// Not plain http.
     pub is_https: bool,
-    /// What stands after `//`; it does not begin with a slash.
+    /// What stands after `//`.
     pub rest: &'a str,
 }
 
-impl Link<'_> {
-    /// Whether it has no control characters, which some readers of URLs escape and others refuse.
+/// A file that stands in a text. The host cuts long ones out of a request and tells the type of their bytes; short ones
+/// stay, and are read here in the same way: base64 of either alphabet, with line breaks, with the head of a `data:` URI or
+/// without, under any label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Embedded {
+    /// The type that its bytes tell: of media, drawings and PDF documents.
+    pub mime: Option<&'static str>,
+    /// Its bytes in the usual alphabet, without line breaks.
+    pub base64: String,
+    bytes: u64,
+}
+
+impl Embedded {
+    /// The file that a text is, or has behind the head of a `data:` URI; `None` where it is no base64. That a text without
+    /// such a head is meant as a file is the caller's to know.
+    ///
+    /// ```
+    /// use gatehouse_sdk::source::Embedded;
+    ///
+    /// assert_eq!(Embedded::read("JVBERi0x").and_then(|file| file.mime), Some("application/pdf"));
+    /// assert_eq!(Embedded::read("aGVsbG8").map(|file| file.base64), Some("aGVsbG8=".to_owned()));
+    /// assert_eq!(Embedded::read("no, a text"), None);
+    /// ```
     #[must_use]
-    pub fn is_plain(&self) -> bool {
-        !self.rest.contains(char::is_control)
+    pub fn read(text: &str) -> Option<Self> {
+        let bytes = decode_base64(payload(text.as_bytes()).base64).filter(|bytes| !bytes.is_empty())?;
+        Some(Self::of(&bytes))
+    }
+
+    fn of(bytes: &[u8]) -> Self {
+        Self { mime: type_of(bytes), base64: encode_base64(bytes), bytes: bytes.len() as u64 }
+    }
+
+    /// As the host writes a file: a `data:` URI under the type of its bytes.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        format!("data:{};base64,{}", self.mime.unwrap_or(UNKNOWN), self.base64)
+    }
+
+    /// What is known of it without looking inside.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        let mime = self.mime.unwrap_or(UNKNOWN);
+        let kind = match mime.split('/').next() {
+            Some("image") if mime != "image/svg+xml" => MediaKind::Image,
+            Some("video") => MediaKind::Video,
+            Some("audio") => MediaKind::Audio,
+            _ => MediaKind::Other,
+        };
+        Facts::new(kind, mime, self.bytes)
     }
 }
 
-/// A `data:` URI whose head ends with `;base64`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Data<'a> {
-    /// The media type as it is written, without parameters; may be empty.
-    pub mime: &'a str,
-    /// What stands after the comma; see [`Data::is_encoded`].
-    pub payload: &'a str,
-}
-
-impl Data<'_> {
-    /// Whether it says that it is an image.
-    #[must_use]
-    pub fn is_image(&self) -> bool {
-        self.mime.get(.."image/".len()).is_some_and(|kind| kind.eq_ignore_ascii_case("image/"))
-    }
-
-    /// Whether the payload is base64.
-    #[must_use]
-    pub fn is_encoded(&self) -> bool {
-        is_base64(self.payload)
-    }
-}
+/// The type of what nothing is known about.
+const UNKNOWN: &str = "application/octet-stream";
 
 impl<'a> Source<'a> {
     /// The form of `text`; `None` when it has none of them.
     #[must_use]
     pub fn of(text: &'a str) -> Option<Self> {
+        let embedded = || payload(text.as_bytes()).file().map(|bytes| Self::Embedded(Embedded::of(&bytes)));
         let Some((scheme, rest)) = text.split_once(':') else {
-            return (text.len() >= MIN_BASE64 && is_base64(text)).then_some(Self::Base64);
+            return (text.len() >= MIN_BASE64).then(embedded)?;
         };
         let is = |name: &str| scheme.eq_ignore_ascii_case(name);
         if is("https") || is("http") {
             let rest = rest.strip_prefix("//")?;
-            let has_host = !rest.is_empty() && !rest.starts_with('/') && !rest.contains(char::is_whitespace);
-            return has_host.then_some(Self::Link(Link { is_https: is("https"), rest }));
+            let is_odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '\\';
+            let has_host = !rest.is_empty() && !rest.starts_with(['/', '?', '#', ':', '@']);
+            return (has_host && !rest.contains(is_odd))
+                .then_some(Self::Link(Link { is_https: is("https"), rest }));
         }
-        if is("data") {
-            let (head, payload) = rest.split_once(',')?;
-            let (mime, parameters) = head.split_once(';')?;
-            let last = parameters.rsplit_once(';').map_or(parameters, |(_, last)| last);
-            return last.eq_ignore_ascii_case("base64").then_some(Self::Data(Data { mime, payload }));
+        if scheme.trim_start().eq_ignore_ascii_case("data") {
+            return embedded();
         }
         // The host writes it in lower case.
         if scheme == "blob" {
@@ -106,15 +133,6 @@ impl<'a> Source<'a> {
         let is_plain = !rest.contains(|letter: char| letter.is_whitespace() || letter.is_control());
         (is_scheme && is_plain && !rest.is_empty()).then_some(Self::Other { scheme, rest })
     }
-}
-
-/// Whether a text is base64 in either alphabet, with or without padding.
-#[must_use]
-pub fn is_base64(text: &str) -> bool {
-    let digits = text.trim_end_matches('=');
-    !digits.is_empty()
-        && text.len() - digits.len() <= 2
-        && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte))
 }
 
 /// A source in the host's form, its scheme in lower case.

@@ -45,6 +45,12 @@ fn sizes_and_contents() {
         refused("a mark before the JSON", json("\u{feff}{\"model\":\"none-such\"}"), 400, "none-such"),
         refused("two marks", json("\u{feff}\u{feff}{}"), 400, "not JSON"),
         refused("a mark alone", json("\u{feff}"), 400, "empty"),
+        refused(
+            "two types",
+            typed("Content-Type: application/json\r\nContent-Type: text/plain\r\n"),
+            400,
+            "Content-Type: given more than once",
+        ),
         refused("JSON too deep to follow", json(&"[".repeat(100_000)), 400, "at most 100 arrays"),
         refused("no type", typed(""), 415, "Content-Type"),
         refused("another type", typed("Content-Type: text/plain\r\n"), 415, "Content-Type"),

@@ -35,6 +35,12 @@ fn line_ends_and_characters() {
             400,
             "Authorization: given more than once",
         ),
+        refused(
+            "two keys in the other header",
+            live("Host: a\r\nx-api-key: KEY\r\nX-Api-Key: KEY\r\n"),
+            400,
+            "x-api-key: given more than once",
+        ),
         unparsed("a folded line", live("Host: a\r\nX-A: b\r\n c\r\n"), 400),
         unparsed("a line folded with a tab", live("Host: a\r\nX-A: b\r\n\tc\r\n"), 400),
         unparsed("a fold before the first line", live(" Host: a\r\n"), 400),

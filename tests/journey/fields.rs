@@ -128,7 +128,6 @@ fn pictures_that_nobody_can_use_fail_the_task() {
             (scene.sample("not-an-image"), &["image_urls[0]", "image"]),
             (scene.sample("redirect-to-private"), &["image_urls[0]"]),
             ("http://169.254.169.254/latest/meta-data".to_owned(), &["image_urls[0]"]),
-            (format!("data:image/png;base64,{}", "AAAA".repeat(20)), &["image_urls[0]"]),
             (cut, &[]),
         ] {
             for (route, body) in [

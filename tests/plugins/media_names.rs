@@ -1,5 +1,5 @@
-//! Media under names that a model does not know, and fields of other models, for all families of pictures and videos: refused, never
-//! ignored, but where they ask for nothing.
+//! Media under names that a model does not know, fields of other models, and files in every form in which clients write them, for all
+//! families of pictures and videos: a file is taken or refused by its bytes, and nothing is ignored but what asks for nothing.
 
 use clip::Clip;
 use context_image::ContextImage;
@@ -146,6 +146,135 @@ fn a_field_of_another_model_may_ask_for_nothing() {
                 let message = say(surface, &good, field, something.clone());
                 assert!(message.is_some_and(|it| it.contains(field)), "{good}: {field} {something}");
             }
+        }
+    }
+}
+
+/// A picture of one pixel.
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
+
+/// A field, and how a file stands in it.
+type MediaField = (Say, &'static str, Value, &'static str, fn(&str) -> Value);
+
+/// Every field of every family that takes a picture.
+fn places() -> [MediaField; 10] {
+    let video = "videos.generate";
+    let image = "images.generate";
+    let list: fn(&str) -> Value = |file| json!([file]);
+    let one: fn(&str) -> Value = |file| json!(file);
+    let role: fn(&str) -> Value = |file| json!([{"url": file, "role": "first_frame"}]);
+    [
+        (said::<ContextImage>, image, json!({"model": "ctx-pro", "prompt": "a kite"}), "image_urls", list),
+        (said::<Imagine>, image, json!({"prompt": "a kite"}), "image_urls", list),
+        (said::<Motion>, video, json!({"model": "motion-2.6", "prompt": "a kite"}), "image_urls", list),
+        (said::<Motion>, video, json!({"model": "motion-2.7", "prompt": "a kite"}), "image_urls", list),
+        (
+            said::<Scene>,
+            video,
+            json!({"model": "scene-3.1-fast-official", "prompt": "a kite"}),
+            "first_frame_image",
+            one,
+        ),
+        (said::<Clip>, video, json!({"model": "clip-2.0", "prompt": "a kite"}), "image_urls", list),
+        (
+            said::<Clip>,
+            video,
+            json!({"model": "clip-2.0-mini", "prompt": "a kite"}),
+            "image_with_roles",
+            role,
+        ),
+        (said::<Journey>, "journey.imagine", json!({"prompt": "a kite"}), "image_urls", list),
+        (said::<Journey>, "journey.describe", json!({}), "image_urls", list),
+        (said::<Journey>, "journey.video", json!({}), "image_urls", list),
+    ]
+}
+
+/// Without it a picture is taken by one model and refused by the next, or fails its task where it could be refused at once.
+#[test]
+fn a_file_is_taken_in_every_form_and_judged_by_its_bytes() {
+    let (bare, padding) = (PNG.trim_end_matches('='), "==");
+    let broken = format!("{}\r\n{}\n", &PNG[..76], &PNG[76..]);
+    let safe = PNG.replace('+', "-").replace('/', "_");
+    let taken = [
+        format!("data:image/png;base64,{PNG}"),
+        format!("data:image/png;base64,{bare}"),
+        format!("DATA:IMAGE/GIF;CHARSET=utf-8;BASE64,{safe}"),
+        format!(" data:;base64, {broken}"),
+        format!("data:image/png,{PNG}"),
+        format!("data:image/png;name=a.png,{}", PNG.replace('+', "%2B")),
+        format!("{bare}{padding}"),
+        broken,
+        safe,
+    ];
+    let (gone, svg) = (&bare[..bare.len() - 1], "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=");
+    let refused = [
+        (String::new(), "an empty string"),
+        (" ".to_owned(), "the string"),
+        ("data:image/png;base64,".to_owned(), "the string"),
+        ("data:image/png;base64".to_owned(), "the string"),
+        (format!("data:image/png;base64,{gone}"), "the string"),
+        (gone.to_owned(), "the string"),
+        (format!("data:image/png;base64,{bare}*"), "the string"),
+        ("data:image/png;base64,aGVsbG8=".to_owned(), "application/octet-stream"),
+        (format!("data:image/png;base64,{svg}"), "image/svg+xml"),
+        (svg.to_owned(), "image/svg+xml"),
+        ("data:image/png;base64,JVBERi0xLjQKJeLjz9MK".to_owned(), "application/pdf"),
+        ("data:image/png;base64,AAAAGGZ0eXBhdmlmAAAAAA==".to_owned(), "image/avif"),
+        ("data:image/jpeg;base64,AAAAGGZ0eXBoZWljAAAAAA==".to_owned(), "image/heic"),
+        ("data:image/png;base64,SUQzBAAAAAAAAA==".to_owned(), "audio/mpeg"),
+    ];
+    for (say, surface, good, field, write) in places() {
+        for form in &taken {
+            assert_eq!(say(surface, &good, field, write(form)), None, "{good} {field}: {form}");
+        }
+        // A wrong parameter of the context family fails the task, so that its files are judged once they were looked at.
+        let is_judged = good["model"] != "ctx-pro";
+        for (form, came) in refused.iter().filter(|(_, came)| is_judged || came.contains("string")) {
+            let message = say(surface, &good, field, write(form));
+            let words = ["expected ", "got ", field, *came];
+            let is_told = message.as_ref().is_some_and(|said| words.iter().all(|word| said.contains(word)));
+            assert!(is_told, "{good} {field} {form}: {message:?}");
+        }
+    }
+}
+
+/// Without it an address that no reader takes for the same one goes to a provider, or is taken by one model and refused by the next.
+#[test]
+fn an_address_is_taken_in_one_form() {
+    for (say, surface, good, field, write) in places() {
+        for link in [
+            LINK,
+            "HTTPS://Example.com/A.png?x=1#f",
+            "https://[2001:db8::1]:443/a.png",
+            "https://b\u{fc}cher.example/\u{98ce}.png",
+        ] {
+            assert_eq!(say(surface, &good, field, write(link)), None, "{good} {field}: {link}");
+        }
+        for link in [
+            "https://",
+            "https:///a.png",
+            "https://?a",
+            "https://:443/a.png",
+            "http:/example.com/a.png",
+            "https:example.com/a.png",
+            " https://example.com/a.png",
+            "https://example.com/a.png\n",
+            "https://example.com/a b.png",
+            "https://example.com\\@127.0.0.1/a.png",
+            "https:\\\\example.com\\a.png",
+            "https://example.com/\0a.png",
+            "//example.com/a.png",
+            "example.com/a.png",
+            "/etc/passwd",
+            "file:///etc/passwd",
+            "ftp://example.com/a.png",
+            "javascript:alert(1)",
+        ] {
+            let message = say(surface, &good, field, write(link));
+            let words = ["expected an http", "got the string", field];
+            let is_told = message.as_ref().is_some_and(|said| words.iter().all(|word| said.contains(word)));
+            assert!(is_told, "{good} {field} {link}: {message:?}");
         }
     }
 }

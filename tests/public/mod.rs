@@ -7,6 +7,7 @@ mod dry_run;
 mod dry_run_limits;
 mod events;
 mod examples;
+mod files;
 mod generators;
 mod json_forms;
 mod official_sdks;

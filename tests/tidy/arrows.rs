@@ -21,7 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("gatehouse-fair", &[]),
     ("gatehouse-upstream", &["gatehouse-contract", "gatehouse-fair", "gatehouse-model"]),
-    ("gatehouse-media", &["gatehouse-files", "gatehouse-model", "gatehouse-upstream"]),
+    ("gatehouse-media", &["gatehouse-contract", "gatehouse-files", "gatehouse-model", "gatehouse-upstream"]),
     (
         "gatehouse-driver",
         &[

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, try_join_all};
 use futures_util::stream::{BoxStream, StreamExt};
+use gatehouse_contract::{SNIFFED, sniff};
 use gatehouse_model::{BlobId, Clock, CustomerId, Json, Pepper, Seed, UnixMs, metric};
 use gatehouse_upstream::{Blobs, OpenBlob, Upstream};
 use object_store::ObjectStore;
@@ -16,8 +17,8 @@ use object_store::path::Path;
 
 use crate::config::Config;
 use crate::edit::apply::Editor;
-use crate::ingest::extract::{self, ExtractError, Extracted, NewBlob};
-use crate::probe::facts::{SNIFFED, UNKNOWN, sniff};
+use crate::ingest::extract::{self, Author, ExtractError, Extracted, NewBlob};
+use crate::probe::facts::UNKNOWN;
 use crate::storage::bucket::{Bucket, Secrets};
 use crate::storage::objects::{Error, Location, Objects, Reading};
 use crate::storage::shares::{ShareExceeded, Shares};
@@ -137,7 +138,7 @@ impl MediaStore {
     /// # Errors
     /// When a file is too large or there are too many.
     pub async fn extract(&self, json: Json) -> Result<Extracted, ExtractError> {
-        self.extract_up_to(json, self.0.config.max_blob()).await
+        self.extract_of(Author::Client, json, self.0.config.max_blob()).await
     }
 
     /// The same for a provider's reply, whose files are results and may be as large as these.
@@ -145,22 +146,22 @@ impl MediaStore {
     /// # Errors
     /// When a file is too large or there are too many.
     pub async fn extract_results(&self, json: Json) -> Result<Extracted, ExtractError> {
-        self.extract_up_to(json, self.0.config.max_result()).await
+        self.extract_of(Author::Provider, json, self.0.config.max_result()).await
     }
 
-    async fn extract_up_to(&self, json: Json, max: u64) -> Result<Extracted, ExtractError> {
+    async fn extract_of(&self, author: Author, json: Json, max: u64) -> Result<Extracted, ExtractError> {
         if json.len() <= EXTRACT_IN_PLACE {
-            return self.extract_now(&json, max);
+            return self.extract_now(author, &json, max);
         }
         let here = self.clone();
         // A failed join means the runtime is going down.
-        tokio::task::spawn_blocking(move || here.extract_now(&json, max))
+        tokio::task::spawn_blocking(move || here.extract_now(author, &json, max))
             .await
             .unwrap_or(Err(ExtractError::Interrupted))
     }
 
-    fn extract_now(&self, json: &Json, max: u64) -> Result<Extracted, ExtractError> {
-        extract::extract(json, max, &*self.0.clock, &*self.0.seed)
+    fn extract_now(&self, author: Author, json: &Json, max: u64) -> Result<Extracted, ExtractError> {
+        extract::extract(json, author, max, &*self.0.clock, &*self.0.seed)
     }
 
     /// Counts the files of a customer's new task, which are written next; [`MediaStore::drop_blobs`] ends that. `room` is

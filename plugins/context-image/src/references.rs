@@ -1,6 +1,6 @@
 //! Reference images: the allowed entries of `image_urls`, and the 9 MP rule after the host has probed them.
 
-use gatehouse_sdk::source::{self, MIN_BASE64, Source};
+use gatehouse_sdk::source::{self, Source};
 use gatehouse_sdk::{Facts, Failure, Finding, InvalidParam, MediaKind, Probe};
 
 use crate::sizes::{Size, nearest};
@@ -16,17 +16,16 @@ const EXPECTED: &str = "expected an http(s) URL, a base64 `data:` URI or base64"
 /// A rule for one entry of `image_urls`.
 pub(crate) fn check(source: &str, (): &()) -> garde::Result {
     match Source::of(source) {
-        Some(Source::Link(_) | Source::Blob | Source::Base64) => Ok(()),
-        Some(Source::Data(data)) if data.is_encoded() && data.payload.len() >= MIN_BASE64 => Ok(()),
+        Some(Source::Link(_) | Source::Blob | Source::Embedded(_)) => Ok(()),
         _ => Err(garde::Error::new(EXPECTED)),
     }
 }
 
-/// The sources to probe, in the host's form: a scheme in lower case, base64 as a `data:` URI. A `blob:` must be
+/// The sources to probe, in the host's form: a scheme in lower case, a file as a `data:` URI. A `blob:` must be
 /// one the host cut out of this request; any other comes from the client and is refused.
 pub(crate) fn sources(entries: Vec<String>, blobs: &[Facts]) -> Result<Vec<String>, InvalidParam> {
     let source = |(index, entry): (usize, String)| match Source::of(&entry) {
-        Some(Source::Base64) => Ok(format!("data:application/octet-stream;base64,{entry}")),
+        Some(Source::Embedded(file)) => Ok(file.uri()),
         Some(Source::Blob) if source::blob(&entry, blobs).is_none() => Err(InvalidParam::at(
             Some(&format!("image_urls[{index}]")),
             format!("{EXPECTED}, got a blob of another request"),

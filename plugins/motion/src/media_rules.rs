@@ -95,6 +95,9 @@ fn continued(milliseconds: u64) -> u32 {
 fn sound(facts: &Facts, limit: u32) -> Result<(), String> {
     is_of_kind(MediaKind::Audio, facts)?;
     let milliseconds = facts.milliseconds.ok_or_else(|| unreadable("length", facts))?;
+    if milliseconds == 0 {
+        return Err("expected a file with sound in it, got 0 s".to_owned());
+    }
     if milliseconds > u64::from(limit) * 1000 + PADDING_MILLISECONDS {
         return Err(format!(
             "expected a sound of at most `duration`, {limit} s, got {} s",

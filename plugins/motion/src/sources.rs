@@ -5,13 +5,12 @@ use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
 
 /// What the provider reads of pictures.
 const TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/bmp", "image/webp"];
-const EXPECTED: &str = "expected an http(s) URL or a base64 `data:` URI";
+const EXPECTED: &str = "expected an http(s) URL, a base64 `data:` URI or base64";
 
 /// A rule for a source.
 pub(crate) fn check(source: &str, (): &()) -> garde::Result {
     match Source::of(source) {
-        Some(Source::Link(_) | Source::Blob) => Ok(()),
-        Some(Source::Data(data)) if data.is_encoded() => Ok(()),
+        Some(Source::Link(_) | Source::Blob | Source::Embedded(_)) => Ok(()),
         _ => Err(garde::Error::new(EXPECTED)),
     }
 }
@@ -32,14 +31,20 @@ pub(crate) fn settle<'a>(
     kind: MediaKind,
     blobs: &'a [Facts],
 ) -> Result<(String, Option<&'a Facts>), InvalidParam> {
-    if Source::of(&source) != Some(Source::Blob) {
-        return Ok((source::normalised(&source), None));
+    let refused = |problem: String| InvalidParam::at(Some(field), problem);
+    match Source::of(&source) {
+        Some(Source::Embedded(file)) => {
+            is_of_kind(kind, &file.facts()).map_err(refused)?;
+            Ok((file.uri(), None))
+        }
+        Some(Source::Blob) => {
+            let facts = source::blob(&source, blobs);
+            let facts = facts.ok_or_else(|| refused(format!("{EXPECTED}, got a file of another request")))?;
+            is_of_kind(kind, facts).map_err(refused)?;
+            Ok((source, Some(facts)))
+        }
+        _ => Ok((source::normalised(&source), None)),
     }
-    let Some(facts) = source::blob(&source, blobs) else {
-        return Err(InvalidParam::at(Some(field), format!("{EXPECTED}, got a file of another request")));
-    };
-    is_of_kind(kind, facts).map_err(|problem| InvalidParam::at(Some(field), problem))?;
-    Ok((source, Some(facts)))
 }
 
 /// Whether media are what they should be; otherwise what was expected and what came.
@@ -73,13 +78,31 @@ mod tests {
             ("data:image/png;base64,iVBORw0KGgo=", false, true),
             ("DATA:image/png;BASE64,iVBORw0KGgo=", false, true),
             ("data:image/png;base64,", false, false),
-            ("data:image/png;base64,iVB ORw", false, false),
+            ("data:image/png;base64,iVB*ORw", false, false),
             ("data:image/svg+xml,<svg/>", false, false),
             ("blob:01ARZ3NDEKTSV4RRFFQ69G5FAV", false, true),
             ("oss://bucket/a.png", false, false),
         ] {
             assert_eq!(check_url(source, &()).is_ok(), url, "{source}");
             assert_eq!(check(source, &()).is_ok(), any, "{source}");
+        }
+    }
+
+    /// Without it a small file of another kind reaches the provider, where a large one is refused.
+    #[test]
+    fn a_file_is_judged_by_its_bytes_and_sent_under_their_type() {
+        let settled =
+            |source: &str, kind| settle("a", source.to_owned(), kind, &[]).map(|(source, _)| source);
+        let png = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB";
+        for written in [
+            png.to_owned(),
+            png.replace("png", "gif"),
+            png.replace("data:image/png;base64,", ""),
+            png.replace("AAAN", "AA\nAN"),
+        ] {
+            assert_eq!(settled(&written, MediaKind::Image).as_deref(), Ok(png), "{written}");
+            let refused = settled(&written, MediaKind::Audio).expect_err("a picture");
+            assert_eq!(refused.to_string(), "`a`: expected a sound file, got image/png");
         }
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The provider's limit for one image.
 const MAX_BYTES: u64 = 20 * 1024 * 1024;
-const EXPECTED: &str = "expected an http(s) URL or a base64 `data:` URI";
+const EXPECTED: &str = "expected an http(s) URL, a base64 `data:` URI or base64";
 
 /// An image of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,12 +22,16 @@ impl Image {
     /// An image the client named; one that is a blob already is judged at once.
     pub(crate) fn read(field: &str, source: String, blobs: &[Facts]) -> Result<Self, InvalidParam> {
         let image = Self { field: field.to_owned(), source, mime: None };
-        if Source::of(&image.source) != Some(Source::Blob) {
-            return Ok(Self { source: source::normalised(&image.source), ..image });
-        }
-        match source::blob(&image.source, blobs) {
-            Some(facts) => image.with(facts),
-            None => Err(image.invalid(format!("{EXPECTED}, got a file of another request"))),
+        match Source::of(&image.source) {
+            Some(Source::Embedded(file)) => {
+                image.check(&file.facts())?;
+                Ok(Self { source: file.uri(), ..image })
+            }
+            Some(Source::Blob) => match source::blob(&image.source, blobs) {
+                Some(facts) => image.with(facts),
+                None => Err(image.invalid(format!("{EXPECTED}, got a file of another request"))),
+            },
+            _ => Ok(Self { source: source::normalised(&image.source), ..image }),
         }
     }
 
@@ -39,7 +43,7 @@ impl Image {
         }
     }
 
-    fn with(self, facts: &Facts) -> Result<Self, InvalidParam> {
+    fn check(&self, facts: &Facts) -> Result<(), InvalidParam> {
         if facts.kind != MediaKind::Image || !matches!(facts.mime.as_str(), "image/jpeg" | "image/png") {
             return Err(self.invalid(format!("expected a JPEG or PNG image, got {}", facts.mime)));
         }
@@ -47,6 +51,11 @@ impl Image {
             let problem = format!("expected at most 20 MB ({MAX_BYTES} bytes), got {} bytes", facts.bytes);
             return Err(self.invalid(problem));
         }
+        Ok(())
+    }
+
+    fn with(self, facts: &Facts) -> Result<Self, InvalidParam> {
+        self.check(facts)?;
         let Some(blob) = &facts.blob else {
             return Err(self.invalid("expected an image that can be kept, got none".to_owned()));
         };
@@ -61,8 +70,7 @@ impl Image {
 /// A rule for a source.
 pub(crate) fn check(source: &str, (): &()) -> garde::Result {
     match Source::of(source) {
-        Some(Source::Link(_) | Source::Blob) => Ok(()),
-        Some(Source::Data(data)) if data.is_encoded() => Ok(()),
+        Some(Source::Link(_) | Source::Blob | Source::Embedded(_)) => Ok(()),
         _ => Err(garde::Error::new(EXPECTED)),
     }
 }
@@ -85,7 +93,7 @@ mod tests {
             ("data:image/png;base64,iVBORw0KGgo=", true),
             ("DATA:image/png;BASE64,iVBORw0KGgo=", true),
             ("data:image/png;base64,", false),
-            ("data:image/png;base64,iVB ORw", false),
+            ("data:image/png;base64,iVB*ORw", false),
             ("data:image/svg+xml,<svg/>", false),
             ("blob:01ARZ3NDEKTSV4RRFFQ69G5FAV", true),
         ] {
@@ -93,5 +101,13 @@ mod tests {
         }
         let read = Image::read("first_frame_image", "HTTPS://E.com/A".to_owned(), &[]);
         assert_eq!(read.map(|image| image.source).as_deref(), Ok("https://E.com/A"));
+        let read = |source: &str| Image::read("a", source.to_owned(), &[]);
+        let png = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB";
+        for written in [png.to_owned(), png.replace("png", "gif"), png.replace("data:image/png;base64,", "")]
+        {
+            assert_eq!(read(&written).map(|image| image.source).as_deref(), Ok(png), "{written}");
+        }
+        let refused = read("data:image/png;base64,R0lGODlhAQABAA==").expect_err("another kind");
+        assert_eq!(refused.to_string(), "`a`: expected a JPEG or PNG image, got image/gif");
     }
 }

@@ -7,7 +7,6 @@
 pub mod broken_json;
 pub mod check;
 pub mod context_length;
-pub mod embedded;
 pub mod failures;
 pub mod field_names;
 pub mod files;

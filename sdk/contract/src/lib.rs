@@ -1,11 +1,12 @@
 //! What both sides of the contract must agree on and `wit/v1` cannot say in types: the limits of an answer, the names that only the
-//! host may use, and the JSON documents that cross it (the manifest, an edit, the words for framings).
+//! host may use, the JSON documents that cross it (the manifest, an edit, the words for framings), and what a file in a text is.
 //!
 //! The SDK writes these documents and the host reads them, so each has one type. The host enforces the limits, and the test kit
 //! enforces the same ones where no host is there. A crate of its own, because SDK and test kit are published and the host is not;
 //! authors find its types in the SDK, under the same names.
 
 mod edit;
+mod embedded;
 mod framing;
 mod limits;
 mod manifest;
@@ -14,6 +15,7 @@ mod raw;
 mod route;
 
 pub use edit::{Clip, Edit, Tile};
+pub use embedded::{Payload, SNIFFED, decode_base64, encode_base64, payload, sniff, type_of};
 pub use framing::Framing;
 pub use limits::{
     MAX_CALL, MAX_FRESH_S, MAX_ITEMS, MAX_LINES, MAX_PASSES, MAX_WAIT, MIME_BYTES, NAME_BYTES, STATE_KIB,

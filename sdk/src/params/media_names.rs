@@ -1,11 +1,12 @@
 //! Media that a client hands over under a name the model does not know: in the singular, in other letters, or another
 //! service's name. They are told apart from other unknown fields, which are ignored, by their names and by what stands there.
 
+use gatehouse_contract::decode_base64;
 use serde_json::Value;
 
 use super::InvalidParam;
 use super::sentences::came;
-use crate::source::Source;
+use crate::source::{MIN_BASE64, Source};
 
 /// Words in the names of fields that hold media, and the kind they mean.
 const WORDS: [(&str, Kind); 18] = [
@@ -108,6 +109,7 @@ fn is_media(value: &Value, depth: usize) -> bool {
                 || Source::of(text).is_some_and(
                     |source| !matches!(source, Source::Other { scheme, .. } if scheme != "asset"),
                 )
+                || text.len() >= MIN_BASE64 && decode_base64(text.as_bytes()).is_some()
         }
         Value::Array(items) => items.iter().any(|item| is_media(item, depth)),
         Value::Object(fields) => fields.values().any(|field| is_media(field, depth)),

@@ -35,7 +35,8 @@ fn a_file_counts_by_its_bytes() {
     for (part, facts, expected) in [
         (inline("application/pdf"), None, (2, 0)),
         (inline("text/plain"), None, (0, 3000)),
-        (inline("image/png"), None, (1, 0)),
+        (inline("image/png"), None, (2, 0)),
+        (file(&format!("data:image/png;base64,{PNG}")), None, (1, 0)),
         (file(BLOB), Some(cut("application/octet-stream", 300_000)), (100, 0)),
         (file(BLOB), Some(cut("application/pdf", 20_000)), (10, 0)),
         (file("https://e.com/a.pdf"), None, (100, 0)),
@@ -150,5 +151,103 @@ fn a_small_file_is_taken_in_every_form() {
             refusal(asked(Protocol::Chat, json!({}), user(&part))).0,
             format!("messages[0].content[0].{field}")
         );
+    }
+}
+
+/// Without it an address that the provider cannot read is sent, and fails there in other words, or one in capitals does.
+#[test]
+fn an_address_is_sent_in_one_form() {
+    let picture = |url: &str| user(&json!({"type": "image_url", "image_url": {"url": url}}));
+    for (written, expected) in [
+        ("https://e.com/A.png", "https://e.com/A.png"),
+        ("HTTPS://E.com/A.png", "https://E.com/A.png"),
+        ("HTTP://e.com/\u{98ce}.png", "http://e.com/\u{98ce}.png"),
+    ] {
+        let chat = sent(Protocol::Chat, json!({}), picture(written));
+        assert_eq!(chat["messages"][0]["content"][0]["image_url"]["url"], expected);
+        let messages = sent(Protocol::Messages, json!({}), picture(written));
+        let source = &messages["messages"][0]["content"][0]["source"];
+        assert_eq!(*source, json!({"type": "url", "url": expected}));
+    }
+    for written in [
+        "https://",
+        "https:///a.png",
+        "https://e.com/a b.png",
+        "https://e.com/a.png\n",
+        "https://e.com\\@b.com/",
+        "https://e.com/\0",
+    ] {
+        for protocol in [Protocol::Chat, Protocol::Messages] {
+            let (field, said) = refusal(asked(protocol, json!({}), picture(written)));
+            assert_eq!(field, "messages[0].content[0].image_url.url", "{written}: {said}");
+        }
+    }
+}
+
+/// Without it a sound goes to the provider under a label that is not its own, or without being a file at all, in one size and not in
+/// the other.
+#[test]
+fn a_sound_is_what_its_bytes_say() {
+    let (wav, mp3) = ("UklGRiQAAABXQVZF", "SUQzBAAAAAAAAAAA");
+    let cut =
+        |mime: &str, bytes| Facts { blob: Some(BLOB.into()), ..Facts::new(MediaKind::Audio, mime, bytes) };
+    let asked_with = |data: &str, format: &str, facts: Option<Facts>| {
+        let part = json!({"type": "input_audio", "input_audio": {"data": data, "format": format}});
+        let mut request = asked(Protocol::Chat, json!({}), user(&part));
+        request.blobs.extend(facts);
+        request
+    };
+    for format in ["wav", "mp3"] {
+        for (data, facts, sent_data, sent_format) in [
+            (wav, None, wav, "wav"),
+            (mp3, None, mp3, "mp3"),
+            ("data:audio/x;base64,SUQz\nBAAAAAAAAAAA", None, mp3, "mp3"),
+            (BLOB, Some(cut("audio/wav", 9_000)), "blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAV:base64", "wav"),
+            (BLOB, Some(cut("audio/mpeg", 9_000)), "blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAV:base64", "mp3"),
+            // It tells no type: the client's word counts.
+            ("aGVsbG8=", None, "aGVsbG8=", format),
+        ] {
+            let prepared = prepared(asked_with(data, format, facts));
+            let sent: Value = serde_json::from_str(crate::chat::text_of(&prepared.call)).expect("JSON");
+            let sound = &sent["messages"][0]["content"][0]["input_audio"];
+            assert_eq!(*sound, json!({"data": sent_data, "format": sent_format}), "{data} {format}");
+        }
+        let expected = "expected a WAV or MP3 file as base64, got";
+        for (data, facts, came) in [
+            ("a sound!", None, "the string \"a sound!\""),
+            ("UklGRiQAAABXQVZFA", None, "the string \"UklGRiQAAABXQVZFA\""),
+            (PNG, None, "image/png"),
+            ("T2dnUwACAAAAAAAA", None, "audio/ogg"),
+            (BLOB, Some(cut("audio/flac", 9_000)), "audio/flac"),
+            (BLOB, Some(cut("application/octet-stream", 0)), "base64 that does not decode"),
+        ] {
+            let (field, said) = refusal(asked_with(data, format, facts));
+            assert_eq!(field, "messages[0].content[0].input_audio.data", "{data}");
+            assert!(said.contains(&format!("{expected} {came}")), "{data}: {said}");
+        }
+    }
+}
+
+/// Without it broken base64 is refused when it is short, and reaches the provider as a file when it is long.
+#[test]
+fn what_does_not_decode_is_refused_at_every_size() {
+    let empty =
+        Facts { blob: Some(BLOB.into()), ..Facts::new(MediaKind::Other, "application/octet-stream", 0) };
+    let picture = |url: &str| json!({"type": "image_url", "image_url": {"url": url}});
+    for protocol in [Protocol::Chat, Protocol::Messages] {
+        for write in [picture as fn(&str) -> Value, file] {
+            for data in [
+                BLOB,
+                "data:application/pdf;base64,AAAAA",
+                "data:application/pdf;base64,!!",
+                "data:application/pdf,AAAA",
+            ] {
+                let mut request = asked(protocol, json!({}), user(&write(data)));
+                request.blobs.push(empty.clone());
+                let (field, said) = refusal(request);
+                assert!(field.starts_with("messages[0].content[0]."), "{data}: {said}");
+                assert!(said.contains("expected a") && said.contains("got "), "{data}: {said}");
+            }
+        }
     }
 }

@@ -129,19 +129,21 @@ fn the_alias_asks_for_effort() {
 #[test]
 fn audio_from_a_blob_is_bare_base64() {
     let blob = "blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAV";
-    let sound = json!({"type": "input_audio", "input_audio": {"data": blob, "format": "wav"}});
+    let heard = "blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAW";
+    let sound = json!({"type": "input_audio", "input_audio": {"data": heard, "format": "wav"}});
     let picture = json!({"type": "image_url", "image_url": {"url": blob}});
     let content = json!([{"type": "text", "text": "hear"}, sound, picture, sound]);
     let mut text_request =
         asked(Protocol::Chat, json!({}), json!({"messages": [{"role": "user", "content": content}]}));
-    let facts = Facts { blob: Some(blob.into()), ..Facts::new(MediaKind::Image, "image/png", 9) };
-    text_request.blobs = vec![facts];
+    let facts = |name: &str, kind, mime| Facts { blob: Some(name.into()), ..Facts::new(kind, mime, 9) };
+    text_request.blobs =
+        vec![facts(blob, MediaKind::Image, "image/png"), facts(heard, MediaKind::Audio, "audio/wav")];
     let prepared = prepared(text_request);
     let sent: Value = serde_json::from_str(text_of(&prepared.call)).unwrap();
     let content = &sent["messages"][0]["content"];
-    assert_eq!(content[1]["input_audio"]["data"], format!("{blob}:base64"));
+    assert_eq!(content[1]["input_audio"]["data"], format!("{heard}:base64"));
     assert_eq!(content[2]["image_url"]["url"], blob);
-    assert_eq!(content[3]["input_audio"]["data"], format!("{blob}:base64"));
+    assert_eq!(content[3]["input_audio"]["data"], format!("{heard}:base64"));
     assert_eq!((prepared.pictures, prepared.input_bytes), (3, 4));
 }
 

@@ -229,7 +229,7 @@ fn pictures_and_documents() {
     let image = |url: &str| json!({"type": "image_url", "image_url": {"url": url, "detail": "low"}});
     let file = |data: &str| json!({"type": "file", "file": {"file_data": data, "filename": "a.pdf"}});
     let content = json!([
-        image("https://e.com/a.png"), image("data:image/jpg;base64,QUJD"), image("blob:one"),
+        image("https://e.com/a.png"), image("data:image/jpg;base64,/9j/"), image("blob:one"),
         file("data:application/pdf;base64,QUJD"), file("blob:two"), {"type": "text", "text": "look", "cache_control": {"type": "ephemeral"}},
     ]);
     let mut text_request =
@@ -244,7 +244,7 @@ fn pictures_and_documents() {
         sent["messages"][0]["content"],
         json!([
             {"type": "image", "source": {"type": "url", "url": "https://e.com/a.png"}},
-            {"type": "image", "source": embedded("image/jpeg", "QUJD")},
+            {"type": "image", "source": embedded("image/jpeg", "/9j/")},
             {"type": "image", "source": embedded("image/webp", "blob:one:base64")},
             pdf("QUJD"),
             pdf("blob:two:base64"),
@@ -391,7 +391,7 @@ fn refuses_unsupported_fields_by_name() {
     );
     refused(
         said(
-            json!({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/bmp;base64,AA"}}]}),
+            json!({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/bmp;base64,Qk0QAAAAAAAAADYA"}}]}),
         ),
         "`messages[1].content[0].image_url.url`: expected a JPEG, PNG, GIF or WebP image, got image/bmp",
     );

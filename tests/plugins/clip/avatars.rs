@@ -57,7 +57,16 @@ fn grouped(body: Value) -> Script {
             is_action(call, "CreateAsset", Replay::Once);
             assert_eq!(call.affinity.as_deref(), Some("account-1"));
             assert_eq!(call.json_body()["GroupId"], "group-1");
+            assert_eq!(call.json_body()["URL"], FACE);
         })
+}
+
+/// Without it an address in capitals fails its review.
+#[test]
+fn the_scheme_of_an_address_is_sent_in_lower_case() {
+    let mut body = assets(&["face"]);
+    body["assets"][0]["url"] = json!(FACE.replacen("https", "HTTPS", 1));
+    play(&made(grouped(body), "asset-1").expect_wait(|_| ()));
 }
 
 fn made(script: Script, id: &'static str) -> Script {

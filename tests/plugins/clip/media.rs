@@ -153,6 +153,13 @@ fn kinds_types_and_sizes_are_checked() {
         song(of_type(audio(4000), "audio/ogg")),
         "`audio_urls[0]`: expected an audio file as WAV or MP3, got audio/ogg",
     );
+    for (milliseconds, came) in
+        [(Some(0), "with sound in it, got 0 s"), (None, "got audio/mpeg of unreadable length")]
+    {
+        let silent = Facts { milliseconds, ..of_type(audio(4000), "audio/mpeg") };
+        let glue = if milliseconds.is_some() { " " } else { ", " };
+        bad(fields(), song(silent), &format!("`audio_urls[0]`: expected an audio file{glue}{came}"));
+    }
     bad(
         fields(),
         song(of_bytes(audio(4000), 15 * MB + 1)),

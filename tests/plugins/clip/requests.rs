@@ -312,7 +312,7 @@ fn numbers_and_kinds_of_sources_are_limited() {
         let message = format!("`{field}`: expected a length of at most {max}, got an array of {}", max + 1);
         refused(json!({field: vec![url; max + 1]}), field, &message);
     }
-    let expected = "expected an http(s) URL, a base64 `data:` URI or `asset://<asset_id>`";
+    let expected = "expected an http(s) URL, a base64 `data:` URI, base64 or `asset://<asset_id>`";
     for url in ["ftp://example.com/a.png", "a.png", "", "data:image/png,raw"] {
         let came = if url.is_empty() { "an empty string".to_owned() } else { format!("the string {url:?}") };
         refused(

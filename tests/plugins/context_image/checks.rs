@@ -97,19 +97,20 @@ fn accepts_a_long_prompt() {
 
 #[test]
 fn refuses_what_exceeds_the_state_limit() {
-    let of = |length: usize| json!({"image_urls": ["A".repeat(length), "B".repeat(32)]});
-    // As bytes of state; the prompt, the defaults and two `data:` heads take their part.
-    let rest = 241;
-    play(&accepted(of(61_440 - rest)).start().expect_probe(|probes| assert_eq!(probes.len(), 2)));
+    let picture = |length: usize| format!("data:image/png;base64,iVBORw0KGgoA{}", "A".repeat(length - 12));
+    let of = |length: usize| json!({"prompt": "p".repeat(length), "image_urls": [picture(40_000)]});
+    // As bytes of state; the picture, its head and the defaults take their part.
+    let rest = 40_144;
+    play(&accepted(of(61_440 - rest)).start().expect_probe(|probes| assert_eq!(probes.len(), 1)));
     doomed(
         of(61_441 - rest),
         "expected `prompt` and `image_urls` of at most 61440 bytes together (large image files do not count), \
          got 61441",
     );
     doomed(
-        json!({"prompt": "\u{1}".repeat(10_000), "image_urls": ["A".repeat(2_000)]}),
+        json!({"prompt": "\u{1}".repeat(10_000), "image_urls": [picture(2_000)]}),
         "expected `prompt` and `image_urls` of at most 61440 bytes together (large image files do not count), \
-         got 62159",
+         got 62144",
     );
 }
 

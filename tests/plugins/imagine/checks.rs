@@ -65,7 +65,7 @@ fn a_reference_is_one_https_url_or_a_picture_in_a_data_uri() {
         "image_urls",
         "`image_urls`: expected a length of at most 1, got an array of 2",
     );
-    let expected = "`image_urls[0]`: expected an https URL or a `data:image/...;base64,` URI, got";
+    let expected = "`image_urls[0]`: expected an https URL, a `data:image/...;base64,` URI or base64, got";
     for source in [
         "http://e.com/a.png",
         "https://",
@@ -77,8 +77,8 @@ fn a_reference_is_one_https_url_or_a_picture_in_a_data_uri() {
         "data:image/png,AAAA",
         "data:image/png;base64,",
         "data:image/png;base64,A*A",
-        "data:text/plain;base64,aGVsbG8=",
-        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
+        "data:image/png;base64,aGVsb",
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJA",
     ] {
         refused(
             json!({"image_urls": [source]}),
@@ -87,6 +87,14 @@ fn a_reference_is_one_https_url_or_a_picture_in_a_data_uri() {
         );
     }
     refused(json!({"image_urls": [""]}), "image_urls[0]", &format!("{expected} an empty string"));
+    for (source, came) in [
+        ("data:image/png;base64,aGVsbG8=", "application/octet-stream"),
+        ("R0lGODlhAQABAIAAAAAAAP8AACwAAAAAAQABAAAC", "image/gif"),
+        ("data:image/png;base64,PHN2Zy8+", "image/svg+xml"),
+    ] {
+        let expected = format!("`image_urls[0]`: expected a PNG, JPEG or WebP image, got {came}");
+        refused(json!({"image_urls": [source]}), "image_urls[0]", &expected);
+    }
     refused(
         json!({"image_urls": ["blob:01ARZ3NDEKTSV4RRFFQ69G5FAV"]}),
         "image_urls[0]",

@@ -186,8 +186,9 @@ fn pictures_are_fetched_by_the_host_and_sent_as_files() {
 fn embedded_pictures_are_probed_as_what_they_are() {
     let base64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk".to_owned();
     for (source, probed) in [
-        (base64.clone(), format!("data:application/octet-stream;base64,{base64}")),
-        (format!("DATA:image/png;base64,{base64}"), format!("data:image/png;base64,{base64}")),
+        (base64.clone(), format!("data:image/png;base64,{base64}")),
+        (base64.replacen("AAAN", "AA\r\nAN", 1), format!("data:image/png;base64,{base64}")),
+        (format!("DATA:image/gif;base64,{base64}"), format!("data:image/png;base64,{base64}")),
         ("HTTPS://Pictures.example.com/A.png".to_owned(), "https://Pictures.example.com/A.png".to_owned()),
         ("blob:cut".to_owned(), "blob:cut".to_owned()),
     ] {

@@ -117,8 +117,7 @@ fn the_system_prompt_is_one_message() {
 
 #[test]
 fn a_users_parts() {
-    let data =
-        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}});
+    let data = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}});
     let cut = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "blob:blob_1"}});
     let link = json!({"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}});
     let text = |text: &str| json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
@@ -128,7 +127,7 @@ fn a_users_parts() {
         (json!([text("a"), text("b\"")]), json!("a\nb\"")),
         (
             json!([text("a"), data]),
-            json!([{"type": "text", "text": "a"}, image("data:image/png;base64,iVBO")]),
+            json!([{"type": "text", "text": "a"}, image("data:image/png;base64,iVBORw0KGgo=")]),
         ),
         (json!([cut]), json!([image("blob:blob_1")])),
         (json!([link]), json!([image("https://example.com/a.png")])),

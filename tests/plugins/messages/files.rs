@@ -148,9 +148,49 @@ fn a_file_is_sent_under_the_type_of_its_bytes() {
             }
         }
     }
+    // What does not decode is refused in every size, and so is nothing.
+    for data in ["", "!!", "aGVsb", BLOB] {
+        for (kind, label) in [("image", "image/png"), ("document", "application/pdf")] {
+            let block =
+                json!({"type": kind, "source": {"type": "base64", "media_type": label, "data": data}});
+            let mut request = text_request(&user(&block).to_string(), Protocol::Messages, json!({}));
+            request.blobs.push(Facts { bytes: 0, ..facts("application/octet-stream") });
+            let said = format!("{:?}", both().prepare::<Messages>(&request).expect_err("it is no file"));
+            assert!(said.contains("messages.0.content.0.source.data`: expected base64, got"), "{said}");
+        }
+    }
     // What is neither is refused by its label.
     let text = json!({"type": "image", "source": {"type": "base64", "media_type": "text/plain", "data": "aGVsbG8="}});
     assert!(refused(&user(&text), Protocol::Messages, json!({})).contains("image/png"));
+}
+
+/// Without it an address that the provider cannot read is sent, and fails there in other words, or one in capitals does.
+#[test]
+fn an_address_is_sent_in_one_form() {
+    let picture = |url: &str| json!({"type": "image", "source": {"type": "url", "url": url}});
+    for (protocol, place) in [(Protocol::Messages, "/source/url"), (Protocol::Chat, "/image_url/url")] {
+        for (written, expected) in
+            [("https://e.com/A.png", "https://e.com/A.png"), ("HTTPS://E.com/A.png", "https://E.com/A.png")]
+        {
+            let prepared = prepare(&user(&picture(written)), protocol, json!({})).expect("a good request");
+            let sent: Value = serde_json::from_str(&crate::messages::written(&prepared.call)).expect("JSON");
+            let part = &sent["messages"][0]["content"][0];
+            assert_eq!(part.pointer(place), Some(&json!(expected)), "{sent}");
+        }
+        for written in [
+            "https://",
+            "https:///a.png",
+            "https://e.com/a b.png",
+            "https://e.com/a.png\n",
+            "https://e.com\\@b.com/",
+        ] {
+            let said = refused(&user(&picture(written)), protocol, json!({}));
+            assert!(
+                said.contains("messages.0.content.0.source.url`: expected an http(s) URL, got"),
+                "{said}"
+            );
+        }
+    }
 }
 
 /// Without it a picture that no model reads reaches the provider under another name, and fails there in words about the wrong

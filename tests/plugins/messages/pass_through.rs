@@ -59,7 +59,7 @@ fn what_the_host_cut_out_goes_back_as_base64() {
     };
     let got = sent(fields("blob:blob_1"), Protocol::Messages, json!({}));
     assert_eq!(got["messages"], fields("blob:blob_1:base64")["messages"]);
-    for data in ["iVBORw0=", "blob:blob_1:base64"] {
+    for data in ["iVBORw0KGgo=", "blob:blob_1:base64"] {
         let got = sent(fields(data), Protocol::Messages, json!({}));
         assert_eq!(got["messages"], fields(data)["messages"]);
     }
@@ -75,7 +75,7 @@ fn estimates_the_input() {
         "messages": [
             {"role": "user", "content": [
                 {"type": "text", "text": "é\n"},
-                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAAAAAAAAAA"}},
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoA"}},
             ]},
             {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}]},
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "123"}]},
@@ -186,8 +186,8 @@ fn the_link_of_a_picture_is_one_or_the_picture_itself() {
         assert_eq!(got["messages"][0]["content"][0]["image_url"]["url"], json!(link), "{url}");
     }
     for protocol in [Protocol::Messages, Protocol::Chat] {
-        let link = "HTTPS://example.com/a.png";
-        assert!(sent(asked(link), protocol, json!({})).to_string().contains(link));
+        let sent = sent(asked("HTTPS://example.com/a.png"), protocol, json!({})).to_string();
+        assert!(sent.contains("\"https://example.com/a.png\""), "{sent}");
         for url in [
             "file:///etc/passwd",
             "gs://b/a.png",

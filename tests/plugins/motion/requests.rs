@@ -44,8 +44,7 @@ fn invalid_requests_are_refused() {
     refused(text26(json!({"image_urls": [IMAGE], "aspect_ratio": "3:4"})), "aspect_ratio", ratio);
     let template = "`image_urls`: expected one image for the template `flying`, got nothing";
     refused(text26(json!({"template": "flying"})), "image_urls", template);
-    let stranger =
-        "`image_urls[0]`: expected an http(s) URL or a base64 `data:` URI, got a file of another request";
+    let stranger = "`image_urls[0]`: expected an http(s) URL, a base64 `data:` URI or base64, got a file of another request";
     refused(text26(json!({"image_urls": ["blob:01ARZ3NDEKTSV4RRFFQ69G5FAV"]})), "image_urls[0]", stranger);
 }
 

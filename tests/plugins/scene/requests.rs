@@ -39,7 +39,7 @@ fn shapes_values_and_combinations_are_refused() {
         "expected `16:9` or `9:16`, got the string \"1:1\"",
     );
     refused(text(json!({"first_frame_image": 5})), "first_frame_image", "expected a string, got 5");
-    let url = "expected an http(s) URL or a base64 `data:` URI, got the string \"a.png\"";
+    let url = "expected an http(s) URL, a base64 `data:` URI or base64, got the string \"a.png\"";
     refused(text(json!({"first_frame_image": "a.png"})), "first_frame_image", url);
     refused(frames(json!({"last_frame_image": "a.png"})), "last_frame_image", url);
     let alone = format!("expected a `first_frame_image` beside it, got only the string \"{LAST}\"");
@@ -230,7 +230,7 @@ fn images_of_the_request_are_judged_at_once() {
     }));
     let problem = "`first_frame_image`: expected a JPEG or PNG image, got image/gif";
     play(&submit("image/gif").expect_refused("first_frame_image", problem));
-    let foreign = "expected an http(s) URL or a base64 `data:` URI, got a file of another request";
+    let foreign = "expected an http(s) URL, a base64 `data:` URI or base64, got a file of another request";
     refused(text(json!({"first_frame_image": blob})), "first_frame_image", foreign);
 }
 

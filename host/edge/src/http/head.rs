@@ -19,7 +19,7 @@ pub(crate) fn check(parts: &Parts, flags: &ConnectionFlags, limits: &Limits) -> 
         ));
     }
     check_encoding(&parts.headers)?;
-    check_authorization(&parts.headers)?;
+    check_once(&parts.headers)?;
     if matches!(parts.method, Method::CONNECT | Method::TRACE) {
         let message = format!("method {} is not offered here", parts.method);
         return Err(
@@ -40,10 +40,12 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
     Err(Refusal::new(Kind::Invalid, "Transfer-Encoding: expected chunked, once and alone"))
 }
 
-/// Of two, a proxy in front may check one and the gateway the other.
-fn check_authorization(headers: &HeaderMap) -> Result<(), Refusal> {
-    match headers.get_all(header::AUTHORIZATION).iter().nth(1) {
-        Some(_) => Err(Refusal::field("Authorization", "Authorization: given more than once, send it once")),
+/// Who sends a request, and what its body is. Of two lines a proxy in front may check one, and the gateway the other.
+const ONCE: [&str; 3] = ["Authorization", "x-api-key", "Content-Type"];
+
+fn check_once(headers: &HeaderMap) -> Result<(), Refusal> {
+    match ONCE.into_iter().find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
+        Some(name) => Err(Refusal::field(name, format!("{name}: given more than once, send it once"))),
         None => Ok(()),
     }
 }
@@ -159,17 +161,18 @@ mod tests {
     }
 
     #[test]
-    fn one_authorization_at_most_is_accepted() {
-        for (values, fits) in [(&[][..], true), (&["Bearer a"], true), (&["Bearer a", "Bearer a"], false)] {
-            let mut parts = request(Version::HTTP_11, "/", &["a"]);
-            for value in values {
-                parts.headers.append(header::AUTHORIZATION, value.parse().unwrap());
+    fn what_a_proxy_may_check_is_accepted_once() {
+        for name in ["authorization", "x-api-key", "content-type"] {
+            for (values, fits) in [(&[][..], true), (&["Bearer a"], true), (&["Bearer a", "Bearer a"], false)]
+            {
+                let mut parts = request(Version::HTTP_11, "/", &["a"]);
+                for value in values {
+                    parts.headers.append(name, value.parse().unwrap());
+                }
+                let result = check(&parts, &ConnectionFlags::default(), &Limits::default());
+                let expected = if fits { Ok(()) } else { Err(Kind::Invalid) };
+                assert_eq!(result.map(drop).map_err(|refusal| refusal.kind()), expected, "{name}");
             }
-            let result = check(&parts, &ConnectionFlags::default(), &Limits::default());
-            assert_eq!(
-                result.map(drop).map_err(|refusal| refusal.kind()),
-                if fits { Ok(()) } else { Err(Kind::Invalid) }
-            );
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream::StreamExt;
+use gatehouse_contract::{SNIFFED, sniff};
 use gatehouse_model::Edit;
 use object_store::path::Path;
 use tokio::sync::Semaphore;
@@ -16,7 +17,6 @@ use crate::edit::clip::plan::{ClipPlan, plan};
 use crate::edit::locate::{self, LocateError, read};
 use crate::edit::scale::scaled;
 use crate::edit::tile::tile;
-use crate::probe::facts::{SNIFFED, sniff};
 use crate::storage::objects::{Error, Objects};
 use crate::storage::writer::Writer;
 

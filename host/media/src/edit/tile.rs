@@ -9,13 +9,12 @@
 
 use std::io::Cursor;
 
+use gatehouse_contract::sniff;
 use gatehouse_model::Tile;
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::codecs::webp::WebPEncoder;
 use image::{DynamicImage, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits};
-
-use crate::probe::facts::sniff;
 
 const JPEG_QUALITY: u8 = 95;
 const MIB: u64 = 1024 * 1024;

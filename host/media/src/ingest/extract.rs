@@ -4,12 +4,11 @@
 //! So a 20 MB picture never enters a plugin, and costs the gateway one pass, one decode and one write. The
 //! files are only in memory; [`crate::MediaStore::keep`] writes them once the request is accepted.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use gatehouse_contract::{Payload, decode_base64, encode_base64, payload, type_of};
 use gatehouse_model::{BlobId, Clock, Facts, Json, Seed};
 
-use crate::ingest::{data_url, scan};
+use crate::ingest::scan;
 use crate::probe::facts::{self, facts};
 
 /// Strings up to this length stay where they are: short enough that the few a request may hold fit a task's
@@ -17,6 +16,8 @@ use crate::probe::facts::{self, facts};
 const THRESHOLD: usize = 4 * 1024;
 /// Bytes of the shortest `data:` URI with base64.
 const SHORTEST: usize = "data:;base64,AA".len();
+/// Characters enough to know media by their first bytes.
+const HEAD: usize = 64;
 /// Files one request may embed.
 const MAX_FILES: usize = 64;
 
@@ -50,14 +51,25 @@ pub enum ExtractError {
     /// There are too many.
     #[error("a request may embed at most {0} files")]
     TooMany(usize),
+    /// A text of a client is the name of a blob. It would be read as one when it is sent.
+    #[error("a text is a name that this gateway gives to files (`blob:<id>`), send the file itself")]
+    BlobName,
     /// The host could not finish the work.
     #[error("the request could not be read")]
     Interrupted,
 }
 
+/// Who has written a JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Author {
+    Client,
+    Provider,
+}
+
 /// Extracts the files of `json`; `max` is the largest file in bytes.
 pub(crate) fn extract(
     json: &Json,
+    author: Author,
     max: u64,
     clock: &dyn Clock,
     seed: &dyn Seed,
@@ -67,6 +79,9 @@ pub(crate) fn extract(
     let mut done = 0;
     for range in scan::strings(json.as_bytes(), SHORTEST) {
         if range.len() <= THRESHOLD {
+            if author == Author::Client && is_blob_name(json.as_bytes(), range.clone()) {
+                return Err(ExtractError::BlobName);
+            }
             if let Some(text) = mended(json.as_bytes(), range.clone()) {
                 left.push_str(&json[done..range.start]);
                 left.push_str(&text);
@@ -74,8 +89,7 @@ pub(crate) fn extract(
             }
             continue;
         }
-        let Some(bytes) = file(json.as_bytes(), range.clone(), max)? else { continue };
-        let declared = data_url::declared(&json.as_bytes()[range.clone()]);
+        let Some((bytes, declared)) = file(json.as_bytes(), range.clone(), max)? else { continue };
         if blobs.len() == MAX_FILES {
             return Err(ExtractError::TooMany(MAX_FILES));
         }
@@ -104,12 +118,25 @@ impl NewBlob {
     fn declared(mut self, mime: Option<&str>) -> Self {
         let is_media = |mime: &str| ["image/", "video/", "audio/"].iter().any(|kind| mime.starts_with(kind));
         if self.facts.mime == facts::UNKNOWN
-            && let Some(mime) = mime.filter(|mime| !is_media(mime))
+            && let Some(mime) = mime.filter(|mime| !is_media(mime) && !self.bytes.is_empty())
         {
             mime.clone_into(&mut self.facts.mime);
         }
         self
     }
+}
+
+/// Whether a text is the name of a blob, in one of the forms in which a call may have it.
+fn is_blob_name(json: &[u8], range: std::ops::Range<usize>) -> bool {
+    // Each letter may be escaped.
+    const LONGEST: usize = 6 * 64;
+    let raw = &json[range.clone()];
+    if raw.len() > LONGEST || !(raw.starts_with(b"blob:") || raw.contains(&b'\\')) {
+        return false;
+    }
+    let Ok(text) = serde_json::from_slice::<String>(&json[range.start - 1..=range.end]) else { return false };
+    let name = text.strip_prefix("blob:").map(|name| name.split_once(':').map_or(name, |(name, _)| name));
+    name.is_some_and(|name| name.parse::<BlobId>().is_ok())
 }
 
 /// A short `data:` URI as the host would write it, if that differs. What does not decode is the family's to judge.
@@ -121,48 +148,57 @@ fn mended(json: &[u8], range: std::ops::Range<usize>) -> Option<String> {
         return None;
     }
     let text: String = serde_json::from_slice(&json[range.start - 1..=range.end]).ok()?;
-    let (head, payload) = data_url::uri(text.as_bytes())?;
-    let bytes = data_url::decode(payload).filter(|bytes| !bytes.is_empty())?;
-    let known = facts::type_of(&bytes).map(str::to_owned);
-    let mime = known.or_else(|| data_url::declared(text.as_bytes())).unwrap_or_default();
+    let payload = payload(text.as_bytes());
+    if !payload.is_uri() {
+        return None;
+    }
+    let bytes = payload.file()?;
+    let known = type_of(&bytes).map(str::to_owned);
+    let mime = known.or_else(|| payload.declared()).unwrap_or_default();
     // Parameters stay where all else of the head is as the host writes it.
     let plain = format!("data:{mime};");
-    let is_plain = head.starts_with(plain.as_bytes()) && head.ends_with(b";base64,");
-    let head = if is_plain { String::from_utf8_lossy(head).into_owned() } else { format!("{plain}base64,") };
-    let mended = head + &STANDARD.encode(&bytes);
+    let is_plain = payload.head.starts_with(plain.as_bytes()) && payload.head.ends_with(b";base64");
+    let head = if is_plain { String::from_utf8_lossy(payload.head).into_owned() } else { plain + "base64" };
+    let mended = format!("{head},{}", encode_base64(&bytes));
     // Heads and base64 have no letter that JSON escapes.
     (mended != text && !mended.contains(['"', '\\'])).then_some(mended)
 }
 
+/// A file, and the type that it is declared to have.
+type Found = Option<(Vec<u8>, Option<String>)>;
+
 /// The file a string embeds, if it embeds one.
-fn file(json: &[u8], range: std::ops::Range<usize>, max: u64) -> Result<Option<Vec<u8>>, ExtractError> {
+fn file(json: &[u8], range: std::ops::Range<usize>, max: u64) -> Result<Found, ExtractError> {
     let raw = &json[range.clone()];
     if memchr::memchr(b'\\', raw).is_none() {
-        return decoded(raw, max);
+        return decoded(&payload(raw), max);
     }
     // Some encoders write `\/` or `\u002b` inside base64; few do, so this path may cost a copy.
     match serde_json::from_slice::<String>(&json[range.start - 1..=range.end]) {
-        Ok(text) => decoded(text.as_bytes(), max),
+        Ok(text) => decoded(&payload(text.as_bytes()), max),
         Err(_) => Ok(None),
     }
 }
 
-fn decoded(text: &[u8], max: u64) -> Result<Option<Vec<u8>>, ExtractError> {
-    let check = |payload: &[u8]| {
-        if payload.len() as u64 / 4 * 3 > max + 3 { Err(ExtractError::TooLarge(max)) } else { Ok(()) }
-    };
-    if let Some(payload) = data_url::uri_payload(text) {
-        check(payload)?;
-        // What does not decode is kept as it is written: its facts then say that it is no picture, and whether
-        // that refuses or dooms the request is for the family to decide.
-        return Ok(Some(data_url::decode(payload).unwrap_or_else(|| payload.to_vec())));
-    }
-    // Bare base64 is taken only when it is media: signatures and encrypted reasoning are long base64 too, and
-    // must reach the provider as they are.
-    let is_media = data_url::decoded_head(text).is_some_and(|head| facts::type_of(&head).is_some());
-    if !is_media {
+/// Where nothing says that a text is base64 it is taken only when it is media: signatures and encrypted reasoning are long
+/// base64 too, and must reach the provider as they are.
+fn decoded(payload: &Payload<'_>, max: u64) -> Result<Found, ExtractError> {
+    if !payload.is_said && decoded_head(payload.base64).is_none_or(|head| type_of(&head).is_none()) {
         return Ok(None);
     }
-    check(text)?;
-    Ok(data_url::decode(text))
+    if payload.base64.len() as u64 / 4 * 3 > max + 3 {
+        return Err(ExtractError::TooLarge(max));
+    }
+    match decode_base64(payload.base64) {
+        Some(bytes) => Ok(Some((bytes, payload.declared()))),
+        // An empty file: whether that refuses or dooms the request is for the family to decide.
+        None if payload.is_said => Ok(Some((Vec::new(), None))),
+        None => Ok(None),
+    }
+}
+
+/// The first bytes of what may be base64, without decoding all of it.
+fn decoded_head(text: &[u8]) -> Option<Vec<u8>> {
+    let head: Vec<u8> = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(HEAD).collect();
+    decode_base64(&head)
 }

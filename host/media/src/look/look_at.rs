@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{BoxStream, StreamExt};
+use gatehouse_contract::{Payload, payload};
 use gatehouse_model::{BlobId, CustomerId, Facts, Finding, Media, Probe};
 use gatehouse_upstream::{FetchError, OpenBlob};
 use url::Url;
 
 use crate::edit::apply::EditError;
-use crate::ingest::data_url;
 use crate::ingest::extract::NewBlob;
 use crate::links;
 use crate::links::Checked;
@@ -159,24 +159,26 @@ impl MediaStore {
 
     async fn bytes_of(&self, source: &str, customer: Option<&CustomerId>) -> Result<Bytes, Miss> {
         if source.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
-            let payload = data_url::uri_payload(source.as_bytes());
-            let payload = payload.ok_or_else(|| unusable("a data: URI must be data:<type>;base64,<data>"))?;
-            return self.decoded(payload, "the data: URI does not hold valid base64");
+            let payload = payload(source.as_bytes());
+            let otherwise = match payload.is_said {
+                true => "the data: URI does not hold valid base64",
+                false => "a data: URI must be data:<type>;base64,<data>",
+            };
+            return self.decoded(payload, otherwise);
         }
         match Url::parse(source) {
             Ok(url) if matches!(url.scheme(), "http" | "https") => self.fetched(&url, customer).await,
             Ok(url) if url.has_host() => Err(unusable(&no_source(source))),
-            _ => self.decoded(source.as_bytes(), &no_source(source)),
+            _ => self.decoded(payload(source.as_bytes()), &no_source(source)),
         }
     }
 
-    fn decoded(&self, text: &[u8], otherwise: &str) -> Result<Bytes, Miss> {
+    fn decoded(&self, payload: Payload<'_>, otherwise: &str) -> Result<Bytes, Miss> {
         let max = self.0.config.max_blob();
-        if text.len() as u64 / 4 * 3 > max + 3 {
+        if payload.base64.len() as u64 / 4 * 3 > max + 3 {
             return Err(Miss::Unusable(format!("it is larger than {} MiB", self.0.config.max_blob_mib)));
         }
-        let bytes = data_url::decode(text).filter(|bytes| !bytes.is_empty());
-        bytes.map(Bytes::from).ok_or_else(|| unusable(otherwise))
+        payload.file().map(Bytes::from).ok_or_else(|| unusable(otherwise))
     }
 
     /// A result of this gateway is on its disk: no limit but that of what is looked at.

@@ -8,11 +8,12 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use gatehouse_contract::{SNIFFED, sniff};
 use gatehouse_model::{CustomerId, Facts, MediaKind};
 use gatehouse_upstream::{FetchError, Fetched, Origins, Policy, Upstream};
 use url::Url;
 
-use crate::probe::facts::{SNIFFED, facts, kind, sniff};
+use crate::probe::facts::{facts, kind};
 use crate::probe::mp4::{word32, word64};
 use crate::probe::orientation;
 

@@ -1,5 +1,6 @@
 //! What a piece of media is, by its own bytes. Declared types are never asked. Pure.
 
+use gatehouse_contract::type_of;
 use gatehouse_model::{Facts, MediaKind};
 
 use crate::probe::{length, mp4, orientation, wav};
@@ -56,69 +57,8 @@ pub fn facts(bytes: &[u8]) -> Facts {
     facts
 }
 
-/// How a document begins that providers read, and its type.
-const PDF: (&[u8], &str) = (b"%PDF-", "application/pdf");
-
-/// A drawing, which is a text. It is called by its name, so that a refusal can name it.
-const SVG: &str = "image/svg+xml";
-
-/// The type that bytes tell: of media, of a document, and of a drawing.
-pub(crate) fn type_of(bytes: &[u8]) -> Option<&'static str> {
-    let pdf = || bytes.starts_with(PDF.0).then_some(PDF.1);
-    sniff(bytes).or_else(pdf).or_else(|| is_svg(bytes).then_some(SVG))
-}
-
-fn is_svg(bytes: &[u8]) -> bool {
-    let head = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii_start();
-    let may_be = [&b"<?xml"[..], b"<!--", b"<!DOCTYPE svg"].iter().any(|begin| head.starts_with(begin));
-    let element = b"<svg";
-    head.starts_with(element)
-        || (may_be && memchr::memmem::find(&head[..head.len().min(1 << 10)], element).is_some())
-}
-
 /// The type of what nothing is known about.
 pub(crate) const UNKNOWN: &str = "application/octet-stream";
-
-/// Bytes [`sniff`] wants to see when there are as many.
-pub(crate) const SNIFFED: usize = 64;
-
-/// The type of media that begin like this; `None` when they are of no kind known here.
-pub(crate) fn sniff(head: &[u8]) -> Option<&'static str> {
-    let at = |offset: usize, magic: &[u8]| head.get(offset..offset + magic.len()) == Some(magic);
-    Some(match head {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => "image/png",
-        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => "image/gif",
-        [b'R', b'I', b'F', b'F', ..] if at(8, b"WEBP") => "image/webp",
-        [b'R', b'I', b'F', b'F', ..] if at(8, b"WAVE") => "audio/wav",
-        // Two letters are too little to go by; the reserved field behind the size is zero in every real file.
-        [b'B', b'M', ..] if at(6, &[0; 4]) => "image/bmp",
-        [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => "image/tiff",
-        [_, _, _, _, b'f', b't', b'y', b'p', brand @ ..] => brand_type(brand.get(..4)?),
-        [0x1a, 0x45, 0xdf, 0xa3, ..] => {
-            let webm = memchr::memmem::find(&head[..head.len().min(SNIFFED)], b"webm").is_some();
-            if webm { "video/webm" } else { "video/x-matroska" }
-        }
-        [b'I', b'D', b'3', ..] => "audio/mpeg",
-        // MPEG audio frame sync: layer III of MPEG 1, 2 and 2.5.
-        [0xff, 0xfa | 0xfb | 0xf2 | 0xf3 | 0xe2 | 0xe3, ..] => "audio/mpeg",
-        [0xff, 0xf0 | 0xf1 | 0xf8 | 0xf9, ..] => "audio/aac",
-        [b'f', b'L', b'a', b'C', ..] => "audio/flac",
-        [b'O', b'g', b'g', b'S', ..] => "audio/ogg",
-        _ => return None,
-    })
-}
-
-/// ISO base media files, by their major brand.
-fn brand_type(brand: &[u8]) -> &'static str {
-    match brand {
-        b"qt  " => "video/quicktime",
-        b"M4A " | b"M4B " => "audio/mp4",
-        b"avif" | b"avis" => "image/avif",
-        b"heic" | b"heix" | b"heim" | b"heis" | b"mif1" | b"msf1" => "image/heic",
-        _ => "video/mp4",
-    }
-}
 
 /// The kind a type belongs to.
 pub(crate) fn kind(mime: &str) -> MediaKind {
@@ -184,37 +124,6 @@ fn webp_alpha(bytes: &[u8]) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn types_are_known_by_their_first_bytes() {
-        for (head, mime) in [
-            (&b"\x89PNG\r\n\x1a\n"[..], Some("image/png")),
-            (b"\xff\xd8\xff\xe0", Some("image/jpeg")),
-            (b"GIF89a..", Some("image/gif")),
-            (b"RIFF\0\0\0\0WEBPVP8 ", Some("image/webp")),
-            (b"RIFF\0\0\0\0WAVEfmt ", Some("audio/wav")),
-            (b"RIFF\0\0\0\0AVI LIST", None),
-            (b"BM\x10\0\0\0\0\0\0\0\x36", Some("image/bmp")),
-            (b"BM is a car maker", None),
-            (b"\0\0\0\x18ftypisom", Some("video/mp4")),
-            (b"\0\0\0\x18ftypqt  ", Some("video/quicktime")),
-            (b"\0\0\0\x18ftypM4A ", Some("audio/mp4")),
-            (b"\0\0\0\x18ftypavif", Some("image/avif")),
-            (b"\0\0\0\x18ftyp", None),
-            (b"\x1a\x45\xdf\xa3\x01\0\0\0\x42\x82\x84webm", Some("video/webm")),
-            (b"\x1a\x45\xdf\xa3\x01\0\0\0\x42\x82\x88matroska", Some("video/x-matroska")),
-            (b"ID3\x04", Some("audio/mpeg")),
-            (b"\xff\xfb\x90", Some("audio/mpeg")),
-            (b"\xff\xf1\x50", Some("audio/aac")),
-            (b"fLaC", Some("audio/flac")),
-            (b"OggS", Some("audio/ogg")),
-            (b"<!doctype html>", None),
-            (b"{\"detail\":1}", None),
-            (b"", None),
-        ] {
-            assert_eq!(sniff(head), mime, "{head:?}");
-        }
-    }
 
     /// Without it a drawing behind a link is refused as a file of no type, and one that is embedded by its name.
     #[test]

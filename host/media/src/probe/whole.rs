@@ -7,6 +7,13 @@
 const TAIL: usize = 1024;
 /// Deflate makes at most so many bytes of one.
 const MOST_PER_BYTE: u64 = 1032;
+/// Points of a JPEG for which one byte stands at most: each block of 64 has a code of a bit at least.
+const JPEG_POINTS_PER_BYTE: u64 = 64 * 8;
+/// Points of a GIF for which one byte stands at most: a code of 12 bits is a string of 4,096 points at most.
+const GIF_POINTS_PER_BYTE: u64 = 4096;
+/// Bytes of the beginning that are kept: where the size stands. In a JPEG other things may stand before it.
+const HEAD: usize = 64;
+const JPEG_HEAD: usize = 64 * 1024;
 /// The end of a PNG.
 const IEND: [u8; 8] = [b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82];
 /// The end of a JPEG; within its data such a pair cannot be.
@@ -48,7 +55,8 @@ impl Whole {
         if self.is_of_boxes() {
             self.boxes.take(self.length, bytes);
         }
-        let missing = 64_usize.saturating_sub(self.head.len()).min(bytes.len());
+        let kept = if self.mime == "image/jpeg" { JPEG_HEAD } else { HEAD };
+        let missing = kept.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..missing]);
         let kept = TAIL.saturating_sub(bytes.len()).min(self.tail.len());
         self.tail.drain(..self.tail.len() - kept);
@@ -71,13 +79,26 @@ impl Whole {
                 self.check_png_size()?;
                 ends_with(&IEND)
             }
-            "image/jpeg" => ends_with(&EOI),
-            "image/gif" => self.tail.iter().rfind(|byte| **byte != 0) == Some(&GIF_END),
+            "image/jpeg" => {
+                self.check_points(JPEG_POINTS_PER_BYTE)?;
+                ends_with(&EOI)
+            }
+            "image/gif" => {
+                self.check_points(GIF_POINTS_PER_BYTE)?;
+                self.tail.iter().rfind(|byte| **byte != 0) == Some(&GIF_END)
+            }
             "image/webp" => self.riff_length().is_none_or(|length| length <= self.length),
             _ if self.is_of_boxes() => self.boxes.are_whole(self.length, self.mime.starts_with("image/")),
             _ => true,
         };
         if is_whole { Ok(()) } else { Err(CUT) }
+    }
+
+    /// A picture has bytes for its points, where its beginning says how many there are.
+    fn check_points(&self, per_byte: u64) -> Result<(), &'static str> {
+        let Ok(size) = imagesize::blob_size(&self.head) else { return Ok(()) };
+        let points = (size.width as u64).saturating_mul(size.height as u64);
+        if points > 0 && points / per_byte <= self.length { Ok(()) } else { Err(NO_DATA) }
     }
 
     /// A picture has at least a byte of filter for each row, and its points, before they are deflated.
@@ -169,6 +190,10 @@ mod tests {
         file
     }
 
+    fn gif(side: u16, data: usize) -> Vec<u8> {
+        [&b"GIF89a"[..], &side.to_le_bytes(), &side.to_le_bytes(), &vec![7; data], b"\x3b"].concat()
+    }
+
     fn boxed(kind: &[u8; 4], content: usize) -> Vec<u8> {
         let size = u32::try_from(8 + content).unwrap().to_be_bytes();
         [size.as_slice(), kind, &vec![7; content]].concat()
@@ -185,7 +210,7 @@ mod tests {
         for (mime, file) in [
             ("image/png", png(64, 64, 300)),
             ("image/jpeg", b"\xff\xd8\xff\xe0 data \xff\xd9\n".to_vec()),
-            ("image/gif", b"GIF89a data \x3b".to_vec()),
+            ("image/gif", gif(8, 8)),
             ("image/webp", webp),
             ("video/mp4", film),
             ("video/quicktime", large),
@@ -202,6 +227,19 @@ mod tests {
         assert_eq!(check("image/png", &png(1 << 31, 1 << 31, 40), 9), Err(NO_DATA));
         assert_eq!(check("image/png", &png(1024, 1024, 40), 9), Err(NO_DATA));
         assert_eq!(check("image/png", &png(0, 9, 40), 9), Err(NO_DATA));
+        // A picture of one colour has a size that its data may fill.
+        let mut jpeg = std::io::Cursor::new(Vec::new());
+        image::RgbImage::new(900, 700).write_to(&mut jpeg, image::ImageFormat::Jpeg).unwrap();
+        let jpeg = jpeg.into_inner();
+        let frame = memchr::memmem::find(&jpeg, b"\xff\xc0").unwrap() + 5;
+        for (mime, file, at) in [("image/jpeg", jpeg, frame), ("image/gif", gif(900, 300), 6)] {
+            assert_eq!(check(mime, &file, 777), Ok(()), "{mime}");
+            for size in [[0xff; 4], [0; 4]] {
+                let mut lying = file.clone();
+                lying[at..at + 4].copy_from_slice(&size);
+                assert_eq!(check(mime, &lying, 777), Err(NO_DATA), "{mime} {size:?}");
+            }
+        }
         assert_eq!(check("audio/mpeg", b"anything", 3), Ok(()), "of others nothing is known");
     }
 }

@@ -13,13 +13,13 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use bytes::Bytes;
+use gatehouse_contract::{SNIFFED, payload, sniff};
 use gatehouse_model::{BlobId, Edit, Media, MediaId, MediaKind, Product, metric};
 
 use crate::edit::apply::{EditError, Edited, Stored};
-use crate::ingest::data_url;
 use crate::links;
 use crate::media_store::{MediaStore, TaskBlobs, blob_path};
-use crate::probe::facts::{self, SNIFFED, sniff};
+use crate::probe::facts;
 use crate::probe::whole::Whole;
 use crate::results::source::{SaveError, Source, copy, lost, own_blob, too_large};
 use crate::storage::objects::Error;
@@ -260,7 +260,7 @@ impl MediaStore {
 
 /// Whether a source is fetched, and neither at hand nor a blob already.
 fn is_fetched(source: &str) -> bool {
-    !source.starts_with("blob:") && data_url::uri_payload(source.as_bytes()).is_none()
+    !source.starts_with("blob:") && !payload(source.as_bytes()).is_uri()
 }
 
 async fn finish(media: &mut Media, writer: Writer) -> Result<(), Error> {

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{BoxStream, StreamExt};
+use gatehouse_contract::{SNIFFED, decode_base64, payload};
 use gatehouse_model::BlobId;
 use gatehouse_upstream::{FetchError, Fetched, OpenBlob, Origins, Policy, Upstream};
 
-use crate::ingest::data_url;
 use crate::media_store::TaskBlobs;
-use crate::probe::facts::SNIFFED;
 use crate::storage::objects::Error;
 use crate::storage::writer::Writer;
 
@@ -64,8 +63,10 @@ impl Source {
             let (_, blob) = own_blob(name, blobs).await?;
             return Ok(Self::Stream(blob.body));
         }
-        if let Some(payload) = data_url::uri_payload(source.as_bytes()) {
-            let bytes = data_url::decode(payload).ok_or_else(|| lost("the result is not valid base64"))?;
+        let embedded = payload(source.as_bytes());
+        if embedded.is_uri() {
+            let bytes = if embedded.is_said { decode_base64(embedded.base64) } else { embedded.file() };
+            let bytes = bytes.ok_or_else(|| lost("the result is not valid base64"))?;
             return Ok(Self::Memory(Some(bytes.into())));
         }
         let policy = Policy::new(Origins::Results(provider), max, timeout);

@@ -7,13 +7,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ingest::extract;
-use crate::ingest::extract::{ExtractError, Extracted};
+use crate::ingest::extract::{Author, ExtractError, Extracted};
 
 const MAX: u64 = 1024 * 1024;
 
 fn cut_text(json: &str) -> Result<Extracted, ExtractError> {
     let clock = TestClock::skipping_pauses_at(NEW_YEAR);
-    extract::extract(&json.into(), MAX, &*clock, &TestSeed::default())
+    extract::extract(&json.into(), Author::Client, MAX, &*clock, &TestSeed::default())
 }
 
 fn uri(bytes: &[u8]) -> String {
@@ -41,6 +41,8 @@ fn long_files_are_cut_however_they_are_written() {
         uri(&bytes).replace('/', "\\/"),
         uri(&bytes).replace('+', "\\u002b"),
         format!("DATA:;BASE64,{base64}"),
+        format!(" data:text/plain;charset=utf-8; base64 , {base64}"),
+        format!("data:image/png,{base64}"),
         base64.clone(),
         base64.trim_end_matches('=').to_owned(),
         URL_SAFE_NO_PAD.encode(&bytes),
@@ -89,6 +91,9 @@ fn what_does_not_decode_is_known_to_be_no_picture() {
     let cut = cut_text(&format!("[\"{broken}\"]")).unwrap();
     assert_eq!(cut.blobs[0].facts.kind, MediaKind::Other);
     assert_eq!(cut.blobs[0].facts.mime, "application/octet-stream");
+    assert_eq!(cut.blobs[0].facts.bytes, 0, "its text is no file");
+    let broken = broken.replace("image/png", "application/pdf");
+    assert_eq!(cut_text(&format!("[\"{broken}\"]")).unwrap().blobs[0].facts.mime, "application/octet-stream");
 }
 
 /// Without it a small picture is refused for what is mended in a large one.
@@ -105,6 +110,8 @@ fn a_short_file_is_written_as_a_long_one_would_be() {
         format!(" data:image/png; base64, {plain}\\n"),
         format!("\\tdata:image/png;charset=x;base64 ,{}", plain.replace('=', "%3D")),
         format!("data:image/png;base64,{plain}"),
+        format!("data:image/png,{plain}"),
+        format!("data:base64,{plain}"),
     ] {
         let cut = cut_text(&format!(r#"["{written}"]"#)).unwrap();
         assert_eq!((cut.blobs.len(), &*cut.json), (0, expected.as_str()), "{written}");
@@ -115,6 +122,37 @@ fn a_short_file_is_written_as_a_long_one_would_be() {
         r#"["data:text/plain;charset=utf-8;base64,aGVsbG8="]"#,
     ] {
         assert_eq!(&*cut_text(kept).unwrap().json, kept);
+    }
+}
+
+/// Without it a client's text is taken for a file of the gateway when it is sent, and the request fails as if a plugin were at fault.
+#[test]
+fn a_text_that_is_a_blobs_name_is_refused() {
+    let id = NewBlob::new(BlobId::new(UnixMs(NEW_YEAR), &TestSeed::default()), Bytes::new()).id;
+    let escaped: String = format!("blob:{id}").bytes().map(|byte| format!("\\u{byte:04x}")).collect();
+    for text in [
+        format!("blob:{id}"),
+        format!("blob:{id}:base64"),
+        format!("blob:{id}:text"),
+        format!("\\u0062lob:{id}"),
+        escaped,
+    ] {
+        let json = format!("{{\"prompt\":\"{text}\"}}");
+        assert_eq!(cut_text(&json), Err(ExtractError::BlobName), "{text}");
+        let clock = TestClock::skipping_pauses_at(NEW_YEAR);
+        let answer =
+            extract::extract(&json.clone().into(), Author::Provider, MAX, &*clock, &TestSeed::default());
+        assert_eq!(answer.map(|cut| cut.json), Ok(json.into()), "a provider's is left");
+    }
+    for text in [
+        format!("see blob:{id}"),
+        format!("blob:{id}0"),
+        "blob:x".to_owned(),
+        "blob:blob_short".to_owned(),
+        format!("blob_{id}"),
+    ] {
+        let json = format!("{{\"blob:{id}\":\"{text}\"}}");
+        assert_eq!(cut_text(&json).map(|cut| cut.json), Ok(json.into()), "{text}");
     }
 }
 
@@ -196,7 +234,7 @@ proptest! {
         let clock = TestClock::skipping_pauses_at(NEW_YEAR);
         let cut = |json: &[u8]| {
             let json = String::from_utf8_lossy(json).into_owned();
-            drop(extract::extract(&json.into(), MAX, &*clock, &TestSeed::default()));
+            drop(extract::extract(&json.into(), Author::Client, MAX, &*clock, &TestSeed::default()));
         };
         cut(&json);
         json.truncate(at);

@@ -215,6 +215,8 @@ impl Fetcher {
         let mut deadline = Instant::now() + policy.timeout;
         let began = self.clock().now();
         let mut url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
+        // A stand-in is fetched where the link itself might be.
+        self.client_for(&url, policy.origins)?;
         let stand_ins = self.rules.stand_ins.as_ref().filter(|_| policy.origins == Origins::User);
         if let Some(stand_in) = stand_ins.and_then(|samples| stand_in(samples, &url)) {
             url = stand_in;

@@ -75,6 +75,27 @@ async fn urls_that_lead_to_private_places_are_refused() {
     }
 }
 
+/// Without it an address of documentation is fetched in sandbox mode in a form that is refused anywhere else.
+#[tokio::test]
+async fn a_stand_in_is_fetched_where_its_address_might_be() {
+    let server = Provider::start(|_| reply(200, &[], "bytes")).await;
+    let mut config = config(&format!("[fetch]\nallow_private = [\"{}\"]\n", server.address));
+    config.fetch.stand_ins = Some(format!("{}/samples", server.url()));
+    let (clock, seed) = (TestClock::skipping_pauses_at(0), Arc::new(TestSeed::default()));
+    let upstream = Upstream::new(&config, &secrets, clock, seed, Arc::new(Table::default())).unwrap();
+    for url in ["https://example.com/a.png", "http://cdn.example.org:80/"] {
+        assert_eq!(fetch(&upstream, url, &user(10)).await.unwrap(), "bytes", "{url}");
+    }
+    for url in [
+        "https://me@example.com/a.png",
+        "https://example.com:22/",
+        "https://example.com:0/",
+        "ftp://example.com/",
+    ] {
+        assert!(matches!(fetch(&upstream, url, &user(10)).await, Err(FetchError::BadUrl(_))), "{url}");
+    }
+}
+
 #[tokio::test]
 async fn a_host_the_operator_named_may_be_private() {
     let server = Provider::start(|_| reply(200, &[("content-type", "Image/PNG; x=y")], "bytes")).await;

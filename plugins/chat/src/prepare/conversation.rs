@@ -439,7 +439,7 @@ fn image_block(path: &Path<'_>, source: &Source<'_>, cache: Option<&RawValue>) -
         IMAGE_TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(mime))
     };
     let inner = match source {
-        Source::Url(url) => format!("{{\"type\":\"url\",\"url\":{}}}", url.quoted()),
+        Source::Url(url) => format!("{{\"type\":\"url\",\"url\":{}}}", quoted(url)),
         Source::Data { mime, base64 } => base64_source(known(mime).ok_or_else(refused)?, base64),
         Source::Blob { mime, blob } => {
             base64_source(known(mime).ok_or_else(refused)?, &format!("{blob}:base64"))

@@ -2,15 +2,16 @@
 //! host cut out of this request. Any other blob name comes from the client and is refused.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use gatehouse_sdk::Facts;
+use gatehouse_sdk::source::{self, Embedded};
 use gatehouse_text_protocols::check;
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{
     Checked, choice, instead, nonempty_string, object, objects, required, string, wrong,
 };
-use gatehouse_text_protocols::embedded::Embedded;
 use gatehouse_text_protocols::files::{
     FILE_ID, FILE_URL, MAX_PAGES, base64_bytes, decoded_bytes, no_file_id, no_file_url, pages,
     pictures_of_sound,
@@ -77,8 +78,8 @@ pub(crate) enum PartKind<'a> {
 /// The data of an image or a document.
 #[derive(Debug)]
 pub(crate) enum Source<'a> {
-    /// A link, as written.
-    Url(JsonString<'a>),
+    /// A link, its scheme in lower case.
+    Url(String),
     /// A `data:` URI: its media type and its base64.
     Data { mime: Cow<'a, str>, base64: Cow<'a, str> },
     /// Kept by the host: the media type of its bytes, and `blob:<id>`.
@@ -183,18 +184,32 @@ impl<'a> ContentReader<'_, 'a> {
     }
 
     fn audio(&mut self, path: &Path<'_>, audio: &Object<'a>) -> Checked<PartKind<'a>> {
-        let data = nonempty_string(&path.key("data"), required(path, audio, "data", "base64")?)?;
-        let cut = blob(self.blobs, data.inner());
+        let (child, expected) = (path.key("data"), "a WAV or MP3 file as base64");
+        let raw = required(path, audio, "data", expected)?;
+        let data = nonempty_string(&child, raw)?;
         // The host writes a `data:` URI for a blob, and a sound is bare base64.
-        let bare = match cut {
-            Some(_) => Some(format!("\"{}:base64\"", data.inner())),
-            None => Embedded::read(&data.decoded()).map(|file| quoted(&file.base64)),
+        let (facts, bare) = match blob(self.blobs, data.inner()) {
+            Some(cut) => (cut.clone(), format!("\"{}:base64\"", data.inner())),
+            None => {
+                let file =
+                    Embedded::read(&data.decoded()).ok_or_else(|| wrong(&child, expected, Some(raw)))?;
+                (file.facts(), quoted(&file.base64))
+            }
         };
-        self.sent_as(data, bare);
-        let format =
-            choice(&path.key("format"), required(path, audio, "format", "`wav` or `mp3`")?, &["wav", "mp3"])?;
-        let bytes = cut.map_or_else(|| decoded_bytes(data.len()), |facts| facts.bytes);
-        self.count_pictures(pictures_of_sound(format, bytes));
+        self.sent_as(data, Some(bare));
+        let named = required(path, audio, "format", "`wav` or `mp3`")?;
+        let format = match (facts.mime.as_str(), choice(&path.key("format"), named, &["wav", "mp3"])?) {
+            ("audio/wav", _) => "wav",
+            ("audio/mpeg", _) => "mp3",
+            // Bytes that tell no type are for the provider to judge.
+            (UNKNOWN, format) if facts.bytes > 0 => format,
+            (UNKNOWN, _) => return Err(instead(&child, expected, NOT_BASE64)),
+            (mime, _) => return Err(instead(&child, expected, mime)),
+        };
+        if let Some(named) = JsonString::of(named) {
+            self.sent_as(named, Some(quoted(format)));
+        }
+        self.count_pictures(pictures_of_sound(format, facts.bytes));
         Ok(PartKind::Audio)
     }
 
@@ -253,29 +268,31 @@ impl<'a> ContentReader<'_, 'a> {
     fn source(&mut self, path: &Path<'_>, raw: &'a RawValue, expected: &str) -> Checked<Source<'a>> {
         let written = string(path, raw)?;
         let url = written.decoded();
-        let starts_with = |head: &str| url.get(..head.len()).is_some_and(|it| it.eq_ignore_ascii_case(head));
-        if starts_with("https://") || starts_with("http://") {
-            return Ok(Source::Url(written));
+        if let Some(source::Source::Link(_)) = source::Source::of(&url) {
+            let link = source::normalised(&url);
+            if link != url {
+                self.sent_as(written, Some(quoted(&link)));
+            }
+            return Ok(Source::Url(link));
         }
         if let Some(facts) = blob(self.blobs, &url) {
+            if facts.bytes == 0 {
+                return Err(instead(path, expected, NOT_BASE64));
+            }
             return Ok(Source::Blob { mime: facts.mime.clone(), blob: url.into_owned() });
         }
-        let refused = || wrong(path, expected, Some(raw));
-        if !starts_with("data:") {
-            let (mime, base64) = Embedded::read_bare(&url).ok_or_else(refused)?;
-            self.sent_as(written, Some(quoted(&format!("data:{mime};base64,{base64}"))));
-            return Ok(Source::Data { mime: Cow::Borrowed(mime), base64: Cow::Owned(base64) });
+        let file = Embedded::read(&url).ok_or_else(|| wrong(path, expected, Some(raw)))?;
+        let Some((mime, data)) = plain_uri(&url) else {
+            let mime = file.mime.ok_or_else(|| wrong(path, expected, Some(raw)))?;
+            self.sent_as(written, Some(quoted(&file.uri())));
+            return Ok(Source::Data { mime: Cow::Borrowed(mime), base64: Cow::Owned(file.base64) });
+        };
+        // What is called a picture, a film or a sound is one by its bytes, or none.
+        let is_media =
+            |kind: &str| url[mime.clone()].get(..kind.len()).is_some_and(|it| it.eq_ignore_ascii_case(kind));
+        if file.mime.is_none() && ["image/", "video/", "audio/"].into_iter().any(is_media) {
+            return Ok(Source::Data { mime: Cow::Borrowed(UNKNOWN), base64: Cow::Owned(file.base64) });
         }
-        let (head, tail) = url.split_once(',').ok_or_else(refused)?;
-        let (start, end) = ("data:".len(), head.len().checked_sub(";base64".len()).ok_or_else(refused)?);
-        let is_base64 = head.get(end..).is_some_and(|it| it.eq_ignore_ascii_case(";base64"));
-        let base64 = tail.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
-        if !is_base64 || !base64 || tail.is_empty() {
-            return Err(refused());
-        }
-        // Parameters such as `;charset=` are dropped.
-        let type_end = head[..end].find(';').unwrap_or(end).max(start);
-        let (mime, data) = (start..type_end, head.len() + 1..url.len());
         Ok(match url {
             Cow::Borrowed(url) => {
                 Source::Data { mime: Cow::Borrowed(&url[mime]), base64: Cow::Borrowed(&url[data]) }
@@ -286,6 +303,22 @@ impl<'a> ContentReader<'_, 'a> {
             },
         })
     }
+}
+
+/// The type that nothing tells.
+const UNKNOWN: &str = "application/octet-stream";
+/// A long text whose base64 does not decode: the host has cut it out as an empty file.
+const NOT_BASE64: &str = "base64 that does not decode";
+
+/// Where the type and the base64 of a `data:` URI stand that needs no repair. Parameters such as `;charset=` are left out.
+fn plain_uri(url: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let (head, tail) = url.split_once(',')?;
+    let (start, end) = ("data:".len(), head.len().checked_sub(";base64".len())?);
+    let is_uri = head.get(..start).is_some_and(|it| it.eq_ignore_ascii_case("data:"));
+    let is_said = head.get(end..).is_some_and(|it| it.eq_ignore_ascii_case(";base64"));
+    let is_plain = tail.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+    let type_end = head[..end].find(';').unwrap_or(end).max(start);
+    (is_uri && is_said && is_plain).then_some((start..type_end, head.len() + 1..url.len()))
 }
 
 /// A refusal of media by its type; the data is not repeated.

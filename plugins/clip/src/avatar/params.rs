@@ -81,7 +81,7 @@ pub(crate) struct Params {
 
 fn public_url(url: &str, (): &()) -> garde::Result {
     match Source::of(url) {
-        Some(Source::Link(link)) if link.is_plain() => Ok(()),
+        Some(Source::Link(_)) => Ok(()),
         _ => Err(garde::Error::new("expected a public http(s) URL")),
     }
 }

@@ -1,5 +1,6 @@
 //! A checked submission with every default filled in, and the rules between its fields.
 
+use gatehouse_sdk::source::normalised;
 use gatehouse_sdk::{Affinity, InvalidParam, Submission, params};
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +66,7 @@ fn invalid(field: &str, problem: impl Into<String>) -> InvalidParam {
 }
 
 fn assets(params: &Params) -> Result<Vec<NewAsset>, InvalidParam> {
-    let assets = match (&params.assets, &params.url, &params.name) {
+    let mut assets = match (&params.assets, &params.url, &params.name) {
         (Some(assets), None, None) => assets.clone(),
         (Some(_), Some(_), _) => return Err(invalid("url", "cannot be combined with `assets`, got both")),
         (Some(_), None, Some(_)) => {
@@ -78,6 +79,7 @@ fn assets(params: &Params) -> Result<Vec<NewAsset>, InvalidParam> {
             return Err(invalid("assets", "expected an array of 1 to 20, or `url` and `name`; got nothing"));
         }
     };
+    assets.iter_mut().for_each(|asset| asset.url = normalised(&asset.url));
     let project = params.project_name.as_ref().map_or(0, String::len);
     let bytes: usize = assets.iter().map(|asset| asset.url.len() + asset.name.len()).sum::<usize>() + project;
     if bytes > MAX_BYTES {

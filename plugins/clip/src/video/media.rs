@@ -72,6 +72,18 @@ impl Kind {
 
     /// Checks one reference; the error says what was expected and what came.
     pub(crate) fn check(self, facts: &Facts) -> Result<(), String> {
+        self.check_type(facts)?;
+        let noun = self.rules().noun;
+        match (self, facts.milliseconds) {
+            (Self::Image | Self::Video, _) => self.check_frame(facts, noun),
+            (Self::Audio, Some(1..)) => Ok(()),
+            (Self::Audio, Some(0)) => Err(format!("expected {noun} with sound in it, got 0 s")),
+            (Self::Audio, None) => Err(format!("expected {noun}, got {} of unreadable length", facts.mime)),
+        }
+    }
+
+    /// Checks what is known of a file that nobody has looked into.
+    pub(crate) fn check_type(self, facts: &Facts) -> Result<(), String> {
         let rules = self.rules();
         if facts.kind != rules.kind {
             return Err(format!("expected {}, got {}", rules.noun, facts.mime));
@@ -83,10 +95,7 @@ impl Kind {
             let (max, bytes) = (rules.max_bytes / MB, facts.bytes);
             return Err(format!("expected {} of at most {max} MB, got {bytes} bytes", rules.noun));
         }
-        match self {
-            Self::Image | Self::Video => self.check_frame(facts, rules.noun),
-            Self::Audio => Ok(()),
-        }
+        Ok(())
     }
 
     fn check_frame(self, facts: &Facts, noun: &str) -> Result<(), String> {

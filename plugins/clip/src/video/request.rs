@@ -94,8 +94,7 @@ impl VideoRequest {
         references.extend(others(&params, references.is_empty(), &references)?);
         check_prompt(&params, references.is_empty())?;
         for reference in &mut references {
-            reference.source = source::normalised(&reference.source);
-            check_reference(params.model, reference, &request.blobs)?;
+            reference.source = settled(params.model, reference, &request.blobs)?;
         }
         check_size(&references)?;
         let account = names::account_of_assets(request, assets(&references))?;
@@ -215,19 +214,22 @@ fn check_prompt(params: &Params, is_text_to_video: bool) -> Result<(), InvalidPa
     Ok(())
 }
 
-/// What can be known of one reference before it is looked at.
-fn check_reference(model: Model, reference: &Reference, blobs: &[Facts]) -> Result<(), InvalidParam> {
+/// The source of one reference in the host's form, checked as far as it can be before it is looked at.
+fn settled(model: Model, reference: &Reference, blobs: &[Facts]) -> Result<String, InvalidParam> {
     let wrong = |problem: String| Err(invalid(&reference.field, problem));
     if reference.is_asset() && !model.takes_assets() {
         let (id, source) = (model.id(), &reference.source);
         return wrong(format!("assets work with clip-2.0 and clip-2.0-fast only, got {source} with {id}"));
     }
     match Source::of(&reference.source) {
+        Some(Source::Embedded(file)) => {
+            reference.kind.check_type(&file.facts()).map(|()| file.uri()).or_else(wrong)
+        }
         Some(Source::Blob) => match source::blob(&reference.source, blobs) {
-            Some(facts) => reference.kind.check(facts).or_else(wrong),
+            Some(facts) => reference.kind.check(facts).map(|()| reference.source.clone()).or_else(wrong),
             None => wrong("expected a file of this request, got a blob of another request".to_owned()),
         },
-        _ => Ok(()),
+        _ => Ok(source::normalised(&reference.source)),
     }
 }
 

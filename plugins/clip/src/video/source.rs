@@ -30,13 +30,12 @@ pub(crate) fn check_audio(source: &str, (): &()) -> garde::Result {
 
 fn check(source: &str, may_be_embedded: bool) -> garde::Result {
     match Source::of(source) {
-        Some(Source::Link(link)) if link.is_plain() => Ok(()),
-        Some(Source::Data(data)) if may_be_embedded && data.is_encoded() => Ok(()),
-        Some(Source::Blob) if may_be_embedded => Ok(()),
+        Some(Source::Link(_)) => Ok(()),
+        Some(Source::Embedded(_) | Source::Blob) if may_be_embedded => Ok(()),
         _ if is_asset(source) => Ok(()),
-        _ if may_be_embedded => {
-            Err(garde::Error::new("expected an http(s) URL, a base64 `data:` URI or `asset://<asset_id>`"))
-        }
+        _ if may_be_embedded => Err(garde::Error::new(
+            "expected an http(s) URL, a base64 `data:` URI, base64 or `asset://<asset_id>`",
+        )),
         _ => Err(garde::Error::new(
             "expected an http(s) URL or `asset://<asset_id>` (a video cannot be embedded)",
         )),
@@ -58,6 +57,7 @@ mod tests {
             ("data:image/png;base64,AAAA", false, true),
             ("DATA:image/png;Base64,AAAA", false, true),
             ("data:image/png,AAAA", false, false),
+            ("data:image/png,iVBORw0KGgo=", false, true),
             ("data:image/png;base64,!!", false, false),
             ("blob:blob_1", false, true),
             ("asset://asset-1", true, true),
@@ -66,7 +66,7 @@ mod tests {
             ("asset:asset-1", false, false),
             ("asset://a b", false, false),
             ("", false, false),
-            ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ", false, false),
+            ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ", false, true),
         ] {
             assert_eq!(check_video(source, &()).is_ok(), alone, "{source}");
             assert_eq!(check_image(source, &()).is_ok(), embedded, "{source}");

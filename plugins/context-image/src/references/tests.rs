@@ -17,9 +17,10 @@ fn what_may_be_a_reference() {
         "HTTP://example.com",
         "https://example.com/a b".replace(' ', "%20").as_str(),
         &format!("data:image/png;base64,{base64}"),
-        &format!("data:;base64,{base64}=="),
+        &format!("data:;base64,{base64}"),
+        &format!("data:image/png,{base64}"),
         base64,
-        &format!("{base64}=="),
+        &format!("{}\n{}", &base64[..20], &base64[20..]),
         "blob:01ARZ3NDEKTSV4RRFFQ69G5FAV",
     ] {
         assert!(is_reference(source), "{source}");
@@ -34,9 +35,10 @@ fn what_may_be_a_reference() {
         "data:image/png,rawbytes",
         "data:image/png;base64",
         "data:image/png;base64,",
-        "data:image/png;base64,no spaces allowed in here, really not",
+        "data:image/png;base64,no commas allowed in here, really not",
         "tooshort",
-        &format!("{base64}==="),
+        &format!("{base64}A"),
+        &format!("data:image/png;base64,{base64}A"),
         "asset://abc",
     ] {
         assert!(!is_reference(source), "{source}");
@@ -45,12 +47,12 @@ fn what_may_be_a_reference() {
 
 #[test]
 fn base64_becomes_a_data_uri_and_only_own_blobs_pass() {
-    let base64 = "A".repeat(40);
+    let base64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ";
     let own = Facts { blob: Some("blob:1".to_owned()), ..Facts::new(MediaKind::Image, "image/png", 9) };
-    let entries = vec!["HTTPS://e.com/A".to_owned(), base64.clone(), "blob:1".to_owned()];
+    let entries = vec!["HTTPS://e.com/A".to_owned(), base64.to_owned(), "blob:1".to_owned()];
     assert_eq!(
         sources(entries.clone(), std::slice::from_ref(&own)).unwrap(),
-        ["https://e.com/A", &format!("data:application/octet-stream;base64,{base64}"), "blob:1",]
+        ["https://e.com/A", &format!("data:image/png;base64,{base64}"), "blob:1",]
     );
     let invalid = sources(entries, &[]).unwrap_err();
     assert_eq!(invalid.field.as_deref(), Some("image_urls[2]"));

@@ -82,20 +82,19 @@ fn area(fields: &Fields, source: &str, blobs: &[Facts]) -> Result<Input, Refusal
     if let Some(facts) = source::blob(&area.source, blobs) {
         scaled_to(facts, None).map_err(refused)?;
     }
-    if let Some(Source::Data(data)) = Source::of(&area.source)
-        && !is_picture(data.payload)
-    {
-        return Err(refused(format!("{PICTURE}, got a `data:` URI or base64 of something else")));
+    if let Some(Source::Embedded(file)) = Source::of(&area.source) {
+        is_picture(&file.facts()).map_err(refused)?;
     }
     Ok(area)
 }
 
 const PICTURE: &str = "expected a PNG, JPEG or WebP picture";
 
-/// Whether base64 begins as those pictures do. Only a short text comes here: longer ones are files the host has read.
-fn is_picture(payload: &str) -> bool {
-    let webp = payload.starts_with("UklGR") && payload.get(12..16) == Some("RUJQ");
-    webp || ["iVBORw0KGgo", "/9j/", "_9j_"].iter().any(|head| payload.starts_with(head))
+fn is_picture(facts: &Facts) -> Result<(), String> {
+    if ["image/png", "image/jpeg", "image/webp"].contains(&facts.mime.as_str()) {
+        return Ok(());
+    }
+    Err(format!("{PICTURE}, got {}", facts.mime))
 }
 
 /// The pixels to which a file must be scaled to fit the picture, as a PNG; `None` when it is right as it is.
@@ -103,9 +102,7 @@ fn is_picture(payload: &str) -> bool {
 /// # Errors
 /// It cannot be used; a sentence for the client.
 pub(crate) fn scaled_to(facts: &Facts, picture: Option<(u32, u32)>) -> Result<Option<(u32, u32)>, String> {
-    if !["image/png", "image/jpeg", "image/webp"].contains(&facts.mime.as_str()) {
-        return Err(format!("{PICTURE}, got {}", facts.mime));
-    }
+    is_picture(facts)?;
     let Some(own) = facts.width.zip(facts.height) else {
         return Err(format!("{PICTURE}, got one whose size cannot be read"));
     };

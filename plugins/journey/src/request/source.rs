@@ -1,7 +1,7 @@
 //! One picture of a request: the forms in which it may come, the form the host takes, and what the host found.
 
 use gatehouse_sdk::params::came;
-use gatehouse_sdk::source::{self, MIN_BASE64, Source};
+use gatehouse_sdk::source::{self, Source};
 use gatehouse_sdk::{Facts, Failure, Finding, InvalidParam, MediaKind};
 use serde_json::Value;
 
@@ -11,17 +11,14 @@ pub(crate) const MAX_BYTES: u64 = 12 * 1024 * 1024;
 /// What the provider reads.
 const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 
-/// In the host's form: a scheme in lower case, base64 as a `data:` URI. A `blob:` must be one the host cut out of this
+/// In the host's form: a scheme in lower case, a file as a `data:` URI. A `blob:` must be one the host cut out of this
 /// request; any other comes from the client and is refused, and so is a file the host already knows to be none.
 pub(crate) fn checked(field: &str, source: &str, blobs: &[Facts]) -> Result<String, InvalidParam> {
     let refused = |problem: String| Err(InvalidParam::at(Some(field), problem));
     let expected = "expected an http(s) URL, a base64 `data:` URI or base64";
     match Source::of(source) {
         Some(Source::Link(_)) => Ok(source::normalised(source)),
-        Some(Source::Data(data)) if data.is_encoded() && data.payload.len() >= MIN_BASE64 => {
-            Ok(source::normalised(source))
-        }
-        Some(Source::Base64) => Ok(format!("data:application/octet-stream;base64,{source}")),
+        Some(Source::Embedded(file)) => picture(&file.facts()).map(|()| file.uri()).or_else(refused),
         Some(Source::Blob) => match source::blob(source, blobs) {
             None => refused(format!("{expected}, got a blob of another request")),
             Some(facts) => picture(facts).map(|()| source.to_owned()).or_else(refused),

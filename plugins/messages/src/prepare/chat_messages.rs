@@ -166,7 +166,7 @@ fn part<'a>(index: usize, block: &Block<'a>) -> Result<Part<'a>, Refusal> {
             Ok(Part::ImageUrl { image_url: ImageUrl { url: data_uri(media_type, *data, mended.as_deref()) } })
         }
         Block::Image(Source::Url(url)) => {
-            Ok(Part::ImageUrl { image_url: ImageUrl { url: TextValue::Raw(*url) } })
+            Ok(Part::ImageUrl { image_url: ImageUrl { url: TextValue::Made(Cow::Owned(url.clone())) } })
         }
         Block::Document(Source::Text(text)) => Ok(Part::Text { text: *text }),
         // A model reads which tools there are from their names.

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 
 use gatehouse_sdk::Refusal;
+use gatehouse_sdk::source::{self, Embedded};
 
 use gatehouse_text_protocols::check::{in_provider_words, instead};
-use gatehouse_text_protocols::embedded::Embedded;
 use gatehouse_text_protocols::files::{MAX_PAGES, decoded_bytes, no_file_id, no_file_url, pages};
 use gatehouse_text_protocols::json::{
     Edits, JsonString, Object, Raw, UniqueObject, items, last_members, quoted,
@@ -18,6 +18,8 @@ use super::fields::{boolean, object, objects, required, string, wrong};
 use super::findings::Findings;
 use super::unknown;
 
+/// The type of bytes that tell none.
+const UNKNOWN: &str = "application/octet-stream";
 /// The one type of documents that providers read as base64.
 const PDF: &str = "application/pdf";
 
@@ -91,7 +93,8 @@ pub(crate) enum Source<'a> {
         mended: Option<String>,
     },
     Text(JsonString<'a>),
-    Url(JsonString<'a>),
+    /// A link, its scheme in lower case.
+    Url(String),
     /// A document of blocks.
     Blocks(Vec<Block<'a>>),
     /// A type only a Messages provider knows.
@@ -416,7 +419,7 @@ fn source<'a>(
     match kind.as_ref() {
         "base64" => {
             let (named, data) = (string(at, &given, "media_type")?, string(at, &given, "data")?);
-            let (media_type, mended) = file(named, data, is_document, findings);
+            let (media_type, mended) = file(at, named, data, is_document, findings)?;
             if types.is_some_and(|types| !types.contains(&media_type.as_ref())) {
                 let (at, expected) =
                     (at.key("media_type"), "`image/jpeg`, `image/png`, `image/gif` or `image/webp`");
@@ -439,13 +442,19 @@ fn source<'a>(
         "url" => {
             let url = string(at, &given, "url")?;
             let child = at.key("url");
-            match is_link(&url.decoded()) {
-                true if is_document => findings.count_pictures(MAX_PAGES),
-                true => {}
-                false if is_document => return Err(wrong(&child, LINK, url.raw())),
-                false => return embedded(&child, raw, url, findings),
+            let Some(link) = link(&url.decoded()) else {
+                return match is_document {
+                    true => Err(wrong(&child, LINK, url.raw())),
+                    false => embedded(&child, raw, url, findings),
+                };
+            };
+            if is_document {
+                findings.count_pictures(MAX_PAGES);
             }
-            Ok(Source::Url(url))
+            if link != url.decoded() {
+                findings.edits.replace(url.raw(), quoted(&link));
+            }
+            Ok(Source::Url(link))
         }
         "file" if !findings.takes_file_ids => {
             Err(no_file_id(&at.key("file_id"), required(at, &given, "file_id")?))
@@ -473,22 +482,33 @@ fn source<'a>(
 /// The type of an embedded file by its bytes, however large it is and whatever the client calls it, and its data where a
 /// provider would not read it as it is written.
 fn file<'a>(
+    source: &Path<'_>,
     named: JsonString<'a>,
     data: JsonString<'a>,
     is_document: bool,
     findings: &mut Findings,
-) -> (Cow<'a, str>, Option<String>) {
+) -> Result<(Cow<'a, str>, Option<String>), Refusal> {
     let small = blob(data).is_none().then(|| Embedded::read(&data.decoded())).flatten();
+    let at = source.key("data");
+    if findings.cut(data) == Some(0) {
+        return Err(instead(&at, "base64", "base64 that does not decode"));
+    }
+    if small.is_none() && !data.inner().starts_with("blob:") {
+        return Err(wrong(&at, "base64", data.raw()));
+    }
     let by_bytes = match (&small, findings.facts(data)) {
-        (Some(small), _) => small.mime,
+        (Some(small), _) => Some(small.mime.unwrap_or(UNKNOWN)),
         (None, Some(facts)) => Some(facts.mime.as_str()),
         (None, None) => None,
     };
-    let is_known = |mime: &str| if is_document { mime == PDF } else { mime.starts_with("image/") };
     let written = named.decoded();
-    let media_type = match by_bytes.filter(|mime| is_known(mime)) {
-        Some(known) => Cow::Owned(known.to_owned()),
-        None => written.clone(),
+    let media_type = match by_bytes {
+        Some(PDF) if is_document => Cow::Borrowed(PDF),
+        // What is called a picture is one by its bytes, or none.
+        Some(known) if !is_document && (known != UNKNOWN || IMAGE_TYPES.contains(&written.as_ref())) => {
+            Cow::Owned(known.to_owned())
+        }
+        _ => written.clone(),
     };
     if media_type != written {
         findings.edits.replace(named.raw(), quoted(&media_type));
@@ -497,7 +517,7 @@ fn file<'a>(
     if let Some(mended) = &mended {
         findings.edits.replace(data.raw(), quoted(mended));
     }
-    (media_type, mended)
+    Ok((media_type, mended))
 }
 
 /// A mark for the cache.
@@ -505,9 +525,9 @@ const CACHE: &str = "cache_control";
 const LINK: &str = "an http(s) URL";
 
 /// Nothing else is an address that a provider may be told to read: its own files would be one.
-fn is_link(url: &str) -> bool {
-    let begins = |head: &str| url.get(..head.len()).is_some_and(|it| it.eq_ignore_ascii_case(head));
-    begins("https://") || begins("http://")
+fn link(url: &str) -> Option<String> {
+    let is_link = matches!(source::Source::of(url), Some(source::Source::Link(_)));
+    is_link.then(|| source::normalised(url))
 }
 
 /// A picture in the place of its link, as clients send it that know one field for both. It is sent as base64.

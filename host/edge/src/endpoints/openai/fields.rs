@@ -262,7 +262,10 @@ fn not_offered(name: &'static str, value: &Value, neutral: &[Value]) -> Refusal 
         [] => "nothing".to_owned(),
         some => format!("nothing or {}", some.join(", ")),
     };
-    let got = quoted(&value.to_string().chars().take(200).collect::<String>());
+    let got = match value.as_str() {
+        Some(text) if text.starts_with("data:") => "a file".to_owned(),
+        _ => quoted(&value.to_string().chars().take(200).collect::<String>()),
+    };
     Refusal::field(name, format!("{name}: expected {expected}, as this model has no such setting; got {got}"))
 }
 

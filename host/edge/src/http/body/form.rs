@@ -65,9 +65,18 @@ async fn read(body: Bytes, boundary: &str) -> Result<BTreeMap<String, Field>, Re
             None => (written.to_owned(), false),
         };
         let is_file = part.file_name().is_some();
+        // What browsers send for a file that nobody has chosen.
+        let is_unset = part.file_name() == Some("");
         let mime =
             part.content_type().map_or("application/octet-stream", |mime| mime.essence_str()).to_owned();
         let bytes = part.bytes().await.map_err(|error| unreadable(&error.to_string()))?;
+        if is_file && bytes.is_empty() {
+            if is_unset {
+                continue;
+            }
+            let message = format!("{}: expected a file, got an empty one", quoted(&name));
+            return Err(Refusal::field(name, message));
+        }
         let part = match is_file {
             true => Part::File { mime, bytes },
             false => Part::Text(text(&name, &bytes)?),
@@ -238,6 +247,11 @@ mod tests {
         assert_eq!(found.await.as_deref(), Ok(expected));
         assert_eq!(read(&[("name=\"images\"", "[\"a\"]")]).await.as_deref(), Ok(r#"{"images":["a"]}"#));
         assert_eq!(read(&[]).await.as_deref(), Ok("{}"));
+        assert_eq!(
+            read(&[("name=\"file\"; filename=\"\"", "")]).await.as_deref(),
+            Ok("{}"),
+            "nobody has chosen a file"
+        );
     }
 
     /// Without it a field that may be a number or a text would always be one of them, and a list of numbers a list of texts.
@@ -269,12 +283,31 @@ mod tests {
             (&[("name=\"model\"", "a"), ("name=\"model\"", "b")], "\"model\": expected once, got 2 times"),
             (&[("name=\"weights\"", "a")], "\"weights\": expected a number or true or false, got \"a\""),
             (&[("filename=\"a\"", "b")], "a part has no name"),
+            (&[("name=\"images\"; filename=\"a\"", "")], "\"images\": expected a file, got an empty one"),
         ] {
             let refused = read(parts).await.unwrap_err();
             assert!(refused.contains(words), "{refused}");
         }
-        assert!(to_json(Bytes::from_static(b"--C--"), "B", &FormTypes::default(), None).await.is_err());
-        let many = vec![("name=\"a\"", "b"); MAX_PARTS + 1];
+        let whole = String::from_utf8(form(&[("name=\"speed\"", "1")]).to_vec()).unwrap();
+        let many_lines: String = (0..5_000).map(|line| format!("\r\nX-{line}: a")).collect();
+        for body in [
+            String::new(),
+            "hello".to_owned(),
+            "--C--".to_owned(),
+            "--B".to_owned(),
+            whole.replace("--B--", ""),
+            whole.replace("\r\n", "\n"),
+            whole.replace("speed", "sp\0eed"),
+            whole.replace("\r\n\r\n1", &format!("{many_lines}\r\n\r\n1")),
+            format!("--B\r\n\r\n1\r\n{whole}"),
+        ] {
+            let refused = to_json(body.clone().into(), "B", &types(), None).await.unwrap_err();
+            assert_eq!(refused.kind(), Kind::Invalid, "{body:.80}");
+            assert!(refused.parts().1.starts_with("the request body is not a form: "), "{body:.80}");
+        }
+        let deep = "[".repeat(100_000);
+        assert!(read(&[("name=\"images\"", &deep)]).await.is_err_and(|said| said.contains("\"images\"")));
+        let many = vec![("name=\"a\"", "b"); 10_000];
         assert!(read(&many).await.unwrap_err().contains("more than 256 parts"));
     }
 }
