@@ -31,7 +31,7 @@ mod records;
 mod row;
 mod statement;
 mod store;
-mod tables;
+mod table;
 mod transaction;
 mod usage;
 mod wait;

@@ -7,12 +7,11 @@ use std::ops::{Bound, Range};
 
 use gatehouse_model::{Customer, CustomerId, Key, KeyId, TaskId, UnixMs};
 use gatehouse_tasks::{AuditRecord, JournalEntry};
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _, ReadableTableMetadata as _};
+use redb::ReadTransaction;
 
 use crate::error::StoreError;
 use crate::layout;
-use crate::row::decode;
-use crate::tables::find;
+use crate::table::{Entry, ReadRows};
 
 /// Rows that one page looks at, at most.
 pub(crate) const MAX_ROWS_READ: usize = 2_000;
@@ -87,8 +86,8 @@ pub(crate) fn list_customers(
     after: Option<&CustomerId>,
     limit: usize,
 ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
-    let rows = txn.open_table(layout::CUSTOMERS)?;
-    customers(&rows, after, limit, |_, row| decode("accounts", row).map(Some))
+    let rows = layout::CUSTOMERS.open(txn)?;
+    customers(&rows, after, limit, |row| row.row().map(Some))
 }
 
 /// A page of the customers that have no credit, by id.
@@ -97,13 +96,13 @@ pub(crate) fn customers_without_credit(
     after: Option<&CustomerId>,
     limit: usize,
 ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
-    let (list, rows) = (txn.open_table(layout::WITHOUT_CREDIT)?, txn.open_table(layout::CUSTOMERS)?);
-    customers(&list, after, limit, |id, ()| find("accounts", &rows, id))
+    let (list, rows) = (layout::WITHOUT_CREDIT.open(txn)?, layout::CUSTOMERS.open(txn)?);
+    customers(&list, after, limit, |listed| rows.get(&listed.key()?))
 }
 
 /// How many customers have no credit.
 pub(crate) fn count_without_credit(txn: &ReadTransaction) -> Result<u64, StoreError> {
-    Ok(txn.open_table(layout::WITHOUT_CREDIT)?.len()?)
+    Ok(layout::WITHOUT_CREDIT.len(txn)?)
 }
 
 /// A page of keys by id.
@@ -113,16 +112,16 @@ pub(crate) fn list_keys(
     after: Option<&KeyId>,
     limit: usize,
 ) -> Result<RowPage<Key, KeyId>, StoreError> {
-    let table = txn.open_table(layout::KEYS)?;
+    let table = layout::KEYS.open(txn)?;
     let from = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
     let mut page = RowPage { rows: Vec::new(), next: None };
     let mut last = None;
-    for (read, row) in table.range::<&str>((from, Bound::Unbounded))?.enumerate() {
+    for (read, row) in table.range((from, Bound::Unbounded))?.enumerate() {
         if page.rows.len() == limit || read == MAX_ROWS_READ {
             page.next = last;
             break;
         }
-        let key: Key = decode("keys", row?.1.value())?;
+        let key = row?.row()?;
         last = Some(key.id.clone());
         if query.takes(&key) {
             page.rows.push(key);
@@ -138,7 +137,7 @@ pub(crate) fn list_audit(
     before: Option<u64>,
     limit: usize,
 ) -> Result<RowPage<(u64, AuditRecord), u64>, StoreError> {
-    let table = txn.open_table(layout::AUDIT)?;
+    let table = layout::AUDIT.open(txn)?;
     let span = span(&table, query)?;
     let end = before.map_or(span.end, |before| before.min(span.end));
     let mut page = RowPage { rows: Vec::new(), next: None };
@@ -148,9 +147,7 @@ pub(crate) fn list_audit(
             page.next = last;
             break;
         }
-        let row = row?;
-        let number = row.0.value();
-        let record: AuditRecord = decode("audit", row.1.value())?;
+        let (number, record) = row?.both()?;
         last = Some(number);
         if query.takes(&record) {
             page.rows.push((number, record));
@@ -161,26 +158,25 @@ pub(crate) fn list_audit(
 
 /// How many lines of the audit record lie in the range of time of `query`.
 pub(crate) fn audit_span(txn: &ReadTransaction, query: &AuditQuery) -> Result<u64, StoreError> {
-    let span = span(&txn.open_table(layout::AUDIT)?, query)?;
+    let span = span(&layout::AUDIT.open(txn)?, query)?;
     Ok(span.end.saturating_sub(span.start))
 }
 
 /// The ledger row of that number.
 pub(crate) fn journal_entry(txn: &ReadTransaction, number: u64) -> Result<Option<JournalEntry>, StoreError> {
-    find("ledger", &txn.open_table(layout::LEDGER)?, number)
+    layout::LEDGER.find(txn, number)
 }
 
 /// The numbers of the lines in the range of time of a query. Lines are numbered without gaps, in the order of time, so their
 /// ends are found by halving.
-fn span(table: &ReadOnlyTable<u64, layout::Row>, query: &AuditQuery) -> Result<Range<u64>, StoreError> {
-    let first = table.first()?.map_or(0, |(number, _)| number.value());
-    let end = table.last()?.map_or(first, |(number, _)| number.value().saturating_add(1));
+fn span(table: &ReadRows<u64, AuditRecord>, query: &AuditQuery) -> Result<Range<u64>, StoreError> {
+    let first = table.first()?.unwrap_or(0);
+    let end = table.last()?.map_or(first, |number| number.saturating_add(1));
     let at_least = |moment: UnixMs| -> Result<u64, StoreError> {
         let (mut low, mut high) = (first, end);
         while low < high {
             let middle = low + (high - low) / 2;
-            let record: Option<AuditRecord> = find("audit", table, middle)?;
-            if record.is_some_and(|record| record.at < moment) {
+            if table.get(middle)?.is_some_and(|record| record.at < moment) {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -219,21 +215,20 @@ impl AuditQuery {
 }
 
 /// A page of what `row` reads of a table by customers' ids.
-fn customers<V: redb::Value + 'static>(
-    table: &ReadOnlyTable<&'static str, V>,
+fn customers<V>(
+    table: &ReadRows<String, V>,
     after: Option<&CustomerId>,
     limit: usize,
-    row: impl Fn(&str, V::SelfType<'_>) -> Result<Option<Customer>, StoreError>,
+    row: impl Fn(Entry<'_, String, V>) -> Result<Option<Customer>, StoreError>,
 ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
     let from = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
     let mut page = RowPage { rows: Vec::new(), next: None };
-    for entry in table.range::<&str>((from, Bound::Unbounded))? {
+    for entry in table.range((from, Bound::Unbounded))? {
         if page.rows.len() == limit {
             page.next = page.rows.last().map(|last: &Customer| last.id.clone());
             break;
         }
-        let (id, value) = entry?;
-        page.rows.extend(row(id.value(), value.value())?);
+        page.rows.extend(row(entry?)?);
     }
     Ok(page)
 }

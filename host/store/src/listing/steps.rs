@@ -2,22 +2,16 @@
 
 use gatehouse_model::TaskId;
 use gatehouse_tasks::StepRow;
-use redb::{ReadTransaction, TableError};
+use redb::ReadTransaction;
 
 use crate::error::StoreError;
-use crate::layout::Day;
-use crate::row::decode;
+use crate::layout::STEPS;
 
 /// The log of a task, oldest first.
 pub(crate) fn steps(txn: &ReadTransaction, task: TaskId) -> Result<Vec<StepRow>, StoreError> {
-    let table = match txn.open_table(Day::new(task.timestamp().day()).steps()) {
-        Ok(table) => table,
-        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-        Err(error) => return Err(error.into()),
-    };
+    let Some(table) = STEPS.of(task.timestamp().day()).open_if_any(txn)? else { return Ok(Vec::new()) };
     let id = task.bits();
-    let rows = table.range((id, 0)..=(id, u64::MAX))?;
-    let rows = rows.map(|row| decode::<StepRow>("steps", row?.1.value()));
+    let rows = table.range((id, 0)..=(id, u64::MAX))?.map(|row| row?.row());
     let mut rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
     rows.sort_by_key(|row| row.revision);
     Ok(rows)

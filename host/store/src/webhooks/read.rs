@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
 use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
-use redb::{ReadTransaction, ReadableTable as _, ReadableTableMetadata as _};
+use redb::ReadTransaction;
 
 use crate::administration::pages::{MAX_ROWS_READ, RowPage};
 use crate::error::StoreError;
@@ -13,8 +13,6 @@ use crate::layout::{
     ALL_DELIVERIES, DELIVERIES, DELIVERY_DUE, DELIVERY_INDEX, PENDING_DELIVERIES, TROUBLED_WEBHOOKS,
     WEBHOOK_OWNERS, WEBHOOKS,
 };
-use crate::row::decode;
-use crate::tables::find;
 
 /// Which deliveries of a webhook to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +25,10 @@ pub struct DeliveryQuery {
 
 /// Webhooks for which a delivery waits. Reads one row for each.
 pub(crate) fn waiting_webhooks(txn: &ReadTransaction) -> Result<BTreeSet<WebhookId>, StoreError> {
-    let due = txn.open_table(DELIVERY_DUE)?;
+    let due = DELIVERY_DUE.open(txn)?;
     let (mut found, mut from) = (BTreeSet::new(), Bound::Unbounded);
     while let Some(row) = due.range((from, Bound::Unbounded))?.next() {
-        let (webhook, ..) = row?.0.value();
+        let (webhook, ..) = row?.key()?;
         found.insert(WebhookId::from_bits(webhook));
         from = Bound::Excluded((webhook, u64::MAX, u128::MAX));
     }
@@ -42,23 +40,20 @@ pub(crate) fn next_delivery(
     txn: &ReadTransaction,
     webhook: WebhookId,
 ) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
-    let due = txn.open_table(DELIVERY_DUE)?;
+    let due = DELIVERY_DUE.open(txn)?;
     let of = |moment, id| (webhook.bits(), moment, id);
-    let first = due.range(of(0, 0)..=of(u64::MAX, u128::MAX))?.next().transpose()?;
-    Ok(first.map(|(key, _)| {
-        let (_, moment, id) = key.value();
-        (UnixMs(moment), DeliveryId::from_bits(id))
-    }))
+    let first = due.keys(of(0, 0)..=of(u64::MAX, u128::MAX))?.next().transpose()?;
+    Ok(first.map(|(_, moment, id)| (UnixMs(moment), DeliveryId::from_bits(id))))
 }
 
 /// A webhook.
 pub(crate) fn webhook(txn: &ReadTransaction, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
-    find("webhooks", &txn.open_table(WEBHOOKS)?, id.bits())
+    WEBHOOKS.find(txn, id.bits())
 }
 
 /// A delivery.
 pub(crate) fn delivery(txn: &ReadTransaction, id: DeliveryId) -> Result<Option<WebhookDelivery>, StoreError> {
-    find("deliveries", &txn.open_table(DELIVERIES)?, id.bits())
+    DELIVERIES.find(txn, id.bits())
 }
 
 /// A page of webhooks by id, of one customer or of all.
@@ -68,7 +63,7 @@ pub(crate) fn list_webhooks(
     after: Option<WebhookId>,
     limit: usize,
 ) -> Result<RowPage<WebhookEndpoint, WebhookId>, StoreError> {
-    let rows = txn.open_table(WEBHOOKS)?;
+    let rows = WEBHOOKS.open(txn)?;
     let after = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.bits()));
     let mut page = RowPage { rows: Vec::new(), next: None };
     let mut add = |row: Option<WebhookEndpoint>| {
@@ -81,17 +76,17 @@ pub(crate) fn list_webhooks(
     };
     if let Some(customer) = customer {
         let customer = customer.0.as_str();
-        let owners = txn.open_table(WEBHOOK_OWNERS)?;
+        let owners = WEBHOOK_OWNERS.open(txn)?;
         let from = after.map(|id| (customer, id));
         let from = if from == Bound::Unbounded { Bound::Included((customer, 0)) } else { from };
         for row in owners.range((from, Bound::Included((customer, u128::MAX))))? {
-            if !add(find("webhooks", &rows, row?.0.value().1)?) {
+            if !add(rows.get(row?.key()?.1)?) {
                 break;
             }
         }
     } else {
         for row in rows.range((after, Bound::Unbounded))? {
-            if !add(Some(decode("webhooks", row?.1.value())?)) {
+            if !add(Some(row?.row()?)) {
                 break;
             }
         }
@@ -104,17 +99,17 @@ pub(crate) fn troubled_webhooks(
     txn: &ReadTransaction,
     limit: usize,
 ) -> Result<Vec<WebhookEndpoint>, StoreError> {
-    let (troubled, rows) = (txn.open_table(TROUBLED_WEBHOOKS)?, txn.open_table(WEBHOOKS)?);
+    let (troubled, rows) = (TROUBLED_WEBHOOKS.open(txn)?, WEBHOOKS.open(txn)?);
     let mut found = Vec::new();
-    for id in troubled.iter()?.take(limit) {
-        found.extend(find("webhooks", &rows, id?.0.value())?);
+    for row in troubled.range(..)?.take(limit) {
+        found.extend(rows.get(row?.key()?)?);
     }
     Ok(found)
 }
 
 /// How many webhooks do not reach their receiver.
 pub(crate) fn count_troubled_webhooks(txn: &ReadTransaction) -> Result<u64, StoreError> {
-    Ok(txn.open_table(TROUBLED_WEBHOOKS)?.len()?)
+    Ok(TROUBLED_WEBHOOKS.len(txn)?)
 }
 
 /// A page of deliveries, newest first.
@@ -124,7 +119,7 @@ pub(crate) fn list_deliveries(
     before: Option<DeliveryId>,
     limit: usize,
 ) -> Result<RowPage<WebhookDelivery, DeliveryId>, StoreError> {
-    let (index, rows) = (txn.open_table(DELIVERY_INDEX)?, txn.open_table(DELIVERIES)?);
+    let (index, rows) = (DELIVERY_INDEX.open(txn)?, DELIVERIES.open(txn)?);
     let kind = if query.pending { PENDING_DELIVERIES } else { ALL_DELIVERIES };
     let of = |id| (query.webhook.bits(), kind, id);
     let end = match before {
@@ -137,7 +132,7 @@ pub(crate) fn list_deliveries(
             page.next = page.rows.last().map(|last: &WebhookDelivery| last.id);
             break;
         }
-        page.rows.extend(find("deliveries", &rows, row?.0.value().2)?);
+        page.rows.extend(rows.get(row?.key()?.2)?);
     }
     Ok(page)
 }
