@@ -9,12 +9,11 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gatehouse_model::CustomerId;
-use gatehouse_tasks::{Examination, LedgerMark, Report};
+use gatehouse_model::{Customer, CustomerId, WebhookId};
+use gatehouse_tasks::{Examination, LedgerMark, Report, WebhookEndpoint};
 use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase as _};
 use serde::de::DeserializeOwned;
 
-use crate::administration::without_credit;
 use crate::engine::ledger::Deposits;
 use crate::error::{OpenError, StoreError};
 use crate::layout::{self, HISTORY};
@@ -22,7 +21,7 @@ use crate::listing::task_index::IndexCheck;
 use crate::open::schema;
 use crate::statement::check::{StatementCheck, check_deposits};
 use crate::table::{Table, TableKey};
-use crate::{records, usage, webhooks};
+use crate::{records, usage};
 
 /// Looks at a file that no process has open; where its ledger ends.
 pub(crate) fn examine_file(path: &Path, progress: &Progress) -> Result<(Report, LedgerMark), OpenError> {
@@ -154,10 +153,42 @@ pub(crate) fn examine(txn: &ReadTransaction, progress: &Progress) -> Result<Repo
         Ok(())
     })?;
     examination.name_owners(owners.len()?);
-    records::read::check(txn, &mut examination)?;
-    webhooks::check::check(txn, &mut examination)?;
-    without_credit::check(txn, &mut examination)?;
+    records::check(txn, &mut examination)?;
+    let webhook = |id| format!("webhook {}", WebhookId::from_bits(id));
+    let lists = (&layout::TROUBLED_WEBHOOKS, &layout::WEBHOOKS);
+    check_list(txn, lists, "in trouble", WebhookEndpoint::is_troubled, webhook, &mut examination)?;
+    let (customer, without) = (|id| format!("customer {id}"), |row: &Customer| !row.has_credit());
+    let lists = (&layout::WITHOUT_CREDIT, &layout::CUSTOMERS);
+    check_list(txn, lists, "without credit", without, customer, &mut examination)?;
     Ok(examination.report())
+}
+
+/// Each row that `belongs` to a list is there, and nothing else is.
+fn check_list<K: TableKey, V: DeserializeOwned>(
+    txn: &ReadTransaction,
+    (list, rows): (&Table<K, ()>, &Table<K, V>),
+    what: &str,
+    belongs: impl Fn(&V) -> bool,
+    name: impl Fn(K) -> String,
+    examination: &mut Examination,
+) -> Result<(), StoreError> {
+    let (list, rows) = (list.open(txn)?, rows.open(txn)?);
+    for row in rows.range(..)? {
+        let row = row?;
+        let wrong = match (belongs(&row.row()?), list.has_key_of(&row)?) {
+            (true, false) => format!("the list of those {what} misses it"),
+            (false, true) => format!("it is listed as {what}, and is not"),
+            _ => continue,
+        };
+        examination.look_up(format!("{}: {wrong}", name(row.key()?)));
+    }
+    for listed in list.range(..)? {
+        let listed = listed?;
+        if !rows.has_key_of(&listed)? {
+            examination.look_up(format!("{}: it is listed as {what}, and has no row", name(listed.key()?)));
+        }
+    }
+    Ok(())
 }
 
 /// The newest marks of the audit record.

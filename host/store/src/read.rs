@@ -4,7 +4,7 @@
 use std::ops::Bound;
 
 use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId};
-use gatehouse_tasks::{AdminIdempotencyRecord, IdempotencyRecord, KeyLineage};
+use gatehouse_tasks::{AdminIdempotencyRecord, IdempotencyRecord, KeyLineage, StepRow};
 use redb::ReadTransaction;
 
 use crate::error::StoreError;
@@ -32,6 +32,18 @@ pub(crate) fn live_tasks(txn: &ReadTransaction, after: Option<TaskId>) -> Result
 /// The same, for callers with a thread of their own.
 pub(crate) use self::live_tasks as live_tasks_behind;
 
+/// The log of a task, oldest first.
+pub(crate) fn steps(txn: &ReadTransaction, task: TaskId) -> Result<Vec<StepRow>, StoreError> {
+    let Some(table) = layout::STEPS.of(task.timestamp().day()).open_if_any(txn)? else {
+        return Ok(Vec::new());
+    };
+    let id = task.bits();
+    let rows = table.range((id, 0)..=(id, u64::MAX))?.map(|row| row?.row());
+    let mut rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
+    rows.sort_by_key(|row| row.revision);
+    Ok(rows)
+}
+
 /// A customer.
 pub(crate) fn customer(txn: &ReadTransaction, id: &CustomerId) -> Result<Option<Customer>, StoreError> {
     layout::CUSTOMERS.find(txn, id.0.as_str())
@@ -39,7 +51,7 @@ pub(crate) fn customer(txn: &ReadTransaction, id: &CustomerId) -> Result<Option<
 
 /// How many customers there are.
 pub(crate) fn count_customers(txn: &ReadTransaction) -> Result<u64, StoreError> {
-    Ok(layout::CUSTOMERS.len(txn)?)
+    layout::CUSTOMERS.len(txn)
 }
 
 /// A key.

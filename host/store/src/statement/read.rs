@@ -210,15 +210,9 @@ fn listed(
 
 /// The position of the first row that is not before that moment.
 fn first_since(ledger: &Ledger, moment: UnixMs, rows_read: &mut usize) -> Result<u64, StoreError> {
-    let (mut low, mut high) = (0, ledger.last()?.map_or(0, |seq| seq.saturating_add(1)));
-    while low < high {
-        let middle = low + (high - low) / 2;
+    let end = ledger.last()?.map_or(0, |last| last.saturating_add(1));
+    ledger.first_not(0..end, |entry| {
         *rows_read += 1;
-        if ledger.get(middle)?.is_some_and(|entry| entry.at < moment) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    Ok(low)
+        entry.at < moment
+    })
 }

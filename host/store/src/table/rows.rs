@@ -1,7 +1,7 @@
 //! Rows of an open table, in a snapshot or in a commit.
 
 use std::marker::PhantomData;
-use std::ops::RangeBounds;
+use std::ops::{Range, RangeBounds};
 
 use gatehouse_tasks::Row;
 use redb::{AccessGuard, ReadOnlyTable, ReadableTable};
@@ -37,6 +37,11 @@ impl<T: ReadableTable<Bytes, Bytes>, K: TableKey, V> Rows<T, K, V> {
 
     pub(crate) fn has(&self, key: K::Of<'_>) -> Result<bool, StoreError> {
         Ok(self.tree.get(encoded::<K>(key).as_slice())?.is_some())
+    }
+
+    /// Whether there is a row of the same key as that one of another table.
+    pub(crate) fn has_key_of<W>(&self, other: &Entry<'_, K, W>) -> Result<bool, StoreError> {
+        Ok(self.tree.get(other.key.value())?.is_some())
     }
 
     pub(crate) fn get(&self, key: K::Of<'_>) -> Result<Option<V>, StoreError>
@@ -78,6 +83,25 @@ impl<T: ReadableTable<Bytes, Bytes>, K: TableKey, V> Rows<T, K, V> {
     /// The last key.
     pub(crate) fn last(&self) -> Result<Option<K>, StoreError> {
         self.keys(..)?.next_back().transpose()
+    }
+}
+
+impl<V: DeserializeOwned> ReadRows<u64, V> {
+    /// The first of these numbers whose row does not come before what is looked for, as `is_before` tells; by halving.
+    pub(crate) fn first_not(
+        &self,
+        mut numbers: Range<u64>,
+        mut is_before: impl FnMut(V) -> bool,
+    ) -> Result<u64, StoreError> {
+        while !numbers.is_empty() {
+            let middle = numbers.start + (numbers.end - numbers.start) / 2;
+            if self.get(middle)?.is_some_and(&mut is_before) {
+                numbers.start = middle + 1;
+            } else {
+                numbers.end = middle;
+            }
+        }
+        Ok(numbers.start)
     }
 }
 

@@ -39,7 +39,7 @@ use gatehouse_tasks::{
 use redb::{ReadTransaction, ReadableDatabase};
 use serde::de::DeserializeOwned;
 
-use crate::administration::pages::AuditQuery;
+use crate::administration::AuditQuery;
 use crate::config::Config;
 use crate::error::StoreError;
 use crate::layout;

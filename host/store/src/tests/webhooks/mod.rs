@@ -19,7 +19,7 @@ use crate::expired::expired;
 use crate::layout;
 use crate::store::Store;
 use crate::transaction::open::commit;
-use crate::webhooks::read::DeliveryQuery;
+use crate::webhooks::DeliveryQuery;
 use gatehouse_fault_injection::Disk;
 
 fn webhook(number: u128, customer: u8) -> WebhookEndpoint {

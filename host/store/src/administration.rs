@@ -11,7 +11,7 @@ use redb::ReadTransaction;
 
 use crate::error::StoreError;
 use crate::layout;
-use crate::table::{Entry, ReadRows};
+use crate::table::ReadRows;
 
 /// Rows that one page looks at, at most.
 pub(crate) const MAX_ROWS_READ: usize = 2_000;
@@ -23,6 +23,28 @@ pub struct RowPage<T, P> {
     pub rows: Vec<T>,
     /// The position of the last row looked at.
     pub next: Option<P>,
+}
+
+impl<T, P> RowPage<T, P> {
+    /// Of what `read` makes of each: a position, and a row where it matches. Reads a bounded number of them.
+    pub(crate) fn of<E>(
+        found: impl Iterator<Item = Result<E, StoreError>>,
+        limit: usize,
+        read: impl Fn(E) -> Result<(P, Option<T>), StoreError>,
+    ) -> Result<Self, StoreError> {
+        let mut page = Self { rows: Vec::new(), next: None };
+        let mut last = None;
+        for (number, found) in found.enumerate() {
+            if page.rows.len() == limit || number == MAX_ROWS_READ {
+                page.next = last;
+                break;
+            }
+            let (position, row) = read(found?)?;
+            page.rows.extend(row);
+            last = Some(position);
+        }
+        Ok(page)
+    }
 }
 
 /// Which keys to list.
@@ -87,7 +109,10 @@ pub(crate) fn list_customers(
     limit: usize,
 ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
     let rows = layout::CUSTOMERS.open(txn)?;
-    customers(&rows, after, limit, |row| row.row().map(Some))
+    RowPage::of(rows.range(behind(after.map(|id| &*id.0)))?, limit, |row| {
+        let row = row.row()?;
+        Ok((row.id.clone(), Some(row)))
+    })
 }
 
 /// A page of the customers that have no credit, by id.
@@ -97,12 +122,15 @@ pub(crate) fn customers_without_credit(
     limit: usize,
 ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
     let (list, rows) = (layout::WITHOUT_CREDIT.open(txn)?, layout::CUSTOMERS.open(txn)?);
-    customers(&list, after, limit, |listed| rows.get(&listed.key()?))
+    RowPage::of(list.keys(behind(after.map(|id| &*id.0)))?, limit, |id| {
+        let row = rows.get(&id)?;
+        Ok((CustomerId(id), row))
+    })
 }
 
 /// How many customers have no credit.
 pub(crate) fn count_without_credit(txn: &ReadTransaction) -> Result<u64, StoreError> {
-    Ok(layout::WITHOUT_CREDIT.len(txn)?)
+    layout::WITHOUT_CREDIT.len(txn)
 }
 
 /// A page of keys by id.
@@ -112,22 +140,11 @@ pub(crate) fn list_keys(
     after: Option<&KeyId>,
     limit: usize,
 ) -> Result<RowPage<Key, KeyId>, StoreError> {
-    let table = layout::KEYS.open(txn)?;
-    let from = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    let mut last = None;
-    for (read, row) in table.range((from, Bound::Unbounded))?.enumerate() {
-        if page.rows.len() == limit || read == MAX_ROWS_READ {
-            page.next = last;
-            break;
-        }
-        let key = row?.row()?;
-        last = Some(key.id.clone());
-        if query.takes(&key) {
-            page.rows.push(key);
-        }
-    }
-    Ok(page)
+    let rows = layout::KEYS.open(txn)?;
+    RowPage::of(rows.range(behind(after.map(|id| &*id.0)))?, limit, |row| {
+        let key = row.row()?;
+        Ok((key.id.clone(), query.takes(&key).then_some(key)))
+    })
 }
 
 /// A page of the audit record, newest first.
@@ -140,20 +157,10 @@ pub(crate) fn list_audit(
     let table = layout::AUDIT.open(txn)?;
     let span = span(&table, query)?;
     let end = before.map_or(span.end, |before| before.min(span.end));
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    let mut last = None;
-    for (read, row) in table.range(span.start..end.max(span.start))?.rev().enumerate() {
-        if page.rows.len() == limit || read == MAX_ROWS_READ {
-            page.next = last;
-            break;
-        }
-        let (number, record) = row?.both()?;
-        last = Some(number);
-        if query.takes(&record) {
-            page.rows.push((number, record));
-        }
-    }
-    Ok(page)
+    RowPage::of(table.range(span.start..end.max(span.start))?.rev(), limit, |row| {
+        let (number, record) = row.both()?;
+        Ok((number, query.takes(&record).then_some((number, record))))
+    })
 }
 
 /// How many lines of the audit record lie in the range of time of `query`.
@@ -172,18 +179,7 @@ pub(crate) fn journal_entry(txn: &ReadTransaction, number: u64) -> Result<Option
 fn span(table: &ReadRows<u64, AuditRecord>, query: &AuditQuery) -> Result<Range<u64>, StoreError> {
     let first = table.first()?.unwrap_or(0);
     let end = table.last()?.map_or(first, |number| number.saturating_add(1));
-    let at_least = |moment: UnixMs| -> Result<u64, StoreError> {
-        let (mut low, mut high) = (first, end);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if table.get(middle)?.is_some_and(|record| record.at < moment) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
-    };
+    let at_least = |moment: UnixMs| table.first_not(first..end, |record| record.at < moment);
     Ok(query.from.map_or(Ok(first), at_least)?..query.before.map_or(Ok(end), at_least)?)
 }
 
@@ -214,21 +210,7 @@ impl AuditQuery {
     }
 }
 
-/// A page of what `row` reads of a table by customers' ids.
-fn customers<V>(
-    table: &ReadRows<String, V>,
-    after: Option<&CustomerId>,
-    limit: usize,
-    row: impl Fn(Entry<'_, String, V>) -> Result<Option<Customer>, StoreError>,
-) -> Result<RowPage<Customer, CustomerId>, StoreError> {
-    let from = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    for entry in table.range((from, Bound::Unbounded))? {
-        if page.rows.len() == limit {
-            page.next = page.rows.last().map(|last: &Customer| last.id.clone());
-            break;
-        }
-        page.rows.extend(row(entry?)?);
-    }
-    Ok(page)
+/// All that comes after that one.
+pub(crate) fn behind<T>(after: Option<T>) -> (Bound<T>, Bound<T>) {
+    (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded)
 }

@@ -7,7 +7,7 @@ use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
 use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
 use redb::ReadTransaction;
 
-use crate::administration::pages::{MAX_ROWS_READ, RowPage};
+use crate::administration::{RowPage, behind};
 use crate::error::StoreError;
 use crate::layout::{
     ALL_DELIVERIES, DELIVERIES, DELIVERY_DUE, DELIVERY_INDEX, PENDING_DELIVERIES, TROUBLED_WEBHOOKS,
@@ -64,34 +64,18 @@ pub(crate) fn list_webhooks(
     limit: usize,
 ) -> Result<RowPage<WebhookEndpoint, WebhookId>, StoreError> {
     let rows = WEBHOOKS.open(txn)?;
-    let after = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.bits()));
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    let mut add = |row: Option<WebhookEndpoint>| {
-        if page.rows.len() == limit {
-            page.next = page.rows.last().map(|last: &WebhookEndpoint| last.id);
-            return false;
-        }
-        page.rows.extend(row);
-        true
+    let Some(CustomerId(customer)) = customer else {
+        return RowPage::of(rows.range(behind(after.map(WebhookId::bits)))?, limit, |row| {
+            let row = row.row()?;
+            Ok((row.id, Some(row)))
+        });
     };
-    if let Some(customer) = customer {
-        let customer = customer.0.as_str();
-        let owners = WEBHOOK_OWNERS.open(txn)?;
-        let from = after.map(|id| (customer, id));
-        let from = if from == Bound::Unbounded { Bound::Included((customer, 0)) } else { from };
-        for row in owners.range((from, Bound::Included((customer, u128::MAX))))? {
-            if !add(rows.get(row?.key()?.1)?) {
-                break;
-            }
-        }
-    } else {
-        for row in rows.range((after, Bound::Unbounded))? {
-            if !add(Some(row?.row()?)) {
-                break;
-            }
-        }
-    }
-    Ok(page)
+    let of = |id| (customer.as_str(), id);
+    let from = after.map_or_else(|| Bound::Included(of(0)), |id| Bound::Excluded(of(id.bits())));
+    let owners = WEBHOOK_OWNERS.open(txn)?;
+    RowPage::of(owners.keys((from, Bound::Included(of(u128::MAX))))?, limit, |(_, id)| {
+        Ok((WebhookId::from_bits(id), rows.get(id)?))
+    })
 }
 
 /// The first `limit` webhooks that do not reach their receiver.
@@ -109,7 +93,7 @@ pub(crate) fn troubled_webhooks(
 
 /// How many webhooks do not reach their receiver.
 pub(crate) fn count_troubled_webhooks(txn: &ReadTransaction) -> Result<u64, StoreError> {
-    Ok(TROUBLED_WEBHOOKS.len(txn)?)
+    TROUBLED_WEBHOOKS.len(txn)
 }
 
 /// A page of deliveries, newest first.
@@ -122,17 +106,8 @@ pub(crate) fn list_deliveries(
     let (index, rows) = (DELIVERY_INDEX.open(txn)?, DELIVERIES.open(txn)?);
     let kind = if query.pending { PENDING_DELIVERIES } else { ALL_DELIVERIES };
     let of = |id| (query.webhook.bits(), kind, id);
-    let end = match before {
-        Some(id) => Bound::Excluded(of(id.bits())),
-        None => Bound::Included(of(u128::MAX)),
-    };
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    for row in index.range((Bound::Included(of(0)), end))?.rev().take(MAX_ROWS_READ) {
-        if page.rows.len() == limit {
-            page.next = page.rows.last().map(|last: &WebhookDelivery| last.id);
-            break;
-        }
-        page.rows.extend(rows.get(row?.key()?.2)?);
-    }
-    Ok(page)
+    let end = before.map_or_else(|| Bound::Included(of(u128::MAX)), |id| Bound::Excluded(of(id.bits())));
+    RowPage::of(index.keys((Bound::Included(of(0)), end))?.rev(), limit, |(.., id)| {
+        Ok((DeliveryId::from_bits(id), rows.get(id)?))
+    })
 }

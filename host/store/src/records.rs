@@ -1,11 +1,11 @@
-//! What operators read of them: a row by its number, or a page, newest first.
+//! What operators read of versions of the price book and of reports of deployments: a row by its number, or a page, newest first.
 
 use gatehouse_model::{Digest, UnixMs};
 use gatehouse_tasks::{DeploymentRecord, Examination, PriceVersion};
 use redb::ReadTransaction;
 use serde::de::DeserializeOwned;
 
-use crate::administration::pages::{MAX_ROWS_READ, RowPage};
+use crate::administration::RowPage;
 use crate::error::StoreError;
 use crate::layout::{DEPLOYMENTS, PRICE_BOOKS};
 use crate::table::Table;
@@ -89,16 +89,8 @@ fn page<T: DeserializeOwned, R>(
     take: impl Fn(T) -> Option<R>,
 ) -> Result<RowPage<R, u64>, StoreError> {
     let rows = table.open(txn)?;
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    let mut last = None;
-    for (read, row) in rows.range(..before.unwrap_or(u64::MAX))?.rev().enumerate() {
-        if page.rows.len() == limit || read == MAX_ROWS_READ {
-            page.next = last;
-            break;
-        }
-        let (number, row) = row?.both()?;
-        last = Some(number);
-        page.rows.extend(take(row));
-    }
-    Ok(page)
+    RowPage::of(rows.range(..before.unwrap_or(u64::MAX))?.rev(), limit, |row| {
+        let (number, row) = row.both()?;
+        Ok((number, take(row)))
+    })
 }
