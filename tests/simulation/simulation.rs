@@ -12,7 +12,7 @@ use crate::clock::VirtualClock;
 use crate::crash_switch::CrashSwitch;
 use crate::customers::first_disk;
 use crate::engine_outage::EngineOutage;
-use crate::member::Member;
+use crate::member::{Member, RENEWAL, TURN};
 use crate::memory::Memory;
 use crate::plan::actions::Plan;
 use crate::random::Random;
@@ -233,8 +233,9 @@ impl Simulation {
     /// A call has reached its provider: the gateway that made it must be at work by the clock of the database, or have been stopped
     /// between its last look and its first byte.
     pub(crate) fn check_effect(&self) {
-        match self.member.get().map_or(Ok(()), Member::may_call) {
-            Ok(()) => {}
+        match self.member.get().map_or(Ok(0), Member::may_call) {
+            Ok(age) if age > RENEWAL + TURN => self.count("a call left more than a second after a renewal"),
+            Ok(_) => {}
             Err(_) if self.has_just_woken() => self.count("a call left late, since its process was stopped"),
             Err(what) => self.fail(what),
         }

@@ -10,13 +10,13 @@ use std::path::Path;
 
 use gatehouse_tasks::LedgerMark;
 use redb::{
-    Database, Durability, Key, ReadTransaction, ReadableDatabase as _, ReadableTable as _,
-    ReadableTableMetadata as _, TableDefinition, TableHandle as _, UntypedTableHandle, Value,
+    Database, Durability, ReadTransaction, ReadableDatabase as _, ReadableTable as _,
+    ReadableTableMetadata as _, TableHandle as _,
 };
 
 use crate::error::{OpenError, StoreError};
 use crate::examine::{Progress, ledger_mark};
-use crate::layout::{self, Day, UsageHours, with_fixed_tables};
+use crate::table::definition;
 
 /// Rows in one commit of the copy.
 const ROWS: usize = 10_000;
@@ -66,7 +66,7 @@ pub(crate) fn copy(database: &Database, path: &Path, progress: &Progress) -> Res
     let database = Database::builder().set_cache_size(CACHE).create(path).map_err(CopyError::copy)?;
     let mut target = Target { database: &database, progress, rows: BTreeMap::new() };
     for table in txn.list_tables().map_err(CopyError::store)? {
-        target.table(txn, &table)?;
+        target.copy(txn, table.name())?;
     }
     let rows = target.rows;
     let last = database.begin_write().map_err(CopyError::copy)?;
@@ -81,34 +81,9 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    fn table(&mut self, txn: &ReadTransaction, found: &UntypedTableHandle) -> Result<(), CopyError> {
-        /// Copies by the definition that has that name.
-        macro_rules! by_name {
-            ($($table:ident),+) => {
-                $(if found.name() == layout::$table.name() { return self.copy(txn, layout::$table); })+
-            };
-        }
-        with_fixed_tables!(by_name);
-        if let Some(day) = layout::history_day(found) {
-            return self.copy(txn, Day::new(day).history());
-        }
-        if let Some(day) = layout::task_index_day(found) {
-            return self.copy(txn, Day::new(day).task_index());
-        }
-        if let Some(day) = layout::steps_day(found) {
-            return self.copy(txn, Day::new(day).steps());
-        }
-        if let Some(day) = layout::usage_hours_day(found) {
-            return self.copy(txn, UsageHours::new(day).table());
-        }
-        Err(CopyError::Copy(format!("the table {:?} is not known to this release", found.name())))
-    }
-
-    fn copy<K: Key + 'static, V: Value + 'static>(
-        &mut self,
-        txn: &ReadTransaction,
-        table: TableDefinition<'_, K, V>,
-    ) -> Result<(), CopyError> {
+    /// Copies a table, whatever its keys and rows are.
+    fn copy(&mut self, txn: &ReadTransaction, name: &str) -> Result<(), CopyError> {
+        let table = definition(name);
         let source = txn.open_table(table).map_err(CopyError::store)?;
         let mut rows = source.iter().map_err(CopyError::store)?;
         let mut copied = 0;
@@ -131,7 +106,7 @@ impl Target<'_> {
             }
         }
         if copied > 0 {
-            self.rows.insert(table.name().to_owned(), copied);
+            self.rows.insert(name.to_owned(), copied);
         }
         Ok(())
     }

@@ -9,24 +9,19 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gatehouse_model::{Customer, CustomerId, Key, Task};
-use gatehouse_tasks::{AuditRecord, Examination, Hold, JournalEntry, LedgerMark, NameRecord, Report};
-use redb::{
-    Database, DatabaseError, ReadTransaction, ReadableDatabase as _, ReadableTable as _,
-    ReadableTableMetadata, TableDefinition,
-};
+use gatehouse_model::{Customer, CustomerId, WebhookId};
+use gatehouse_tasks::{Examination, LedgerMark, Report, WebhookEndpoint};
+use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase as _};
 use serde::de::DeserializeOwned;
 
-use crate::administration::without_credit;
 use crate::engine::ledger::Deposits;
 use crate::error::{OpenError, StoreError};
-use crate::layout::{self, Day, Row};
+use crate::layout::{self, HISTORY};
 use crate::listing::task_index::IndexCheck;
 use crate::open::schema;
-use crate::row::decode;
 use crate::statement::check::{StatementCheck, check_deposits};
-use crate::tables::each;
-use crate::{records, usage, webhooks};
+use crate::table::{Table, TableKey};
+use crate::{records, usage};
 
 /// Looks at a file that no process has open; where its ledger ends.
 pub(crate) fn examine_file(path: &Path, progress: &Progress) -> Result<(Report, LedgerMark), OpenError> {
@@ -52,7 +47,7 @@ pub(crate) fn look_at(path: &Path) -> Result<ReadTransaction, OpenError> {
 /// The heads of all chains in a snapshot.
 pub(crate) fn ledger_mark(txn: &ReadTransaction) -> Result<LedgerMark, StoreError> {
     let mut mark = LedgerMark::default();
-    each(txn, layout::CUSTOMERS, |customer: Customer| {
+    layout::CUSTOMERS.each(txn, |customer| {
         mark = mark.with(&customer.id, customer.head);
         Ok(())
     })?;
@@ -90,96 +85,117 @@ impl Progress {
     }
 
     /// Visits every row of a table.
-    fn each<K: redb::Key + 'static, T: DeserializeOwned>(
+    fn each<K: TableKey, V: DeserializeOwned>(
         &self,
         txn: &ReadTransaction,
-        table: TableDefinition<'_, K, Row>,
-        mut visit: impl FnMut(T) -> Result<(), StoreError>,
+        table: &Table<K, V>,
+        mut visit: impl FnMut(V) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        each(txn, table, |row| {
-            self.checked.fetch_add(1, Ordering::Relaxed);
+        table.each(txn, |row| {
+            self.check_rows(1);
             visit(row)
         })
-    }
-
-    fn expect<K: redb::Key + 'static>(
-        &self,
-        txn: &ReadTransaction,
-        table: TableDefinition<'_, K, Row>,
-    ) -> Result<(), StoreError> {
-        self.of.fetch_add(txn.open_table(table)?.len()?, Ordering::Relaxed);
-        Ok(())
     }
 }
 
 /// Feeds every row of a snapshot to the rules.
 pub(crate) fn examine(txn: &ReadTransaction, progress: &Progress) -> Result<Report, StoreError> {
-    let days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect();
-    progress.expect(txn, layout::LEDGER)?;
-    progress.expect(txn, layout::CUSTOMERS)?;
-    progress.expect(txn, layout::KEYS)?;
-    progress.expect(txn, layout::HOLDS)?;
-    progress.expect(txn, layout::LIVE)?;
-    progress.expect(txn, layout::NAMES)?;
+    let days = HISTORY.days(txn.list_tables()?);
+    progress.expect_rows(layout::LEDGER.len(txn)?);
+    progress.expect_rows(layout::CUSTOMERS.len(txn)?);
+    progress.expect_rows(layout::KEYS.len(txn)?);
+    progress.expect_rows(layout::HOLDS.len(txn)?);
+    progress.expect_rows(layout::LIVE.len(txn)?);
+    progress.expect_rows(layout::NAMES.len(txn)?);
     for day in &days {
-        progress.expect(txn, Day::new(*day).history())?;
+        progress.expect_rows(HISTORY.of(*day).len(txn)?);
     }
     let mut examination = Examination::default();
     let (mut statements, mut paid) = (StatementCheck::default(), Deposits::default());
     marks(txn, &mut examination)?;
-    for row in txn.open_table(layout::LEDGER)?.iter()? {
-        let (position, row) = row?;
-        let entry: JournalEntry = decode("ledger", row.value())?;
-        progress.checked.fetch_add(1, Ordering::Relaxed);
+    for row in layout::LEDGER.open(txn)?.range(..)? {
+        let (position, entry) = row?.both()?;
+        progress.check_rows(1);
         examination.entry(&entry);
-        statements.entry(position.value(), &entry);
+        statements.entry(position, &entry);
         paid.add(&entry);
     }
     statements.rest(txn, &mut examination)?;
     check_deposits(paid, txn, &mut examination)?;
     usage::check::check(txn, &mut examination)?;
-    progress.each(txn, layout::CUSTOMERS, |customer: Customer| {
+    progress.each(txn, &layout::CUSTOMERS, |customer| {
         examination.customer(&customer);
         Ok(())
     })?;
-    progress.each(txn, layout::KEYS, |key: Key| {
+    progress.each(txn, &layout::KEYS, |key| {
         examination.key(&key);
         Ok(())
     })?;
-    progress.each(txn, layout::HOLDS, |hold: Hold| {
+    progress.each(txn, &layout::HOLDS, |hold| {
         examination.hold(&hold);
         Ok(())
     })?;
     let mut index = IndexCheck::new(txn)?;
-    progress.each(txn, layout::LIVE, |task: Task| {
+    progress.each(txn, &layout::LIVE, |task| {
         examination.live(&task);
         index.task(&task, &mut examination)
     })?;
     for day in days {
-        progress.each(txn, Day::new(day).history(), |task: Task| {
+        progress.each(txn, &HISTORY.of(day), |task| {
             examination.finished(&task);
             index.task(&task, &mut examination)
         })?;
     }
     index.rest(&mut examination)?;
-    let owners = txn.open_table(layout::NAME_OWNERS)?;
-    progress.each(txn, layout::NAMES, |record: NameRecord| {
-        let owner = owners.get(record.claim.name.as_str())?;
-        examination.name(&record, owner.map(|customer| CustomerId::from(customer.value())).as_ref());
+    let owners = layout::NAME_OWNERS.open(txn)?;
+    progress.each(txn, &layout::NAMES, |record| {
+        examination.name(&record, owners.get(&record.claim.name)?.map(CustomerId).as_ref());
         Ok(())
     })?;
     examination.name_owners(owners.len()?);
-    records::read::check(txn, &mut examination)?;
-    webhooks::check::check(txn, &mut examination)?;
-    without_credit::check(txn, &mut examination)?;
+    records::check(txn, &mut examination)?;
+    let webhook = |id| format!("webhook {}", WebhookId::from_bits(id));
+    let lists = (&layout::TROUBLED_WEBHOOKS, &layout::WEBHOOKS);
+    check_list(txn, lists, "in trouble", WebhookEndpoint::is_troubled, webhook, &mut examination)?;
+    let (customer, without) = (|id| format!("customer {id}"), |row: &Customer| !row.has_credit());
+    let lists = (&layout::WITHOUT_CREDIT, &layout::CUSTOMERS);
+    check_list(txn, lists, "without credit", without, customer, &mut examination)?;
     Ok(examination.report())
+}
+
+/// Each row that `belongs` to a list is there, and nothing else is.
+fn check_list<K: TableKey, V: DeserializeOwned>(
+    txn: &ReadTransaction,
+    (list, rows): (&Table<K, ()>, &Table<K, V>),
+    what: &str,
+    belongs: impl Fn(&V) -> bool,
+    name: impl Fn(K) -> String,
+    examination: &mut Examination,
+) -> Result<(), StoreError> {
+    let (list, rows) = (list.open(txn)?, rows.open(txn)?);
+    for row in rows.range(..)? {
+        let row = row?;
+        let wrong = match (belongs(&row.row()?), list.has_key_of(&row)?) {
+            (true, false) => format!("the list of those {what} misses it"),
+            (false, true) => format!("it is listed as {what}, and is not"),
+            _ => continue,
+        };
+        examination.look_up(format!("{}: {wrong}", name(row.key()?)));
+    }
+    for listed in list.range(..)? {
+        let listed = listed?;
+        if !rows.has_key_of(&listed)? {
+            examination.look_up(format!("{}: it is listed as {what}, and has no row", name(listed.key()?)));
+        }
+    }
+    Ok(())
 }
 
 /// The newest marks of the audit record.
 fn marks(txn: &ReadTransaction, examination: &mut Examination) -> Result<(), StoreError> {
     let mut left = MARKS;
-    for row in txn.open_table(layout::AUDIT)?.iter()?.rev() {
-        let record: AuditRecord = decode("audit", row?.1.value())?;
+    for row in layout::AUDIT.open(txn)?.range(..)?.rev() {
+        let record = row?.row()?;
         if let Some(mark) = record.mark {
             examination.mark(record.at, mark);
             left -= 1;

@@ -1,13 +1,11 @@
 //! Rows whose time is over, read before they are forgotten: housekeeping asks for them, and forgets them by commands.
 
-use gatehouse_model::{DeliveryId, Key, UnixMs};
-use gatehouse_tasks::{ExpiredRow, ExpiredRows, Hold, HoldId, WebhookDelivery, is_old};
-use redb::{ReadTransaction, ReadableTable as _};
+use gatehouse_model::{CustomerId, DeliveryId, Digest, KeyId, UnixMs};
+use gatehouse_tasks::{ExpiredRow, ExpiredRows, Hold, HoldId, is_old};
+use redb::ReadTransaction;
 
 use crate::error::StoreError;
 use crate::layout;
-use crate::row::decode;
-use crate::tables::find;
 
 /// Of each kind the oldest, at most so many.
 pub(crate) fn expired(txn: &ReadTransaction, now: UnixMs, limit: usize) -> Result<ExpiredRows, StoreError> {
@@ -15,23 +13,22 @@ pub(crate) fn expired(txn: &ReadTransaction, now: UnixMs, limit: usize) -> Resul
     holds(txn, now, limit, &mut rows)?;
     idempotency(txn, now, limit, &mut rows)?;
     let end = now.0.saturating_add(1);
-    for row in txn.open_table(layout::ADMIN_IDEMPOTENCY_EXPIRY)?.range(..(end, [0; 32]))?.take(limit) {
-        let token = gatehouse_model::Digest(row?.0.value().1);
+    for row in layout::ADMIN_IDEMPOTENCY_EXPIRY.open(txn)?.range(..(end, [0; 32]))?.take(limit) {
+        let token = Digest(row?.key()?.1);
         rows.push((None, ExpiredRow::AdminIdempotency(token)));
     }
-    for row in txn.open_table(layout::RESPONSE_EXPIRY)?.range(..(end, "", ""))?.take(limit) {
-        let row = row?;
-        let (_, customer, id) = row.0.value();
-        rows.push((Some(customer.into()), ExpiredRow::Response(id.to_owned())));
+    for row in layout::RESPONSE_EXPIRY.open(txn)?.range(..(end, "", ""))?.take(limit) {
+        let (_, customer, id) = row?.key()?;
+        rows.push((Some(CustomerId(customer)), ExpiredRow::Response(id)));
     }
     deliveries(txn, now, limit, &mut rows)?;
     Ok(rows)
 }
 
 fn holds(txn: &ReadTransaction, now: UnixMs, limit: usize, rows: &mut ExpiredRows) -> Result<(), StoreError> {
-    let (expiry, holds) = (txn.open_table(layout::HOLD_EXPIRY)?, txn.open_table(layout::HOLDS)?);
-    for row in expiry.range(..=(now.0, [u8::MAX; 17]))?.take(limit) {
-        let hold: Option<Hold> = find("holds", &holds, row?.0.value().1)?;
+    let (expiry, holds) = (layout::HOLD_EXPIRY.open(txn)?, layout::HOLDS.open(txn)?);
+    for row in expiry.range(..=(now.0, (u8::MAX, u128::MAX)))?.take(limit) {
+        let hold = holds.get(row?.key()?.1)?;
         if let Some(Hold { id: HoldId::Request(id), customer, .. }) = hold {
             rows.push((Some(customer), ExpiredRow::Hold(id)));
         }
@@ -45,12 +42,11 @@ fn idempotency(
     limit: usize,
     rows: &mut ExpiredRows,
 ) -> Result<(), StoreError> {
-    let (expiry, keys) = (txn.open_table(layout::IDEMPOTENCY_EXPIRY)?, txn.open_table(layout::KEYS)?);
+    let (expiry, keys) = (layout::IDEMPOTENCY_EXPIRY.open(txn)?, layout::KEYS.open(txn)?);
     for row in expiry.range(..(now.0.saturating_add(1), "", [0; 32]))?.take(limit) {
-        let row = row?;
-        let (_, key, token) = row.0.value();
-        let owner: Option<Key> = find("keys", &keys, key)?;
-        let row = ExpiredRow::Idempotency { key: key.into(), token: gatehouse_model::Digest(token) };
+        let (_, key, token) = row?.key()?;
+        let owner = keys.get(&key)?;
+        let row = ExpiredRow::Idempotency { key: KeyId(key), token: Digest(token) };
         rows.extend(owner.map(|owner| (Some(owner.customer), row)));
     }
     Ok(())
@@ -63,12 +59,12 @@ fn deliveries(
     limit: usize,
     rows: &mut ExpiredRows,
 ) -> Result<(), StoreError> {
-    for row in txn.open_table(layout::DELIVERIES)?.iter()?.take(limit) {
-        let (id, row) = row?;
-        if !is_old(DeliveryId::from_bits(id.value()), now) {
+    for row in layout::DELIVERIES.open(txn)?.range(..)?.take(limit) {
+        let row = row?;
+        if !is_old(DeliveryId::from_bits(row.key()?), now) {
             break;
         }
-        let delivery: WebhookDelivery = decode("deliveries", row.value())?;
+        let delivery = row.row()?;
         rows.push((Some(delivery.customer), ExpiredRow::Delivery(delivery.id)));
     }
     Ok(())

@@ -4,11 +4,12 @@
 use std::ops::Bound;
 
 use gatehouse_model::{DeliveryId, RequestId, TaskId, UnixMs};
-use redb::{ReadTransaction, ReadableTableMetadata as _};
+use redb::ReadTransaction;
 
 use crate::error::StoreError;
 use crate::layout::{
-    self, DELIVERY_DUE, DELIVERY_INDEX, HOLDS, HoldKey, PENDING_DELIVERIES, TROUBLED_WEBHOOKS, WITHOUT_CREDIT,
+    DELIVERY_DUE, DELIVERY_INDEX, HOLDS, PENDING_DELIVERIES, REQUEST_HOLDS, TASK_HOLDS, TROUBLED_WEBHOOKS,
+    WITHOUT_CREDIT,
 };
 
 /// Webhooks whose oldest delivery is looked for; of more than these it is the oldest of the first.
@@ -33,33 +34,31 @@ pub struct StoreGauges {
 
 /// What there is now.
 pub(crate) fn gauges(txn: &ReadTransaction) -> Result<StoreGauges, StoreError> {
-    let holds = txn.open_table(HOLDS)?;
+    let holds = HOLDS.open(txn)?;
     let oldest = |kind: u8| -> Result<Option<u128>, StoreError> {
-        let (mut first, mut last): (HoldKey, HoldKey) = ([0; 17], [u8::MAX; 17]);
-        (first[0], last[0]) = (kind, kind);
-        let row = holds.range(first..=last)?.next().transpose()?;
-        Ok(row.map(|(key, _)| layout::hold_bits(&key.value())))
+        let first = holds.keys((kind, 0)..=(kind, u128::MAX))?.next().transpose()?;
+        Ok(first.map(|(_, id)| id))
     };
     Ok(StoreGauges {
-        customers_without_credit: txn.open_table(WITHOUT_CREDIT)?.len()?,
-        oldest_request_hold: oldest(0)?.map(|bits| RequestId::from_bits(bits).timestamp()),
-        oldest_task_hold: oldest(1)?.map(|bits| TaskId::from_bits(bits).timestamp()),
-        deliveries_waiting: txn.open_table(DELIVERY_DUE)?.len()?,
+        customers_without_credit: WITHOUT_CREDIT.len(txn)?,
+        oldest_request_hold: oldest(REQUEST_HOLDS)?.map(|bits| RequestId::from_bits(bits).timestamp()),
+        oldest_task_hold: oldest(TASK_HOLDS)?.map(|bits| TaskId::from_bits(bits).timestamp()),
+        deliveries_waiting: DELIVERY_DUE.len(txn)?,
         oldest_delivery: oldest_delivery(txn)?,
-        webhooks_failing: txn.open_table(TROUBLED_WEBHOOKS)?.len()?,
+        webhooks_failing: TROUBLED_WEBHOOKS.len(txn)?,
     })
 }
 
 /// When the oldest delivery was made that waits.
 fn oldest_delivery(txn: &ReadTransaction) -> Result<Option<UnixMs>, StoreError> {
-    let (due, index) = (txn.open_table(DELIVERY_DUE)?, txn.open_table(DELIVERY_INDEX)?);
+    let (due, index) = (DELIVERY_DUE.open(txn)?, DELIVERY_INDEX.open(txn)?);
     let (mut oldest, mut from) = (None, Bound::Unbounded);
     for _ in 0..MAX_WEBHOOKS {
         let Some(row) = due.range((from, Bound::Unbounded))?.next() else { break };
-        let (webhook, ..) = row?.0.value();
+        let (webhook, ..) = row?.key()?;
         let of = |id| (webhook, PENDING_DELIVERIES, id);
         if let Some(row) = index.range(of(0)..=of(u128::MAX))?.next() {
-            let made = DeliveryId::from_bits(row?.0.value().2).timestamp();
+            let made = DeliveryId::from_bits(row?.key()?.2).timestamp();
             oldest = Some(oldest.map_or(made, |oldest: UnixMs| oldest.min(made)));
         }
         from = Bound::Excluded((webhook, u64::MAX, u128::MAX));

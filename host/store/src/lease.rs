@@ -12,8 +12,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// By the clock of the database.
 pub(crate) const LENGTH: Duration = Duration::from_secs(10);
-/// Between two renewals.
-pub(crate) const RENEWAL: Duration = Duration::from_secs(3);
+/// Between two renewals. Where the database alone knows that the one at work has no session any more, this is how long it may go on.
+pub(crate) const RENEWAL: Duration = Duration::from_secs(1);
 /// Nothing begins this long after the last renewal.
 const EFFECTS: Duration = Duration::from_secs(8);
 

@@ -31,7 +31,7 @@ mod records;
 mod row;
 mod statement;
 mod store;
-mod tables;
+mod table;
 mod transaction;
 mod usage;
 mod wait;
@@ -39,7 +39,7 @@ mod webhooks;
 mod whole;
 mod writer;
 
-pub use administration::pages::{AuditQuery, KeyQuery, KeyState, RowPage};
+pub use administration::{AuditQuery, KeyQuery, KeyState, RowPage};
 pub use changes::TaskListener;
 pub use config::Config;
 pub use copy::{CopyError, StoreCopy};
@@ -56,13 +56,13 @@ pub use postgres::{
     copy_to_database, copy_to_file,
 };
 pub use reads::LongRead;
-pub use records::read::PriceVersionSummary;
+pub use records::PriceVersionSummary;
 pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementRow};
 pub use statement::totals::StatementTotals;
 pub use store::Store;
 pub use usage::read::{UsagePeriod, UsagePosition, UsageQuery, UsageRow, UsageRows, UsageScope};
 pub use wait::Access;
-pub use webhooks::read::DeliveryQuery;
+pub use webhooks::DeliveryQuery;
 pub use writer::Writer;
 
 #[cfg(test)]

@@ -4,58 +4,71 @@
 use std::ops::Bound;
 
 use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId};
-use gatehouse_tasks::{AdminIdempotencyRecord, IdempotencyRecord, KeyLineage, NameRecord};
-use redb::{ReadTransaction, ReadableTableMetadata as _};
+use gatehouse_tasks::{AdminIdempotencyRecord, IdempotencyRecord, KeyLineage, StepRow};
+use redb::ReadTransaction;
 
 use crate::error::StoreError;
 use crate::layout;
-use crate::row::decode;
-use crate::tables::{find, task_in};
 
 /// Rows read under one snapshot.
 pub(crate) const PIECE: usize = 512;
 
 /// A task, live or ended.
 pub(crate) fn task(txn: &ReadTransaction, id: TaskId) -> Result<Option<Task>, StoreError> {
-    task_in(txn, id)
+    match layout::LIVE.find(txn, id.bits())? {
+        Some(live) => Ok(Some(live)),
+        None => layout::HISTORY.of(id.timestamp().day()).find(txn, id.bits()),
+    }
 }
 
 /// Live tasks by creation, some of those behind a task.
 pub(crate) fn live_tasks(txn: &ReadTransaction, after: Option<TaskId>) -> Result<Vec<Task>, StoreError> {
-    let table = txn.open_table(layout::LIVE)?;
+    let table = layout::LIVE.open(txn)?;
     let from = after.map_or(Bound::Unbounded, |task| Bound::Excluded(task.bits()));
     let rows = table.range((from, Bound::Unbounded))?.take(PIECE);
-    rows.map(|row| decode("live", row?.1.value())).collect()
+    rows.map(|row| row?.row()).collect()
 }
 
 /// The same, for callers with a thread of their own.
 pub(crate) use self::live_tasks as live_tasks_behind;
 
+/// The log of a task, oldest first.
+pub(crate) fn steps(txn: &ReadTransaction, task: TaskId) -> Result<Vec<StepRow>, StoreError> {
+    let Some(table) = layout::STEPS.of(task.timestamp().day()).open_if_any(txn)? else {
+        return Ok(Vec::new());
+    };
+    let id = task.bits();
+    let rows = table.range((id, 0)..=(id, u64::MAX))?.map(|row| row?.row());
+    let mut rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
+    rows.sort_by_key(|row| row.revision);
+    Ok(rows)
+}
+
 /// A customer.
 pub(crate) fn customer(txn: &ReadTransaction, id: &CustomerId) -> Result<Option<Customer>, StoreError> {
-    find("accounts", &txn.open_table(layout::CUSTOMERS)?, id.0.as_str())
+    layout::CUSTOMERS.find(txn, id.0.as_str())
 }
 
 /// How many customers there are.
 pub(crate) fn count_customers(txn: &ReadTransaction) -> Result<u64, StoreError> {
-    Ok(txn.open_table(layout::CUSTOMERS)?.len()?)
+    layout::CUSTOMERS.len(txn)
 }
 
 /// A key.
 pub(crate) fn key(txn: &ReadTransaction, id: &KeyId) -> Result<Option<Key>, StoreError> {
-    find("keys", &txn.open_table(layout::KEYS)?, id.0.as_str())
+    layout::KEYS.find(txn, id.0.as_str())
 }
 
 /// The key of that digest.
 pub(crate) fn key_by_digest(txn: &ReadTransaction, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
-    let Some(id) = txn.open_table(layout::KEY_DIGESTS)?.get(digest.0.0)? else { return Ok(None) };
-    find("keys", &txn.open_table(layout::KEYS)?, id.value())
+    let id = layout::KEY_DIGESTS.find(txn, digest.0.0)?;
+    id.map_or(Ok(None), |id| layout::KEYS.find(txn, &id))
 }
 
 /// A key and those that replaced it.
 pub(crate) fn key_lineage(txn: &ReadTransaction, id: &KeyId) -> Result<Option<KeyLineage>, StoreError> {
-    let keys = txn.open_table(layout::KEYS)?;
-    let row = |id: &KeyId| find("keys", &keys, id.0.as_str());
+    let keys = layout::KEYS.open(txn)?;
+    let row = |id: &KeyId| keys.get(id.0.as_str());
     row(id)?.map(|key| KeyLineage::read_with(key, row)).transpose()
 }
 
@@ -65,8 +78,8 @@ pub(crate) fn owned_names(
     customer: &CustomerId,
     names: &[String],
 ) -> Result<Vec<Claim>, StoreError> {
-    let table = txn.open_table(layout::NAMES)?;
-    let record = |name: &str| find::<_, NameRecord>("names", &table, (customer.0.as_str(), name));
+    let table = layout::NAMES.open(txn)?;
+    let record = |name: &str| table.get((&customer.0, name));
     let owned = names.iter().filter_map(|name| record(name).transpose());
     owned.map(|record| Ok(record?.claim)).collect()
 }
@@ -77,7 +90,7 @@ pub(crate) fn idempotency_record(
     key: &KeyId,
     token: &Digest,
 ) -> Result<Option<IdempotencyRecord>, StoreError> {
-    find("idempotency", &txn.open_table(layout::IDEMPOTENCY)?, (key.0.as_str(), token.0))
+    layout::IDEMPOTENCY.find(txn, (key.0.as_str(), token.0))
 }
 
 /// What is remembered of a change that came with that token.
@@ -85,5 +98,5 @@ pub(crate) fn admin_idempotency_record(
     txn: &ReadTransaction,
     token: &Digest,
 ) -> Result<Option<AdminIdempotencyRecord>, StoreError> {
-    find("admin-idempotency", &txn.open_table(layout::ADMIN_IDEMPOTENCY)?, token.0)
+    layout::ADMIN_IDEMPOTENCY.find(txn, token.0)
 }

@@ -21,20 +21,20 @@ use gatehouse_tasks::{
     KeyLineage, LedgerMark, PriceVersion, ResponseRecord, StepRow, WebhookDelivery, WebhookEndpoint,
 };
 
-use crate::administration::pages::{self, AuditQuery, KeyQuery, RowPage};
+use crate::administration::{self, AuditQuery, KeyQuery, RowPage};
 use crate::error::StoreError;
 use crate::file::pepper;
 use crate::gauges::{self, StoreGauges};
 use crate::listing::all_tasks::{self, AllTasksPage, AllTasksQuery};
+use crate::listing::kept_responses;
 use crate::listing::page::{self, TaskPage, TaskQuery};
-use crate::listing::{kept_responses, steps};
 use crate::postgres::reading::{snapshot, within};
-use crate::records::read::{self as records, PriceVersionSummary};
+use crate::records::{self, PriceVersionSummary};
 use crate::statement::read::{self as statement, StatementOf, StatementPage, StatementQuery, StatementRow};
 use crate::statement::totals::{self, StatementTotals};
 use crate::store::{Source, Store};
 use crate::usage::read::{self as usage, UsageQuery, UsageRows};
-use crate::webhooks::read::{self as webhooks, DeliveryQuery};
+use crate::webhooks::{self, DeliveryQuery};
 use crate::{examine, expired, read};
 
 /// A read of many rows, on a thread for such reads. Its code is compiled here, not in every crate that awaits it.
@@ -157,6 +157,8 @@ reads! {
         long fn live_tasks(after: Option<TaskId>) -> Vec<Task>;
         /// The same on the thread of its caller.
         blocking fn live_tasks_behind(after: Option<TaskId>) -> Vec<Task>;
+        /// The log of a task, oldest first: at most [`gatehouse_tasks::MAX_STEP_ROWS`] rows. Empty for a task that is unknown.
+        long fn steps(task: TaskId) -> Vec<StepRow>;
         /// A customer.
         short fn customer(id: &CustomerId) -> Option<Customer>;
         /// How many customers there are. Reads no row.
@@ -187,10 +189,6 @@ reads! {
         /// A page of all customers' tasks.
         long fn list_all_tasks(query: AllTasksQuery) -> AllTasksPage => (&query);
     }
-    steps {
-        /// The log of a task, oldest first: at most [`gatehouse_tasks::MAX_STEP_ROWS`] rows. Empty for a task that is unknown.
-        long fn steps(task: TaskId) -> Vec<StepRow>;
-    }
     kept_responses {
         /// A customer's kept response and all that it goes on from, the oldest first; `None` when one of them is gone or has
         /// expired at `now`, or when there are more than `limit`: a conversation is never continued from a part of it.
@@ -203,7 +201,7 @@ reads! {
         long fn responses_with_items(customer: CustomerId, items: Vec<String>, now: UnixMs)
             -> Vec<Option<ResponseRecord>> => (&customer, &items, now);
     }
-    pages {
+    administration {
         /// A page of customers by id, after the one of id `after`.
         long fn list_customers(after: Option<CustomerId>, limit: usize) -> RowPage<Customer, CustomerId>
             => (after.as_ref(), limit);

@@ -11,6 +11,22 @@ use redb::{BackendError, StorageBackend};
 use crate::disk_full::unsynced::{Change, Unsynced};
 use crate::wait::WriterWait;
 
+/// The locks of a backend of redb are those of the one below it.
+macro_rules! locks_of {
+    ($below:ident $($lock:ident -> $of:ty),+) => {$(
+        fn $lock(&self, start: Bound<u64>, end: Bound<u64>) -> Result<$of, BackendError> {
+            self.$below.$lock(start, end)
+        }
+    )+};
+    ($below:ident) => {
+        locks_of! {
+            $below try_lock_range -> bool, try_lock_shared_range -> bool, lock_range -> (), lock_shared_range -> (),
+            unlock_range -> (), query_lock_range -> bool
+        }
+    };
+}
+pub(crate) use locks_of;
+
 /// See [`WriterWait`].
 #[derive(Debug)]
 pub(crate) struct WaitingBackend<B> {
@@ -90,29 +106,7 @@ impl<B: StorageBackend> StorageBackend for WaitingBackend<B> {
         self.inner.close()
     }
 
-    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
-        self.inner.try_lock_range(start, end)
-    }
-
-    fn try_lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
-        self.inner.try_lock_shared_range(start, end)
-    }
-
-    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.inner.lock_range(start, end)
-    }
-
-    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.inner.lock_shared_range(start, end)
-    }
-
-    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.inner.unlock_range(start, end)
-    }
-
-    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
-        self.inner.query_lock_range(start, end)
-    }
+    locks_of!(inner);
 }
 
 /// Measures how long the disk takes to make sure of what was written.

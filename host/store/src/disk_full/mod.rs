@@ -3,4 +3,4 @@
 mod backend;
 mod unsynced;
 
-pub(crate) use backend::WaitingBackend;
+pub(crate) use backend::{WaitingBackend, locks_of};

@@ -6,29 +6,22 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::Credits;
 use gatehouse_tasks::{BalancesAfter, EntryKind, JournalEntry, RowChange, RowKey};
-use redb::{ReadableTable as _, WriteTransaction};
+use redb::WriteTransaction;
 
 use crate::engine::write::sides;
 use crate::error::StoreError;
-use crate::layout::{self, CUSTOMER_ROWS, DEPOSIT_DAYS, KEY_ROWS};
-use crate::row::encode;
+use crate::layout::{CUSTOMER_ROWS, DEPOSIT_DAYS, KEY_ROWS, LEDGER, LEDGER_INDEX, Listed, Paid};
 
 /// Entries that one row of the index lists: a page reads little more than it shows.
 const LISTED: usize = 64;
 
-/// What one row lists: positions of entries, each with the balance after it.
-pub(crate) type Listed = Vec<(u64, Credits)>;
-
-/// Credits paid in, and credits taken back, both positive.
-pub(crate) type Paid = (i64, i64);
-
 pub(super) fn write(txn: &WriteTransaction, group: &[RowChange]) -> Result<(), StoreError> {
-    let mut ledger = txn.open_table(layout::LEDGER)?;
+    let mut ledger = LEDGER.open_to_write(txn)?;
     let (mut lists, mut deposits) = (BTreeMap::<_, Listed>::new(), Deposits::default());
     for change in group {
         let RowKey::Entry(position) = change.key else { continue };
         let (_, Some((entry, after))) = sides::<(JournalEntry, BalancesAfter)>(change) else { continue };
-        ledger.insert(position, encode("ledger", entry)?.as_slice())?;
+        ledger.insert(position, entry)?;
         let customer = (CUSTOMER_ROWS, entry.customer.0.as_str());
         lists.entry(customer).or_default().push((position, after.available));
         if let (Some(key), Some(used)) = (&entry.key, after.used) {
@@ -36,11 +29,10 @@ pub(super) fn write(txn: &WriteTransaction, group: &[RowChange]) -> Result<(), S
         }
         deposits.add(entry);
     }
-    let mut index = txn.open_table(layout::LEDGER_INDEX)?;
+    let mut index = LEDGER_INDEX.open_to_write(txn)?;
     for ((kind, owner), entries) in lists {
         for listed in entries.chunks(LISTED) {
-            let row = encode("ledger-index", &listed)?;
-            index.insert((kind, owner, listed[0].0), row.as_slice())?;
+            index.insert((kind, owner, listed[0].0), &listed.to_vec())?;
         }
     }
     deposits.write(txn)
@@ -67,11 +59,11 @@ impl Deposits {
         if self.0.is_empty() {
             return Ok(());
         }
-        let mut table = txn.open_table(DEPOSIT_DAYS)?;
+        let mut table = DEPOSIT_DAYS.open_to_write(txn)?;
         for ((customer, day), new) in self.0 {
             let key = (customer.as_str(), day);
-            let before = table.get(key)?.map(|row| row.value()).unwrap_or_default();
-            table.insert(key, plus(before, new))?;
+            let before = table.get(key)?.unwrap_or_default();
+            table.insert(key, &plus(before, new))?;
         }
         Ok(())
     }

@@ -7,22 +7,15 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gatehouse_model::{CustomerId, DeliveryId, Digest, KeyId, Task, TaskId, WebhookId};
-use gatehouse_tasks::{
-    AdminIdempotencyRecord, Backend, DeploymentRecord, Hold, IdempotencyRecord, Kind, List, NameRecord,
-    PriceVersion, ResponseRecord, ResponseTotals, Row, RowChange, RowKey, Series, WebhookDelivery,
-    WebhookEndpoint,
-};
-use redb::{
-    Database, Key, ReadOnlyTable, ReadTransaction, ReadableDatabase as _, ReadableTable as _,
-    ReadableTableMetadata as _, TableDefinition, TableError, TableHandle as _, Value,
-};
+use gatehouse_model::{DeliveryId, Digest, KeyId, Task, TaskId, WebhookId};
+use gatehouse_tasks::{Backend, Hold, List, Row, RowChange, RowKey, Series};
+use redb::{Database, ReadTransaction, ReadableDatabase as _};
 use serde::de::DeserializeOwned;
 
 use crate::engine::write;
 use crate::error::StoreError;
-use crate::layout::{self, DELIVERY_INDEX, Day, HoldKey, PENDING_DELIVERIES, RESPONSE_AGES, Row as Bytes};
-use crate::tables::find;
+use crate::layout::{self, DELIVERY_INDEX, HISTORY, HoldKey, PENDING_DELIVERIES, RESPONSE_AGES, STEPS};
+use crate::table::{ReadRows, Table, TableKey};
 use crate::wait::{Access, WriterWait};
 
 /// The file, for one batch.
@@ -37,8 +30,8 @@ pub(crate) struct FileEngine {
 /// The last commit, with the tables that new tasks and requests are looked for in.
 struct Snapshot {
     txn: ReadTransaction,
-    live: ReadOnlyTable<u128, Bytes>,
-    holds: ReadOnlyTable<HoldKey, Bytes>,
+    live: ReadRows<u128, Task>,
+    holds: ReadRows<HoldKey, Hold>,
 }
 
 impl FileEngine {
@@ -63,7 +56,7 @@ impl FileEngine {
 
     /// The days with history, as of the last commit.
     pub(crate) fn days(&self) -> Result<BTreeSet<u32>, StoreError> {
-        Ok(self.snapshot()?.txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect())
+        Ok(HISTORY.days(self.snapshot()?.txn.list_tables()?))
     }
 
     fn snapshot(&self) -> Result<&Snapshot, StoreError> {
@@ -71,62 +64,50 @@ impl FileEngine {
             return Ok(open);
         }
         let txn = self.database.begin_read()?;
-        let (live, holds) = (txn.open_table(layout::LIVE)?, txn.open_table(layout::HOLDS)?);
+        let (live, holds) = (layout::LIVE.open(&txn)?, layout::HOLDS.open(&txn)?);
         Ok(self.snapshot.get_or_init(|| Snapshot { txn, live, holds }))
     }
 
-    fn open<K: Key, V: Value>(
-        &self,
-        table: TableDefinition<'_, K, V>,
-    ) -> Result<Option<ReadOnlyTable<K, V>>, StoreError> {
-        match self.snapshot()?.txn.open_table(table) {
-            Ok(table) => Ok(Some(table)),
-            // That of a day without rows.
-            Err(TableError::TableDoesNotExist(_)) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+    fn open<K: TableKey, V>(&self, table: &Table<K, V>) -> Result<ReadRows<K, V>, StoreError> {
+        Ok(table.open(&self.snapshot()?.txn)?)
     }
 
-    fn row<'k, K: Key + 'static, T: Kind + DeserializeOwned + Into<Row>>(
+    fn row<K: TableKey, V: DeserializeOwned + Into<Row>>(
         &self,
-        table: TableDefinition<'_, K, Bytes>,
-        key: K::SelfType<'k>,
+        table: &Table<K, V>,
+        key: K::Of<'_>,
     ) -> Result<Option<Row>, StoreError> {
-        let Some(open) = self.open(table)? else { return Ok(None) };
-        Ok(find::<_, T>(table.name(), &open, key)?.map(Into::into))
+        Ok(table.find(&self.snapshot()?.txn, key)?.map(Into::into))
     }
 
     fn task(&self, id: TaskId) -> Result<Option<Row>, StoreError> {
-        match find::<_, Task>("live", &self.snapshot()?.live, id.bits())? {
+        match self.snapshot()?.live.get(id.bits())? {
             Some(live) => Ok(Some(live.into())),
-            None => self.row::<_, Task>(Day::new(id.timestamp().day()).history(), id.bits()),
+            None => self.row(&HISTORY.of(id.timestamp().day()), id.bits()),
         }
     }
 
     fn name(&self, name: &str) -> Result<Option<Row>, StoreError> {
-        let Some(owners) = self.open(layout::NAME_OWNERS)? else { return Ok(None) };
-        let Some(owner) = owners.get(name)? else { return Ok(None) };
-        self.row::<_, NameRecord>(layout::NAMES, (owner.value(), name))
+        let owner = layout::NAME_OWNERS.find(&self.snapshot()?.txn, name)?;
+        owner.map_or(Ok(None), |owner| self.row(&layout::NAMES, (&owner, name)))
     }
 
     fn webhooks_of(&self, customer: &str) -> Result<Option<Row>, StoreError> {
-        let Some(owners) = self.open(layout::WEBHOOK_OWNERS)? else { return Ok(None) };
+        let owners = self.open(&layout::WEBHOOK_OWNERS)?;
         let rows = owners.range((customer, 0)..=(customer, u128::MAX))?;
-        let ids = rows.map(|row| Ok(WebhookId::from_bits(row?.0.value().1)));
+        let ids = rows.map(|row| Ok(WebhookId::from_bits(row?.key()?.1)));
         let ids = ids.collect::<Result<Vec<_>, StoreError>>()?;
         Ok((!ids.is_empty()).then(|| ids.into()))
     }
 
     fn newest(&self, series: Series) -> Result<Option<Row>, StoreError> {
-        let table = match series {
-            Series::Audit => layout::AUDIT,
-            Series::Deployments => layout::DEPLOYMENTS,
-            Series::Ledger => layout::LEDGER,
-            Series::PriceBooks => layout::PRICE_BOOKS,
+        let last = match series {
+            Series::Audit => self.open(&layout::AUDIT)?.last(),
+            Series::Deployments => self.open(&layout::DEPLOYMENTS)?.last(),
+            Series::Ledger => self.open(&layout::LEDGER)?.last(),
+            Series::PriceBooks => self.open(&layout::PRICE_BOOKS)?.last(),
         };
-        let Some(rows) = self.open(table)? else { return Ok(None) };
-        let last = rows.last()?;
-        Ok(last.map(|(position, _)| position.value().into()))
+        Ok(last?.map(Row::from))
     }
 }
 
@@ -136,41 +117,28 @@ impl Backend for FileEngine {
     fn fetch(&self, key: &RowKey) -> Result<Option<Row>, StoreError> {
         self.wait.reach(Access::Fetch)?;
         match key {
-            RowKey::AdminIdempotency(token) => {
-                self.row::<_, AdminIdempotencyRecord>(layout::ADMIN_IDEMPOTENCY, token.0)
-            }
-            RowKey::Customer(id) => self.row::<_, gatehouse_model::Customer>(layout::CUSTOMERS, &id.0),
-            RowKey::Delivery(id) => self.row::<_, WebhookDelivery>(layout::DELIVERIES, id.bits()),
-            RowKey::Deployment(number) => self.row::<_, DeploymentRecord>(layout::DEPLOYMENTS, *number),
-            RowKey::Hold(id) => {
-                let found: Option<Hold> = find("holds", &self.snapshot()?.holds, layout::hold_key(*id))?;
-                Ok(found.map(Row::from))
-            }
-            RowKey::Idempotency(key, Digest(token)) => {
-                self.row::<_, IdempotencyRecord>(layout::IDEMPOTENCY, (&*key.0, *token))
-            }
-            RowKey::Key(id) => self.row::<_, gatehouse_model::Key>(layout::KEYS, &id.0),
+            RowKey::AdminIdempotency(token) => self.row(&layout::ADMIN_IDEMPOTENCY, token.0),
+            RowKey::Customer(id) => self.row(&layout::CUSTOMERS, &id.0),
+            RowKey::Delivery(id) => self.row(&layout::DELIVERIES, id.bits()),
+            RowKey::Deployment(number) => self.row(&layout::DEPLOYMENTS, *number),
+            RowKey::Hold(id) => Ok(self.snapshot()?.holds.get(layout::hold_key(*id))?.map(Row::from)),
+            RowKey::Idempotency(key, Digest(token)) => self.row(&layout::IDEMPOTENCY, (&*key.0, *token)),
+            RowKey::Key(id) => self.row(&layout::KEYS, &id.0),
             RowKey::KeyDigest(Digest(digest)) => {
-                let Some(digests) = self.open(layout::KEY_DIGESTS)? else { return Ok(None) };
-                Ok(digests.get(digest)?.map(|id| KeyId::from(id.value()).into()))
+                let id = layout::KEY_DIGESTS.find(&self.snapshot()?.txn, *digest)?;
+                Ok(id.map(|id| KeyId(id).into()))
             }
             RowKey::Name(name) => self.name(name),
             RowKey::Newest(series) => self.newest(*series),
-            RowKey::PriceBook(number) => self.row::<_, PriceVersion>(layout::PRICE_BOOKS, *number),
-            RowKey::Response(customer, id) => {
-                self.row::<_, ResponseRecord>(layout::RESPONSES, (&*customer.0, &**id))
-            }
-            RowKey::ResponseTotals(CustomerId(customer)) => {
-                let Some(totals) = self.open(layout::RESPONSE_TOTALS)? else { return Ok(None) };
-                let found = totals.get(customer.as_str())?.map(|row| row.value());
-                Ok(found.map(|(count, bytes)| ResponseTotals { count, bytes }.into()))
-            }
+            RowKey::PriceBook(number) => self.row(&layout::PRICE_BOOKS, *number),
+            RowKey::Response(customer, id) => self.row(&layout::RESPONSES, (&*customer.0, &**id)),
+            RowKey::ResponseTotals(customer) => self.row(&layout::RESPONSE_TOTALS, &customer.0),
             RowKey::StepCount(day) => {
-                let rows = self.open(Day::new(*day).steps())?;
+                let rows = STEPS.of(*day).open_if_any(&self.snapshot()?.txn)?;
                 Ok(rows.map(|rows| rows.len()).transpose()?.map(Row::from))
             }
             RowKey::Task(id) => self.task(*id),
-            RowKey::Webhook(id) => self.row::<_, WebhookEndpoint>(layout::WEBHOOKS, id.bits()),
+            RowKey::Webhook(id) => self.row(&layout::WEBHOOKS, id.bits()),
             RowKey::WebhooksOf(customer) => self.webhooks_of(&customer.0),
             // Only ever written.
             RowKey::Audit(_) | RowKey::Entry(_) | RowKey::Steps(..) | RowKey::Usage(_) => Ok(None),
@@ -191,20 +159,20 @@ impl Backend for FileEngine {
             List::Live => {
                 let from = if let Some((_, RowKey::Task(id))) = from { id.bits() } else { 0 };
                 let rows = self.snapshot()?.live.range(from..)?;
-                let mut rows = rows.map(|row| Ok((0, RowKey::Task(TaskId::from_bits(row?.0.value())))));
+                let mut rows = rows.map(|row| Ok((0, RowKey::Task(TaskId::from_bits(row?.key()?)))));
                 rows.find(free).transpose()
             }
             List::Pending(webhook) => {
-                let Some(index) = self.open(DELIVERY_INDEX)? else { return Ok(None) };
+                let index = self.open(&DELIVERY_INDEX)?;
                 let of = |id| (webhook.bits(), PENDING_DELIVERIES, id);
                 let from = if let Some((_, RowKey::Delivery(id))) = from { id.bits() } else { 0 };
                 let rows = index.range(of(from)..=of(u128::MAX))?;
                 let key = |id| RowKey::Delivery(DeliveryId::from_bits(id));
-                let mut rows = rows.map(|row| Ok((0, key(row?.0.value().2))));
+                let mut rows = rows.map(|row| Ok((0, key(row?.key()?.2))));
                 rows.find(free).transpose()
             }
             List::Responses(customer) => {
-                let Some(ages) = self.open(RESPONSE_AGES)? else { return Ok(None) };
+                let ages = self.open(&RESPONSE_AGES)?;
                 let from = if let Some((kept, RowKey::Response(_, id))) = from {
                     (*kept, id.as_str())
                 } else {
@@ -212,9 +180,8 @@ impl Backend for FileEngine {
                 };
                 let rows = ages.range((customer.0.as_str(), from.0, from.1)..)?;
                 let rows = rows.map(|row| {
-                    let row = row?;
-                    let (owner, kept, id) = row.0.value();
-                    let key = RowKey::Response(customer.clone(), id.to_owned());
+                    let (owner, kept, id) = row?.key()?;
+                    let key = RowKey::Response(customer.clone(), id);
                     Ok((owner == customer.0).then_some((kept, key)))
                 });
                 let mut rows = rows.map_while(Result::transpose);

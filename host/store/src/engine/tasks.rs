@@ -2,16 +2,13 @@
 //! customer, status, model and id, in one table a day of creation, and in the same table its rows for all customers, by status, by
 //! key and by family, and those of tasks that wait for an operator's ruling.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-
-use gatehouse_model::{Task, TaskId};
+use gatehouse_model::Task;
 use gatehouse_tasks::{RowChange, RowKey};
-use redb::{Table, Value, WriteTransaction};
+use redb::WriteTransaction;
 
-use crate::engine::write::{list, put, sides};
+use crate::engine::write::sides;
 use crate::error::StoreError;
-use crate::layout::{self, Day};
+use crate::layout::{HISTORY, LIVE, STEPS, TASK_INDEX};
 
 /// A row of the index.
 pub(crate) type RowKeyOf<'a> = (&'a str, &'a str, &'a str, u128);
@@ -40,55 +37,54 @@ pub(crate) fn index_rows(task: &Task) -> [Option<RowKeyOf<'_>>; 5] {
     ]
 }
 
-/// The tables of days that one commit writes to. Each is opened once.
-struct Days<'txn, K: redb::Key + 'static, V: Value + 'static>(BTreeMap<u32, Table<'txn, K, V>>);
-
-impl<'txn, K: redb::Key, V: Value> Days<'txn, K, V> {
-    fn open(
-        &mut self,
-        id: TaskId,
-        open: impl FnOnce(&Day) -> Result<Table<'txn, K, V>, redb::TableError>,
-    ) -> Result<&mut Table<'txn, K, V>, StoreError> {
-        Ok(match self.0.entry(id.timestamp().day()) {
-            Entry::Occupied(table) => table.into_mut(),
-            Entry::Vacant(none) => {
-                let table = open(&Day::new(*none.key()))?;
-                none.insert(table)
-            }
-        })
-    }
+/// Changes of tasks of one day; those of a commit are in the order of ids, which begin with the moment.
+fn by_day(group: &[RowChange]) -> impl Iterator<Item = (u32, &[RowChange])> {
+    let day = |change: &RowChange| match change.key {
+        RowKey::Task(id) | RowKey::Steps(id, _) => id.timestamp().day(),
+        _ => 0,
+    };
+    group.chunk_by(move |one, other| day(one) == day(other)).map(move |changes| (day(&changes[0]), changes))
 }
 
 pub(super) fn write(txn: &WriteTransaction, group: &[RowChange]) -> Result<(), StoreError> {
-    let mut live = txn.open_table(layout::LIVE)?;
-    let (mut histories, mut indexes) = (Days(BTreeMap::new()), Days(BTreeMap::new()));
-    for change in group {
-        let RowKey::Task(id) = change.key else { continue };
-        let (before, after) = sides::<Task>(change);
-        let is_live = |task: &&Task| !task.status.is_final();
-        if before.iter().chain(&after).any(is_live) {
-            put(&mut live, id.bits(), change.after.as_ref().filter(|_| after.filter(is_live).is_some()))?;
-        }
-        if after.is_some_and(|task| task.status.is_final()) {
-            let history = histories.open(id, |day| txn.open_table(day.history()))?;
-            put(history, id.bits(), change.after.as_ref())?;
-        }
-        let (before, after) = (before.map(index_rows), after.map(index_rows));
-        if before != after {
-            let index = indexes.open(id, |day| txn.open_table(day.task_index()))?;
-            let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-            before.into_iter().zip(after).try_for_each(|(before, after)| list(index, before, after))?;
+    let mut live = LIVE.open_to_write(txn)?;
+    for (day, changes) in by_day(group) {
+        // A table that is opened is made, so a day without ended tasks has no history.
+        let (mut history, mut index) = (None, None);
+        for change in changes {
+            let RowKey::Task(id) = change.key else { continue };
+            let (before, after) = sides::<Task>(change);
+            let is_live = |task: &&Task| !task.status.is_final();
+            if before.iter().chain(&after).any(is_live) {
+                live.put(id.bits(), change.after.as_ref().filter(|_| after.filter(is_live).is_some()))?;
+            }
+            if after.is_some_and(|task| task.status.is_final()) {
+                let history = match &mut history {
+                    Some(open) => open,
+                    none => none.insert(HISTORY.of(day).open_to_write(txn)?),
+                };
+                history.put(id.bits(), change.after.as_ref())?;
+            }
+            let (before, after) = (before.map(index_rows), after.map(index_rows));
+            if before != after {
+                let index = match &mut index {
+                    Some(open) => open,
+                    none => none.insert(TASK_INDEX.of(day).open_to_write(txn)?),
+                };
+                let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+                before.into_iter().zip(after).try_for_each(|(before, after)| index.list(before, after))?;
+            }
         }
     }
     Ok(())
 }
 
 pub(super) fn write_steps(txn: &WriteTransaction, group: &[RowChange]) -> Result<(), StoreError> {
-    let mut days = Days(BTreeMap::new());
-    for change in group {
-        if let RowKey::Steps(task, place) = change.key {
-            let rows = days.open(task, |day| txn.open_table(day.steps()))?;
-            put(rows, (task.bits(), place), change.after.as_ref())?;
+    for (day, changes) in by_day(group) {
+        let mut rows = STEPS.of(day).open_to_write(txn)?;
+        for change in changes {
+            let RowKey::Steps(task, place) = change.key else { continue };
+            rows.put((task.bits(), place), change.after.as_ref())?;
         }
     }
     Ok(())

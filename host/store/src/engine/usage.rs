@@ -3,16 +3,15 @@
 //! Every ended request is counted in six rows: of its key, its customer and all customers, by hour and by day. Hours are in
 //! one table a day, so that forgetting them is dropping a table.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use gatehouse_tasks::{RowChange, RowKey, UsageSums};
-use redb::{Table, TableHandle as _, WriteTransaction};
+use redb::WriteTransaction;
 
 use crate::engine::write::sides;
 use crate::error::StoreError;
-use crate::layout::{self, Row, UsageHours, UsageRowKey};
-use crate::row::encode;
-use crate::tables::find;
+use crate::layout::{USAGE_DAYS, USAGE_HOURS, UsageRowKey};
+use crate::table::WriteRows;
 
 /// Days whose sums by hour are kept; those by day are kept for ever.
 pub const KEPT_DAYS_OF_HOURS: u32 = 35;
@@ -48,10 +47,10 @@ impl<'a> Added<'a> {
 
 pub(super) fn write(txn: &WriteTransaction, group: &[RowChange]) -> Result<(), StoreError> {
     let Added { days, hours } = Added::of(group);
-    add_rows(&mut txn.open_table(layout::USAGE_DAYS)?, &days)?;
+    add_rows(&mut USAGE_DAYS.open_to_write(txn)?, &days)?;
     for (day, rows) in hours {
         if keeps(txn, day)? {
-            add_rows(&mut txn.open_table(UsageHours::new(day).table())?, &rows)?;
+            add_rows(&mut USAGE_HOURS.of(day).open_to_write(txn)?, &rows)?;
         }
     }
     Ok(())
@@ -59,28 +58,24 @@ pub(super) fn write(txn: &WriteTransaction, group: &[RowChange]) -> Result<(), S
 
 /// Whether hours of that day are kept. A new day ends the oldest one.
 fn keeps(txn: &WriteTransaction, day: u32) -> Result<bool, StoreError> {
-    let days: BTreeSet<u32> =
-        txn.list_tables()?.filter_map(|table| layout::usage_hours_day(&table)).collect();
+    let days = USAGE_HOURS.days(txn.list_tables()?);
     if days.contains(&day) {
         return Ok(true);
     }
     let newest = days.last().copied().unwrap_or(day).max(day);
     let oldest = (newest + 1).saturating_sub(KEPT_DAYS_OF_HOURS);
-    for old in days.range(..oldest) {
-        txn.delete_table(UsageHours::new(*old).table())?;
-    }
+    USAGE_HOURS.drop_before(txn, oldest)?;
     Ok(day >= oldest)
 }
 
 fn add_rows(
-    table: &mut Table<'_, UsageRowKey, Row>,
+    table: &mut WriteRows<'_, UsageRowKey, UsageSums>,
     rows: &BTreeMap<SumKey<'_>, UsageSums>,
 ) -> Result<(), StoreError> {
-    let name = table.name().to_owned();
     for (key, new) in rows {
-        let mut sums: UsageSums = find(&name, table, *key)?.unwrap_or_default();
+        let mut sums = table.get(*key)?.unwrap_or_default();
         sums.add(new);
-        table.insert(*key, encode(&name, &sums)?.as_slice())?;
+        table.insert(*key, &sums)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! Digests of keys and secrets of webhooks are of no use under another pepper, and nothing but a refused key would tell. The
 //! file holds a check value of its pepper from the first opening on; the pepper itself never comes here.
 
-use redb::{Database, ReadTransaction, ReadableDatabase as _, ReadableTableMetadata as _};
+use redb::{Database, ReadTransaction, ReadableDatabase as _};
 
 use crate::error::StoreError;
 use crate::layout::{KEYS, META};
@@ -22,12 +22,12 @@ pub enum PepperFit {
 
 /// Whether the rows of this file need the pepper they were made with.
 pub(crate) fn needs_its_pepper(txn: &ReadTransaction) -> Result<bool, StoreError> {
-    Ok(check_of(txn)?.is_some() || txn.open_table(KEYS)?.len()? > 0)
+    Ok(check_of(txn)?.is_some() || KEYS.len(txn)? > 0)
 }
 
 /// The check value that the file holds.
 pub(crate) fn check_of(txn: &ReadTransaction) -> Result<Option<u64>, StoreError> {
-    Ok(txn.open_table(META)?.get(CHECK)?.map(|known| known.value()))
+    META.find(txn, CHECK)
 }
 
 /// Compares the check value of a pepper with the one of this file; a file without one takes it.
@@ -39,7 +39,7 @@ pub(crate) fn fit_pepper(database: &Database, check: u64) -> Result<PepperFit, S
     }
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
-    txn.open_table(META)?.insert(CHECK, check)?;
+    META.open_to_write(&txn)?.insert(CHECK, &check)?;
     txn.commit()?;
     Ok(PepperFit::Fits)
 }

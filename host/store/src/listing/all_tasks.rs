@@ -6,16 +6,16 @@
 //! a page ends after twice its length at the latest, with the tasks it found and where the next page begins. Runs on a
 //! blocking thread, a few at a time. Never writes.
 
-use std::ops::Range;
+use std::ops::{Bound, Range};
 
 use gatehouse_model::{CustomerId, KeyId, Status, Task, TaskId, UnixMs};
-use redb::{ReadOnlyTable, ReadTransaction, TableError};
+use redb::ReadTransaction;
 
 use crate::engine::tasks::{ALL, AMBIGUOUS, BY_FAMILY, BY_KEY, BY_STATUS};
 use crate::error::StoreError;
-use crate::layout::{self, Day, IndexKey, Row};
-use crate::listing::page::{TaskQuery, lists_of};
-use crate::tables::task_in;
+use crate::layout::{HISTORY, IndexKey, LIVE, TASK_INDEX};
+use crate::read::task;
+use crate::table::ReadRows;
 
 /// Which tasks to list. Values of one filter are alternatives; an empty filter lets all pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,12 +95,11 @@ pub(crate) fn list_all_tasks(
     let mut before = query.after.map_or(until, |after| after.bits().min(until));
     let newest_day = TaskId::from_bits(before).timestamp().day();
     let oldest_day = query.created.start.day();
-    let mut days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::task_index_day(&table)).collect();
+    let mut days = TASK_INDEX.days(txn.list_tables()?);
     days.retain(|day| (oldest_day..=newest_day).contains(day));
-    days.sort_unstable_by(|a, b| b.cmp(a));
     // Looking a day up is not what a page is limited by; what it then goes through is.
     let mut limit = query.limit.saturating_mul(2);
-    for day in days {
+    for day in days.into_iter().rev() {
         let known = page.rows_read;
         let mut filters = Filters::open(txn, day, query, &mut page.rows_read)?;
         limit += page.rows_read - known + filters.lists();
@@ -119,7 +118,7 @@ pub(crate) fn list_all_tasks(
             }
             before = id;
             page.tasks_read += 1;
-            page.tasks.extend(task_in(txn, TaskId::from_bits(id))?.filter(|task| query.shows(task)));
+            page.tasks.extend(task(txn, TaskId::from_bits(id))?.filter(|task| query.shows(task)));
         }
     }
     Ok(page)
@@ -151,7 +150,7 @@ impl Filters {
         query: &AllTasksQuery,
         rows_read: &mut usize,
     ) -> Result<Self, StoreError> {
-        let index = || txn.open_table(Day::new(day).task_index());
+        let index = || TASK_INDEX.of(day).open(txn);
         let mut filters = Vec::new();
         let mut add = |list: &str, values: Vec<String>| -> Result<(), StoreError> {
             if !values.is_empty() {
@@ -168,21 +167,12 @@ impl Filters {
         add(AMBIGUOUS, if query.ambiguous { vec![String::new()] } else { vec![] })?;
         if let Some(customer) = &query.customer {
             let index = index()?;
-            let of = TaskQuery { model: query.model.clone(), ..TaskQuery::default() };
-            let mut lists = lists_of(&index, &customer.0, &of, rows_read)?;
-            let statuses: Vec<&str> = query.statuses.iter().map(|status| status.as_str()).collect();
-            lists.retain(|(status, _)| statuses.is_empty() || statuses.contains(&status.as_str()));
-            let lists =
-                lists.into_iter().map(|(status, model)| List::new(&customer.0, &status, &model)).collect();
+            let lists = lists_of(&index, &customer.0, query, rows_read)?;
             filters.push(Filter::Index { index, lists });
         }
         if filters.is_empty() {
-            let history = match txn.open_table(Day::new(day).history()) {
-                Ok(history) => Some(history),
-                Err(TableError::TableDoesNotExist(_)) => None,
-                Err(error) => return Err(error.into()),
-            };
-            let tables = std::iter::once(txn.open_table(layout::LIVE)?).chain(history);
+            let history = HISTORY.of(day).open_if_any(txn)?;
+            let tables = std::iter::once(LIVE.open(txn)?).chain(history);
             let start = first_id(UnixMs(u64::from(day) * 86_400_000));
             filters.push(Filter::Tasks {
                 start,
@@ -228,13 +218,13 @@ impl Filters {
 /// One filter: the lists of ids of its values, merged.
 enum Filter {
     Index {
-        index: ReadOnlyTable<IndexKey, ()>,
+        index: ReadRows<IndexKey, ()>,
         lists: Vec<List>,
     },
     /// No filter at all.
     Tasks {
         start: u128,
-        tables: Vec<(ReadOnlyTable<u128, Row>, Newest)>,
+        tables: Vec<(ReadRows<u128, Task>, Newest)>,
     },
 }
 
@@ -247,6 +237,39 @@ struct List {
 impl List {
     fn new(customer: &str, list: &str, value: &str) -> Self {
         Self { prefix: (customer.to_owned(), list.to_owned(), value.to_owned()), newest: Newest::Unknown }
+    }
+}
+
+/// A customer's lists on one day: of all states and models that a query may find. Looks up only the first row of each.
+fn lists_of(
+    index: &ReadRows<IndexKey, ()>,
+    customer: &str,
+    query: &AllTasksQuery,
+    rows_read: &mut usize,
+) -> Result<Vec<List>, StoreError> {
+    let mut lists = Vec::new();
+    if let Some(model) = &query.model {
+        let statuses = if query.statuses.is_empty() { &Status::ALL[..] } else { &query.statuses };
+        lists.extend(statuses.iter().map(|status| List::new(customer, status.as_str(), model)));
+        return Ok(lists);
+    }
+    let mut from = Bound::Included((customer.to_owned(), String::new(), String::new(), 0));
+    loop {
+        let start =
+            from.as_ref().map(|(customer, status, model, id)| (&**customer, &**status, &**model, *id));
+        let Some(row) = index.keys((start, Bound::Unbounded))?.next() else { return Ok(lists) };
+        *rows_read += 1;
+        let (owner, status, model, _) = row?;
+        if owner != customer {
+            return Ok(lists);
+        }
+        from = if query.statuses.is_empty() || query.statuses.iter().any(|of| of.as_str() == status) {
+            lists.push(List::new(customer, &status, &model));
+            Bound::Excluded((owner, status, model, u128::MAX))
+        } else {
+            // The first text that is greater.
+            Bound::Included((owner, status + "\0", String::new(), 0))
+        };
     }
 }
 
@@ -284,8 +307,9 @@ impl Filter {
                     if !list.newest.is_below(before) {
                         let (a, b, c) = &list.prefix;
                         let (a, b, c) = (a.as_str(), b.as_str(), c.as_str());
-                        let row = index.range((a, b, c, 0)..(a, b, c, before))?.next_back().transpose()?;
-                        list.newest = row.map_or(Newest::None, |(key, _)| Newest::Id(key.value().3));
+                        let mut keys = index.keys((a, b, c, 0)..(a, b, c, before))?;
+                        let newest = keys.next_back().transpose()?;
+                        list.newest = newest.map_or(Newest::None, |(.., id)| Newest::Id(id));
                         *rows_read += 1;
                     }
                     newest = newest.max(list.newest.id());
@@ -294,8 +318,8 @@ impl Filter {
             Self::Tasks { start, tables } => {
                 for (table, known) in tables {
                     if !known.is_below(before) {
-                        let row = table.range(*start..before.max(*start))?.next_back().transpose()?;
-                        *known = row.map_or(Newest::None, |(id, _)| Newest::Id(id.value()));
+                        let mut keys = table.keys(*start..before.max(*start))?;
+                        *known = keys.next_back().transpose()?.map_or(Newest::None, Newest::Id);
                         *rows_read += 1;
                     }
                     newest = newest.max(known.id());

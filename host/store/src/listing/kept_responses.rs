@@ -6,9 +6,6 @@ use redb::ReadTransaction;
 
 use crate::error::StoreError;
 use crate::layout;
-use crate::tables::find;
-
-const ROWS: &str = "responses";
 
 /// The customer's kept response in whose output each of the items is.
 pub(crate) fn responses_with_items(
@@ -17,14 +14,11 @@ pub(crate) fn responses_with_items(
     items: &[String],
     now: UnixMs,
 ) -> Result<Vec<Option<ResponseRecord>>, StoreError> {
-    let table = txn.open_table(layout::RESPONSE_ITEMS)?;
+    let table = layout::RESPONSE_ITEMS.open(txn)?;
     let mut found = Vec::with_capacity(items.len());
     for item in items {
-        let id = table.get((customer.0.as_str(), item.as_str()))?;
-        found.push(match id {
-            Some(id) => response(txn, customer, id.value(), now)?,
-            None => None,
-        });
+        let id = table.get((&customer.0, item))?;
+        found.push(id.map_or(Ok(None), |id| response(txn, customer, &id, now))?);
     }
     Ok(found)
 }
@@ -36,8 +30,7 @@ pub(crate) fn response(
     id: &str,
     now: UnixMs,
 ) -> Result<Option<ResponseRecord>, StoreError> {
-    let record: Option<ResponseRecord> =
-        find(ROWS, &txn.open_table(layout::RESPONSES)?, (customer.0.as_str(), id))?;
+    let record = layout::RESPONSES.find(txn, (&customer.0, id))?;
     Ok(record.filter(|record| record.expires > now))
 }
 

@@ -3,5 +3,4 @@
 pub(crate) mod all_tasks;
 pub(crate) mod kept_responses;
 pub(crate) mod page;
-pub(crate) mod steps;
 pub(crate) mod task_index;

@@ -5,25 +5,26 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::{Task, TaskId};
 use gatehouse_tasks::Examination;
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata};
+use redb::ReadTransaction;
 
 use crate::engine::tasks::{ALL, index_rows};
 use crate::error::StoreError;
-use crate::layout::{self, Day, IndexKey};
-use crate::tables::task_in;
+use crate::layout::{IndexKey, TASK_INDEX};
+use crate::read::task;
+use crate::table::ReadRows;
 
 /// Compares the index with the tasks: every task has its row, and there is no other row.
 pub(crate) struct IndexCheck<'txn> {
     txn: &'txn ReadTransaction,
     /// The tables, and how many rows of each belong to a task seen so far.
-    days: BTreeMap<u32, (ReadOnlyTable<IndexKey, ()>, u64)>,
+    days: BTreeMap<u32, (ReadRows<IndexKey, ()>, u64)>,
 }
 
 impl<'txn> IndexCheck<'txn> {
     pub(crate) fn new(txn: &'txn ReadTransaction) -> Result<Self, StoreError> {
         let mut days = BTreeMap::new();
-        for day in txn.list_tables()?.filter_map(|table| layout::task_index_day(&table)) {
-            days.insert(day, (txn.open_table(Day::new(day).task_index())?, 0));
+        for day in TASK_INDEX.days(txn.list_tables()?) {
+            days.insert(day, (TASK_INDEX.of(day).open(txn)?, 0));
         }
         Ok(Self { txn, days })
     }
@@ -35,7 +36,7 @@ impl<'txn> IndexCheck<'txn> {
         if let Some((table, found)) = self.days.get_mut(&task.id.timestamp().day()) {
             for row in rows {
                 expected += 1;
-                listed += u64::from(table.get(row)?.is_some());
+                listed += u64::from(table.has(row)?);
             }
             *found += listed;
         }
@@ -51,12 +52,10 @@ impl<'txn> IndexCheck<'txn> {
             if table.len()? == found {
                 continue;
             }
-            for row in table.iter()? {
-                let row = row?.0;
-                let (customer, status, model, id) = row.value();
-                let id = TaskId::from_bits(id);
-                let task = task_in(self.txn, id)?;
-                if task.is_some_and(|task| index_rows(&task).contains(&Some(row.value()))) {
+            for row in table.range(..)? {
+                let (customer, status, model, bits) = row?.key()?;
+                let (id, key) = (TaskId::from_bits(bits), (&*customer, &*status, &*model, bits));
+                if task(self.txn, id)?.is_some_and(|task| index_rows(&task).contains(&Some(key))) {
                     continue;
                 }
                 examination.look_up(if customer == ALL {

@@ -2,20 +2,27 @@
 
 use std::path::Path;
 
-use redb::{Database, ReadTransaction, ReadableTable};
+use redb::{Database, ReadTransaction, ReadableDatabase as _, TableError};
 
 use crate::error::{OpenError, StoreError};
-use crate::layout::{self, META, SCHEMA, SCHEMA_KEY, with_fixed_tables};
+use crate::layout::{FIXED_TABLES, META, SCHEMA, SCHEMA_KEY};
+use crate::table::definition;
+
+/// The last schema whose tables had keys and rows of redb's types.
+const TYPED: u64 = 5;
 
 /// Makes every fixed table of a new file, so that reads find them.
 pub(crate) fn prepare(database: &Database, path: &Path) -> Result<(), OpenError> {
-    judge(schema(database), path)
+    let found = || match of(&database.begin_read()?)? {
+        0 => make(database),
+        found => Ok(found),
+    };
+    judge(found(), path)
 }
 
 /// Whether this release reads the file. Changes nothing.
 pub(crate) fn check(txn: &ReadTransaction, path: &Path) -> Result<(), OpenError> {
-    let found = || Ok(txn.open_table(META)?.get(SCHEMA_KEY)?.map_or(0, |found| found.value()));
-    judge(found(), path)
+    judge(of(txn), path)
 }
 
 fn judge(found: Result<u64, StoreError>, path: &Path) -> Result<(), OpenError> {
@@ -27,18 +34,22 @@ fn judge(found: Result<u64, StoreError>, path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// The schema of the file. A new one gets the present schema and its tables in one transaction.
-fn schema(database: &Database) -> Result<u64, StoreError> {
+/// The schema of the file; zero in a new one.
+fn of(txn: &ReadTransaction) -> Result<u64, StoreError> {
+    match META.open_if_any(txn) {
+        Err(TableError::TableTypeMismatch { .. }) => Ok(TYPED),
+        meta => Ok(meta?.map_or(Ok(None), |meta| meta.get(SCHEMA_KEY))?.unwrap_or(0)),
+    }
+}
+
+/// Makes the present schema and its tables, in one transaction.
+fn make(database: &Database) -> Result<u64, StoreError> {
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
-    if let Some(found) = txn.open_table(META)?.get(SCHEMA_KEY)? {
-        return Ok(found.value());
+    for table in FIXED_TABLES {
+        txn.open_table(definition(table))?;
     }
-    macro_rules! make {
-        ($($table:ident),+) => { $(txn.open_table(layout::$table)?;)+ };
-    }
-    with_fixed_tables!(make);
-    txn.open_table(META)?.insert(SCHEMA_KEY, SCHEMA)?;
+    META.open_to_write(&txn)?.insert(SCHEMA_KEY, &SCHEMA)?;
     txn.commit()?;
     Ok(SCHEMA)
 }

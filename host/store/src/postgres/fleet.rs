@@ -96,7 +96,7 @@ macro_rules! keep_node {
     };
 }
 
-/// Whether that was a moment ago: each of the two writes about every third second.
+/// Whether that was a moment ago: each of the two writes every third second, or more often.
 macro_rules! is_doubled {
     () => {
         "coalesce(doubled > clock_timestamp() - interval '20 s', false)"

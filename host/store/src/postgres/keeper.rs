@@ -15,6 +15,8 @@ use crate::error::StoreError;
 use crate::lease::RENEWAL;
 use crate::wait::WriterWait;
 
+/// A renewal takes no longer: another session may be better.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// Between a renewal that failed and the next.
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -35,7 +37,7 @@ impl Keeper {
             let connected = self.connected(&mut client).await;
             let sent = self.wait.now();
             let renewed = match connected {
-                Ok(client) => clock::timeout(RENEWAL, self.renew(client)).await,
+                Ok(client) => clock::timeout(PATIENCE, self.renew(client)).await,
                 Err(error) => Ok(Err(error)),
             };
             let pause = match renewed {

@@ -6,7 +6,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use gatehouse_tasks::{Backend as _, Hold, HoldId, List, RowChange, RowKey};
+use gatehouse_tasks::{Backend as _, HoldId, List, RowChange, RowKey};
 use redb::{Database, ReadableDatabase as _};
 use tokio::sync::watch;
 use tokio::time as clock;
@@ -19,7 +19,6 @@ use crate::engine::rows::FileEngine;
 use crate::error::StoreError;
 use crate::layout;
 use crate::lease::{LENGTH, Moment};
-use crate::tables::each;
 use crate::wait::WriterWait;
 
 /// A connection that hears nothing for so long is given up.
@@ -452,7 +451,7 @@ fn fetch(database: &Arc<Database>, wanted: &Wanted) -> Result<Found, StoreError>
 
 fn open_holds(database: &Database) -> Result<HashSet<HoldId>, StoreError> {
     let mut holds = HashSet::new();
-    each(&database.begin_read()?, layout::HOLDS, |hold: Hold| {
+    layout::HOLDS.each(&database.begin_read()?, |hold| {
         holds.insert(hold.id);
         Ok(())
     })?;

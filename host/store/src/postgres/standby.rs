@@ -14,13 +14,14 @@ use super::fleet::{Held, Node};
 use super::session::{self, Host};
 use super::simulated::{SimulatedNode, SimulatedServer};
 use crate::error::OpenError;
-use crate::lease::RENEWAL;
 
 /// What an operator is told of two gateways with one name.
 pub(super) const DOUBLED: &str = "another process that runs calls itself the same: give each gateway a fleet.name of its own, unless the \
                                   other one is this gateway before a restart and is about to stop";
 /// For one look.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// So often the others are told of this one.
+const TOLD: Duration = Duration::from_secs(3);
 
 /// Whether a gateway may begin to write.
 #[derive(Debug, PartialEq, Eq)]
@@ -105,7 +106,7 @@ impl Standby {
     /// Tells the others of this gateway, now and then.
     async fn tell(&mut self) -> Result<(), OpenError> {
         let Some(session) = &mut self.session else { return Ok(()) };
-        if session.told.is_some_and(|told| told.elapsed() < RENEWAL) {
+        if session.told.is_some_and(|told| told.elapsed() < TOLD) {
             return Ok(());
         }
         let told = tokio::time::timeout(TIMEOUT, session.client.wait(&self.node, self.process)).await;

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use gatehouse_tasks::{Examination, JournalEntry};
-use redb::{ReadTransaction, ReadableTable as _};
+use redb::ReadTransaction;
 
-use crate::engine::ledger::{Deposits, Listed, Paid};
+use crate::engine::ledger::Deposits;
 use crate::error::StoreError;
-use crate::layout::{self, CUSTOMER_ROWS, DEPOSIT_DAYS, KEY_ROWS};
-use crate::row::decode;
+use crate::layout::{CUSTOMER_ROWS, DEPOSIT_DAYS, KEY_ROWS, LEDGER_INDEX, Paid};
 
 /// The ledger as the index must list it. Sums of hashes stand for the lists: the doctor holds no ledger in memory.
 #[derive(Default)]
@@ -47,12 +46,11 @@ impl StatementCheck {
         txn: &ReadTransaction,
         examination: &mut Examination,
     ) -> Result<(), StoreError> {
-        for row in txn.open_table(layout::LEDGER_INDEX)?.iter()? {
-            let (key, row) = row?;
-            let (kind, owner, _) = key.value();
+        for row in LEDGER_INDEX.open(txn)?.range(..)? {
+            let ((kind, owner, _), listed) = row?.both()?;
             let kind = if kind == KEY_ROWS { KEY_ROWS } else { CUSTOMER_ROWS };
-            let left = self.0.entry((kind, owner.to_owned())).or_default();
-            for (position, after) in decode::<Listed>("ledger-index", row.value())? {
+            let left = self.0.entry((kind, owner)).or_default();
+            for (position, after) in listed {
                 left.entries = left.entries.wrapping_sub(1);
                 left.hashes = left.hashes.wrapping_sub(hash(position, after.0));
             }
@@ -79,10 +77,9 @@ pub(crate) fn check_deposits(
     txn: &ReadTransaction,
     examination: &mut Examination,
 ) -> Result<(), StoreError> {
-    for row in txn.open_table(DEPOSIT_DAYS)?.iter()? {
-        let (key, sums) = row?;
-        let (customer, day) = key.value();
-        compare_deposits(&mut deposits, (customer, day), sums.value(), examination);
+    for row in DEPOSIT_DAYS.open(txn)?.range(..)? {
+        let ((customer, day), sums) = row?.both()?;
+        compare_deposits(&mut deposits, (&customer, day), sums, examination);
     }
     missing_deposits(&deposits, examination);
     Ok(())

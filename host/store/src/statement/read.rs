@@ -5,13 +5,11 @@ use std::ops::Range;
 
 use gatehouse_model::{Credits, Customer, CustomerId, KeyId, UnixMs};
 use gatehouse_tasks::JournalEntry;
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
+use redb::ReadTransaction;
 
-use crate::engine::ledger::Listed;
 use crate::error::StoreError;
-use crate::layout::{self, CUSTOMER_ROWS, KEY_ROWS, Row};
-use crate::row::decode;
-use crate::tables::find;
+use crate::layout::{self, CUSTOMER_ROWS, KEY_ROWS};
+use crate::table::ReadRows;
 
 /// Whose statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +64,7 @@ pub(crate) fn count_statement(
     max: usize,
 ) -> Result<usize, StoreError> {
     let query = StatementQuery { limit: max, ..query.clone() };
-    let ledger = txn.open_table(layout::LEDGER)?;
+    let ledger = layout::LEDGER.open(txn)?;
     Ok(shown(txn, &ledger, &query, &mut StatementPage::default())?.len().min(max))
 }
 
@@ -77,17 +75,17 @@ pub(crate) fn statement_behind(
     position: Option<u64>,
     limit: usize,
 ) -> Result<Option<(Customer, Vec<StatementRow>)>, StoreError> {
-    let customer = find("accounts", &txn.open_table(layout::CUSTOMERS)?, id.0.as_str())?;
+    let customer = layout::CUSTOMERS.find(txn, id.0.as_str())?;
     let Some(customer) = customer else { return Ok(None) };
     Ok(Some((customer, behind(txn, &id.0, position, limit)?)))
 }
 
-type Ledger = ReadOnlyTable<u64, Row>;
+type Ledger = ReadRows<u64, JournalEntry>;
 
 /// A page of a statement.
 pub(crate) fn statement(txn: &ReadTransaction, query: &StatementQuery) -> Result<StatementPage, StoreError> {
     let mut page = StatementPage::default();
-    let ledger = txn.open_table(layout::LEDGER)?;
+    let ledger = layout::LEDGER.open(txn)?;
     if query.limit == 0 {
         return Ok(page);
     }
@@ -103,7 +101,7 @@ pub(crate) fn statement(txn: &ReadTransaction, query: &StatementQuery) -> Result
 }
 
 fn row(ledger: &Ledger, position: u64, after: Option<Credits>) -> Result<StatementRow, StoreError> {
-    let entry = find("ledger", ledger, position)?;
+    let entry = ledger.get(position)?;
     let entry = entry.ok_or_else(|| StoreError::failed(format_args!("ledger row {position} is missing")))?;
     Ok(StatementRow { position, entry, after })
 }
@@ -116,15 +114,14 @@ fn behind(
     limit: usize,
 ) -> Result<Vec<StatementRow>, StoreError> {
     let from = position.map_or(0, |position| position.saturating_add(1));
-    let (index, ledger) = (txn.open_table(layout::LEDGER_INDEX)?, txn.open_table(layout::LEDGER)?);
+    let (index, ledger) = (layout::LEDGER_INDEX.open(txn)?, layout::LEDGER.open(txn)?);
     let of = |position: u64| (CUSTOMER_ROWS, customer, position);
     // The row that lists it may begin before it.
-    let first = index.range(of(0)..=of(from))?.next_back().transpose()?;
-    let first = first.map_or(from, |(key, _)| key.value().2);
+    let first = index.keys(of(0)..=of(from))?.next_back().transpose()?;
+    let first = first.map_or(from, |(.., first)| first);
     let mut rows = Vec::new();
     for listed in index.range(of(first)..=of(u64::MAX))? {
-        let entries: Listed = decode("ledger-index", listed?.1.value())?;
-        for (position, after) in entries.into_iter().filter(|(position, _)| *position >= from) {
+        for (position, after) in listed?.row()?.into_iter().filter(|(position, _)| *position >= from) {
             if rows.len() == limit {
                 return Ok(rows);
             }
@@ -142,7 +139,7 @@ pub(super) fn last_balance(
     if query.of == StatementOf::All {
         return Ok(None);
     }
-    let ledger = txn.open_table(layout::LEDGER)?;
+    let ledger = layout::LEDGER.open(txn)?;
     let last = shown(txn, &ledger, query, &mut StatementPage::default())?.into_iter().next();
     Ok(Some(last.and_then(|(_, after)| after).unwrap_or_default()))
 }
@@ -181,9 +178,9 @@ fn whole(
     rows_read: &mut usize,
 ) -> Result<Vec<(u64, Option<Credits>)>, StoreError> {
     let mut shown = Vec::new();
-    for row in ledger.range(span)?.rev().take(limit.saturating_add(1)) {
+    for position in ledger.keys(span)?.rev().take(limit.saturating_add(1)) {
         *rows_read += 1;
-        shown.push((row?.0.value(), None));
+        shown.push((position?, None));
     }
     Ok(shown)
 }
@@ -197,12 +194,11 @@ fn listed(
     limit: usize,
     page: &mut StatementPage,
 ) -> Result<Vec<(u64, Option<Credits>)>, StoreError> {
-    let index = txn.open_table(layout::LEDGER_INDEX)?;
+    let index = layout::LEDGER_INDEX.open(txn)?;
     let mut shown = Vec::new();
     for row in index.range((kind, owner, 0)..(kind, owner, span.end))?.rev() {
         page.rows_read += 1;
-        let entries: Listed = decode("ledger-index", row?.1.value())?;
-        for (seq, after) in entries.into_iter().rev().filter(|(seq, _)| *seq < span.end) {
+        for (seq, after) in row?.row()?.into_iter().rev().filter(|(seq, _)| *seq < span.end) {
             if seq < span.start || shown.len() > limit {
                 return Ok(shown);
             }
@@ -214,16 +210,9 @@ fn listed(
 
 /// The position of the first row that is not before that moment.
 fn first_since(ledger: &Ledger, moment: UnixMs, rows_read: &mut usize) -> Result<u64, StoreError> {
-    let (mut low, mut high) = (0, ledger.last()?.map_or(0, |(seq, _)| seq.value().saturating_add(1)));
-    while low < high {
-        let middle = low + (high - low) / 2;
+    let end = ledger.last()?.map_or(0, |last| last.saturating_add(1));
+    ledger.first_not(0..end, |entry| {
         *rows_read += 1;
-        let entry: Option<JournalEntry> = find("ledger", ledger, middle)?;
-        if entry.is_some_and(|entry| entry.at < moment) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    Ok(low)
+        entry.at < moment
+    })
 }

@@ -3,16 +3,14 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{Credits, Key, UnixMs};
+use gatehouse_model::{Credits, UnixMs};
 use gatehouse_tasks::UsageSums;
 use redb::ReadTransaction;
 
-use crate::engine::ledger::{Paid, plus};
+use crate::engine::ledger::plus;
 use crate::error::StoreError;
-use crate::layout::{DEPOSIT_DAYS, KEYS, USAGE_DAYS};
-use crate::row::decode;
+use crate::layout::{DEPOSIT_DAYS, KEYS, Paid, USAGE_DAYS};
 use crate::statement::read::{StatementOf, StatementQuery, last_balance};
-use crate::tables::find;
 
 /// The sums of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,8 +38,7 @@ pub(crate) fn statement_totals(
         StatementOf::All => (String::new(), String::new()),
         StatementOf::Customer(customer) => (customer.0.clone(), String::new()),
         StatementOf::Key(key) => {
-            let found: Option<Key> = find("keys", &txn.open_table(KEYS)?, key.0.as_str())?;
-            let Some(found) = found else { return Ok(Some(StatementTotals::default())) };
+            let Some(found) = KEYS.find(txn, &key.0)? else { return Ok(Some(StatementTotals::default())) };
             (found.customer.0, key.0.clone())
         }
     };
@@ -75,12 +72,12 @@ fn spent(
     left: &mut usize,
 ) -> Result<Option<Credits>, StoreError> {
     let mut spent = UsageSums::default();
-    let usage = txn.open_table(USAGE_DAYS)?;
+    let usage = USAGE_DAYS.open(txn)?;
     for row in usage.range((customer, key, days.start, "")..(customer, key, days.end, ""))? {
         if !take(left) {
             return Ok(None);
         }
-        spent.add(&decode("usage", row?.1.value())?);
+        spent.add(&row?.row()?);
     }
     Ok(Some(spent.settled))
 }
@@ -92,11 +89,11 @@ fn paid(
     left: &mut usize,
 ) -> Result<Option<Paid>, StoreError> {
     let mut sums = Paid::default();
-    for row in txn.open_table(DEPOSIT_DAYS)?.range((customer, days.start)..(customer, days.end))? {
+    for row in DEPOSIT_DAYS.open(txn)?.range((customer, days.start)..(customer, days.end))? {
         if !take(left) {
             return Ok(None);
         }
-        sums = plus(sums, row?.1.value());
+        sums = plus(sums, row?.row()?);
     }
     Ok(Some(sums))
 }

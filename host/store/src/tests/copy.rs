@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::copy::CopyError;
 use crate::examine::{Progress, ledger_mark};
 use crate::store::Store;
+use crate::table::definition;
 use crate::transaction::open::commit;
 
 /// Rows by table, of tables that have any.
@@ -65,14 +66,20 @@ proptest! {
 
 /// Without it a release that has one table more would write copies without that table.
 #[test]
-fn a_table_that_is_not_known_is_refused() {
+fn a_table_that_is_not_known_is_copied_and_one_of_other_types_refused() {
     let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("copy.redb");
     let store = memory_store();
     let txn = store.database().unwrap().begin_write().unwrap();
-    txn.open_table(redb::TableDefinition::<u64, u64>::new("of-tomorrow")).unwrap().insert(1, 1).unwrap();
+    txn.open_table(definition("of-tomorrow")).unwrap().insert(b"1".as_slice(), b"2".as_slice()).unwrap();
     txn.commit().unwrap();
-    let refused = store.copy_to(&folder.path().join("copy.redb"), &Progress::default()).unwrap_err();
-    assert!(matches!(&refused, CopyError::Copy(why) if why.contains("of-tomorrow")), "{refused}");
+    store.copy_to(&path, &Progress::default()).unwrap();
+    assert_eq!(lengths(&Store::open(&path, &Config::default()).unwrap()), lengths(&store));
+    let txn = store.database().unwrap().begin_write().unwrap();
+    txn.open_table(redb::TableDefinition::<u64, u64>::new("of-another")).unwrap().insert(1, 1).unwrap();
+    txn.commit().unwrap();
+    let refused = store.copy_to(&folder.path().join("other.redb"), &Progress::default()).unwrap_err();
+    assert!(refused.to_string().contains("of-another"), "{refused}");
     let refused = store.copy_to(&folder.path().join("no/copy.redb"), &Progress::default()).unwrap_err();
     assert!(matches!(refused, CopyError::Copy(_)), "a folder that is not there is no failure of the store");
 }

@@ -1,12 +1,13 @@
 //! A power cut while the file is made: nothing was kept yet, so the next start begins again.
 
 use fastrand::Rng;
-use redb::ReadableDatabase as _;
+use redb::{ReadableDatabase as _, TableDefinition};
 
 use super::Dump;
 use super::crash::Checkpoint;
 use crate::config::Config;
 use crate::error::OpenError;
+use crate::examine::Progress;
 use crate::layout::{META, SCHEMA, SCHEMA_KEY};
 use crate::store::Store;
 use gatehouse_fault_injection::{Disk, each_cut};
@@ -39,19 +40,32 @@ fn a_file_of_another_schema_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("core.redb");
     Store::open(&path, &Config::default()).unwrap().close();
+    // Keys and rows of redb's types, as schema 5 had them.
+    let typed = TableDefinition::<&str, u64>::new("meta");
     for (schema, expected) in
         [(SCHEMA - 1, "begin with an empty data folder"), (SCHEMA + 1, "use the newer release")]
     {
         let database = redb::Database::open(&path).unwrap();
         let txn = database.begin_write().unwrap();
-        txn.open_table(META).unwrap().insert(SCHEMA_KEY, schema).unwrap();
+        txn.delete_table(typed).unwrap();
+        if schema < SCHEMA {
+            txn.open_table(typed).unwrap().insert(SCHEMA_KEY, schema).unwrap();
+        } else {
+            META.open_to_write(&txn).unwrap().insert(SCHEMA_KEY, &schema).unwrap();
+        }
         txn.commit().unwrap();
         drop(database);
         let error = Store::open(&path, &Config::default()).err().unwrap().to_string();
         assert!(error.contains(&format!("schema {schema}")) && error.contains(expected), "{error}");
+        let error = Store::examine_file(&path, &Progress::default()).unwrap_err().to_string();
+        assert!(error.contains(&format!("schema {schema}")), "{error}");
         let database = redb::Database::open(&path).unwrap();
         let txn = database.begin_read().unwrap();
-        assert_eq!(txn.open_table(META).unwrap().get(SCHEMA_KEY).unwrap().unwrap().value(), schema);
+        let left = match schema {
+            ..SCHEMA => txn.open_table(typed).unwrap().get(SCHEMA_KEY).unwrap().map(|found| found.value()),
+            _ => META.find(&txn, SCHEMA_KEY).unwrap(),
+        };
+        assert_eq!(left, Some(schema));
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::mpsc;
 use gatehouse_model::{Credits, CustomerPolicy};
 use gatehouse_sample::{START, customer_id, task, task_id};
 use gatehouse_tasks::{Applied, Command, Rejection};
-use redb::TableDefinition;
 use tokio::task::JoinSet;
 
 use super::{Dump, begin, memory_store};
@@ -13,6 +12,7 @@ use crate::config::Config;
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::store::Store;
+use crate::table::definition;
 use crate::transaction::open::commit;
 use gatehouse_fault_injection::{Disk, DiskFault};
 
@@ -66,9 +66,9 @@ fn a_file_of_another_format_is_refused() {
 
 /// Makes the row of the live task 1 unreadable; the error of those that need it.
 pub(super) fn spoil(store: &Store) -> StoreError {
-    const LIVE: TableDefinition<'_, u128, &[u8]> = TableDefinition::new("live");
     let txn = store.database().unwrap().begin_write().unwrap();
-    txn.open_table(LIVE).unwrap().insert(task_id(1).bits(), [9, 0x80].as_slice()).unwrap();
+    let key = task_id(1).bits().to_be_bytes();
+    txn.open_table(definition("live")).unwrap().insert(key.as_slice(), [9, 0x80].as_slice()).unwrap();
     txn.commit().unwrap();
     StoreError::Unreadable { table: "live".into(), problem: "expected encoding 1, not 9".into() }
 }

@@ -22,6 +22,7 @@ mod records;
 mod remote;
 mod responses;
 mod same;
+
 mod steps;
 mod unavailable;
 mod webhooks;
@@ -35,16 +36,15 @@ use gatehouse_tasks::{
     Applied, AuditRecord, Command, EntryKind, Hold, HoldId, IdempotencyRecord, JournalEntry,
     MemoryLedgerStorage, NameRecord, Rejection, UsageKey, UsageSums, apply,
 };
-use redb::{ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
+use redb::{ReadTransaction, ReadableDatabase};
 use serde::de::DeserializeOwned;
 
-use crate::administration::pages::AuditQuery;
+use crate::administration::AuditQuery;
 use crate::config::Config;
 use crate::error::StoreError;
-use crate::layout::{self, Day, Row, UsageHours};
-use crate::row::decode;
+use crate::layout;
 use crate::store::Store;
-use crate::tables;
+use crate::table::{Entry, Table, TableKey};
 
 /// All rows of a storage, look-up tables included.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ struct Dump {
     statements: BTreeMap<(String, String), Vec<(u64, Credits)>>,
     deposit_days: BTreeMap<(String, u32), (i64, i64)>,
     holds: Vec<Hold>,
-    hold_expiry: BTreeSet<(u64, [u8; 17])>,
+    hold_expiry: BTreeSet<(u64, layout::HoldKey)>,
     ledger: Vec<JournalEntry>,
     idempotency_records: Vec<IdempotencyRecord>,
     idempotency_expiry: BTreeSet<(u64, String, [u8; 32])>,
@@ -113,66 +113,41 @@ impl Dump {
 
     fn of_database(database: &redb::Database) -> Self {
         let txn = database.begin_read().unwrap();
-        let mut days: Vec<u32> =
-            txn.list_tables().unwrap().filter_map(|table| layout::task_index_day(&table)).collect();
-        days.sort_unstable();
         let (mut task_index, mut finished) = (BTreeSet::new(), vec![]);
-        for day in days {
-            let day = Day::new(day);
-            task_index.extend(each(&txn.open_table(day.task_index()).unwrap(), |row| {
-                let (customer, status, model, id) = row.0.value();
-                (customer.to_owned(), status.to_owned(), model.to_owned(), id)
-            }));
-            if txn.list_tables().unwrap().any(|table| table.name() == day.history().name()) {
-                finished.extend(rows::<u128, Task>(&txn, day.history()).unwrap());
-            }
+        for day in layout::TASK_INDEX.days(txn.list_tables().unwrap()) {
+            task_index.extend(keys(&txn, &layout::TASK_INDEX.of(day)));
+        }
+        for day in layout::HISTORY.days(txn.list_tables().unwrap()) {
+            finished.extend(rows(&txn, layout::HISTORY.of(day)).unwrap());
         }
         let mut usage_hours = BTreeMap::new();
-        for day in txn.list_tables().unwrap().filter_map(|table| layout::usage_hours_day(&table)) {
-            usage_hours.extend(usage_rows(&txn.open_table(UsageHours::new(day).table()).unwrap()));
+        for day in layout::USAGE_HOURS.days(txn.list_tables().unwrap()) {
+            usage_hours.extend(pairs(&txn, &layout::USAGE_HOURS.of(day)));
         }
         let mut statements: BTreeMap<(String, String), Vec<(u64, Credits)>> = BTreeMap::new();
-        for row in txn.open_table(layout::LEDGER_INDEX).unwrap().iter().unwrap() {
-            let (key, row) = row.unwrap();
-            let (kind, owner, _) = key.value();
-            let listed: Vec<(u64, Credits)> = decode("ledger-index", row.value()).unwrap();
-            statements.entry((kind.to_owned(), owner.to_owned())).or_default().extend(listed);
+        for ((kind, owner, _), listed) in pairs(&txn, &layout::LEDGER_INDEX) {
+            statements.entry((kind, owner)).or_default().extend(listed);
         }
-        let deposits = txn.open_table(layout::DEPOSIT_DAYS).unwrap();
-        let paid = |(key, sums): Guards<'_, (&str, u32), (i64, i64)>| {
-            let (customer, day) = key.value();
-            ((customer.to_owned(), day), sums.value())
-        };
-        let digests = txn.open_table(layout::KEY_DIGESTS).unwrap();
-        let hold_expiry = txn.open_table(layout::HOLD_EXPIRY).unwrap();
-        let expiry = txn.open_table(layout::IDEMPOTENCY_EXPIRY).unwrap();
         Self {
             customers: rows(&txn, layout::CUSTOMERS).unwrap(),
-            without_credit: each(&txn.open_table(layout::WITHOUT_CREDIT).unwrap(), |row| {
-                row.0.value().to_owned()
-            }),
+            without_credit: keys(&txn, &layout::WITHOUT_CREDIT),
             keys: rows(&txn, layout::KEYS).unwrap(),
-            key_digests: each(&digests, |row| (row.0.value(), row.1.value().to_owned())),
+            key_digests: pairs(&txn, &layout::KEY_DIGESTS).into_iter().collect(),
             live: rows(&txn, layout::LIVE).unwrap(),
             finished,
             task_index,
-            usage_days: usage_rows(&txn.open_table(layout::USAGE_DAYS).unwrap()),
+            usage_days: pairs(&txn, &layout::USAGE_DAYS).into_iter().collect(),
             usage_hours,
             statements,
-            deposit_days: deposits.iter().unwrap().map(|row| paid(row.unwrap())).collect(),
+            deposit_days: pairs(&txn, &layout::DEPOSIT_DAYS).into_iter().collect(),
             holds: rows(&txn, layout::HOLDS).unwrap(),
-            hold_expiry: each(&hold_expiry, |row| row.0.value()),
+            hold_expiry: keys(&txn, &layout::HOLD_EXPIRY),
             ledger: rows(&txn, layout::LEDGER).unwrap(),
             idempotency_records: rows(&txn, layout::IDEMPOTENCY).unwrap(),
-            idempotency_expiry: each(&expiry, |row| {
-                let (at, key, token) = row.0.value();
-                (at, key.to_owned(), token)
-            }),
+            idempotency_expiry: keys(&txn, &layout::IDEMPOTENCY_EXPIRY),
             audit_records: rows(&txn, layout::AUDIT).unwrap(),
             names: rows(&txn, layout::NAMES).unwrap(),
-            name_owners: each(&txn.open_table(layout::NAME_OWNERS).unwrap(), |row| {
-                (row.0.value().to_owned(), row.1.value().to_owned())
-            }),
+            name_owners: pairs(&txn, &layout::NAME_OWNERS).into_iter().collect(),
         }
     }
 }
@@ -209,15 +184,6 @@ fn usage(
     rows
 }
 
-fn usage_rows(table: &impl ReadableTable<layout::UsageRowKey, Row>) -> BTreeMap<UsageRowKey, UsageSums> {
-    let row = |(key, sums): Guards<'_, layout::UsageRowKey, Row>| {
-        let (customer, name, period, model) = key.value();
-        let key = (customer.to_owned(), name.to_owned(), period, model.to_owned());
-        (key, decode("usage", sums.value()).unwrap())
-    };
-    table.iter().unwrap().map(|found| row(found.unwrap())).collect()
-}
-
 /// The ledger's rows by customer and by key, with the balance after each.
 fn statements(storage: &MemoryLedgerStorage) -> BTreeMap<(String, String), Vec<(u64, Credits)>> {
     let mut found: BTreeMap<(String, String), Vec<(u64, Credits)>> = BTreeMap::new();
@@ -251,22 +217,26 @@ fn deposit_days(storage: &MemoryLedgerStorage) -> BTreeMap<(String, u32), (i64, 
     found
 }
 
-type Guards<'a, K, V> = (redb::AccessGuard<'a, K>, redb::AccessGuard<'a, V>);
+/// All keys of a table.
+fn keys<K: TableKey + Ord, V: DeserializeOwned>(txn: &ReadTransaction, table: &Table<K, V>) -> BTreeSet<K> {
+    let rows = table.open(txn).unwrap();
+    rows.range(..).unwrap().map(|row| row.unwrap().key().unwrap()).collect()
+}
 
-fn each<K: redb::Key + 'static, V: redb::Value + 'static, T: Ord>(
-    table: &impl ReadableTable<K, V>,
-    read: impl Fn(Guards<'_, K, V>) -> T,
-) -> BTreeSet<T> {
-    table.iter().unwrap().map(|row| read(row.unwrap())).collect()
+/// All rows of a table, with their keys.
+fn pairs<K: TableKey, V: DeserializeOwned>(txn: &ReadTransaction, table: &Table<K, V>) -> Vec<(K, V)> {
+    let rows = table.open(txn).unwrap();
+    let pair = |row: Entry<'_, K, V>| (row.key().unwrap(), row.row().unwrap());
+    rows.range(..).unwrap().map(|row| pair(row.unwrap())).collect()
 }
 
 /// All rows of a table.
-fn rows<K: redb::Key + 'static, T: DeserializeOwned>(
+fn rows<K: TableKey, V: DeserializeOwned>(
     txn: &ReadTransaction,
-    table: TableDefinition<'_, K, Row>,
-) -> Result<Vec<T>, StoreError> {
+    table: Table<K, V>,
+) -> Result<Vec<V>, StoreError> {
     let mut rows = Vec::new();
-    tables::each(txn, table, |row| {
+    table.each(txn, |row| {
         rows.push(row);
         Ok(())
     })?;

@@ -5,40 +5,27 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::{CustomerId, KeyId};
 use gatehouse_tasks::{Examination, UsageSums};
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
+use redb::ReadTransaction;
 
 use crate::error::StoreError;
-use crate::layout::{self, Row, UsageHours, UsageRowKey};
-use crate::row::decode;
+use crate::layout::{USAGE_DAYS, USAGE_HOURS, UsageRowKey};
+use crate::table::ReadRows;
 use crate::usage::read::UsageRow;
-
-/// Customer, key, hour or day, model.
-type Key = (String, String, u32, String);
 
 /// Feeds the sums of keys by day to the examination, and checks the rest.
 pub(crate) fn check(txn: &ReadTransaction, examination: &mut Examination) -> Result<(), StoreError> {
-    let days = sums_of(&txn.open_table(layout::USAGE_DAYS)?)?.of_days(examination);
-    let kept: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::usage_hours_day(&table)).collect();
-    for day in kept {
-        let hours = sums_of(&txn.open_table(UsageHours::new(day).table())?)?;
+    let days = sums_of(&USAGE_DAYS.open(txn)?)?.of_days(examination);
+    for day in USAGE_HOURS.days(txn.list_tables()?) {
+        let hours = sums_of(&USAGE_HOURS.of(day).open(txn)?)?;
         hours.of_hours(day, &days, examination);
     }
     Ok(())
 }
 
-fn sums_of(table: &ReadOnlyTable<UsageRowKey, Row>) -> Result<Sums, StoreError> {
+fn sums_of(table: &ReadRows<UsageRowKey, UsageSums>) -> Result<Sums, StoreError> {
     let mut found = Sums::default();
-    for row in table.iter()? {
-        let (row_key, row) = row?;
-        let (customer, key, period, model) = row_key.value();
-        let sums = decode("usage", row.value())?;
-        found.add(UsageRow {
-            customer: customer.into(),
-            key: key.into(),
-            period,
-            model: model.to_owned(),
-            sums,
-        });
+    for row in table.range(..)? {
+        found.add(UsageRow::read(&row?)?);
     }
     Ok(found)
 }
@@ -46,15 +33,15 @@ fn sums_of(table: &ReadOnlyTable<UsageRowKey, Row>) -> Result<Sums, StoreError> 
 /// Sums by hour or by day.
 #[derive(Default)]
 pub(crate) struct Sums {
-    keys: BTreeMap<Key, UsageSums>,
+    keys: BTreeMap<UsageRowKey, UsageSums>,
     /// Of customers, and of all.
-    of_many: BTreeMap<Key, UsageSums>,
+    of_many: BTreeMap<UsageRowKey, UsageSums>,
     /// What these must be.
-    expected: BTreeMap<Key, UsageSums>,
+    expected: BTreeMap<UsageRowKey, UsageSums>,
 }
 
 /// The sums of keys by day.
-pub(crate) struct KeyDays(BTreeMap<Key, UsageSums>);
+pub(crate) struct KeyDays(BTreeMap<UsageRowKey, UsageSums>);
 
 impl Sums {
     /// The next row.
@@ -83,7 +70,7 @@ impl Sums {
     /// Once every hour of a day was seen.
     pub(crate) fn of_hours(self, day: u32, days: &KeyDays, examination: &mut Examination) {
         self.compare("hour", examination);
-        let mut by_day = BTreeMap::<Key, UsageSums>::new();
+        let mut by_day = BTreeMap::<UsageRowKey, UsageSums>::new();
         for ((customer, key, hour, model), sums) in self.keys {
             by_day.entry((customer, key, hour / 24, model)).or_default().add(&sums);
         }
@@ -98,7 +85,7 @@ impl Sums {
         if self.of_many == self.expected {
             return;
         }
-        let whose = |(customer, _, period, _): &Key| match customer.as_str() {
+        let whose = |(customer, _, period, _): &UsageRowKey| match customer.as_str() {
             "" => format!("usage of all customers in {unit} {period}: it is not the sum of all keys"),
             customer => {
                 format!("usage of customer {customer} in {unit} {period}: it is not the sum of its keys")

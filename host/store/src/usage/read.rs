@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use gatehouse_model::{CustomerId, KeyId};
 use gatehouse_tasks::UsageSums;
-use redb::{ReadOnlyTable, ReadTransaction};
+use redb::ReadTransaction;
 
 use crate::error::StoreError;
-use crate::layout::{self, Row, UsageHours, UsageRowKey};
-use crate::row::decode;
+use crate::layout::{USAGE_DAYS, USAGE_HOURS, UsageRowKey};
+use crate::table::{Entry, ReadRows};
 
 const HOURS_PER_DAY: u32 = 24;
 
@@ -89,6 +89,13 @@ pub struct UsageRow {
     pub sums: UsageSums,
 }
 
+impl UsageRow {
+    pub(crate) fn read(entry: &Entry<'_, UsageRowKey, UsageSums>) -> Result<Self, StoreError> {
+        let (customer, key, period, model) = entry.key()?;
+        Ok(Self { customer: CustomerId(customer), key: KeyId(key), period, model, sums: entry.row()? })
+    }
+}
+
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsageRows {
@@ -105,20 +112,18 @@ pub(crate) fn usage(txn: &ReadTransaction, query: &UsageQuery) -> Result<UsageRo
     let mut found = UsageRows::default();
     match query.period {
         UsagePeriod::Day => {
-            let table = txn.open_table(layout::USAGE_DAYS)?;
+            let table = USAGE_DAYS.open(txn)?;
             let first = query.range.start;
             found.next =
                 Reading { table: &table, query, first, found: &mut found }.run(query.after.as_ref())?;
         }
         UsagePeriod::Hour => {
-            let mut days: Vec<u32> =
-                txn.list_tables()?.filter_map(|table| layout::usage_hours_day(&table)).collect();
-            days.sort_unstable();
+            let days = USAGE_HOURS.days(txn.list_tables()?);
             let (first, end) = (query.range.start / HOURS_PER_DAY, query.range.end.div_ceil(HOURS_PER_DAY));
             let after = query.after.as_ref();
             let first = after.map_or(first, |row| first.max(row.period / HOURS_PER_DAY));
             for day in days.into_iter().filter(|day| (first..end).contains(day)) {
-                let table = txn.open_table(UsageHours::new(day).table())?;
+                let table = USAGE_HOURS.of(day).open(txn)?;
                 let after = after.filter(|row| row.period / HOURS_PER_DAY == day);
                 let first = query.range.start.max(day * HOURS_PER_DAY);
                 found.next = Reading { table: &table, query, first, found: &mut found }.run(after)?;
@@ -133,7 +138,7 @@ pub(crate) fn usage(txn: &ReadTransaction, query: &UsageQuery) -> Result<UsageRo
 
 /// One table being read.
 struct Reading<'a> {
-    table: &'a ReadOnlyTable<UsageRowKey, Row>,
+    table: &'a ReadRows<UsageRowKey, UsageSums>,
     query: &'a UsageQuery,
     /// The first hour or day that is read.
     first: u32,
@@ -196,12 +201,8 @@ impl Reading<'_> {
     /// The first group that is not before that one.
     fn group_from(&mut self, from: &(String, String)) -> Result<Option<(String, String)>, StoreError> {
         self.found.rows_read += 1;
-        let Some(row) = self.table.range((from.0.as_str(), from.1.as_str(), 0, "")..)?.next() else {
-            return Ok(None);
-        };
-        let row = row?.0;
-        let (customer, key, ..) = row.value();
-        Ok(Some((customer.to_owned(), key.to_owned())))
+        let first = self.table.keys((from.0.as_str(), from.1.as_str(), 0, "")..)?.next();
+        Ok(first.transpose()?.map(|(customer, key, ..)| (customer, key)))
     }
 
     /// Reads to the end of the group, or to the position where it has read enough.
@@ -231,16 +232,9 @@ impl Reading<'_> {
                 return Ok(Some(last));
             }
             self.found.rows_read += 1;
-            let (row_key, sums) = row?;
-            let (_, _, period, model) = row_key.value();
-            (last.period, last.model) = (period, Some(model.to_owned()));
-            self.found.rows.push(UsageRow {
-                customer: customer.into(),
-                key: key.into(),
-                period,
-                model: model.to_owned(),
-                sums: decode("usage", sums.value())?,
-            });
+            let row = UsageRow::read(&row?)?;
+            last = UsagePosition::from(&row);
+            self.found.rows.push(row);
         }
         Ok(None)
     }

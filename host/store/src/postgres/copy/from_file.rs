@@ -2,18 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::{
-    Credits, Customer, CustomerId, DeliveryId, Digest, Key, KeyId, Task, TaskId, WebhookId,
-};
-use gatehouse_tasks::{
-    AdminIdempotencyRecord, AuditRecord, BalancesAfter, DeploymentRecord, Hold, IdempotencyRecord,
-    JournalEntry, NameRecord, PriceVersion, ResponseRecord, ResponseTotals, Row, RowKey, StepRow, UsageSums,
-    WebhookDelivery, WebhookEndpoint,
-};
-use redb::{
-    Key as RedbKey, ReadTransaction, ReadableTable as _, ReadableTableMetadata as _, TableDefinition,
-    TableHandle as _,
-};
+use gatehouse_model::{Credits, CustomerId, DeliveryId, Digest, KeyId, TaskId, WebhookId};
+use gatehouse_tasks::{BalancesAfter, Row, RowChange, RowKey, UsageSums};
+use redb::ReadTransaction;
 use serde::de::DeserializeOwned;
 use tokio_postgres::{Client, Transaction};
 
@@ -21,12 +12,12 @@ use super::{Pieces, refused};
 use crate::copy::{CopyError, StoreCopy};
 use crate::error::StoreError;
 use crate::examine::{Progress, ledger_mark};
-use crate::layout::{self, Day, Row as Bytes, UsageHours, UsageRowKey};
+use crate::layout::{self, HISTORY, STEPS, USAGE_HOURS, UsageRowKey};
 use crate::postgres::reads::fit_pepper;
 use crate::postgres::sql::{PATIENTLY, Statement};
 use crate::postgres::write::Flush;
 use crate::postgres::write::money::kept_sums;
-use crate::row::decode;
+use crate::table::{Table, TableKey};
 
 const IS_EMPTY: &str = "
     select
@@ -68,105 +59,77 @@ struct IntoDatabase<'a> {
 
 impl IntoDatabase<'_> {
     fn expect(&self) -> Result<(), StoreError> {
-        macro_rules! count {
-            ($($table:ident),+) => {
-                $(self.pieces.progress.expect_rows(self.file.open_table(layout::$table)?.len()?);)+
-            };
+        for rows in [
+            layout::ADMIN_IDEMPOTENCY.len(self.file)?,
+            layout::AUDIT.len(self.file)?,
+            layout::CUSTOMERS.len(self.file)?,
+            layout::DELIVERIES.len(self.file)?,
+            layout::DEPLOYMENTS.len(self.file)?,
+            layout::HOLDS.len(self.file)?,
+            layout::IDEMPOTENCY.len(self.file)?,
+            layout::KEYS.len(self.file)?,
+            layout::LEDGER.len(self.file)?,
+            layout::LIVE.len(self.file)?,
+            layout::NAMES.len(self.file)?,
+            layout::PRICE_BOOKS.len(self.file)?,
+            layout::RESPONSES.len(self.file)?,
+            layout::RESPONSE_TOTALS.len(self.file)?,
+            layout::USAGE_DAYS.len(self.file)?,
+            layout::WEBHOOKS.len(self.file)?,
+        ] {
+            self.pieces.progress.expect_rows(rows);
         }
-        count!(
-            ADMIN_IDEMPOTENCY,
-            AUDIT,
-            CUSTOMERS,
-            DELIVERIES,
-            DEPLOYMENTS,
-            HOLDS,
-            IDEMPOTENCY,
-            KEYS,
-            LEDGER,
-            LIVE,
-            NAMES,
-            PRICE_BOOKS,
-            RESPONSES,
-            RESPONSE_TOTALS,
-            USAGE_DAYS,
-            WEBHOOKS
-        );
-        for table in self.file.list_tables().map_err(StoreError::from)? {
-            if layout::history_day(&table).or_else(|| layout::steps_day(&table)).is_some() {
-                self.pieces.progress.expect_rows(self.file.open_untyped_table(table)?.len()?);
-            }
+        for day in HISTORY.days(self.file.list_tables()?) {
+            self.pieces.progress.expect_rows(HISTORY.of(day).len(self.file)?);
+        }
+        for day in STEPS.days(self.file.list_tables()?) {
+            self.pieces.progress.expect_rows(STEPS.of(day).len(self.file)?);
         }
         Ok(())
     }
 
     async fn rows(&mut self) -> Result<(), CopyError> {
-        self.table(layout::CUSTOMERS, |id, row: Customer| (RowKey::Customer(CustomerId::from(id)), row))
+        self.table(layout::CUSTOMERS, |id, row| (RowKey::Customer(CustomerId(id)), row)).await?;
+        self.table(layout::KEYS, |id, row| (RowKey::Key(KeyId(id)), row)).await?;
+        self.table(layout::HOLDS, |_, row| (RowKey::Hold(row.id), row)).await?;
+        self.table(layout::NAMES, |(_, name), row| (RowKey::Name(name), row)).await?;
+        self.table(layout::IDEMPOTENCY, |(key, token), row| {
+            (RowKey::Idempotency(KeyId(key), Digest(token)), row)
+        })
+        .await?;
+        self.table(layout::ADMIN_IDEMPOTENCY, |token, row| (RowKey::AdminIdempotency(Digest(token)), row))
             .await?;
-        self.table(layout::KEYS, |id, row: Key| (RowKey::Key(KeyId::from(id)), row)).await?;
-        self.table(layout::HOLDS, |_, row: Hold| (RowKey::Hold(row.id), row)).await?;
-        self.table(layout::NAMES, |(_, name), row: NameRecord| (RowKey::Name(name.to_owned()), row)).await?;
-        self.table(layout::IDEMPOTENCY, |(key, token), row: IdempotencyRecord| {
-            (RowKey::Idempotency(KeyId::from(key), Digest(token)), row)
+        self.table(layout::AUDIT, |number, row| (RowKey::Audit(number), row)).await?;
+        self.table(layout::PRICE_BOOKS, |number, row| (RowKey::PriceBook(number), row)).await?;
+        self.table(layout::DEPLOYMENTS, |number, row| (RowKey::Deployment(number), row)).await?;
+        self.table(layout::WEBHOOKS, |id, row| (RowKey::Webhook(WebhookId::from_bits(id)), row)).await?;
+        self.table(layout::DELIVERIES, |id, row| (RowKey::Delivery(DeliveryId::from_bits(id)), row)).await?;
+        self.table(layout::RESPONSES, |(customer, id), row| {
+            (RowKey::Response(CustomerId(customer), id), row)
         })
         .await?;
-        self.table(layout::ADMIN_IDEMPOTENCY, |token, row: AdminIdempotencyRecord| {
-            (RowKey::AdminIdempotency(Digest(token)), row)
+        self.table(layout::RESPONSE_TOTALS, |customer, row| {
+            (RowKey::ResponseTotals(CustomerId(customer)), row)
         })
-        .await?;
-        self.table(layout::AUDIT, |number, row: AuditRecord| (RowKey::Audit(number), row)).await?;
-        self.table(layout::PRICE_BOOKS, |number, row: PriceVersion| (RowKey::PriceBook(number), row)).await?;
-        self.table(layout::DEPLOYMENTS, |number, row: DeploymentRecord| (RowKey::Deployment(number), row))
-            .await?;
-        self.table(layout::WEBHOOKS, |id, row: WebhookEndpoint| {
-            (RowKey::Webhook(WebhookId::from_bits(id)), row)
-        })
-        .await?;
-        self.table(layout::DELIVERIES, |id, row: WebhookDelivery| {
-            (RowKey::Delivery(DeliveryId::from_bits(id)), row)
-        })
-        .await?;
-        self.table(layout::RESPONSES, |(customer, id), row: ResponseRecord| {
-            (RowKey::Response(CustomerId::from(customer), id.to_owned()), row)
-        })
-        .await?;
-        for row in self
-            .file
-            .open_table(layout::RESPONSE_TOTALS)
-            .map_err(StoreError::from)?
-            .iter()
-            .map_err(StoreError::from)?
-        {
-            let (customer, totals) = row.map_err(StoreError::from)?;
-            let (count, bytes) = totals.value();
-            let key = RowKey::ResponseTotals(CustomerId::from(customer.value()));
-            self.pieces.add("response-totals", key, ResponseTotals { count, bytes }, 0);
-        }
-        self.send(true).await
+        .await
     }
 
     /// Tasks, live and ended, and their logs.
     async fn days(&mut self) -> Result<(), CopyError> {
-        let task = |id, row: Task| (RowKey::Task(TaskId::from_bits(id)), row);
+        let task = |id, row| (RowKey::Task(TaskId::from_bits(id)), row);
         self.table(layout::LIVE, task).await?;
-        let tables = self.file.list_tables().map_err(StoreError::from)?;
-        let (mut histories, mut logs) = (Vec::new(), Vec::new());
-        for table in tables {
-            histories.extend(layout::history_day(&table));
-            logs.extend(layout::steps_day(&table));
-        }
+        let tables = || self.file.list_tables().map_err(StoreError::from);
+        let (histories, logs) = (HISTORY.days(tables()?), STEPS.days(tables()?));
         for day in histories {
-            self.table(Day::new(day).history(), task).await?;
+            self.table(HISTORY.of(day), task).await?;
         }
         for day in logs {
-            let day_tables = Day::new(day);
-            let step = |(id, place), row: StepRow| (RowKey::Steps(TaskId::from_bits(id), place), row);
-            self.table(day_tables.steps(), step).await?;
-            let rows = self.file.open_table(day_tables.steps()).map_err(StoreError::from)?;
-            let rows = rows.len().map_err(StoreError::from)?;
-            self.pieces.changes.push(gatehouse_tasks::RowChange {
+            let step = |(id, place), row| (RowKey::Steps(TaskId::from_bits(id), place), row);
+            self.table(STEPS.of(day), step).await?;
+            self.pieces.changes.push(RowChange {
                 key: RowKey::StepCount(day),
                 before: None,
-                after: Some(Row::Number(rows)),
+                after: Some(Row::Number(STEPS.of(day).len(self.file)?)),
             });
         }
         self.send(true).await
@@ -180,7 +143,7 @@ impl IntoDatabase<'_> {
             *sum = sum.wrapping_add(change);
             Credits(*sum)
         };
-        self.table(layout::LEDGER, move |position, entry: JournalEntry| {
+        self.table(layout::LEDGER, move |position, entry| {
             let moved = entry.movement;
             let available = add(false, &entry.customer.0, moved.available.0);
             let used = moved.reserved.0.wrapping_add(moved.spent.0);
@@ -192,32 +155,19 @@ impl IntoDatabase<'_> {
 
     /// Sums as they are: what is added up again would be counted for customers and for all.
     async fn usage(&mut self) -> Result<(), CopyError> {
-        let days = self.file.open_table(layout::USAGE_DAYS).map_err(StoreError::from)?;
-        self.sums(&days, true).await?;
-        let tables = self.file.list_tables().map_err(StoreError::from)?;
-        let mut kept: Vec<u32> = tables.filter_map(|table| layout::usage_hours_day(&table)).collect();
-        kept.sort_unstable();
-        for day in kept {
-            let hours = self.file.open_table(UsageHours::new(day).table()).map_err(StoreError::from)?;
-            self.sums(&hours, false).await?;
+        self.sums(layout::USAGE_DAYS, true).await?;
+        for day in USAGE_HOURS.days(self.file.list_tables().map_err(StoreError::from)?) {
+            self.sums(USAGE_HOURS.of(day), false).await?;
         }
         Ok(())
     }
 
-    async fn sums(
-        &mut self,
-        table: &redb::ReadOnlyTable<UsageRowKey, Bytes>,
-        are_days: bool,
-    ) -> Result<(), CopyError> {
-        let mut rows = table.iter().map_err(StoreError::from)?;
+    async fn sums(&mut self, table: Table<UsageRowKey, UsageSums>, are_days: bool) -> Result<(), CopyError> {
+        let table = table.open(self.file).map_err(StoreError::from)?;
+        let mut rows = table.range(..)?;
         loop {
-            let mut piece = Vec::new();
-            for row in rows.by_ref().take(super::PIECE) {
-                let (key, row) = row.map_err(StoreError::from)?;
-                let (customer, name, period, model) = key.value();
-                let key = (customer.to_owned(), name.to_owned(), period, model.to_owned());
-                piece.push((key, decode::<UsageSums>("usage", row.value())?));
-            }
+            let piece = rows.by_ref().take(super::PIECE).map(|row| row?.both());
+            let piece = piece.collect::<Result<Vec<_>, StoreError>>()?;
             if piece.is_empty() {
                 return Ok(());
             }
@@ -243,18 +193,16 @@ impl IntoDatabase<'_> {
     }
 
     /// Every row of a table.
-    async fn table<K: RedbKey + 'static, T: DeserializeOwned, R: Into<Row>>(
+    async fn table<K: TableKey, V: DeserializeOwned, R: Into<Row>>(
         &mut self,
-        table: TableDefinition<'_, K, Bytes>,
-        mut row: impl FnMut(K::SelfType<'_>, T) -> (RowKey, R),
+        table: Table<K, V>,
+        mut row: impl FnMut(K, V) -> (RowKey, R),
     ) -> Result<(), CopyError> {
-        let name = table.name().to_owned();
-        let rows = self.file.open_table(table).map_err(StoreError::from)?;
-        for found in rows.iter().map_err(StoreError::from)? {
-            let (key, bytes) = found.map_err(StoreError::from)?;
-            let bytes = bytes.value();
-            let (key, row) = row(key.value(), decode(&name, bytes)?);
-            self.pieces.add(&name, key, row, bytes.len());
+        let rows = table.open(self.file).map_err(StoreError::from)?;
+        for found in rows.range(..)? {
+            let found = found?;
+            let (key, row) = found.both().map(|(key, found)| row(key, found))?;
+            self.pieces.add(&table.name(), key, row, found.row_len());
             self.send(false).await?;
         }
         self.send(true).await

@@ -19,12 +19,11 @@ use crate::engine::write::write;
 use crate::error::StoreError;
 use crate::examine::Progress;
 use crate::file::pepper;
-use crate::layout::{self, UsageHours};
+use crate::layout;
 use crate::open::schema;
 use crate::postgres::examine::{USAGE_DAYS, USAGE_HOURS};
 use crate::postgres::reads::{ENTRIES, entry, ledger_mark, usage_row};
 use crate::postgres::sql::{PATIENTLY, column, count, decoded, first, id, walk};
-use crate::row::encode;
 use crate::usage::read::UsageRow;
 
 const ROWS: &str = "
@@ -188,11 +187,10 @@ fn keep_sums(
         by_day.entry(if are_days { 0 } else { row.period / 24 }).or_default().push(row);
     }
     for (day, rows) in by_day {
-        let hours = UsageHours::new(day);
-        let mut table = txn.open_table(if are_days { layout::USAGE_DAYS } else { hours.table() })?;
+        let table = if are_days { layout::USAGE_DAYS } else { layout::USAGE_HOURS.of(day) };
+        let mut table = table.open_to_write(txn)?;
         for UsageRow { customer, key, period, model, sums } in rows {
-            let key = (customer.0.as_str(), key.0.as_str(), period, model.as_str());
-            table.insert(key, encode("usage", &sums)?.as_slice())?;
+            table.insert((&customer.0, &key.0, period, &model), &sums)?;
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use gatehouse_tasks::AuditRecord;
 use tokio_postgres::GenericClient;
 
 use super::length;
-use crate::administration::pages::{AuditQuery, KeyQuery, MAX_ROWS_READ, RowPage};
+use crate::administration::{AuditQuery, KeyQuery, MAX_ROWS_READ, RowPage};
 use crate::error::StoreError;
 use crate::postgres::sql::{column, count, decoded, each, first, limit, moment, number, query as ask, text};
 use crate::postgres::write::WITHOUT_CREDIT;

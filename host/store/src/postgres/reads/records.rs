@@ -4,10 +4,10 @@ use gatehouse_tasks::{DeploymentRecord, PriceVersion};
 use serde::de::DeserializeOwned;
 use tokio_postgres::GenericClient;
 
-use crate::administration::pages::{MAX_ROWS_READ, RowPage};
+use crate::administration::{MAX_ROWS_READ, RowPage};
 use crate::error::StoreError;
 use crate::postgres::sql::{count, decoded, first, limit, number, query};
-use crate::records::read::PriceVersionSummary;
+use crate::records::PriceVersionSummary;
 
 const PRICE_BOOK: &str = "select row from price_book where number = $1";
 const PRICE_BOOKS: &str = "

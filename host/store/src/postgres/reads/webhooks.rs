@@ -7,11 +7,11 @@ use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
 use tokio_postgres::GenericClient;
 
 use super::length;
-use crate::administration::pages::RowPage;
+use crate::administration::RowPage;
 use crate::error::StoreError;
 use crate::postgres::sql::{count, decoded, each, first, id, limit, query as ask, text, uuid};
 use crate::postgres::write::TROUBLED_WEBHOOKS;
-use crate::webhooks::read::DeliveryQuery;
+use crate::webhooks::DeliveryQuery;
 
 /// Looks one row up for each webhook.
 const WAITING: &str = "

@@ -3,11 +3,10 @@
 use gatehouse_model::{Credits, Customer};
 use gatehouse_sample::{START, customer_id};
 use gatehouse_tasks::{Command, JournalEntry};
-use redb::{ReadableTable as _, WriteTransaction};
+use redb::WriteTransaction;
 
 use crate::config::Config;
 use crate::layout::{CUSTOMERS, DEPOSIT_DAYS, LEDGER, LEDGER_INDEX};
-use crate::row::{decode, encode};
 use crate::store::Store;
 use crate::tests::{begin, memory_store};
 use gatehouse_fault_injection::Disk;
@@ -33,11 +32,9 @@ async fn the_first_break_is_named() {
     begin(&store).await;
     deposit(&store).await;
     let found = change(&store, |txn| {
-        let mut ledger = txn.open_table(LEDGER).unwrap();
-        let row = ledger.get(2).unwrap().unwrap().value().to_vec();
-        let entry: JournalEntry = decode("ledger", &row).unwrap();
-        let entry = JournalEntry { memo: "sooner".to_owned(), ..entry };
-        ledger.insert(2, encode("ledger", &entry).unwrap().as_slice()).unwrap();
+        let mut ledger = LEDGER.open_to_write(txn).unwrap();
+        let entry = ledger.get(2).unwrap().unwrap();
+        ledger.insert(2, &JournalEntry { memo: "sooner".to_owned(), ..entry }).unwrap();
     });
     assert_eq!(found, ["customer customer-0, ledger entry 1: the hash chain is broken"]);
 }
@@ -50,15 +47,14 @@ async fn an_end_that_was_put_back_is_found_by_the_mark() {
     begin(&store).await;
     let before = store.customer(&customer_id(0)).await.unwrap().unwrap();
     let put_back = |txn: &WriteTransaction, row: &Customer| {
-        assert!(txn.open_table(LEDGER).unwrap().remove(2).unwrap().is_some());
-        let mut index = txn.open_table(LEDGER_INDEX).unwrap();
-        assert!(index.remove(("customer", row.id.0.as_str(), 2)).unwrap().is_some());
-        let mut days = txn.open_table(DEPOSIT_DAYS).unwrap();
+        assert!(LEDGER.open_to_write(txn).unwrap().remove(2).unwrap());
+        let mut index = LEDGER_INDEX.open_to_write(txn).unwrap();
+        assert!(index.remove(("customer", &row.id.0, 2)).unwrap());
+        let mut days = DEPOSIT_DAYS.open_to_write(txn).unwrap();
         for (owner, paid) in [(row.id.0.as_str(), 300), ("", 360)] {
-            days.insert((owner, START.day()), (paid, 0)).unwrap();
+            days.insert((owner, START.day()), &(paid, 0)).unwrap();
         }
-        let bytes = encode("accounts", row).unwrap();
-        txn.open_table(CUSTOMERS).unwrap().insert(row.id.0.as_str(), bytes.as_slice()).unwrap();
+        CUSTOMERS.open_to_write(txn).unwrap().insert(&row.id.0, row).unwrap();
     };
     deposit(&store).await;
     assert_eq!(change(&store, |txn| put_back(txn, &before)), Vec::<String>::new());

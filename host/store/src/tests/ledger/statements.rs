@@ -5,11 +5,8 @@ use std::time::Duration;
 use gatehouse_model::{Credits, CustomerId, Tags, UnixMs, Usage};
 use gatehouse_sample::{START, customer_id, key_id, request_id, task};
 use gatehouse_tasks::{Command, EntryKind, JournalEntry};
-use redb::ReadableTable as _;
 
-use crate::engine::ledger::Listed;
 use crate::layout;
-use crate::row::encode;
 use crate::store::Store;
 use crate::tests::{begin, memory_store, minute};
 use crate::transaction::open::commit;
@@ -120,10 +117,10 @@ async fn sums_of_days_are_those_of_their_rows() {
     let database = store.database().unwrap();
     let txn = database.begin_write().unwrap();
     {
-        let mut table = txn.open_table(layout::DEPOSIT_DAYS).unwrap();
-        table.insert(("", first), (1, 1)).unwrap();
-        table.insert(("nobody", first), (1, 0)).unwrap();
-        assert!(table.remove((customer_id(0).0.as_str(), first)).unwrap().is_some());
+        let mut table = layout::DEPOSIT_DAYS.open_to_write(&txn).unwrap();
+        table.insert(("", first), &(1, 1)).unwrap();
+        table.insert(("nobody", first), &(1, 0)).unwrap();
+        assert!(table.remove((&customer_id(0).0, first)).unwrap());
     }
     txn.commit().unwrap();
     drop(database);
@@ -256,19 +253,16 @@ async fn an_index_that_is_not_the_ledgers_is_found() {
             let txn = database.begin_write().unwrap();
             let owner = if kind == "key" { "key1" } else { "customer-1" };
             {
-                let mut index = txn.open_table(layout::LEDGER_INDEX).unwrap();
+                let mut index = layout::LEDGER_INDEX.open_to_write(&txn).unwrap();
                 let row = index.range((kind, owner, 0)..).unwrap().next().unwrap().unwrap();
-                let first = row.0.value().2;
-                let mut listed: Listed = crate::row::decode("ledger-index", row.1.value()).unwrap();
+                let (first, mut listed) = (row.key().unwrap().2, row.row().unwrap());
                 drop(row);
                 match change {
                     0 => listed[0].1.0 += 1,
                     1 => drop(listed.remove(0)),
                     _ => listed.push(listed[0]),
                 }
-                index
-                    .insert((kind, owner, first), encode("ledger-index", &listed).unwrap().as_slice())
-                    .unwrap();
+                index.insert((kind, owner, first), &listed).unwrap();
             }
             txn.commit().unwrap();
             drop(database);

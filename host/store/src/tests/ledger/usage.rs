@@ -5,10 +5,8 @@ use std::time::Duration;
 use gatehouse_model::{Credits, Tags, UnixMs, Usage};
 use gatehouse_sample::{START, customer_id, key_id};
 use gatehouse_tasks::{Command, UsageSums, hour_of};
-use redb::ReadableTable as _;
 
-use crate::layout::{self, UsageHours};
-use crate::row::{decode, encode};
+use crate::layout;
 use crate::store::Store;
 use crate::tests::{Dump, begin, memory_store};
 use crate::transaction::open::commit;
@@ -179,12 +177,12 @@ async fn findings(days: bool, row: (&str, &str, &str), alter: impl FnOnce(&mut U
     let database = store.database().unwrap();
     let txn = database.begin_write().unwrap();
     {
-        let hours = UsageHours::new(START.day());
-        let mut table = txn.open_table(if days { layout::USAGE_DAYS } else { hours.table() }).unwrap();
+        let table = if days { layout::USAGE_DAYS } else { layout::USAGE_HOURS.of(START.day()) };
+        let mut table = table.open_to_write(&txn).unwrap();
         let key = (row.0, row.1, if days { START.day() } else { hour_of(START) }, row.2);
-        let mut sums: UsageSums = decode("usage", table.get(key).unwrap().unwrap().value()).unwrap();
+        let mut sums = table.get(key).unwrap().unwrap();
         alter(&mut sums);
-        table.insert(key, encode("usage", &sums).unwrap().as_slice()).unwrap();
+        table.insert(key, &sums).unwrap();
     }
     txn.commit().unwrap();
     drop(database);

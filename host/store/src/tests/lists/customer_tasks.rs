@@ -1,6 +1,6 @@
 //! What is listed, in which order, and in which pieces.
 
-use gatehouse_model::{Key, Status, Task, TaskId, UnixMs};
+use gatehouse_model::{Status, Task, TaskId, UnixMs};
 use gatehouse_sample::{START, at_once, change, completed, failed, task, task_id};
 use gatehouse_tasks::{Applied, Command, JournalEntry};
 use redb::ReadTransaction;
@@ -245,11 +245,8 @@ async fn a_read_that_answers_at_once_allocates_for_its_row_alone() {
     let store = memory_store();
     begin(&store).await;
     let id = key("key1");
-    let look_up = || {
-        store.read(&store.database().unwrap(), |txn: &ReadTransaction| {
-            crate::tables::find::<_, Key>("keys", &txn.open_table(layout::KEYS)?, id.0.as_str())
-        })
-    };
+    let look_up =
+        || store.read(&store.database().unwrap(), |txn: &ReadTransaction| layout::KEYS.find(txn, &id.0));
     // The first one reads pages.
     assert!(look_up().unwrap().is_some());
     let row = allocation_counter::measure(|| drop(look_up()));

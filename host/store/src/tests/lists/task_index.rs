@@ -5,10 +5,10 @@ use gatehouse_sample::{START, change, completed, failed, ruled, sent_call, task,
 use gatehouse_tasks::{Change, Command};
 
 use crate::AllTasksQuery;
-use crate::layout::{Day, IndexKey};
+use crate::layout::{IndexKey, TASK_INDEX};
 use crate::store::Store;
+use crate::table::WriteRows;
 use crate::tests::{Dump, begin, indexed, memory_store};
-use redb::Table;
 
 /// A live task that moved, one that did not, one completed and one failed.
 async fn with_tasks() -> Store {
@@ -82,11 +82,11 @@ async fn every_task_has_one_row_that_moves_with_its_status() {
 }
 
 /// What the doctor finds once the index of a task's day was changed by hand.
-async fn findings(number: u8, alter: impl FnOnce(&mut Table<'_, IndexKey, ()>)) -> Vec<String> {
+async fn findings(number: u8, alter: impl FnOnce(&mut WriteRows<'_, IndexKey, ()>)) -> Vec<String> {
     let store = with_tasks().await;
     let database = store.database().unwrap();
     let txn = database.begin_write().unwrap();
-    alter(&mut txn.open_table(Day::new(task_id(number).timestamp().day()).task_index()).unwrap());
+    alter(&mut TASK_INDEX.of(task_id(number).timestamp().day()).open_to_write(&txn).unwrap());
     txn.commit().unwrap();
     drop(database);
     store.examine().unwrap().findings
@@ -107,22 +107,21 @@ async fn a_row_without_its_task_and_a_task_without_its_row_are_found() {
         )
     };
     for (number, status) in [(0, "processing"), (1, "submitted"), (2, "completed"), (3, "failed")] {
-        let removed =
-            findings(number, |index| drop(index.remove(key(number, status)).unwrap().unwrap())).await;
+        let removed = findings(number, |index| assert!(index.remove(key(number, status)).unwrap())).await;
         assert_eq!(removed, [unlisted(number)]);
-        let twice = findings(number, |index| drop(index.insert(key(number, "pending"), ()).unwrap())).await;
+        let twice = findings(number, |index| index.insert(key(number, "pending"), &()).unwrap()).await;
         assert_eq!(twice, [unknown(task_id(number), "pending", row(number, "").2)]);
         let moved = findings(number, |index| {
-            index.remove(key(number, status)).unwrap().unwrap();
-            index.insert(key(number, "pending"), ()).unwrap();
+            assert!(index.remove(key(number, status)).unwrap());
+            index.insert(key(number, "pending"), &()).unwrap();
         });
         assert_eq!(moved.await, [unlisted(number), unknown(task_id(number), "pending", row(number, "").2)]);
         let list = ["status", "key", "family"][usize::from(number) % 3];
         let value = [status, "key0", "sample"][usize::from(number) % 3];
         let all = |value| ("", list, value, task_id(number).bits());
-        let removed = findings(number, |index| drop(index.remove(all(value)).unwrap().unwrap())).await;
+        let removed = findings(number, |index| assert!(index.remove(all(value)).unwrap())).await;
         assert_eq!(removed, [unlisted(number)]);
-        let twice = findings(number, |index| drop(index.insert(all("other"), ()).unwrap())).await;
+        let twice = findings(number, |index| index.insert(all("other"), &()).unwrap()).await;
         let id = task_id(number);
         assert_eq!(
             twice,
@@ -130,7 +129,7 @@ async fn a_row_without_its_task_and_a_task_without_its_row_are_found() {
         );
     }
     let invented = findings(0, |index| {
-        index.insert(("customer-0", "failed", "model-9", task_id(0).bits() + 5), ()).unwrap();
+        index.insert(("customer-0", "failed", "model-9", task_id(0).bits() + 5), &()).unwrap();
     });
     let id = gatehouse_model::TaskId::from_bits(task_id(0).bits() + 5);
     assert_eq!(invented.await, [unknown(id, "failed", "model-9")]);

@@ -9,14 +9,14 @@ use gatehouse_tasks::RowKey;
 use tokio_postgres::Client;
 
 use super::{Pair, fetch};
-use crate::administration::pages::{AuditQuery, KeyQuery};
+use crate::administration::{AuditQuery, KeyQuery};
 use crate::error::StoreError;
 use crate::listing::all_tasks::AllTasksQuery;
 use crate::listing::page::TaskQuery;
 use crate::postgres::reads;
 use crate::statement::read::{StatementOf, StatementQuery};
 use crate::usage::read::{UsagePeriod, UsageQuery, UsageScope};
-use crate::webhooks::read::DeliveryQuery;
+use crate::webhooks::DeliveryQuery;
 
 /// Makes each table longer: its rows again under other keys. Some customers, keys and webhooks have most of them, and most have some.
 const GROW: &str = "

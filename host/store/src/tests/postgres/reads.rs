@@ -10,20 +10,20 @@ use gatehouse_tasks::{Command, MemoryLedgerStorage, RowKey};
 use redb::ReadableDatabase as _;
 
 use super::{Pair, remember};
-use crate::administration::pages::{self, AuditQuery, KeyQuery, KeyState, RowPage};
+use crate::administration::{self as pages, AuditQuery, KeyQuery, KeyState, RowPage};
 use crate::error::StoreError;
 use crate::file::pepper;
 use crate::listing::all_tasks::{self, AllTasksQuery};
+use crate::listing::kept_responses;
 use crate::listing::page::{self, TaskQuery};
-use crate::listing::{kept_responses, steps};
 use crate::postgres::reads;
-use crate::records::read as records;
+use crate::records;
 use crate::statement::read::{self as statement, StatementOf, StatementQuery};
 use crate::statement::totals;
 use crate::tests::workload::Workload;
 use crate::tests::{administration, records as record_tests, responses, webhooks as webhook_tests};
 use crate::usage::read::{self as usage, UsagePeriod, UsageQuery, UsageRow, UsageScope};
-use crate::webhooks::read::{self as webhooks, DeliveryQuery};
+use crate::webhooks::{self, DeliveryQuery};
 use crate::{examine, expired, gauges, read};
 
 /// Compares the answers of both to one read.
@@ -173,7 +173,7 @@ async fn rows_are_found_as_in_a_file() {
     pair.check_fetched().await;
     for id in pair.tasks() {
         same!(pair, read::task(id));
-        same!(pair, steps::steps(id));
+        same!(pair, read::steps(id));
     }
     for customer in pair.customers() {
         same!(pair, read::customer(&customer));

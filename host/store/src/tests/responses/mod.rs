@@ -8,7 +8,7 @@ use gatehouse_tasks::{
     Command, ExpiredRow, LedgerStorage as _, MemoryLedgerStorage, ResponseLimits, ResponseRecord,
 };
 use proptest::prelude::*;
-use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
+use redb::ReadableDatabase as _;
 
 use crate::expired::expired;
 use crate::layout;
@@ -86,15 +86,14 @@ proptest! {
             prop_assert_eq!(sorted(expired(&txn, now, 99).unwrap()), sorted(all));
         }
         let count = expected.len() as u64;
-        prop_assert_eq!(txn.open_table(layout::RESPONSE_AGES).unwrap().len().unwrap(), count);
-        prop_assert_eq!(txn.open_table(layout::RESPONSE_EXPIRY).unwrap().len().unwrap(), count);
-        prop_assert_eq!(txn.open_table(layout::RESPONSE_ITEMS).unwrap().len().unwrap(), count * 2);
+        prop_assert_eq!(layout::RESPONSE_AGES.len(&txn).unwrap(), count);
+        prop_assert_eq!(layout::RESPONSE_EXPIRY.len(&txn).unwrap(), count);
+        prop_assert_eq!(layout::RESPONSE_ITEMS.len(&txn).unwrap(), count * 2);
         prop_assert_eq!(found, expected);
         for owner in ["a", "ab", "b"] {
-            let totals = txn.open_table(layout::RESPONSE_TOTALS).unwrap();
-            let found = totals.get(owner).unwrap().map_or((0, 0), |row| row.value());
+            let found = layout::RESPONSE_TOTALS.find(&txn, owner).unwrap().unwrap_or_default();
             let expected = storage.response_totals(&customer(owner)).unwrap();
-            prop_assert_eq!(found, (expected.count, expected.bytes));
+            prop_assert_eq!(found, expected);
             prop_assert!(expected.count <= LIMITS.count && expected.bytes <= LIMITS.bytes);
         }
     }

@@ -13,13 +13,13 @@ use gatehouse_tasks::{
 };
 use redb::ReadableDatabase as _;
 
-use super::{begin, each, memory_store, remember, rows};
+use super::{begin, keys, memory_store, remember, rows};
 use crate::config::Config;
 use crate::expired::expired;
 use crate::layout;
 use crate::store::Store;
 use crate::transaction::open::commit;
-use crate::webhooks::read::DeliveryQuery;
+use crate::webhooks::DeliveryQuery;
 use gatehouse_fault_injection::Disk;
 
 fn webhook(number: u128, customer: u8) -> WebhookEndpoint {
@@ -102,18 +102,15 @@ fn assert_same(store: &Store, storage: &MemoryLedgerStorage) {
     let deliveries: Vec<WebhookDelivery> = rows(&txn, layout::DELIVERIES).unwrap();
     assert_eq!(webhooks, storage.webhooks().cloned().collect::<Vec<_>>());
     assert_eq!(deliveries, storage.deliveries().cloned().collect::<Vec<_>>());
-    let owners = each(&txn.open_table(layout::WEBHOOK_OWNERS).unwrap(), |row| {
-        let (customer, id) = row.0.value();
-        (customer.to_owned(), id)
-    });
+    let owners = keys(&txn, &layout::WEBHOOK_OWNERS);
     assert_eq!(owners, webhooks.iter().map(|row| (row.customer.0.clone(), row.id.bits())).collect());
-    let troubled = each(&txn.open_table(layout::TROUBLED_WEBHOOKS).unwrap(), |row| row.0.value());
+    let troubled = keys(&txn, &layout::TROUBLED_WEBHOOKS);
     let is_troubled = |row: &&WebhookEndpoint| row.is_troubled();
     assert_eq!(troubled, webhooks.iter().filter(is_troubled).map(|row| row.id.bits()).collect());
-    let due = each(&txn.open_table(layout::DELIVERY_DUE).unwrap(), |row| row.0.value());
+    let due = keys(&txn, &layout::DELIVERY_DUE);
     let waits = |row: &WebhookDelivery| Some((row.webhook.bits(), row.due()?.0, row.id.bits()));
     assert_eq!(due, deliveries.iter().filter_map(waits).collect());
-    let index = each(&txn.open_table(layout::DELIVERY_INDEX).unwrap(), |row| row.0.value());
+    let index = keys(&txn, &layout::DELIVERY_INDEX);
     let mut expected = BTreeSet::new();
     for row in &deliveries {
         expected.insert((row.webhook.bits(), layout::ALL_DELIVERIES, row.id.bits()));
@@ -274,10 +271,10 @@ async fn the_doctor_compares_the_list_with_the_webhooks() {
     let database = store.database().unwrap();
     let txn = database.begin_write().unwrap();
     {
-        let mut list = txn.open_table(layout::TROUBLED_WEBHOOKS).unwrap();
+        let mut list = layout::TROUBLED_WEBHOOKS.open_to_write(&txn).unwrap();
         list.remove(99).unwrap();
-        list.insert(1, ()).unwrap();
-        list.insert(777, ()).unwrap();
+        list.insert(1, &()).unwrap();
+        list.insert(777, &()).unwrap();
     }
     txn.commit().unwrap();
     drop(database);

@@ -7,12 +7,11 @@ use std::ops::{Bound, Range};
 
 use gatehouse_model::{Customer, CustomerId, Key, KeyId, TaskId, UnixMs};
 use gatehouse_tasks::{AuditRecord, JournalEntry};
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _, ReadableTableMetadata as _};
+use redb::ReadTransaction;
 
 use crate::error::StoreError;
 use crate::layout;
-use crate::row::decode;
-use crate::tables::find;
+use crate::table::ReadRows;
 
 /// Rows that one page looks at, at most.
 pub(crate) const MAX_ROWS_READ: usize = 2_000;
@@ -24,6 +23,28 @@ pub struct RowPage<T, P> {
     pub rows: Vec<T>,
     /// The position of the last row looked at.
     pub next: Option<P>,
+}
+
+impl<T, P> RowPage<T, P> {
+    /// Of what `read` makes of each: a position, and a row where it matches. Reads a bounded number of them.
+    pub(crate) fn of<E>(
+        found: impl Iterator<Item = Result<E, StoreError>>,
+        limit: usize,
+        read: impl Fn(E) -> Result<(P, Option<T>), StoreError>,
+    ) -> Result<Self, StoreError> {
+        let mut page = Self { rows: Vec::new(), next: None };
+        let mut last = None;
+        for (number, found) in found.enumerate() {
+            if page.rows.len() == limit || number == MAX_ROWS_READ {
+                page.next = last;
+                break;
+            }
+            let (position, row) = read(found?)?;
+            page.rows.extend(row);
+            last = Some(position);
+        }
+        Ok(page)
+    }
 }
 
 /// Which keys to list.
@@ -87,8 +108,11 @@ pub(crate) fn list_customers(
     after: Option<&CustomerId>,
     limit: usize,
 ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
-    let rows = txn.open_table(layout::CUSTOMERS)?;
-    customers(&rows, after, limit, |_, row| decode("accounts", row).map(Some))
+    let rows = layout::CUSTOMERS.open(txn)?;
+    RowPage::of(rows.range(behind(after.map(|id| &*id.0)))?, limit, |row| {
+        let row = row.row()?;
+        Ok((row.id.clone(), Some(row)))
+    })
 }
 
 /// A page of the customers that have no credit, by id.
@@ -97,13 +121,16 @@ pub(crate) fn customers_without_credit(
     after: Option<&CustomerId>,
     limit: usize,
 ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
-    let (list, rows) = (txn.open_table(layout::WITHOUT_CREDIT)?, txn.open_table(layout::CUSTOMERS)?);
-    customers(&list, after, limit, |id, ()| find("accounts", &rows, id))
+    let (list, rows) = (layout::WITHOUT_CREDIT.open(txn)?, layout::CUSTOMERS.open(txn)?);
+    RowPage::of(list.keys(behind(after.map(|id| &*id.0)))?, limit, |id| {
+        let row = rows.get(&id)?;
+        Ok((CustomerId(id), row))
+    })
 }
 
 /// How many customers have no credit.
 pub(crate) fn count_without_credit(txn: &ReadTransaction) -> Result<u64, StoreError> {
-    Ok(txn.open_table(layout::WITHOUT_CREDIT)?.len()?)
+    layout::WITHOUT_CREDIT.len(txn)
 }
 
 /// A page of keys by id.
@@ -113,22 +140,11 @@ pub(crate) fn list_keys(
     after: Option<&KeyId>,
     limit: usize,
 ) -> Result<RowPage<Key, KeyId>, StoreError> {
-    let table = txn.open_table(layout::KEYS)?;
-    let from = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    let mut last = None;
-    for (read, row) in table.range::<&str>((from, Bound::Unbounded))?.enumerate() {
-        if page.rows.len() == limit || read == MAX_ROWS_READ {
-            page.next = last;
-            break;
-        }
-        let key: Key = decode("keys", row?.1.value())?;
-        last = Some(key.id.clone());
-        if query.takes(&key) {
-            page.rows.push(key);
-        }
-    }
-    Ok(page)
+    let rows = layout::KEYS.open(txn)?;
+    RowPage::of(rows.range(behind(after.map(|id| &*id.0)))?, limit, |row| {
+        let key = row.row()?;
+        Ok((key.id.clone(), query.takes(&key).then_some(key)))
+    })
 }
 
 /// A page of the audit record, newest first.
@@ -138,56 +154,32 @@ pub(crate) fn list_audit(
     before: Option<u64>,
     limit: usize,
 ) -> Result<RowPage<(u64, AuditRecord), u64>, StoreError> {
-    let table = txn.open_table(layout::AUDIT)?;
+    let table = layout::AUDIT.open(txn)?;
     let span = span(&table, query)?;
     let end = before.map_or(span.end, |before| before.min(span.end));
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    let mut last = None;
-    for (read, row) in table.range(span.start..end.max(span.start))?.rev().enumerate() {
-        if page.rows.len() == limit || read == MAX_ROWS_READ {
-            page.next = last;
-            break;
-        }
-        let row = row?;
-        let number = row.0.value();
-        let record: AuditRecord = decode("audit", row.1.value())?;
-        last = Some(number);
-        if query.takes(&record) {
-            page.rows.push((number, record));
-        }
-    }
-    Ok(page)
+    RowPage::of(table.range(span.start..end.max(span.start))?.rev(), limit, |row| {
+        let (number, record) = row.both()?;
+        Ok((number, query.takes(&record).then_some((number, record))))
+    })
 }
 
 /// How many lines of the audit record lie in the range of time of `query`.
 pub(crate) fn audit_span(txn: &ReadTransaction, query: &AuditQuery) -> Result<u64, StoreError> {
-    let span = span(&txn.open_table(layout::AUDIT)?, query)?;
+    let span = span(&layout::AUDIT.open(txn)?, query)?;
     Ok(span.end.saturating_sub(span.start))
 }
 
 /// The ledger row of that number.
 pub(crate) fn journal_entry(txn: &ReadTransaction, number: u64) -> Result<Option<JournalEntry>, StoreError> {
-    find("ledger", &txn.open_table(layout::LEDGER)?, number)
+    layout::LEDGER.find(txn, number)
 }
 
 /// The numbers of the lines in the range of time of a query. Lines are numbered without gaps, in the order of time, so their
 /// ends are found by halving.
-fn span(table: &ReadOnlyTable<u64, layout::Row>, query: &AuditQuery) -> Result<Range<u64>, StoreError> {
-    let first = table.first()?.map_or(0, |(number, _)| number.value());
-    let end = table.last()?.map_or(first, |(number, _)| number.value().saturating_add(1));
-    let at_least = |moment: UnixMs| -> Result<u64, StoreError> {
-        let (mut low, mut high) = (first, end);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let record: Option<AuditRecord> = find("audit", table, middle)?;
-            if record.is_some_and(|record| record.at < moment) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
-    };
+fn span(table: &ReadRows<u64, AuditRecord>, query: &AuditQuery) -> Result<Range<u64>, StoreError> {
+    let first = table.first()?.unwrap_or(0);
+    let end = table.last()?.map_or(first, |number| number.saturating_add(1));
+    let at_least = |moment: UnixMs| table.first_not(first..end, |record| record.at < moment);
     Ok(query.from.map_or(Ok(first), at_least)?..query.before.map_or(Ok(end), at_least)?)
 }
 
@@ -218,22 +210,7 @@ impl AuditQuery {
     }
 }
 
-/// A page of what `row` reads of a table by customers' ids.
-fn customers<V: redb::Value + 'static>(
-    table: &ReadOnlyTable<&'static str, V>,
-    after: Option<&CustomerId>,
-    limit: usize,
-    row: impl Fn(&str, V::SelfType<'_>) -> Result<Option<Customer>, StoreError>,
-) -> Result<RowPage<Customer, CustomerId>, StoreError> {
-    let from = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    for entry in table.range::<&str>((from, Bound::Unbounded))? {
-        if page.rows.len() == limit {
-            page.next = page.rows.last().map(|last: &Customer| last.id.clone());
-            break;
-        }
-        let (id, value) = entry?;
-        page.rows.extend(row(id.value(), value.value())?);
-    }
-    Ok(page)
+/// All that comes after that one.
+pub(crate) fn behind<T>(after: Option<T>) -> (Bound<T>, Bound<T>) {
+    (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded)
 }

@@ -5,16 +5,14 @@ use std::ops::Bound;
 
 use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
 use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
-use redb::{ReadTransaction, ReadableTable as _, ReadableTableMetadata as _};
+use redb::ReadTransaction;
 
-use crate::administration::pages::{MAX_ROWS_READ, RowPage};
+use crate::administration::{RowPage, behind};
 use crate::error::StoreError;
 use crate::layout::{
     ALL_DELIVERIES, DELIVERIES, DELIVERY_DUE, DELIVERY_INDEX, PENDING_DELIVERIES, TROUBLED_WEBHOOKS,
     WEBHOOK_OWNERS, WEBHOOKS,
 };
-use crate::row::decode;
-use crate::tables::find;
 
 /// Which deliveries of a webhook to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +25,10 @@ pub struct DeliveryQuery {
 
 /// Webhooks for which a delivery waits. Reads one row for each.
 pub(crate) fn waiting_webhooks(txn: &ReadTransaction) -> Result<BTreeSet<WebhookId>, StoreError> {
-    let due = txn.open_table(DELIVERY_DUE)?;
+    let due = DELIVERY_DUE.open(txn)?;
     let (mut found, mut from) = (BTreeSet::new(), Bound::Unbounded);
     while let Some(row) = due.range((from, Bound::Unbounded))?.next() {
-        let (webhook, ..) = row?.0.value();
+        let (webhook, ..) = row?.key()?;
         found.insert(WebhookId::from_bits(webhook));
         from = Bound::Excluded((webhook, u64::MAX, u128::MAX));
     }
@@ -42,23 +40,20 @@ pub(crate) fn next_delivery(
     txn: &ReadTransaction,
     webhook: WebhookId,
 ) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
-    let due = txn.open_table(DELIVERY_DUE)?;
+    let due = DELIVERY_DUE.open(txn)?;
     let of = |moment, id| (webhook.bits(), moment, id);
-    let first = due.range(of(0, 0)..=of(u64::MAX, u128::MAX))?.next().transpose()?;
-    Ok(first.map(|(key, _)| {
-        let (_, moment, id) = key.value();
-        (UnixMs(moment), DeliveryId::from_bits(id))
-    }))
+    let first = due.keys(of(0, 0)..=of(u64::MAX, u128::MAX))?.next().transpose()?;
+    Ok(first.map(|(_, moment, id)| (UnixMs(moment), DeliveryId::from_bits(id))))
 }
 
 /// A webhook.
 pub(crate) fn webhook(txn: &ReadTransaction, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
-    find("webhooks", &txn.open_table(WEBHOOKS)?, id.bits())
+    WEBHOOKS.find(txn, id.bits())
 }
 
 /// A delivery.
 pub(crate) fn delivery(txn: &ReadTransaction, id: DeliveryId) -> Result<Option<WebhookDelivery>, StoreError> {
-    find("deliveries", &txn.open_table(DELIVERIES)?, id.bits())
+    DELIVERIES.find(txn, id.bits())
 }
 
 /// A page of webhooks by id, of one customer or of all.
@@ -68,35 +63,19 @@ pub(crate) fn list_webhooks(
     after: Option<WebhookId>,
     limit: usize,
 ) -> Result<RowPage<WebhookEndpoint, WebhookId>, StoreError> {
-    let rows = txn.open_table(WEBHOOKS)?;
-    let after = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.bits()));
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    let mut add = |row: Option<WebhookEndpoint>| {
-        if page.rows.len() == limit {
-            page.next = page.rows.last().map(|last: &WebhookEndpoint| last.id);
-            return false;
-        }
-        page.rows.extend(row);
-        true
+    let rows = WEBHOOKS.open(txn)?;
+    let Some(CustomerId(customer)) = customer else {
+        return RowPage::of(rows.range(behind(after.map(WebhookId::bits)))?, limit, |row| {
+            let row = row.row()?;
+            Ok((row.id, Some(row)))
+        });
     };
-    if let Some(customer) = customer {
-        let customer = customer.0.as_str();
-        let owners = txn.open_table(WEBHOOK_OWNERS)?;
-        let from = after.map(|id| (customer, id));
-        let from = if from == Bound::Unbounded { Bound::Included((customer, 0)) } else { from };
-        for row in owners.range((from, Bound::Included((customer, u128::MAX))))? {
-            if !add(find("webhooks", &rows, row?.0.value().1)?) {
-                break;
-            }
-        }
-    } else {
-        for row in rows.range((after, Bound::Unbounded))? {
-            if !add(Some(decode("webhooks", row?.1.value())?)) {
-                break;
-            }
-        }
-    }
-    Ok(page)
+    let of = |id| (customer.as_str(), id);
+    let from = after.map_or_else(|| Bound::Included(of(0)), |id| Bound::Excluded(of(id.bits())));
+    let owners = WEBHOOK_OWNERS.open(txn)?;
+    RowPage::of(owners.keys((from, Bound::Included(of(u128::MAX))))?, limit, |(_, id)| {
+        Ok((WebhookId::from_bits(id), rows.get(id)?))
+    })
 }
 
 /// The first `limit` webhooks that do not reach their receiver.
@@ -104,17 +83,17 @@ pub(crate) fn troubled_webhooks(
     txn: &ReadTransaction,
     limit: usize,
 ) -> Result<Vec<WebhookEndpoint>, StoreError> {
-    let (troubled, rows) = (txn.open_table(TROUBLED_WEBHOOKS)?, txn.open_table(WEBHOOKS)?);
+    let (troubled, rows) = (TROUBLED_WEBHOOKS.open(txn)?, WEBHOOKS.open(txn)?);
     let mut found = Vec::new();
-    for id in troubled.iter()?.take(limit) {
-        found.extend(find("webhooks", &rows, id?.0.value())?);
+    for row in troubled.range(..)?.take(limit) {
+        found.extend(rows.get(row?.key()?)?);
     }
     Ok(found)
 }
 
 /// How many webhooks do not reach their receiver.
 pub(crate) fn count_troubled_webhooks(txn: &ReadTransaction) -> Result<u64, StoreError> {
-    Ok(txn.open_table(TROUBLED_WEBHOOKS)?.len()?)
+    TROUBLED_WEBHOOKS.len(txn)
 }
 
 /// A page of deliveries, newest first.
@@ -124,20 +103,11 @@ pub(crate) fn list_deliveries(
     before: Option<DeliveryId>,
     limit: usize,
 ) -> Result<RowPage<WebhookDelivery, DeliveryId>, StoreError> {
-    let (index, rows) = (txn.open_table(DELIVERY_INDEX)?, txn.open_table(DELIVERIES)?);
+    let (index, rows) = (DELIVERY_INDEX.open(txn)?, DELIVERIES.open(txn)?);
     let kind = if query.pending { PENDING_DELIVERIES } else { ALL_DELIVERIES };
     let of = |id| (query.webhook.bits(), kind, id);
-    let end = match before {
-        Some(id) => Bound::Excluded(of(id.bits())),
-        None => Bound::Included(of(u128::MAX)),
-    };
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    for row in index.range((Bound::Included(of(0)), end))?.rev().take(MAX_ROWS_READ) {
-        if page.rows.len() == limit {
-            page.next = page.rows.last().map(|last: &WebhookDelivery| last.id);
-            break;
-        }
-        page.rows.extend(find("deliveries", &rows, row?.0.value().2)?);
-    }
-    Ok(page)
+    let end = before.map_or_else(|| Bound::Included(of(u128::MAX)), |id| Bound::Excluded(of(id.bits())));
+    RowPage::of(index.keys((Bound::Included(of(0)), end))?.rev(), limit, |(.., id)| {
+        Ok((DeliveryId::from_bits(id), rows.get(id)?))
+    })
 }

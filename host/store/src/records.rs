@@ -1,15 +1,14 @@
-//! What operators read of them: a row by its number, or a page, newest first.
+//! What operators read of versions of the price book and of reports of deployments: a row by its number, or a page, newest first.
 
 use gatehouse_model::{Digest, UnixMs};
 use gatehouse_tasks::{DeploymentRecord, Examination, PriceVersion};
-use redb::{ReadTransaction, ReadableTable as _, TableDefinition, TableHandle as _};
+use redb::ReadTransaction;
 use serde::de::DeserializeOwned;
 
-use crate::administration::pages::{MAX_ROWS_READ, RowPage};
+use crate::administration::RowPage;
 use crate::error::StoreError;
-use crate::layout::{DEPLOYMENTS, PRICE_BOOKS, Row};
-use crate::row::decode;
-use crate::tables::find;
+use crate::layout::{DEPLOYMENTS, PRICE_BOOKS};
+use crate::table::Table;
 
 /// A version of the price book without its prices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +39,7 @@ impl From<PriceVersion> for PriceVersionSummary {
 
 /// A version of the price book.
 pub(crate) fn price_book(txn: &ReadTransaction, number: u64) -> Result<Option<PriceVersion>, StoreError> {
-    find(PRICE_BOOKS.name(), &txn.open_table(PRICE_BOOKS)?, number)
+    PRICE_BOOKS.find(txn, number)
 }
 
 /// A page of versions of the price book.
@@ -49,12 +48,12 @@ pub(crate) fn list_price_books(
     before: Option<u64>,
     limit: usize,
 ) -> Result<RowPage<PriceVersionSummary, u64>, StoreError> {
-    page(txn, PRICE_BOOKS, before, limit, |book: PriceVersion| Some(book.into()))
+    page(txn, &PRICE_BOOKS, before, limit, |book: PriceVersion| Some(book.into()))
 }
 
 /// The report of a deployment.
 pub(crate) fn deployment(txn: &ReadTransaction, number: u64) -> Result<Option<DeploymentRecord>, StoreError> {
-    find(DEPLOYMENTS.name(), &txn.open_table(DEPLOYMENTS)?, number)
+    DEPLOYMENTS.find(txn, number)
 }
 
 /// A page of reports of deployments, of one family or of all.
@@ -65,18 +64,18 @@ pub(crate) fn list_deployments(
     limit: usize,
 ) -> Result<RowPage<DeploymentRecord, u64>, StoreError> {
     let take = |row: DeploymentRecord| family.is_none_or(|of| row.family == *of).then_some(row);
-    page(txn, DEPLOYMENTS, before, limit, take)
+    page(txn, &DEPLOYMENTS, before, limit, take)
 }
 
 /// Feeds every row to the examination, in the order of numbers.
 pub(crate) fn check(txn: &ReadTransaction, examination: &mut Examination) -> Result<(), StoreError> {
-    for row in txn.open_table(PRICE_BOOKS)?.iter()? {
-        let (number, row) = row?;
-        examination.price_book(number.value(), decode(PRICE_BOOKS.name(), row.value())?);
+    for row in PRICE_BOOKS.open(txn)?.range(..)? {
+        let (number, book) = row?.both()?;
+        examination.price_book(number, book);
     }
-    for row in txn.open_table(DEPLOYMENTS)?.iter()? {
-        let (number, row) = row?;
-        examination.deployment(number.value(), &decode(DEPLOYMENTS.name(), row.value())?);
+    for row in DEPLOYMENTS.open(txn)?.range(..)? {
+        let (number, report) = row?.both()?;
+        examination.deployment(number, &report);
     }
     Ok(())
 }
@@ -84,22 +83,14 @@ pub(crate) fn check(txn: &ReadTransaction, examination: &mut Examination) -> Res
 /// Rows that `take` wants, newest first. Reads a bounded number of them.
 fn page<T: DeserializeOwned, R>(
     txn: &ReadTransaction,
-    table: TableDefinition<'static, u64, Row>,
+    table: &Table<u64, T>,
     before: Option<u64>,
     limit: usize,
     take: impl Fn(T) -> Option<R>,
 ) -> Result<RowPage<R, u64>, StoreError> {
-    let rows = txn.open_table(table)?;
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    let mut last = None;
-    for (read, row) in rows.range(..before.unwrap_or(u64::MAX))?.rev().enumerate() {
-        if page.rows.len() == limit || read == MAX_ROWS_READ {
-            page.next = last;
-            break;
-        }
-        let row = row?;
-        last = Some(row.0.value());
-        page.rows.extend(take(decode(table.name(), row.1.value())?));
-    }
-    Ok(page)
+    let rows = table.open(txn)?;
+    RowPage::of(rows.range(..before.unwrap_or(u64::MAX))?.rev(), limit, |row| {
+        let (number, row) = row.both()?;
+        Ok((number, take(row)))
+    })
 }

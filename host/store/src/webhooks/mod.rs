@@ -1,4 +1,0 @@
-//! Webhooks and their deliveries: the rows, their look-up tables, and what the sender and operators read.
-
-pub(crate) mod check;
-pub(crate) mod read;
