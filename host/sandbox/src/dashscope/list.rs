@@ -36,7 +36,7 @@ fn page(provider: &Provider, query: &str, account: usize) -> Result<Value, Refus
     if wanted.as_deref().is_some_and(|wanted| !STATUSES.contains(&wanted)) {
         return Err(Refusal::parameter(format!("status must be one of {}", STATUSES.join(", "))));
     }
-    let (now, tasks) = (provider.now(), provider.tasks());
+    let (now, tasks) = (provider.now(), provider.table());
     let begun = |task: &Task| time(task.record.at).chars().filter(char::is_ascii_digit).collect::<String>();
     let found: Vec<Value> = tasks
         .of_account(account, now)

@@ -3,6 +3,7 @@
 use http::Response;
 use serde_json::{Value, json};
 
+use crate::common::kept::fresh_id;
 use crate::common::server::{self, Body};
 
 /// Why a request is refused.
@@ -32,11 +33,4 @@ impl Refusal {
 /// A new id for each answer.
 pub(super) fn request_id() -> Value {
     fresh_id().map_or(Value::Null, Value::String)
-}
-
-/// A random UUID.
-pub(super) fn fresh_id() -> Option<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).ok()?;
-    Some(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
 }

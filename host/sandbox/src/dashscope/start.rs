@@ -1,16 +1,15 @@
-//! Starts the provider: its listeners and the handler behind each.
+//! Starts the provider: its listeners, and what answers at each.
 
 use std::io;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use crate::common::records::{RecordsEndpoint, record};
 use crate::common::server::Listener;
 use crate::common::settings::Settings;
-use crate::dashscope::endpoint::ApiEndpoint;
-use crate::dashscope::files::FilesEndpoint;
 use crate::dashscope::provider::{DashscopeAddresses, Provider};
+use crate::dashscope::tasks::TaskTable;
+use crate::dashscope::{endpoint, files};
 
 /// Binds the provider's listeners and serves them.
 pub(crate) async fn start(
@@ -19,18 +18,17 @@ pub(crate) async fn start(
     listeners: &mut JoinSet<()>,
 ) -> io::Result<Arc<Provider>> {
     let ports = settings.ports;
-    let (api, files) = (Listener::bind(ports.dashscope).await?, Listener::bind(ports.dashscope_files).await?);
-    let records = Listener::bind(ports.dashscope_record).await?;
+    let at_api = Listener::bind(ports.dashscope).await?;
+    let at_files = Listener::bind(ports.dashscope_files).await?;
+    let at_record = Listener::bind(ports.dashscope_record).await?;
     let addresses = DashscopeAddresses {
-        api: api.origin.clone(),
-        files: files.origin.clone(),
-        record: format!("{}/truth", records.origin),
+        api: at_api.origin.clone(),
+        files: at_files.origin.clone(),
+        record: format!("{}/truth", at_record.origin),
     };
-    let provider = Arc::new(Provider::new(settings, addresses, samples)?);
-    let recorded = Arc::clone(&provider);
-    listeners.spawn(api.serve(Arc::new(ApiEndpoint(Arc::clone(&provider)))));
-    listeners.spawn(files.serve(Arc::new(FilesEndpoint(Arc::clone(&provider)))));
-    listeners
-        .spawn(records.serve(Arc::new(RecordsEndpoint([("/truth", record(move || recorded.record()))]))));
+    let provider = Provider::new(settings, addresses, TaskTable::new(settings, samples))?;
+    listeners.spawn(at_api.serve(&provider, endpoint::handle));
+    listeners.spawn(at_files.serve(&provider, files::handle));
+    listeners.spawn(at_record.serve(&provider, Provider::answer_record));
     Ok(provider)
 }

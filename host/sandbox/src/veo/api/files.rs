@@ -61,7 +61,7 @@ pub(super) fn address(operation: &Operation, file: &str) -> String {
 pub(super) async fn send(provider: &Provider, account: usize, file: &str) -> HandlerResult {
     let found = {
         let now = provider.now();
-        let mut operations = provider.operations();
+        let mut operations = provider.table();
         operations.of_file(file, account, now).map(|(key, operation)| {
             let earlier = operation.tries;
             operation.tries = earlier.saturating_add(1);
@@ -89,7 +89,7 @@ pub(super) async fn send(provider: &Provider, account: usize, file: &str) -> Han
     if is_cut {
         return Ok(truncated("video/mp4", &bytes.into()));
     }
-    provider.operations().downloaded(&key);
+    provider.table().downloaded(&key);
     Ok(video(bytes))
 }
 

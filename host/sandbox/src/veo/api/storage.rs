@@ -6,30 +6,26 @@ use http::{Method, Request};
 use hyper::body::Incoming;
 use url::form_urlencoded;
 
-use crate::common::server::{Handler, HandlerResult};
+use crate::common::server::HandlerResult;
 use crate::veo::api::files;
-use crate::veo::provider::Provider;
+use crate::veo::provider::{Provider, account};
 use crate::veo::refusal::Refusal;
 
-/// The storage listener.
-pub(in crate::veo) struct StorageEndpoint(pub(in crate::veo) Arc<Provider>);
-
-impl Handler for StorageEndpoint {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
-        let account = match self.0.account(request.headers()) {
-            Ok(account) => account,
-            Err(refusal) => return Ok(refusal.response()),
-        };
-        let path = request.uri().path().strip_prefix("/storage/v1/b/");
-        let object = path.and_then(|path| path.split_once("/o/")).filter(|(_, object)| !object.contains('/'));
-        let is_media = request.uri().query() == Some("alt=media");
-        match (request.method(), object) {
-            (&Method::GET, Some((bucket, object))) if is_media => {
-                let file = format!("gs://{}/{}", decoded(bucket), decoded(object));
-                files::send(&self.0, account, &file).await
-            }
-            _ => Ok(Refusal::not_found("Not Found").response()),
+/// The storage listener: answers its requests.
+pub(in crate::veo) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) -> HandlerResult {
+    let account = match account(&provider, request.headers()) {
+        Ok(account) => account,
+        Err(refusal) => return Ok(refusal.response()),
+    };
+    let path = request.uri().path().strip_prefix("/storage/v1/b/");
+    let object = path.and_then(|path| path.split_once("/o/")).filter(|(_, object)| !object.contains('/'));
+    let is_media = request.uri().query() == Some("alt=media");
+    match (request.method(), object) {
+        (&Method::GET, Some((bucket, object))) if is_media => {
+            let file = format!("gs://{}/{}", decoded(bucket), decoded(object));
+            files::send(&provider, account, &file).await
         }
+        _ => Ok(Refusal::not_found("Not Found").response()),
     }
 }
 
