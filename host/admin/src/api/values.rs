@@ -13,9 +13,6 @@ pub struct Moment(pub UnixMs);
 
 impl Moment {
     /// Reads RFC 3339 in UTC.
-    ///
-    /// # Errors
-    /// What was expected and what came.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("expected a moment such as 2026-11-21T09:30:00Z, got {text:?}");
         let time = humantime::parse_rfc3339(text).map_err(|_| wrong())?;
