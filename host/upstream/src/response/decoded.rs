@@ -159,9 +159,6 @@ impl Peeked {
     }
 
     /// Whether the body begins as events do; `is_lines` where an object begins a stream of lines.
-    ///
-    /// # Errors
-    /// The body broke, or did not begin in time.
     pub(crate) async fn is_stream(&mut self, is_lines: bool, deadline: Instant) -> Result<bool, BodyError> {
         loop {
             if let Some(is_stream) = begins_stream(&self.first, is_lines) {
