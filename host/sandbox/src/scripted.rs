@@ -51,9 +51,6 @@ pub struct Scripted {
 
 impl Scripted {
     /// Listens on a port of 127.0.0.1, where 0 lets the system choose; `script` gets the origin and makes what answers.
-    ///
-    /// # Errors
-    /// The port cannot be bound.
     pub async fn start<F, A>(port: u16, script: impl FnOnce(&str) -> F) -> io::Result<Self>
     where
         F: Fn(Received) -> A + Send + Sync + 'static,
