@@ -9,7 +9,6 @@ pub(crate) mod provider;
 pub(crate) mod system;
 pub(crate) mod task;
 pub(crate) mod values;
-pub(crate) mod view;
 pub(crate) mod webhook;
 
 pub use error::OperationError;

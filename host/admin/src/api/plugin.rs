@@ -14,8 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::system::DefaultView;
 use crate::api::system::FamilyDefaultsFile;
-use crate::api::values::Moment;
-use crate::api::view::view;
+use crate::api::values::{Moment, view};
 
 /// A version of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

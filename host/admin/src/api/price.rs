@@ -10,8 +10,7 @@ use gatehouse_tasks::{PriceChange, PricePart, PriceRow, PriceVersion};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::Moment;
-use crate::api::view::view;
+use crate::api::values::{Moment, view};
 
 /// All prices of the configuration in effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,8 +7,7 @@ use gatehouse_tasks::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::Moment;
-use crate::api::view::view;
+use crate::api::values::{Moment, view};
 
 view! {
     /// A webhook. Its secret is shown once, by the request that makes it.

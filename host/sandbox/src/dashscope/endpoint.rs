@@ -11,12 +11,11 @@ use serde_json::{Value, json};
 use crate::common::faults::Target;
 use crate::common::server::{self, Body, HandlerResult, closed};
 use crate::dashscope::create;
-use crate::dashscope::faults::{Marker, error};
+use crate::dashscope::faults::{Marker, Refusal, error, request_id};
 use crate::dashscope::list;
 use crate::dashscope::poll;
 use crate::dashscope::provider::{Provider, account};
 use crate::dashscope::record::DeclinedVideo;
-use crate::dashscope::refusal::{Refusal, request_id};
 
 const CREATE: &str = "/api/v1/services/aigc/video-generation/video-synthesis";
 /// Two images of 10 MB in base64, a video, and the rest of a body.

@@ -2,9 +2,15 @@
 //!
 //! `:K` limits a fault to the first K creations of that very prompt, or to the first K polls of that task. Faults of a
 //! creation come after all checks.
+//!
+//! The provider's HTTP errors, too: `{request_id, code, message}`, flat. The texts are our own.
+
+use http::Response;
+use serde_json::{Value, json};
 
 use crate::common::faults::{EVER, NONE, Number, Target, Times, errors, faults};
-use crate::dashscope::refusal::Refusal;
+use crate::common::kept::fresh_id;
+use crate::common::server::{self, Body};
 
 faults! {
     Key "401" Times(EVER), Submit "a creation answers 401 InvalidApiKey (every time, or the first K with [[401:K]])";
@@ -90,6 +96,35 @@ pub(super) fn error(fault: Marker) -> Refusal {
         _ => (500, "InternalError", "An internal error has occurred, please try again later.");
     };
     Refusal::new(status, code, message)
+}
+
+/// Why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    pub(super) code: &'static str,
+    pub(super) message: String,
+}
+
+impl Refusal {
+    pub(super) fn new(status: u16, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into() }
+    }
+
+    /// 400 for a field.
+    pub(super) fn parameter(message: impl Into<String>) -> Self {
+        Self::new(400, "InvalidParameter", message)
+    }
+
+    pub(super) fn response(&self) -> Response<Body> {
+        let body = json!({ "request_id": request_id(), "code": self.code, "message": self.message });
+        server::json(self.status, &body)
+    }
+}
+
+/// A new id for each answer.
+pub(super) fn request_id() -> Value {
+    fresh_id().map_or(Value::Null, Value::String)
 }
 
 #[cfg(test)]

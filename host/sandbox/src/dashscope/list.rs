@@ -6,10 +6,9 @@ use serde_json::{Value, json};
 
 use crate::common::faults::Target;
 use crate::common::server::{self, Body, parameter};
-use crate::dashscope::faults::Marker;
+use crate::dashscope::faults::{Marker, Refusal, request_id};
 use crate::dashscope::poll::time;
 use crate::dashscope::provider::Provider;
-use crate::dashscope::refusal::{Refusal, request_id};
 use crate::dashscope::tasks::{Status, Task, failure};
 
 const STATUSES: [&str; 6] = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN"];

@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 use crate::common::clock::iso;
 use crate::common::faults::Target;
 use crate::common::server::{self, Body};
-use crate::dashscope::faults::{Marker, error};
+use crate::dashscope::faults::{Marker, error, request_id};
 use crate::dashscope::provider::Provider;
-use crate::dashscope::refusal::request_id;
 use crate::dashscope::signature;
 use crate::dashscope::tasks::{DAY_MS, Status, Task, failure};
 

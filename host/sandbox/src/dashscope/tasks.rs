@@ -6,9 +6,8 @@ use crate::common::kept::{ById, Latest, fresh_id};
 use crate::common::markers::Counts;
 use crate::common::settings::Settings;
 use crate::common::shared::Table;
-use crate::dashscope::faults::{Faults, Marker, error};
+use crate::dashscope::faults::{Faults, Marker, Refusal, error};
 use crate::dashscope::record::{CreatedVideo, DashscopeRecord, DeclinedVideo};
-use crate::dashscope::refusal::Refusal;
 use gatehouse_sandbox_files::Film;
 
 /// A task that never ends stops counting as under way.

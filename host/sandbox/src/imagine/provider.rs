@@ -1,11 +1,17 @@
-//! The state that all listeners of the provider share, and the keys of its accounts.
+//! The provider: what its listeners share, the keys of its accounts, and its start.
+
+use std::io;
+use std::sync::Arc;
 
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
 
 use super::refusal::Refusal;
 use super::table::CallTable;
-use crate::common::server::bearer;
+use super::{endpoint, files};
+use crate::common::server::{Listener, bearer};
+use crate::common::settings::Settings;
 use crate::common::shared::Shared;
 
 /// Where the provider listens; every address is an origin without a trailing slash.
@@ -33,4 +39,22 @@ pub(super) fn account(provider: &Provider, headers: &HeaderMap) -> Result<usize,
         Some("broke") => Err(Refusal::no_credits(403)),
         _ => Ok(account),
     }
+}
+
+/// Starts the provider; `listeners` ends it.
+pub(crate) async fn start(settings: &Settings, listeners: &mut JoinSet<()>) -> io::Result<Arc<Provider>> {
+    let ports = settings.ports;
+    let at_api = Listener::bind(ports.imagine).await?;
+    let at_files = Listener::bind(ports.imagine_files).await?;
+    let at_record = Listener::bind(ports.imagine_record).await?;
+    let addresses = ImagineAddresses {
+        api: at_api.origin.clone(),
+        files: at_files.origin.clone(),
+        record: at_record.origin.clone(),
+    };
+    let provider = Provider::new(settings, addresses, CallTable::default())?;
+    listeners.spawn(at_api.serve(&provider, endpoint::handle));
+    listeners.spawn(at_files.serve(&provider, files::handle));
+    listeners.spawn(at_record.serve(&provider, Provider::answer_record));
+    Ok(provider)
 }

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::common::server::Listener;
 use crate::common::settings::Settings;
-use crate::veo::api::{storage, token, vertex};
+use crate::veo::api::{files, token, vertex};
 use crate::veo::operations::Operations;
 use crate::veo::provider::{Provider, VeoAddresses};
 
@@ -24,7 +24,7 @@ pub(crate) async fn start(settings: &Settings, listeners: &mut JoinSet<()>) -> i
     let provider = Provider::new(settings, addresses, Operations::new(settings)?)?;
     listeners.spawn(at_vertex.serve(&provider, vertex::handle));
     listeners.spawn(at_token.serve(&provider, token::handle));
-    listeners.spawn(at_storage.serve(&provider, storage::handle));
+    listeners.spawn(at_storage.serve(&provider, files::handle));
     listeners.spawn(at_record.serve(&provider, Provider::answer_record));
     Ok(provider)
 }

@@ -9,8 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::values::{List, Moment};
-use crate::api::view::view;
+use crate::api::values::{List, Moment, view};
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;

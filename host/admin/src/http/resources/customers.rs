@@ -5,8 +5,7 @@ use gatehouse_tasks::{Command, JournalEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::{List, Moment, Period, entry_id};
-use crate::api::view::view;
+use crate::api::values::{List, Moment, Period, entry_id, view};
 use crate::audit::told;
 use crate::error::{ApiError, Kind};
 use crate::http::call::{Call, Outcome};

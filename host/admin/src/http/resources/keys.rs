@@ -13,8 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::api::values::{List, Moment, Period};
-use crate::api::view::view;
+use crate::api::values::{List, Moment, Period, view};
 use crate::audit::told;
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};

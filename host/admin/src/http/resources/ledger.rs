@@ -10,8 +10,7 @@ use gatehouse_tasks::{HoldId, StatementLine};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use crate::api::values::{List, Moment, entry_id};
-use crate::api::view::view;
+use crate::api::values::{List, Moment, entry_id, view};
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;

@@ -9,8 +9,7 @@ use gatehouse_tasks::UsageSums;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::values::Moment;
-use crate::api::view::view;
+use crate::api::values::{Moment, view};
 use crate::error::{ApiError, Kind};
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;

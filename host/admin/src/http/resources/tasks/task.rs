@@ -10,8 +10,7 @@ use gatehouse_tasks::JournalEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::{List, Moment, entry_id};
-use crate::api::view::view;
+use crate::api::values::{List, Moment, entry_id, view};
 use crate::audit::told;
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
