@@ -49,25 +49,16 @@ impl AdminEndpoint {
     }
 
     /// Writes the operator's file, readable by its owner alone.
-    ///
-    /// # Errors
-    /// The file system's.
     pub fn write(&self, data: &Path) -> io::Result<()> {
         self.write_as(data, Role::Operator)
     }
 
     /// Writes the file of a role, readable by its owner alone.
-    ///
-    /// # Errors
-    /// The file system's.
     pub fn write_as(&self, data: &Path, role: Role) -> io::Result<()> {
         self.write_to(&Self::path_of(data, role))
     }
 
     /// Writes the file of a start that waits.
-    ///
-    /// # Errors
-    /// The file system's.
     pub fn write_while_waiting(&self, data: &Path) -> io::Result<()> {
         self.write_to(&Self::path_while_waiting(data))
     }
@@ -89,9 +80,6 @@ impl AdminEndpoint {
     }
 
     /// Reads the file of a start that waits; `None` without one.
-    ///
-    /// # Errors
-    /// As [`AdminEndpoint::read`].
     pub fn read_while_waiting(data: &Path) -> io::Result<Option<Self>> {
         Self::read_from(&Self::path_while_waiting(data))
     }
@@ -128,17 +116,11 @@ impl AdminEndpoint {
     }
 
     /// Removes the operator's file if it still holds this endpoint; the file of another process stays.
-    ///
-    /// # Errors
-    /// The file system's.
     pub fn remove(&self, data: &Path) -> io::Result<()> {
         self.remove_as(data, Role::Operator)
     }
 
     /// Removes the file of a role if it still holds this endpoint.
-    ///
-    /// # Errors
-    /// The file system's.
     pub fn remove_as(&self, data: &Path, role: Role) -> io::Result<()> {
         match Self::read_as(data, role)? {
             Some(found) if found.token.reveal() == self.token.reveal() => {

@@ -15,11 +15,11 @@ use http::header::ALLOW;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::BodyExt as _;
 
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::form::Once;
 use crate::pages::{failure, login};
 use crate::request::{Api, Facts, PageContext, PageRequest, Theme};
-use crate::routes::{self, Answer, Row};
+use crate::routes::{self, Row};
 use crate::runs::Runs;
 use crate::{assets, form};
 
@@ -129,7 +129,7 @@ impl PageContext {
     }
 
     /// The answer, unless it is that to a form that was sent before.
-    async fn page_once(self: &Arc<Self>, row: &Row, request: PageRequest, path: &str) -> Answer {
+    async fn page_once(self: &Arc<Self>, row: &Row, request: PageRequest, path: &str) -> Outcome {
         let session = request.session.as_ref().map_or(0, |session| session.number);
         let sent = self.once.take(session, request.form().text(form::FIELD), path)?;
         let answer = (row.page)(Arc::clone(self), request).await;

@@ -1,7 +1,7 @@
 //! Why a page shows an error in place of what it was asked for.
 
-use gatehouse_admin::OperationError;
-use http::StatusCode;
+use gatehouse_admin::{OperationError, ResponseBody};
+use http::{Response, StatusCode};
 use serde_json::Value;
 
 /// A status and a sentence for the person.
@@ -12,6 +12,9 @@ pub(crate) struct PageError {
     /// The stages of a deployment that was refused.
     pub(crate) stages: Vec<Value>,
 }
+
+/// A page, or the error that is shown in its place.
+pub(crate) type Outcome = Result<Response<ResponseBody>, PageError>;
 
 impl PageError {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {

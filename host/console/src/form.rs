@@ -102,9 +102,6 @@ pub(crate) fn boundary(content_type: &str) -> Option<String> {
 }
 
 /// The fields, and the files that were chosen: a control without one sends an empty part.
-///
-/// # Errors
-/// What is wrong with the body.
 pub(crate) async fn parse(body: Bytes, boundary: &str) -> Result<(Form, Vec<FormFile>), String> {
     let (mut form, mut files) = (Form::default(), Vec::new());
     let mut parts = Multipart::new(stream::iter([Ok::<_, Infallible>(body)]), boundary);

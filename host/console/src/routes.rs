@@ -7,11 +7,11 @@ use std::sync::{Arc, LazyLock};
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::routing::MethodRouter;
-use gatehouse_admin::{ResponseBody, Role};
+use gatehouse_admin::Role;
 use gatehouse_model::Boxed;
-use http::{Method, Response};
+use http::Method;
 
-use crate::error::PageError;
+use crate::error::Outcome;
 use crate::kinds::{self, logs};
 use crate::pages::{backup, home, login, playground, plugins, prices, providers, system, tasks, usage};
 use crate::parts::shell;
@@ -26,10 +26,7 @@ const REQUEST: usize = 36 << 20;
 const COMPONENT: usize = 64 << 20;
 
 /// What an address shows or does.
-type Page = Box<dyn Fn(Arc<PageContext>, PageRequest) -> Boxed<'static, Answer> + Send + Sync>;
-
-/// A page, or the error that is shown in its place.
-pub(crate) type Answer = Result<Response<ResponseBody>, PageError>;
+type Page = Box<dyn Fn(Arc<PageContext>, PageRequest) -> Boxed<'static, Outcome> + Send + Sync>;
 
 /// One address.
 pub(crate) struct Row {
@@ -42,7 +39,7 @@ pub(crate) struct Row {
     pub(crate) page: Page,
 }
 
-fn row<F: Future<Output = Answer> + Send + 'static>(
+fn row<F: Future<Output = Outcome> + Send + 'static>(
     (method, role, max_body): (&'static Method, Role, usize),
     path: impl Into<Cow<'static, str>>,
     page: impl Fn(Arc<PageContext>, PageRequest) -> F + Send + Sync + 'static,

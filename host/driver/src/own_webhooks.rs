@@ -155,9 +155,6 @@ pub struct OwnWebhooks {
 
 impl OwnWebhooks {
     /// The webhooks that the customer's keys made, oldest first.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn own_webhooks(&self, key: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
         let most = MAX_WEBHOOKS + MAX_OWN_WEBHOOKS;
         let page = self.store.list_webhooks(Some(key.customer.clone()), None, most).await?;
@@ -165,17 +162,11 @@ impl OwnWebhooks {
     }
 
     /// One of them.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn own_webhook(&self, key: &Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
         Ok(self.own_webhooks(key).await?.into_iter().find(|webhook| webhook.id == id))
     }
 
     /// A page of its deliveries, newest first, and whether more follow; `None` where there is no such webhook.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn own_deliveries(
         &self,
         key: &Key,
@@ -191,9 +182,6 @@ impl OwnWebhooks {
     }
 
     /// What became of the callback of a task of this customer; `None` where it has none.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn own_callback(&self, task: &Task) -> Result<Option<TaskCallback>, StoreError> {
         let Some(url) = &task.callback else { return Ok(None) };
         let delivery = match callback_of(task) {

@@ -59,9 +59,6 @@ impl WebhookSecret {
     }
 
     /// Decrypts the secret in the row of that webhook.
-    ///
-    /// # Errors
-    /// [`UnreadableSecret`].
     pub fn open(
         sealed: &SealedSecret,
         pepper: &Pepper,

@@ -15,6 +15,9 @@ use serde_json::{Value, json};
 
 use crate::response::{ResponseBody, json_bytes};
 
+/// What an endpoint returns.
+pub(crate) type Outcome = Result<Response<ResponseBody>, Refusal>;
+
 /// The kinds of refusal that a client can tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

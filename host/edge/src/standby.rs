@@ -65,9 +65,6 @@ pub struct NotSentOn(pub String);
 /// Sends requests to the gateway at work.
 pub trait SendOn: Send + Sync {
     /// Sends one to this address, and waits for the head of its answer.
-    ///
-    /// # Errors
-    /// [`NotSentOn`].
     fn send(
         &self,
         address: String,
@@ -98,9 +95,6 @@ struct Standby {
 
 impl StandbyEdge {
     /// Binds and serves as [`crate::Edge::start`] does. `name` is this gateway's.
-    ///
-    /// # Errors
-    /// [`Error`].
     pub fn start(
         config: &Config,
         name: String,

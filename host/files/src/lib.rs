@@ -40,9 +40,6 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Gives the file `from` the name `to`, in the same folder, in place of what was there. Durable when it returns.
-///
-/// # Errors
-/// The file system's.
 pub fn rename_durable(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
     sync_folder(to)
@@ -50,9 +47,6 @@ pub fn rename_durable(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Removes the temporary files that a crash left in `folder`. Only for a folder without a writer, before its first
 /// write.
-///
-/// # Errors
-/// The file system's.
 pub fn remove_unfinished(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -79,9 +73,6 @@ pub struct Space {
 }
 
 /// The free space of the disk that `folder` is on.
-///
-/// # Errors
-/// The file system's.
 pub fn space(folder: &Path) -> io::Result<Space> {
     let disk = rustix::fs::statvfs(folder)?;
     let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);

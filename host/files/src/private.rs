@@ -38,9 +38,6 @@ pub fn private_folder(folder: &Path, own: &[&str]) -> io::Result<Option<u32>> {
 
 /// Closes a file or folder to others; what does not exist is left alone. Returns the mode it had, if that was
 /// another.
-///
-/// # Errors
-/// As [`private_folder`].
 pub fn close_to_others(path: &Path) -> io::Result<Option<u32>> {
     let before = match mode(path) {
         Ok(before) => before,

@@ -78,27 +78,21 @@ impl DataFolder {
     }
 
     /// The folder itself.
-    #[must_use]
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
     /// The store's file below `root`.
-    #[must_use]
     pub(crate) fn store(root: &Path) -> PathBuf {
         root.join(STORE)
     }
 
     /// The account and the certificate of an authority.
-    #[must_use]
     pub(crate) fn acme(&self) -> PathBuf {
         self.root.join(ACME)
     }
 
     /// Locks the folder; `None` while another process has it. Where the store is a file, that has a lock of its own.
-    ///
-    /// # Errors
-    /// The file system's.
     pub(crate) fn lock(&self) -> Result<Option<FolderLock>, DataError> {
         let path = Self::lock_file(&self.root);
         let wrong = |what| {
@@ -117,26 +111,22 @@ impl DataFolder {
     }
 
     /// What a gateway locks whose store is no file.
-    #[must_use]
     pub(crate) fn lock_file(root: &Path) -> PathBuf {
         root.join(LOCK)
     }
 
     /// Whether a gateway uses the folder `root`.
-    #[must_use]
     pub(crate) fn is_in_use(root: &Path) -> bool {
         Store::is_in_use(&Self::store(root)) || Self::is_locked(root)
     }
 
     /// Whether a gateway uses it whose store is no file.
-    #[must_use]
     pub(crate) fn is_locked(root: &Path) -> bool {
         let is_locked = |file: fs::File| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
         fs::File::open(Self::lock_file(root)).is_ok_and(is_locked)
     }
 
     /// Components and their compiled forms.
-    #[must_use]
     pub(crate) fn plugins(&self) -> PathBuf {
         self.root.join("plugins")
     }

@@ -19,9 +19,6 @@ use crate::guest::Guest;
 use crate::wasi::FrozenClock;
 
 /// Adds every interface of `wasi:cli/imports` to `linker`.
-///
-/// # Errors
-/// An interface is there already.
 pub fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     fn view(guest: &mut Guest) -> TableView<'_> {
         TableView { table: &mut guest.table }

@@ -37,9 +37,6 @@ const KEPT: usize = 16;
 
 impl ComponentRunner {
     /// Takes `wasm` through the stages admit, inspect, compile (in memory), link, describe and self-test.
-    ///
-    /// # Errors
-    /// The stage that refused it, and why.
     pub fn load(wasm: &[u8], limits: Limits) -> Result<Self, StageError> {
         let config = Config { limits, ..Config::new(PathBuf::new()) };
         Self::load_with(wasm, &config, None)
@@ -48,9 +45,6 @@ impl ComponentRunner {
     /// The same under a whole configuration: limits by family, settings. Its folder and threads are unused. The folder `code`
     /// keeps compiled code from one process to the next, by content, for the latest few components; one that cannot be used
     /// costs a compilation, and nothing else.
-    ///
-    /// # Errors
-    /// The stage that refused it, and why.
     pub fn load_with(wasm: &[u8], config: &Config, code: Option<&Path>) -> Result<Self, StageError> {
         let digest = admit(wasm, config.largest_limits().component())?;
         let package = inspect(wasm)?;
@@ -83,9 +77,6 @@ impl ComponentRunner {
     }
 
     /// The document that its manifest was read from.
-    ///
-    /// # Errors
-    /// The fault of the call.
     pub fn manifest(&self) -> Result<String, StageError> {
         Ok(self.verifier.document(&self.version.pre, self.version.limits())?)
     }

@@ -79,9 +79,6 @@ struct Section<'a> {
 
 impl Package {
     /// Reads the sections of a component; all are absent from one that was not packed.
-    ///
-    /// # Errors
-    /// See [`PackageError`].
     pub fn read(wasm: &[u8]) -> Result<Self, PackageError> {
         let mut found: BTreeMap<&'static str, String> = BTreeMap::new();
         for (name, content) in sections(wasm)?.iter().filter_map(|section| section.custom) {
@@ -98,9 +95,6 @@ impl Package {
     }
 
     /// The component with these sections in place of those that it has.
-    ///
-    /// # Errors
-    /// See [`PackageError`].
     pub fn write(&self, wasm: &[u8]) -> Result<Vec<u8>, PackageError> {
         let mut packed = wasm.to_vec();
         for section in sections(wasm)?.iter().rev() {

@@ -168,9 +168,6 @@ impl SigningKey {
     }
 
     /// The key a file holds.
-    ///
-    /// # Errors
-    /// The text is not 32 bytes in base64 or hex.
     pub fn parse(text: &str) -> Result<Self, NotAKey> {
         decode_key(text).map(Self::from_seed)
     }

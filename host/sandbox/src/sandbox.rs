@@ -6,66 +6,87 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use http::Request;
+use hyper::body::Incoming;
 use serde::Serialize;
 use tokio::task::JoinSet;
 
 use crate::ark::record::ArkRecord;
 use crate::ark::{self, ArkAddresses};
 use crate::chat::Chat;
-use crate::common::records::{RecordsEndpoint, record};
 use crate::common::samples::Samples;
-use crate::common::server::Listener;
+use crate::common::server::{HandlerResult, Listener};
 use crate::common::settings::Settings;
-use crate::context::delivery::DeliveryEndpoint;
-use crate::context::poll::PollEndpoint;
-use crate::context::provider::{ContextAddresses, Provider};
-use crate::context::record::ContextRecord;
-use crate::context::submit::endpoint::SubmitEndpoint;
+use crate::common::shared;
+use crate::context::{self, ContextAddresses, ContextRecord};
 use crate::dashscope::{self, DashscopeAddresses, DashscopeRecord};
 use crate::gemini::Gemini;
 use crate::imagine::{self, ImagineAddresses, ImagineRecord};
 use crate::messages::Messages;
 use crate::midjourney::{self, MidjourneyAddresses, MidjourneyRecord};
-use crate::text::endpoint::TextEndpoint;
+use crate::text::endpoint;
 use crate::text::provider::{TextAddresses, TextProvider};
 use crate::text::record::TextRecord;
 use crate::veo::{self, VeoAddresses, VeoRecord};
 
-/// Where each provider listens.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Addresses<'a> {
-    /// FLUX.1 Kontext, and the samples.
-    pub context: &'a ContextAddresses,
-    /// Anthropic's Messages API.
-    pub messages: &'a TextAddresses,
-    /// `OpenAI`'s chat completions and embeddings.
-    pub chat: &'a TextAddresses,
-    /// Google's `generateContent`.
-    pub gemini: &'a TextAddresses,
-    /// xAI's image API.
-    pub imagine: &'a ImagineAddresses,
-    /// Seedance, and its library of assets.
-    pub ark: &'a ArkAddresses,
-    /// Wan videos.
-    pub dashscope: &'a DashscopeAddresses,
-    /// A midjourney-proxy.
-    pub midjourney: &'a MidjourneyAddresses,
-    /// Veo, on Vertex AI.
-    pub veo: &'a VeoAddresses,
+/// The running sandbox: a row a provider, with what it is, its addresses, its state and its record.
+macro_rules! providers {
+    ($($(#[$doc:meta])* $name:ident: $addresses:ty, $provider:ty, $recorded:ident: $record:ty;)*) => {
+        /// Where each provider listens.
+        #[derive(Clone, Copy, Debug, Serialize)]
+        pub struct Addresses<'a> {
+            $($(#[$doc])* pub $name: &'a $addresses,)*
+        }
+
+        /// The simulated providers, running. Dropping it closes every listener and connection.
+        pub struct Sandbox {
+            $($name: Arc<$provider>,)*
+            listeners: JoinSet<()>,
+        }
+
+        impl Sandbox {
+            /// The addresses of all providers.
+            #[must_use]
+            pub fn addresses(&self) -> Addresses<'_> {
+                Addresses { $($name: &self.$name.addresses,)* }
+            }
+
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $name(&self) -> &$addresses {
+                    &self.$name.addresses
+                }
+
+                /// What it was asked, and what became of it.
+                #[must_use]
+                pub fn $recorded(&self) -> $record {
+                    self.$name.record()
+                }
+            )*
+        }
+    };
 }
 
-/// The simulated providers, running. Dropping it closes every listener and connection.
-pub struct Sandbox {
-    context: Arc<Provider>,
-    messages: Arc<TextProvider>,
-    chat: Arc<TextProvider>,
-    gemini: Arc<TextProvider>,
-    ark: Arc<ark::provider::Provider>,
-    dashscope: Arc<dashscope::Provider>,
-    imagine: Arc<imagine::Provider>,
-    midjourney: Arc<midjourney::Provider>,
-    veo: Arc<veo::Provider>,
-    listeners: JoinSet<()>,
+providers! {
+    /// FLUX.1 Kontext, and the samples.
+    context: ContextAddresses, context::Provider, context_record: ContextRecord;
+    /// Anthropic's Messages API.
+    messages: TextAddresses, TextProvider, messages_record: TextRecord;
+    /// `OpenAI`'s chat completions and embeddings.
+    chat: TextAddresses, TextProvider, chat_record: TextRecord;
+    /// Google's `generateContent`.
+    gemini: TextAddresses, TextProvider, gemini_record: TextRecord;
+    /// xAI's image API.
+    imagine: ImagineAddresses, imagine::Provider, imagine_record: ImagineRecord;
+    /// Seedance, and its library of assets.
+    ark: ArkAddresses, ark::provider::Provider, ark_record: ArkRecord;
+    /// Wan videos.
+    dashscope: DashscopeAddresses, dashscope::Provider, dashscope_record: DashscopeRecord;
+    /// A midjourney-proxy.
+    midjourney: MidjourneyAddresses, midjourney::Provider, midjourney_record: MidjourneyRecord;
+    /// Veo, on Vertex AI.
+    veo: VeoAddresses, veo::Provider, veo_record: VeoRecord;
 }
 
 impl Sandbox {
@@ -75,182 +96,20 @@ impl Sandbox {
     /// A port that cannot be bound, a key of the wrong form, or no random source.
     pub fn start(settings: Settings) -> Pin<Box<dyn Future<Output = io::Result<Self>> + Send>> {
         Box::pin(async move {
-            let ports = settings.ports;
-            let bind = Listener::bind;
-            let (submit, poll) = (bind(ports.submit).await?, bind(ports.poll).await?);
-            let (delivery, samples) = (bind(ports.delivery).await?, bind(ports.samples).await?);
-            let mut listeners = JoinSet::new();
-            let imagine = imagine::start(&settings, &mut listeners).await?;
-            let (messages_listener, chat_listener) = (bind(ports.messages).await?, bind(ports.chat).await?);
-            let gemini_listener = bind(ports.gemini).await?;
-            let (context_record, text_record) = (bind(ports.record).await?, bind(ports.text_record).await?);
-            let addresses = ContextAddresses {
-                submit: submit.origin.clone(),
-                poll: poll.origin.clone(),
-                delivery: delivery.origin.clone(),
-                samples: samples.origin.clone(),
-                record: context_record.origin.clone(),
-            };
-            let provider = |listener: &Listener, path: &str| {
-                let (origin, record) = (listener.origin.clone(), format!("{}{path}", text_record.origin));
-                TextProvider::new(settings.clone(), TextAddresses { origin, record })
-            };
-            let messages = provider(&messages_listener, "/truth/messages");
-            let chat = provider(&chat_listener, "/truth/chat");
-            let gemini = provider(&gemini_listener, "/truth/gemini");
-            let dashscope = dashscope::start(&settings, &samples.origin, &mut listeners).await?;
-            let midjourney = midjourney::start(&settings, &mut listeners).await?;
-            let veo = veo::start(&settings, &mut listeners).await?;
-            let context = Arc::new(Provider::new(settings, addresses)?);
-
-            let (of_context, of_messages, of_chat, of_gemini) =
-                (Arc::clone(&context), Arc::clone(&messages), Arc::clone(&chat), Arc::clone(&gemini));
-            let context_records = [("/truth", record(move || of_context.record()))];
-            let text_records = [
-                ("/truth/messages", record(move || of_messages.record())),
-                ("/truth/chat", record(move || of_chat.record())),
-                ("/truth/gemini", record(move || of_gemini.record())),
-            ];
-            let ark = ark::start(&context.settings, &samples.origin, &mut listeners).await?;
-            let sample_files = Samples::new(samples.origin.clone());
-            listeners.spawn(submit.serve(Arc::new(SubmitEndpoint(Arc::clone(&context)))));
-            listeners.spawn(poll.serve(Arc::new(PollEndpoint(Arc::clone(&context)))));
-            listeners.spawn(delivery.serve(Arc::new(DeliveryEndpoint(Arc::clone(&context)))));
-            listeners.spawn(context_record.serve(Arc::new(RecordsEndpoint(context_records))));
-            listeners.spawn(samples.serve(Arc::new(sample_files)));
-            listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
-            listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
-            listeners.spawn(gemini_listener.serve(Arc::new(TextEndpoint::<Gemini>::new(&gemini))));
-            listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-            Ok(Self { context, messages, chat, gemini, ark, dashscope, imagine, midjourney, veo, listeners })
+            let (settings, mut listeners) = (&settings, JoinSet::new());
+            let at_samples = Listener::bind(settings.ports.samples).await?;
+            let samples = Arc::new(Samples::new(at_samples.origin.clone()));
+            let origin = at_samples.origin.clone();
+            listeners.spawn(at_samples.serve(&samples, Samples::handle));
+            let context = context::start(settings, &origin, &mut listeners).await?;
+            let imagine = imagine::start(settings, &mut listeners).await?;
+            let [messages, chat, gemini] = start_texts(settings, &mut listeners).await?;
+            let dashscope = dashscope::start(settings, &origin, &mut listeners).await?;
+            let midjourney = midjourney::start(settings, &mut listeners).await?;
+            let veo = veo::start(settings, &mut listeners).await?;
+            let ark = ark::start(settings, &origin, &mut listeners).await?;
+            Ok(Self { context, messages, chat, gemini, imagine, ark, dashscope, midjourney, veo, listeners })
         })
-    }
-
-    /// The addresses of all providers.
-    #[must_use]
-    pub fn addresses(&self) -> Addresses<'_> {
-        // Written out, so that a new provider is not forgotten.
-        let Self { context, messages, chat, gemini, ark, dashscope, imagine, midjourney, veo, listeners: _ } =
-            self;
-        Addresses {
-            context: &context.addresses,
-            messages: &messages.addresses,
-            chat: &chat.addresses,
-            gemini: &gemini.addresses,
-            imagine: &imagine.addresses,
-            ark: &ark.addresses,
-            dashscope: &dashscope.addresses,
-            midjourney: &midjourney.addresses,
-            veo: &veo.addresses,
-        }
-    }
-
-    /// The addresses of the context-image provider.
-    #[must_use]
-    pub fn context(&self) -> &ContextAddresses {
-        &self.context.addresses
-    }
-
-    /// The jobs and refusals of the context-image provider.
-    #[must_use]
-    pub fn context_record(&self) -> ContextRecord {
-        self.context.record()
-    }
-
-    /// The addresses of the imagine family's provider.
-    #[must_use]
-    pub fn imagine(&self) -> &ImagineAddresses {
-        &self.imagine.addresses
-    }
-
-    /// The calls of the imagine family's provider.
-    #[must_use]
-    pub fn imagine_record(&self) -> ImagineRecord {
-        self.imagine.record()
-    }
-
-    /// The addresses of the simulated Messages API.
-    #[must_use]
-    pub fn messages(&self) -> &TextAddresses {
-        &self.messages.addresses
-    }
-
-    /// The requests of the simulated Messages API.
-    #[must_use]
-    pub fn messages_record(&self) -> TextRecord {
-        self.messages.record()
-    }
-
-    /// The addresses of the simulated chat completions.
-    #[must_use]
-    pub fn chat(&self) -> &TextAddresses {
-        &self.chat.addresses
-    }
-
-    /// The requests of the simulated chat completions.
-    #[must_use]
-    pub fn chat_record(&self) -> TextRecord {
-        self.chat.record()
-    }
-
-    /// The addresses of the simulated `generateContent`.
-    #[must_use]
-    pub fn gemini(&self) -> &TextAddresses {
-        &self.gemini.addresses
-    }
-
-    /// The requests of the simulated `generateContent`.
-    #[must_use]
-    pub fn gemini_record(&self) -> TextRecord {
-        self.gemini.record()
-    }
-
-    /// The addresses of the simulated Ark.
-    #[must_use]
-    pub fn ark(&self) -> &ArkAddresses {
-        &self.ark.addresses
-    }
-
-    /// The tasks, assets and refusals of the simulated Ark.
-    #[must_use]
-    pub fn ark_record(&self) -> ArkRecord {
-        self.ark.record()
-    }
-
-    /// The addresses of the simulated DashScope.
-    #[must_use]
-    pub fn dashscope(&self) -> &DashscopeAddresses {
-        &self.dashscope.addresses
-    }
-
-    /// The tasks and refusals of the simulated DashScope.
-    #[must_use]
-    pub fn dashscope_record(&self) -> DashscopeRecord {
-        self.dashscope.record()
-    }
-
-    /// The addresses of the simulated midjourney-proxy.
-    #[must_use]
-    pub fn midjourney(&self) -> &MidjourneyAddresses {
-        &self.midjourney.addresses
-    }
-
-    /// The tasks, presses and reads of the simulated midjourney-proxy.
-    #[must_use]
-    pub fn midjourney_record(&self) -> MidjourneyRecord {
-        self.midjourney.record()
-    }
-
-    /// The addresses of the simulated Veo.
-    #[must_use]
-    pub fn veo(&self) -> &VeoAddresses {
-        &self.veo.addresses
-    }
-
-    /// The operations and refusals of the simulated Veo.
-    #[must_use]
-    pub fn veo_record(&self) -> VeoRecord {
-        self.veo.record()
     }
 
     /// Releases every text answer that a marker holds at this moment. The record says how many there are.
@@ -264,4 +123,32 @@ impl Sandbox {
     pub async fn stop(mut self) {
         self.listeners.shutdown().await;
     }
+}
+
+/// The text providers, with one listener for their records.
+async fn start_texts(settings: &Settings, listeners: &mut JoinSet<()>) -> io::Result<[Arc<TextProvider>; 3]> {
+    let ports = settings.ports;
+    let (at_messages, at_chat) = (Listener::bind(ports.messages).await?, Listener::bind(ports.chat).await?);
+    let (at_gemini, at_record) =
+        (Listener::bind(ports.gemini).await?, Listener::bind(ports.text_record).await?);
+    let provider = |listener: &Listener, path: &str| {
+        let (origin, record) = (listener.origin.clone(), format!("{}{path}", at_record.origin));
+        TextProvider::new(settings.clone(), TextAddresses { origin, record })
+    };
+    let messages = provider(&at_messages, "/truth/messages");
+    let chat = provider(&at_chat, "/truth/chat");
+    let gemini = provider(&at_gemini, "/truth/gemini");
+    listeners.spawn(at_messages.serve(&messages, endpoint::handle::<Messages>));
+    listeners.spawn(at_chat.serve(&chat, endpoint::handle::<Chat>));
+    listeners.spawn(at_gemini.serve(&gemini, endpoint::handle::<Gemini>));
+    let providers = [messages, chat, gemini];
+    listeners.spawn(at_record.serve(&Arc::new(providers.clone()), answer_record));
+    Ok(providers)
+}
+
+/// The record of the text provider whose record is at this path.
+async fn answer_record(providers: Arc<[Arc<TextProvider>; 3]>, request: Request<Incoming>) -> HandlerResult {
+    let paths = ["/truth/messages", "/truth/chat", "/truth/gemini"];
+    let found = paths.iter().position(|path| *path == request.uri().path());
+    shared::answer_record(&request, found.map(|at| providers[at].record()))
 }

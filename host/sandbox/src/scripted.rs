@@ -13,7 +13,7 @@ use http::{HeaderMap, Method, Request, Response};
 use hyper::body::Incoming;
 use tokio::task::JoinSet;
 
-use crate::common::server::{Body, Handler, HandlerResult, Listener, closed, read, reply};
+use crate::common::server::{Body, HandlerResult, Listener, closed, read, reply};
 
 /// The largest body that is read: what a gateway may send with a picture or two in it.
 const MAX_BODY: usize = 64 << 20;
@@ -51,9 +51,6 @@ pub struct Scripted {
 
 impl Scripted {
     /// Listens on a port of 127.0.0.1, where 0 lets the system choose; `script` gets the origin and makes what answers.
-    ///
-    /// # Errors
-    /// The port cannot be bound.
     pub async fn start<F, A>(port: u16, script: impl FnOnce(&str) -> F) -> io::Result<Self>
     where
         F: Fn(Received) -> A + Send + Sync + 'static,
@@ -61,32 +58,27 @@ impl Scripted {
     {
         let listener = Listener::bind(port).await?;
         let origin = listener.origin.clone();
-        let handler = Arc::new(Script(script(&origin)));
+        let script = Arc::new(script(&origin));
         let mut serving = JoinSet::new();
-        serving.spawn(listener.serve(handler));
+        serving.spawn(listener.serve(&script, handle));
         Ok(Self { origin, _listener: serving })
     }
 }
 
-struct Script<F>(F);
-
-impl<F, A> Handler for Script<F>
+async fn handle<A>(script: Arc<impl Fn(Received) -> A>, request: Request<Incoming>) -> HandlerResult
 where
-    F: Fn(Received) -> A + Send + Sync + 'static,
-    A: Future<Output = Answer> + Send + 'static,
+    A: Future<Output = Answer>,
 {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
-        let (head, body) = request.into_parts();
-        let Some(body) = read(body, MAX_BODY).await? else {
-            return Ok(reply(413, "text/plain", "the scripted provider reads bodies of at most 64 MiB"));
-        };
-        let target = head.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
-        let received = Received { method: head.method, target, headers: head.headers, body };
-        match (self.0)(received).await {
-            Answer::Reply(response) => Ok(whole(response)),
-            Answer::Broken => Err(closed()),
-            Answer::Silence => pending().await,
-        }
+    let (head, body) = request.into_parts();
+    let Some(body) = read(body, MAX_BODY).await? else {
+        return Ok(reply(413, "text/plain", "the scripted provider reads bodies of at most 64 MiB"));
+    };
+    let target = head.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
+    let received = Received { method: head.method, target, headers: head.headers, body };
+    match script(received).await {
+        Answer::Reply(response) => Ok(whole(response)),
+        Answer::Broken => Err(closed()),
+        Answer::Silence => pending().await,
     }
 }
 

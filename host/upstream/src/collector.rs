@@ -42,9 +42,6 @@ pub struct NotTaken {
 }
 
 /// The address at which a collector takes traces.
-///
-/// # Errors
-/// What was expected.
 pub fn check_collector_url(text: &str) -> Result<Url, String> {
     let mut url = Url::parse(text).map_err(|error| format!("expected a URL, got {text:?}: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {

@@ -53,17 +53,11 @@ impl ServiceClient {
     }
 
     /// The same over connections of that route, for what needs no [`crate::Upstream`].
-    ///
-    /// # Errors
-    /// What was expected of the address, the roots or the proxy.
     pub fn on_route(route: &OutgoingRoute<'_>, endpoint: &Url) -> Result<Self, String> {
         Self::new(&check::network(route)?, endpoint)
     }
 
     /// Sends `request`, and waits for the head of the answer.
-    ///
-    /// # Errors
-    /// See [`ServiceError`].
     pub async fn send<B>(
         &self,
         request: Request<B>,

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Affinity, Clock, Conversation, CustomerId, Secret, SecretRef, Seed};
+use gatehouse_model::{Affinity, Clock, Conversation, CustomerId, Seed};
 use tokio::sync::oneshot;
 use url::Url;
 
 use crate::client::dial::{Dial, Resolve, Sockets};
 use crate::client::network::{self, Network};
 use crate::config::check::{self, affinity};
+use crate::config::credential::Secrets;
 use crate::config::settings::{Config, ConfigError, ProviderConfig};
 use crate::fetch::fetcher::Fetcher;
 use crate::pool::account::NoPermit;
@@ -32,12 +33,9 @@ pub struct Upstream {
 
 impl Upstream {
     /// Checks the configuration and resolves its secrets through `secrets`, whose error says why not.
-    ///
-    /// # Errors
-    /// The first value that cannot be used.
     pub fn new(
         config: &Config,
-        secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
+        secrets: Secrets<'_>,
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
         resolver: Arc<dyn Resolve>,
@@ -46,12 +44,9 @@ impl Upstream {
     }
 
     /// The same with another [`Dial`]: for tests without a network.
-    ///
-    /// # Errors
-    /// The first value that cannot be used.
     pub fn with_dial(
         config: &Config,
-        secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
+        secrets: Secrets<'_>,
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
         resolver: Arc<dyn Resolve>,
@@ -71,10 +66,7 @@ impl Upstream {
 
     /// Every value of `config` that cannot be used; one for each provider.
     #[must_use]
-    pub fn check(
-        config: &Config,
-        secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
-    ) -> Vec<ConfigError> {
+    pub fn check(config: &Config, secrets: Secrets<'_>) -> Vec<ConfigError> {
         let providers = config.providers.iter();
         let providers = providers.filter_map(|(name, one)| check::provider(name, one, secrets).err());
         let roots = network::roots(config.fetch.extra_roots_file.as_deref()).err().map(check::roots);
@@ -95,10 +87,7 @@ impl Upstream {
 
     /// What works and should be known: secrets that cannot be taken out of what a provider says. Blocks.
     #[must_use]
-    pub fn warnings(
-        providers: &BTreeMap<String, ProviderConfig>,
-        secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
-    ) -> Vec<ConfigError> {
+    pub fn warnings(providers: &BTreeMap<String, ProviderConfig>, secrets: Secrets<'_>) -> Vec<ConfigError> {
         providers.iter().flat_map(|(name, one)| check::weak_secrets(name, one, secrets)).collect()
     }
 
@@ -109,7 +98,7 @@ impl Upstream {
     pub fn prepare(
         &self,
         config: &BTreeMap<String, ProviderConfig>,
-        secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
+        secrets: Secrets<'_>,
     ) -> Result<PreparedProviders, Vec<ConfigError>> {
         self.providers.prepare(config, secrets)
     }
@@ -133,9 +122,6 @@ impl Upstream {
     }
 
     /// A client of the operator's service at `endpoint`, over connections of its own.
-    ///
-    /// # Errors
-    /// What was expected of the address.
     pub fn service_client(&self, endpoint: &Url) -> Result<ServiceClient, String> {
         ServiceClient::new(&self.providers.shared().network, endpoint)
     }
@@ -186,9 +172,6 @@ impl Upstream {
     }
 
     /// Permits for a new job and for its first call, if nobody waits for them. With `pinned` only at that account.
-    ///
-    /// # Errors
-    /// See [`NoPermit`].
     pub fn acquire_account(
         &self,
         provider: &str,

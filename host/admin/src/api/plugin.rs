@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::system::DefaultView;
 use crate::api::system::FamilyDefaultsFile;
-use crate::api::values::Moment;
+use crate::api::values::{Moment, view};
 
 /// A version of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -231,32 +231,46 @@ impl<'de> Deserialize<'de> for Component {
     }
 }
 
-/// The report of a deployment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "DeploymentReport")]
-pub(crate) struct DeploymentView {
-    /// Counted from 1, over all families.
-    pub number: u64,
-    /// When it ended.
-    pub at: Moment,
-    /// Who ordered it: a token, a session, the gateway itself.
-    pub who: String,
-    /// What was ordered.
-    pub kind: DeploymentKindView,
-    /// What it came to.
-    pub outcome: DeploymentOutcomeView,
-    /// The family; null where the component did not come so far as to tell.
-    pub family: Option<String>,
-    /// The semver of the version; null likewise.
-    pub version: Option<String>,
-    /// The sha256 of its component; null for a rollback that found no version.
-    pub digest: Option<String>,
-    /// The version that served before; null for the first one, or the same.
-    pub replaced: Option<String>,
-    /// Why it was refused, or why the version before it was rolled back.
-    pub reason: Option<String>,
-    /// Every stage in order; empty where none was run.
-    pub stages: Vec<StageView>,
+view! {
+    /// The report of a deployment.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    #[schemars(rename = "DeploymentReport")]
+    pub(crate) struct DeploymentView of (row: DeploymentRecord) where {
+        let some = |text: String| (!text.is_empty()).then_some(text);
+    } {
+        /// Counted from 1, over all families.
+        pub number: u64 = row.number,
+        /// When it ended.
+        pub at: Moment = Moment(row.at),
+        /// Who ordered it: a token, a session, the gateway itself.
+        pub who: String = row.who,
+        /// What was ordered.
+        pub kind: DeploymentKindView = match row.kind {
+            DeploymentKind::Install => DeploymentKindView::Install,
+            DeploymentKind::Activate => DeploymentKindView::Activate,
+            DeploymentKind::RollBack => DeploymentKindView::RollBack,
+            DeploymentKind::Canary => DeploymentKindView::Canary,
+            DeploymentKind::Found => DeploymentKindView::Found,
+        },
+        /// What it came to.
+        pub outcome: DeploymentOutcomeView = match row.outcome {
+            DeploymentOutcome::Switched => DeploymentOutcomeView::Switched,
+            DeploymentOutcome::Unchanged => DeploymentOutcomeView::Unchanged,
+            DeploymentOutcome::Refused => DeploymentOutcomeView::Refused,
+        },
+        /// The family; null where the component did not come so far as to tell.
+        pub family: Option<String> = some(row.family),
+        /// The semver of the version; null likewise.
+        pub version: Option<String> = some(row.version),
+        /// The sha256 of its component; null for a rollback that found no version.
+        pub digest: Option<String> = row.digest.map(|digest| digest.to_string()),
+        /// The version that served before; null for the first one, or the same.
+        pub replaced: Option<String> = row.replaced.map(|digest| digest.to_string()),
+        /// Why it was refused, or why the version before it was rolled back.
+        pub reason: Option<String> = some(row.reason),
+        /// Every stage in order; empty where none was run.
+        pub stages: Vec<StageView> = row.stages.into_iter().map(StageView::from).collect(),
+    }
 }
 
 /// What was ordered.
@@ -287,33 +301,4 @@ pub(crate) enum DeploymentOutcomeView {
     Unchanged,
     /// The version before serves on.
     Refused,
-}
-
-impl From<DeploymentRecord> for DeploymentView {
-    fn from(row: DeploymentRecord) -> Self {
-        let some = |text: String| (!text.is_empty()).then_some(text);
-        Self {
-            number: row.number,
-            at: Moment(row.at),
-            who: row.who,
-            kind: match row.kind {
-                DeploymentKind::Install => DeploymentKindView::Install,
-                DeploymentKind::Activate => DeploymentKindView::Activate,
-                DeploymentKind::RollBack => DeploymentKindView::RollBack,
-                DeploymentKind::Canary => DeploymentKindView::Canary,
-                DeploymentKind::Found => DeploymentKindView::Found,
-            },
-            outcome: match row.outcome {
-                DeploymentOutcome::Switched => DeploymentOutcomeView::Switched,
-                DeploymentOutcome::Unchanged => DeploymentOutcomeView::Unchanged,
-                DeploymentOutcome::Refused => DeploymentOutcomeView::Refused,
-            },
-            family: some(row.family),
-            version: some(row.version),
-            digest: row.digest.map(|digest| digest.to_string()),
-            replaced: row.replaced.map(|digest| digest.to_string()),
-            reason: some(row.reason),
-            stages: row.stages.into_iter().map(StageView::from).collect(),
-        }
-    }
 }

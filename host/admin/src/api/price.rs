@@ -10,7 +10,7 @@ use gatehouse_tasks::{PriceChange, PricePart, PriceRow, PriceVersion};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::Moment;
+use crate::api::values::{Moment, view};
 
 /// All prices of the configuration in effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -94,42 +94,59 @@ pub(crate) struct FamilyPrices {
     pub models: Vec<String>,
 }
 
-/// What a request would cost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct PricePreview {
-    /// The model's own id.
-    pub model: String,
-    /// What it would be charged for.
-    pub charges: Vec<PreviewCharge>,
-    /// What would be held.
-    pub sum_micro: i64,
-    /// Whether the sum is an upper estimate.
-    pub at_most: bool,
-    /// The usual duration of such a task; null for a text.
-    pub expected_ms: Option<u32>,
-    /// With this the task would fail after it was accepted, as far as its sources tell.
-    pub failure: Option<String>,
+view! {
+    /// What a request would cost.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub(crate) struct PricePreview of (found: DryRun) where {
+        let DryRun { model, charges, sum, at_most, expected_ms, failure } = found;
+        let failure = failure.map(|TaskFailure { message, .. }| message);
+        let charges = charges.into_iter().map(PreviewCharge::from).collect();
+    } {
+        /// The model's own id.
+        pub model: String = model,
+        /// What it would be charged for.
+        pub charges: Vec<PreviewCharge> = charges,
+        /// What would be held.
+        pub sum_micro: i64 = sum.0,
+        /// Whether the sum is an upper estimate.
+        pub at_most: bool = at_most,
+        /// The usual duration of such a task; null for a text.
+        pub expected_ms: Option<u32> = expected_ms,
+        /// With this the task would fail after it was accepted, as far as its sources tell.
+        pub failure: Option<String> = failure,
+    }
 }
 
-/// One charge of a preview.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct PreviewCharge {
-    /// The price keys from most to least specific; the model, for tokens.
-    pub price_keys: Vec<String>,
-    /// The first of them that has a price.
-    pub price_key: String,
-    /// What is counted.
-    pub unit: PreviewUnit,
-    /// What one unit is ("second"); empty where its family does not say.
-    pub unit_name: String,
-    /// How many units or single tokens.
-    pub quantity: u64,
-    /// Of `per` units, or of a million tokens.
-    pub unit_price_micro: i64,
-    /// For how many units or tokens the price is.
-    pub per: u32,
-    /// Of all.
-    pub sum_micro: i64,
+view! {
+    /// One charge of a preview.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub(crate) struct PreviewCharge of (charge: DryRunCharge) where {
+        let DryRunCharge { keys, key, unit, quantity, unit_price, per, sum } = charge;
+        let (unit, unit_name) = match unit {
+            ChargeUnit::Unit(name) => (PreviewUnit::Unit, name),
+            ChargeUnit::InputTokens => (PreviewUnit::InputTokens, String::new()),
+            ChargeUnit::OutputTokens => (PreviewUnit::OutputTokens, String::new()),
+        };
+        let (price_keys, price_key) = (keys, key);
+        let (unit_price_micro, sum_micro) = (unit_price.0, sum.0);
+    } {
+        /// The price keys from most to least specific; the model, for tokens.
+        pub price_keys: Vec<String> = price_keys,
+        /// The first of them that has a price.
+        pub price_key: String = price_key,
+        /// What is counted.
+        pub unit: PreviewUnit = unit,
+        /// What one unit is ("second"); empty where its family does not say.
+        pub unit_name: String = unit_name,
+        /// How many units or single tokens.
+        pub quantity: u64 = quantity,
+        /// Of `per` units, or of a million tokens.
+        pub unit_price_micro: i64 = unit_price_micro,
+        /// For how many units or tokens the price is.
+        pub per: u32 = per,
+        /// Of all.
+        pub sum_micro: i64 = sum_micro,
+    }
 }
 
 /// What a charge counts.
@@ -144,47 +161,28 @@ pub(crate) enum PreviewUnit {
     OutputTokens,
 }
 
-impl From<DryRun> for PricePreview {
-    fn from(found: DryRun) -> Self {
-        let DryRun { model, charges, sum, at_most, expected_ms, failure } = found;
-        let failure = failure.map(|TaskFailure { message, .. }| message);
-        let charges = charges.into_iter().map(PreviewCharge::from).collect();
-        Self { model, charges, sum_micro: sum.0, at_most, expected_ms, failure }
+view! {
+    /// A version of the price book.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[schemars(rename = "PriceBookVersion")]
+    pub(crate) struct PriceVersionView of (summary: PriceVersionSummary) where {
+        let PriceVersionSummary { number, at, who, cause, digest, prices, changed } = summary;
+    } {
+        /// Counted from 1.
+        pub number: u64 = number,
+        /// Since when its prices were in effect.
+        pub at: Moment = Moment(at),
+        /// Who caused the change: a token, a session, the gateway itself.
+        pub who: String = who,
+        /// What caused it: a start, a reload, a plugin that brought its prices.
+        pub cause: String = cause,
+        /// A digest of all its prices.
+        pub version: String = digest.to_string(),
+        /// How many prices it has.
+        pub prices: u64 = prices,
+        /// How many are new, gone or other than in the version before.
+        pub changed: u64 = changed,
     }
-}
-
-impl From<DryRunCharge> for PreviewCharge {
-    fn from(charge: DryRunCharge) -> Self {
-        let DryRunCharge { keys, key, unit, quantity, unit_price, per, sum } = charge;
-        let (unit, unit_name) = match unit {
-            ChargeUnit::Unit(name) => (PreviewUnit::Unit, name),
-            ChargeUnit::InputTokens => (PreviewUnit::InputTokens, String::new()),
-            ChargeUnit::OutputTokens => (PreviewUnit::OutputTokens, String::new()),
-        };
-        let (price_keys, price_key) = (keys, key);
-        let (unit_price_micro, sum_micro) = (unit_price.0, sum.0);
-        Self { price_keys, price_key, unit, unit_name, quantity, unit_price_micro, per, sum_micro }
-    }
-}
-
-/// A version of the price book.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "PriceBookVersion")]
-pub(crate) struct PriceVersionView {
-    /// Counted from 1.
-    pub number: u64,
-    /// Since when its prices were in effect.
-    pub at: Moment,
-    /// Who caused the change: a token, a session, the gateway itself.
-    pub who: String,
-    /// What caused it: a start, a reload, a plugin that brought its prices.
-    pub cause: String,
-    /// A digest of all its prices.
-    pub version: String,
-    /// How many prices it has.
-    pub prices: u64,
-    /// How many are new, gone or other than in the version before.
-    pub changed: u64,
 }
 
 /// A version of the price book with its prices.
@@ -248,18 +246,22 @@ pub(crate) struct PriceChanges {
     pub incomplete: bool,
 }
 
-/// One price that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "PriceChange")]
-pub(crate) struct PriceChangeView {
-    /// The price key, or the text model.
-    pub key: String,
-    /// What it is the price of.
-    pub part: PricePartView,
-    /// Before; null where it is new.
-    pub before_micro: Option<i64>,
-    /// Afterwards; null where it is gone.
-    pub after_micro: Option<i64>,
+view! {
+    /// One price that differs.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[schemars(rename = "PriceChange")]
+    pub(crate) struct PriceChangeView of (change: PriceChange) where {
+        let micro = |price: gatehouse_model::Credits| price.0;
+    } {
+        /// The price key, or the text model.
+        pub key: String = change.key,
+        /// What it is the price of.
+        pub part: PricePartView = change.part.into(),
+        /// Before; null where it is new.
+        pub before_micro: Option<i64> = change.before.map(micro),
+        /// Afterwards; null where it is gone.
+        pub after_micro: Option<i64> = change.after.map(micro),
+    }
 }
 
 impl From<PricePart> for PricePartView {
@@ -278,13 +280,6 @@ impl From<PricePart> for PricePartView {
     }
 }
 
-impl From<PriceVersionSummary> for PriceVersionView {
-    fn from(summary: PriceVersionSummary) -> Self {
-        let PriceVersionSummary { number, at, who, cause, digest, prices, changed } = summary;
-        Self { number, at: Moment(at), who, cause, version: digest.to_string(), prices, changed }
-    }
-}
-
 impl From<PriceVersion> for PriceVersionDetails {
     fn from(book: PriceVersion) -> Self {
         let view = |row: &PriceRow| PriceView {
@@ -294,17 +289,5 @@ impl From<PriceVersion> for PriceVersionDetails {
         };
         let (prices, left_out) = (book.prices.iter().map(view).collect(), book.left_out);
         Self { book: PriceVersionSummary::from(book).into(), prices, left_out }
-    }
-}
-
-impl From<PriceChange> for PriceChangeView {
-    fn from(change: PriceChange) -> Self {
-        let micro = |price: gatehouse_model::Credits| price.0;
-        Self {
-            key: change.key,
-            part: change.part.into(),
-            before_micro: change.before.map(micro),
-            after_micro: change.after.map(micro),
-        }
     }
 }

@@ -13,9 +13,6 @@ pub struct Moment(pub UnixMs);
 
 impl Moment {
     /// Reads RFC 3339 in UTC.
-    ///
-    /// # Errors
-    /// What was expected and what came.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("expected a moment such as 2026-11-21T09:30:00Z, got {text:?}");
         let time = humantime::parse_rfc3339(text).map_err(|_| wrong())?;
@@ -103,6 +100,29 @@ pub(crate) struct List<T> {
     /// `cursor` of the next page; null after the last one. A page may be short although there is a next one.
     pub(crate) next: Option<String>,
 }
+
+/// A type of the API that is made of something else: `name: Type = value` for each field, and before them what the values share.
+macro_rules! view {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident of ($row:tt: $from:ty) $(where { $($shared:tt)* })? {
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty = $value:expr,)*
+        }
+    ) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $($(#[$field_meta])* $field_vis $field: $type,)*
+        }
+
+        impl From<$from> for $name {
+            fn from($row: $from) -> Self {
+                $($($shared)*)?
+                Self { $($field: $value,)* }
+            }
+        }
+    };
+}
+pub(crate) use view;
 
 #[cfg(test)]
 mod tests {

@@ -41,9 +41,6 @@ impl LocalApi {
     }
 
     /// Does a request.
-    ///
-    /// # Errors
-    /// Why nothing has changed.
     pub async fn send(&self, request: ApiRequest) -> Result<ApiAnswer, ApiRefusal> {
         let caller = Caller { who: self.who.to_owned(), role: Role::Operator, address: ADDRESS };
         self.send_as(caller, request).await
@@ -51,9 +48,6 @@ impl LocalApi {
 
     /// Does a request for somebody: with their role, and their name in the audit record. One that makes something and
     /// has no idempotency key gets one: nothing in between could repeat it.
-    ///
-    /// # Errors
-    /// Why nothing has changed.
     pub async fn send_as(&self, caller: Caller, request: ApiRequest) -> Result<ApiAnswer, ApiRefusal> {
         let mut request = request.into_http().map(Body::new);
         let id = self.api.new_id();

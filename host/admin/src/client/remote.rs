@@ -83,9 +83,6 @@ impl RemoteApi {
     }
 
     /// Sends a request, each over a connection of its own.
-    ///
-    /// # Errors
-    /// See [`ClientError`].
     pub async fn send(&self, request: ApiRequest) -> Result<ApiAnswer, ClientError> {
         let (status, headers, body) = answer_to(&self.endpoint, &self.client, request.into_http()).await?;
         if status == StatusCode::UNAUTHORIZED {
@@ -96,9 +93,6 @@ impl RemoteApi {
     }
 
     /// Status and text of a page of the listener that is no resource, such as `/readyz`.
-    ///
-    /// # Errors
-    /// See [`ClientError`].
     pub async fn page(&self, path: &'static str) -> Result<(StatusCode, String), ClientError> {
         let mut request = Request::new(Full::default());
         *request.uri_mut() = http::Uri::from_static(path);

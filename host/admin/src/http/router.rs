@@ -298,9 +298,6 @@ impl Authentication {
     }
 
     /// The sender of a request from `peer`.
-    ///
-    /// # Errors
-    /// The answer.
     pub(crate) async fn sender(&self, head: &Parts, peer: IpAddr) -> Result<Sender, Response> {
         let id = self.api.new_id();
         let mut reason = "this needs a bearer token; it is in admin.json of the gateway's data folder";

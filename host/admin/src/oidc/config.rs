@@ -144,9 +144,6 @@ pub(super) fn check(document: &CoreProviderMetadata) -> Result<(), String> {
 }
 
 /// Checks the address of one request.
-///
-/// # Errors
-/// What was expected and what came.
 pub(super) fn check_address(url: &Url) -> Result<(), String> {
     address(url.as_str()).map(drop).map_err(|why| one_line(&why))
 }

@@ -61,9 +61,6 @@ struct Shared {
 
 impl WaitingServer {
     /// Binds the address of `config`. `waiting` is what is waited for at each moment.
-    ///
-    /// # Errors
-    /// As [`super::AdminServer::start`].
     pub fn start(
         config: &Config,
         (limits, handshakes): (ConnectionLimits, HandshakeLimits),

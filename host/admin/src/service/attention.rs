@@ -29,9 +29,6 @@ impl Attention {
 
     /// Lines of the audit record, newest first, below the number `before`: at most 1,000, and fewer than `limit` only where the
     /// filter leaves out most of them.
-    ///
-    /// # Errors
-    /// The store's.
     pub async fn audit_lines(
         &self,
         query: AuditQuery,
@@ -51,34 +48,22 @@ impl Attention {
     }
 
     /// The first customers that have no credit, by id. Reads these alone.
-    ///
-    /// # Errors
-    /// The store's.
     pub async fn customers_without_credit(&self, limit: usize) -> Result<Vec<Customer>, OperationError> {
         Ok(self.store.customers_without_credit(None, limit).await?.rows)
     }
 
     /// How many customers have no credit.
-    ///
-    /// # Errors
-    /// The store's.
     pub async fn count_without_credit(&self) -> Result<u64, OperationError> {
         Ok(self.store.count_without_credit().await?)
     }
 
     /// The first webhooks, by id, that do not reach their receiver: disabled by the gateway, or failing since their last
     /// success.
-    ///
-    /// # Errors
-    /// The store's.
     pub async fn troubled_webhooks(&self, limit: usize) -> Result<Vec<WebhookEndpoint>, OperationError> {
         Ok(self.store.troubled_webhooks(limit).await?)
     }
 
     /// How many webhooks do not reach their receiver.
-    ///
-    /// # Errors
-    /// The store's.
     pub async fn count_troubled_webhooks(&self) -> Result<u64, OperationError> {
         Ok(self.store.count_troubled_webhooks().await?)
     }

@@ -40,9 +40,6 @@ impl Commands {
     }
 
     /// Leaves the line of what no route of the API does, such as the end of a session; with an error, of its refusal.
-    ///
-    /// # Errors
-    /// The store's.
     pub async fn note(
         &self,
         caller: &Caller,

@@ -33,9 +33,6 @@ pub trait Configuration: Send + Sync {
     }
 
     /// The plugin runtime's configuration with the defaults of a family that is not known yet, to check its plugin under.
-    ///
-    /// # Errors
-    /// As [`Configuration::reload`].
     fn draft(&self, defaults: &FamilyDefaultsFile) -> Result<gatehouse_runtime::Config, OperationError>;
 
     /// The configuration with the defaults of the family that `about` is of, ready to be switched to. No other change is possible before it is

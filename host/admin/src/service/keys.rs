@@ -68,9 +68,6 @@ impl Keys {
     }
 
     /// A page of keys by id, after that one.
-    ///
-    /// # Errors
-    /// The store's.
     pub async fn page(
         &self,
         query: KeyQuery,
@@ -81,17 +78,11 @@ impl Keys {
     }
 
     /// One key.
-    ///
-    /// # Errors
-    /// The store's.
     pub async fn get(&self, id: &KeyId) -> Result<Option<Key>, OperationError> {
         Ok(self.store.key(id).await?)
     }
 
     /// Whether `secret` is a key that works now and has that form of chat completions.
-    ///
-    /// # Errors
-    /// The store's.
     pub async fn accepts(&self, secret: &str, chat_format: ChatFormat) -> Result<bool, OperationError> {
         let Ok(secret) = ApiKey::parse(secret) else { return Ok(false) };
         let found = self.store.key_by_digest(&secret.digest(&self.pepper)).await?;

@@ -109,9 +109,6 @@ fn status_range(text: &str) -> Option<(u16, u16)> {
 }
 
 /// A pair of metadata as filters write it.
-///
-/// # Errors
-/// What was expected.
 pub(crate) fn tag_of(text: &str) -> Result<(String, String), OperationError> {
     let pair = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
     let pair = pair.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -154,9 +151,6 @@ impl LogReader {
 
     /// The lines after the line `after` that fit, the oldest first, and the last number that was looked at. Without a
     /// number no line, and the last number there is.
-    ///
-    /// # Errors
-    /// As of [`LogReader::page`].
     pub fn after(
         &self,
         filter: &LogFilter,

@@ -41,9 +41,6 @@ impl Providers {
     }
 
     /// One account of a provider.
-    ///
-    /// # Errors
-    /// As of [`Providers::get`].
     pub fn account(&self, provider: &str, account: &str) -> Result<ProviderAccountView, OperationError> {
         let mut accounts = self.get(provider)?.accounts.into_iter();
         accounts.find(|known| known.account == account).ok_or_else(|| unknown(provider, account))
@@ -51,9 +48,6 @@ impl Providers {
 
     /// Keeps new work away from an account, or lets it come again; what is in flight there goes on. The account as it is
     /// now, and whether it was drained before.
-    ///
-    /// # Errors
-    /// As of [`Providers::get`].
     pub fn drain(
         &self,
         provider: &str,

@@ -54,9 +54,6 @@ impl Tasks {
     }
 
     /// One task with its money and what was told of it.
-    ///
-    /// # Errors
-    /// [`OperationError::NotFound`].
     pub async fn details(&self, id: TaskId) -> Result<TaskDetails, OperationError> {
         let task = self.row(id).await?;
         let mut entries = Vec::new();

@@ -56,9 +56,6 @@ impl LoginLinks {
     }
 
     /// Uses a link up; what its holder may do.
-    ///
-    /// # Errors
-    /// See [`LoginRefusal`].
     pub(super) fn redeem(&mut self, digest: &Digest, now: UnixMs) -> Result<Role, LoginRefusal> {
         let link = self.0.iter_mut().find(|link| link.digest == *digest).ok_or(LoginRefusal::Unknown)?;
         if link.used {

@@ -140,9 +140,6 @@ impl Sessions {
 
     /// Exchanges the token of a link for a session: the header that gives the browser, which came over `https` or not, its
     /// cookie.
-    ///
-    /// # Errors
-    /// See [`LoginRefusal`].
     pub(crate) fn open(
         &self,
         token: &str,
@@ -157,18 +154,12 @@ impl Sessions {
     }
 
     /// Counts a failed login. A right one always works: a local program without a link cannot keep its owner out.
-    ///
-    /// # Errors
-    /// There were too many.
     pub(crate) fn failed(&self, address: IpAddr) -> Result<(), LoginRefusal> {
         let counted = self.attempts.fail(address, self.clock.now());
         counted.map_err(|wait| LoginRefusal::TooMany(whole_seconds(wait)))
     }
 
     /// Whether an address may try a login that costs a call. Counts nothing.
-    ///
-    /// # Errors
-    /// It failed too often.
     pub(crate) fn may_try(&self, address: IpAddr) -> Result<(), LoginRefusal> {
         let checked = self.attempts.check(address, self.clock.now());
         checked.map_err(|wait| LoginRefusal::TooMany(whole_seconds(wait)))

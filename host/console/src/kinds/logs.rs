@@ -8,7 +8,7 @@ use http::{HeaderValue, Response};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::format::{count, credits, seconds};
 use crate::kinds::tasks::tags;
 use crate::parts::elements::{Problems, Tone, chip};
@@ -164,10 +164,7 @@ fn cost(line: &Value, _: &Look<'_>) -> Markup {
 }
 
 /// `GET /logs-download`: every line that fits, the oldest first, as text.
-pub(crate) async fn download(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn download(pages: &PageContext, request: &PageRequest) -> Outcome {
     let log = if request.query.text("kind") == "process" { &PROCESS } else { &REQUESTS };
     let list = log.request(log.api, request, &mut Problems::default());
     let list = || log.query.iter().fold(list.clone(), |list, (name, value)| list.query(name, value));

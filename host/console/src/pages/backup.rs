@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::form;
 use crate::format::count;
 use crate::parts::elements::{Tone, chip, empty, progress};
@@ -18,10 +18,7 @@ use crate::resource::text;
 const REFRESH: HeaderValue = HeaderValue::from_static("2");
 
 /// `GET /system/backup`.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
     let (run, problem) = match pages.ask(request, ApiRequest::get(&["backups"])).await {
         Ok(answer) => (Some(answer.body), None),
         Err(refusal) if refusal.status == 404 => (None, None),
@@ -36,10 +33,7 @@ pub(crate) async fn show(
 }
 
 /// `POST /system/backup`: begins one.
-pub(crate) async fn begin(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn begin(pages: &PageContext, request: &PageRequest) -> Outcome {
     let form = request.form();
     let asked = ApiRequest::post(&["backups"]).json(&json!({"to": form.text("to").trim()}));
     match pages.ask(request, asked).await {

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::format::moment;
 use crate::kinds::customers::CUSTOMERS;
 use crate::parts::elements::{Tone, chip};
@@ -37,10 +37,7 @@ struct Notice {
 }
 
 /// `GET /`.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
     let keys = Keys::of(&pages.facts, request.is_operator());
     let is_sandbox = pages.facts.sandbox.is_some();
     let shell = Shell::new(request, is_sandbox, "/", "Home");

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_admin::{ApiRequest, Component, FamilyDefaultsFile, PluginOffer, ResponseBody};
-use http::{Response, StatusCode};
+use gatehouse_admin::{ApiRequest, Component, FamilyDefaultsFile, PluginOffer};
+use http::StatusCode;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::form::Form;
 use crate::kinds::plugins::{FAMILIES, VERSIONS, stages};
 use crate::parts::elements::{Tone, chip, empty};
@@ -19,10 +19,7 @@ use crate::resource::list::every;
 use crate::resource::{members, plain, text};
 
 /// `GET /plugins`.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
     let families = every(pages, request, || ApiRequest::get(&["families"])).await?;
     let mut versions: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for version in every(pages, request, || ApiRequest::get(&["plugins"])).await? {
@@ -154,10 +151,7 @@ async fn read(request: &PageRequest) -> Result<(Form, PluginOffer), PageError> {
 }
 
 /// `POST /plugins/upload`, with `do` install or check.
-pub(crate) async fn take(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn take(pages: &PageContext, request: &PageRequest) -> Outcome {
     let (fields, offer) = read(request).await?;
     let installs = fields.text("do") == "install";
     let path: &[&str] = if installs { &["plugins"] } else { &["plugins", "check"] };

@@ -1,13 +1,13 @@
 //! Prices: the book in effect by family, what lacks a price, what one request would cost, and a version of the book: its prices, and what
 //! differs from another.
 
-use gatehouse_admin::{ApiRefusal, ApiRequest, ResponseBody};
+use gatehouse_admin::{ApiRefusal, ApiRequest};
 use gatehouse_model::Credits;
-use http::{Response, StatusCode};
+use http::StatusCode;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use crate::error::PageError;
+use crate::error::Outcome;
 use crate::format::credits;
 use crate::kinds::prices::{BOOKS, CHANGES, CHARGES, PRICES, TOKENS, UNITS};
 use crate::parts::elements::{Field, Problems, Tone, chip, empty, lines};
@@ -31,19 +31,13 @@ struct Asked<'f> {
 }
 
 /// `GET /prices`.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
     let asked = Asked { path: SAMPLE_PATH, body: SAMPLE_BODY, customer: "", book: "" };
     page(pages, request, StatusCode::OK, &asked, &Problems::default(), &Value::Null).await
 }
 
 /// `POST /prices`: what a request would cost.
-pub(crate) async fn preview(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn preview(pages: &PageContext, request: &PageRequest) -> Outcome {
     let form = request.form();
     let asked = Asked {
         path: form.text("path"),
@@ -92,7 +86,7 @@ async fn page(
     asked: &Asked<'_>,
     problems: &Problems,
     found: &Value,
-) -> Result<Response<ResponseBody>, PageError> {
+) -> Outcome {
     let book = match pages.ask(request, ApiRequest::get(&["price-books", "active"])).await {
         Ok(book) => Some(book.body),
         // There is no gateway beside these pages, so there is nothing to show.
@@ -233,10 +227,7 @@ fn unused(book: &Value) -> Markup {
 }
 
 /// `GET /price-books/<number>`, with `against` for another version than the one before.
-pub(crate) async fn version(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn version(pages: &PageContext, request: &PageRequest) -> Outcome {
     let number = request.id.as_str();
     let details = pages.read(request, &["price-books", number]).await?;
     let against = Some(request.query.text("against")).filter(|against| !against.is_empty());

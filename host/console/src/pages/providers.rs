@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use gatehouse_admin::{ApiRequest, ResponseBody};
-use http::{Response, StatusCode};
+use gatehouse_admin::ApiRequest;
+use http::StatusCode;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::error::PageError;
+use crate::error::Outcome;
 use crate::format::{count, span};
 use crate::kinds::accounts::ACCOUNTS;
 use crate::parts::elements::{Tone, chip, empty};
@@ -18,10 +18,7 @@ use crate::resource::list::every;
 use crate::resource::text;
 
 /// `GET /providers`.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
     let providers = match every(pages, request, || ApiRequest::get(&["providers"])).await {
         Ok(providers) => providers,
         // There is no gateway beside these pages, so there is nothing to show.

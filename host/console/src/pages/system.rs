@@ -5,7 +5,7 @@ use gatehouse_model::{Credits, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::format::{count, credits, moment};
 use crate::parts::elements::{Confirm, Tone, chip};
 use crate::parts::shell::{Shell, redirect};
@@ -18,10 +18,7 @@ pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Response
 }
 
 /// `POST /system/reload`.
-pub(crate) async fn reload(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn reload(pages: &PageContext, request: &PageRequest) -> Outcome {
     let (status, report) = match pages.ask(request, ApiRequest::post(&["config", "reload"])).await {
         Ok(answer) => {
             let lines = |member: &str| answer.body[member].as_array().cloned().unwrap_or_default();
@@ -58,10 +55,7 @@ pub(crate) async fn reload(
 }
 
 /// `POST /system/doctor`: begins an examination, and waits for its end.
-pub(crate) async fn examine(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn examine(pages: &PageContext, request: &PageRequest) -> Outcome {
     let mut run = pages.read(request, &["doctor"]).await?;
     while run["state"] == "running" {
         // Each look waits a moment by itself.
@@ -88,10 +82,7 @@ pub(crate) async fn examine(
 }
 
 /// `POST /system/sessions/<number>/end`.
-pub(crate) async fn end_session(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn end_session(pages: &PageContext, request: &PageRequest) -> Outcome {
     let number =
         request.id.parse().map_err(|_| PageError::not_found(format!("no session {:?}", request.id)))?;
     match pages.sessions.end(number) {
@@ -104,10 +95,7 @@ pub(crate) async fn end_session(
 }
 
 /// `POST /system/sessions/end`.
-pub(crate) async fn end_all_sessions(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn end_all_sessions(pages: &PageContext, request: &PageRequest) -> Outcome {
     pages.sessions.end_all();
     note(pages, request, ("endSessions", "sessions".to_owned())).await?;
     Ok(redirect("/login"))

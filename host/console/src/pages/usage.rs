@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_admin::{
-    ResponseBody, UsageGroup, UsageGroups, UsagePeriod, UsageReport, UsageRequest, UsageSums,
-};
+use gatehouse_admin::{UsageGroup, UsageGroups, UsagePeriod, UsageReport, UsageRequest, UsageSums};
 use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs};
-use http::{Response, StatusCode};
+use http::StatusCode;
 use maud::{Markup, html};
 
-use crate::error::PageError;
+use crate::error::Outcome;
 use crate::form::Form;
 use crate::format::{count, credits, credits_text, seconds};
 use crate::parts::elements::empty;
@@ -33,10 +31,7 @@ const RANGES: &[(&str, &str, u64, UsagePeriod)] = &[
 const GROUPS: &[(&str, &str)] = &[("model", "model"), ("customer", "customer"), ("key", "key")];
 
 /// `GET /usage`.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
     let query = &request.query;
     let range = RANGES.iter().find(|range| range.0 == query.text("range")).unwrap_or(&RANGES[2]);
     let by = GROUPS.iter().find(|group| group.0 == query.text("by")).unwrap_or(&GROUPS[0]).0;

@@ -13,7 +13,7 @@ use super::edit::refuse;
 use super::fields::{Controls, Hint, given};
 use super::one::Secret;
 use super::{Resource, text};
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::form;
 use crate::form::Form;
 use crate::parts::elements::{Confirm, Problems};
@@ -197,7 +197,7 @@ pub(crate) async fn act(
     request: &PageRequest,
     resource: &'static Resource,
     action: &'static Action,
-) -> Result<Response<ResponseBody>, PageError> {
+) -> Outcome {
     let (form, mut problems) = (request.form(), Problems::default());
     let controls = action.controls(pages).await?;
     let mut call = action.call(&request.id);

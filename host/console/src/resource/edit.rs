@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::fields::{Controls, Hint, given};
 use super::one::Secret;
 use super::{Resource, text};
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::form;
 use crate::form::Form;
 use crate::parts::elements::Problems;
@@ -39,11 +39,7 @@ struct Filled<'f> {
 }
 
 /// `GET <path>/new`; a query fills it in.
-pub(crate) async fn new(
-    pages: &PageContext,
-    request: &PageRequest,
-    resource: &'static Resource,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn new(pages: &PageContext, request: &PageRequest, resource: &'static Resource) -> Outcome {
     let (_, controls) = resource.new_controls(pages).await?;
     let filled = Filled { controls: &controls, form: &request.query, problems: &Problems::default() };
     Ok(new_page(pages, request, resource, StatusCode::OK, &filled))
@@ -54,7 +50,7 @@ pub(crate) async fn create(
     pages: &PageContext,
     request: &PageRequest,
     resource: &'static Resource,
-) -> Result<Response<ResponseBody>, PageError> {
+) -> Outcome {
     let (forms, controls) = resource.new_controls(pages).await?;
     let (form, mut problems) = (request.form(), Problems::default());
     let body = given(controls.read(&form, request.now, &mut problems));
@@ -77,11 +73,7 @@ pub(crate) async fn create(
 }
 
 /// `GET <path>/<id>/edit`.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-    resource: &'static Resource,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest, resource: &'static Resource) -> Outcome {
     let (_, controls) = resource.edit_controls(pages).await?;
     let ApiAnswer { etag, body, .. } = resource.get(pages, request).await?;
     let mut form = controls.fill(&body);
@@ -91,11 +83,7 @@ pub(crate) async fn show(
 }
 
 /// `POST <path>/<id>/edit`.
-pub(crate) async fn save(
-    pages: &PageContext,
-    request: &PageRequest,
-    resource: &'static Resource,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn save(pages: &PageContext, request: &PageRequest, resource: &'static Resource) -> Outcome {
     let (forms, controls) = resource.edit_controls(pages).await?;
     let (form, mut problems) = (request.form(), Problems::default());
     let before = resource.get(pages, request).await?;

@@ -10,7 +10,7 @@ use url::form_urlencoded::Serializer;
 
 use super::column::{Column, Look};
 use super::{Resource, Sums};
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::form::Form;
 use crate::parts::elements::{Problems, empty};
 use crate::parts::live;
@@ -26,11 +26,7 @@ pub(crate) struct Found {
 }
 
 /// `GET` of the list, with `q`, the filters, `cursor` and `marked`.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-    resource: &'static Resource,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest, resource: &'static Resource) -> Outcome {
     let (query, resource) = (&request.query, resource.chosen(&request.query));
     let (mut problems, mut status) = (Problems::default(), StatusCode::OK);
     let mut rows = html! {};

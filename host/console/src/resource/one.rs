@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::column::Look;
 use super::list::{Found, page, pager};
 use super::{Resource, encoded, plain, text};
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::parts::elements::paste;
 use crate::parts::shell::Shell;
 use crate::request::{PageContext, PageRequest};
@@ -27,11 +27,7 @@ pub(crate) struct Related {
 }
 
 /// `GET <path>/<id>`.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-    resource: &'static Resource,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest, resource: &'static Resource) -> Outcome {
     let object = resource.get(pages, request).await?.body;
     let (look, address) = (Look::of(request), resource.address(&request.id));
     let controls = match resource.forms.and_then(|forms| forms.edit) {

@@ -65,9 +65,6 @@ impl Target {
 type Wrong = (String, String);
 
 /// The targets of a model's table.
-///
-/// # Errors
-/// The first value that cannot be used.
 pub(crate) fn of_model(id: &str, config: &ModelConfig) -> Result<Vec<Target>, Wrong> {
     let listed = listed(config)?;
     let rules: std::sync::Arc<str> = serde_json::Value::Object(config.rules.clone()).to_string().into();

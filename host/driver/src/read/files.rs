@@ -18,9 +18,6 @@ pub struct Files {
 
 impl Files {
     /// Opens a signed link: `/v1/media/<name>?expires=<unix s>&signature=<hex>`.
-    ///
-    /// # Errors
-    /// Why the link is not served.
     pub fn media<'a>(
         &'a self,
         name: &'a str,
@@ -44,9 +41,6 @@ impl Files {
     }
 
     /// Whether a customer has deleted the result of that task; it ends by itself otherwise.
-    ///
-    /// # Errors
-    /// A failed media store.
     pub async fn is_result_deleted(&self, task: &Task) -> Result<bool, MediaRefusal> {
         match task.media.first() {
             Some(first) => {
@@ -57,9 +51,6 @@ impl Files {
     }
 
     /// Deletes the files of a task that has ended, for good. The task stays, as what was paid for.
-    ///
-    /// # Errors
-    /// A failed media store.
     pub async fn delete_result(&self, task: &Task) -> Result<(), MediaRefusal> {
         // The first one says whether they are deleted: it is the last to go.
         for media in task.media.iter().rev() {

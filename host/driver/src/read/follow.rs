@@ -21,9 +21,6 @@ pub struct FollowedTask {
 
 impl Tasks {
     /// One of the caller's tasks as it changes. `None` for a task of another customer as for one that never existed.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn follow(&self, key: &Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError> {
         // Registered before the read, so that no change in between is missed.
         let listener = self.shared.store.listen(id);

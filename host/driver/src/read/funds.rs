@@ -45,9 +45,6 @@ pub struct Balances {
 
 impl Balances {
     /// The balance of the caller's customer and the caller's key. `None` once one of them is gone.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn funds(&self, key: &Key) -> Result<Option<Funds>, StoreError> {
         let (store, now) = (&self.shared.store, self.shared.now());
         let (customer, key) = (store.customer(&key.customer).await?, store.key_lineage(&key.id).await?);
@@ -64,9 +61,6 @@ impl Balances {
     }
 
     /// Sums by key, day and model, in this order.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn usage(&self, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {
         let scope = match filter.key {
             Some(only) => UsageScope::Key(key.customer.clone(), only),
@@ -76,9 +70,6 @@ impl Balances {
     }
 
     /// Sums by day and model, of one key or of all keys of the caller's customer together.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn usage_in_all(&self, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {
         let scope = match filter.key {
             Some(only) => UsageScope::Key(key.customer.clone(), only),

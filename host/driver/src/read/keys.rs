@@ -19,9 +19,6 @@ pub struct Keys {
 impl Keys {
     /// The key of this digest, straight from the store. Callers cache, and drop what they cached
     /// whenever [`Keys::keys_generation`] has moved.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
         self.shared.store.key_by_digest(digest).await
     }

@@ -23,9 +23,6 @@ pub struct Models {
 
 impl Models {
     /// Models this key may use at its customer's prices, aliases included. One whose provider has no account is not among them.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn models(&self, key: &Key) -> Result<Vec<ModelListing>, StoreError> {
         let variant = self.judge.variant_of(&key.customer).await?;
         Ok(self.models_at(key, variant.as_deref()))

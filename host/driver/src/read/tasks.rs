@@ -22,17 +22,11 @@ pub struct Tasks {
 
 impl Tasks {
     /// One of the caller's tasks. Another customer's task is as unknown as one that never existed.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
         Ok(self.shared.store.task(id).await?.filter(|task| task.customer == key.customer))
     }
 
     /// The same, once it has ended or `max_wait` is over.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn task_when_over(
         &self,
         key: &Key,
@@ -63,9 +57,6 @@ impl Tasks {
     }
 
     /// A page of the caller's tasks, newest first.
-    ///
-    /// # Errors
-    /// A failed store.
     pub async fn tasks(&self, key: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         let query = TaskQuery {
             status: filter.status,

@@ -16,9 +16,6 @@ use crate::submit::references::parent_of;
 
 impl Tasks {
     /// The body a family makes of one of the caller's tasks; links begin with the request's `base`.
-    ///
-    /// # Errors
-    /// [`ViewError`].
     pub async fn view(&self, request: &ViewRequest<'_>) -> Result<Vec<u8>, ViewError> {
         let ViewRequest { key, task, surface, base } = request;
         let task = self.task(key, *task).await?.ok_or(ViewError::NotFound)?;

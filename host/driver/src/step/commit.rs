@@ -13,7 +13,7 @@ use gatehouse_tasks::{Applied, Change, Command, Ending, Rejection, ResultRecord}
 
 use crate::money;
 use crate::shared::Shared;
-use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::run_context::{RunContext, StepOutcome, StepResult};
 
 /// A wait shorter than this is durable before it begins.
 const SHORT_WAIT: Duration = Duration::from_millis(500);
@@ -58,16 +58,12 @@ impl Commits {
     }
 
     /// Makes the run's task durable; then `outcome` follows.
-    pub(super) async fn commit_then(
-        &self,
-        run: &mut RunContext,
-        outcome: StepOutcome,
-    ) -> Result<StepOutcome, StoreError> {
+    pub(super) async fn commit_then(&self, run: &mut RunContext, outcome: StepOutcome) -> StepResult {
         self.commit(run, None).await.map(|instead| instead.unwrap_or(outcome))
     }
 
     /// Delivers the oldest request that joined the task: it becomes the plugin's next event.
-    pub(super) async fn deliver_joined(&self, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
+    pub(super) async fn deliver_joined(&self, run: &mut RunContext) -> StepResult {
         let command = Command::Advance {
             id: run.task.id,
             revision: run.durable.revision,
@@ -91,7 +87,7 @@ impl Commits {
         run: &mut RunContext,
         ending: Ending,
         audit: Option<String>,
-    ) -> Result<StepOutcome, StoreError> {
+    ) -> StepResult {
         let task = &run.task;
         let command = Command::Finish {
             id: task.id,
@@ -125,7 +121,7 @@ impl Commits {
         run: &mut RunContext,
         ending: FailedOutcome,
         media: Vec<Media>,
-    ) -> Result<StepOutcome, StoreError> {
+    ) -> StepResult {
         let FailedOutcome { failure, public, private, claims, products: _ } = ending;
         let task = &run.task;
         let result = (public.is_some() || private.is_some()).then(|| ResultRecord {
@@ -141,11 +137,7 @@ impl Commits {
     }
 
     /// Fails the task for a fault of the gateway or of its plugin.
-    pub(super) async fn fail_internally(
-        &self,
-        run: &mut RunContext,
-        message: &str,
-    ) -> Result<StepOutcome, StoreError> {
+    pub(super) async fn fail_internally(&self, run: &mut RunContext, message: &str) -> StepResult {
         let failure = TaskFailure { kind: FailureKind::Internal, message: message.to_owned() };
         self.finish(run, Ending::failed(failure), None).await
     }

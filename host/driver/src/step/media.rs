@@ -18,7 +18,7 @@ use crate::shared::Shared;
 use crate::step::commit::Commits;
 use crate::step::kept_files::{FileKeeper, STORE_PAUSE};
 use crate::step::plugin::{PluginSteps, cost, show};
-use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::run_context::{RunContext, StepOutcome, StepResult};
 use crate::step::time_out::TimeOuts;
 use crate::waiting_files::Waits;
 
@@ -35,11 +35,7 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    pub(super) async fn probe(
-        &self,
-        run: &mut RunContext,
-        probes: Vec<Probe>,
-    ) -> Result<StepOutcome, StoreError> {
+    pub(super) async fn probe(&self, run: &mut RunContext, probes: Vec<Probe>) -> StepResult {
         run.step_permit = None;
         let began = self.shared.now();
         let owner = self.shared.media.blobs_of(run.task.blobs.iter().copied()).of(&run.task.customer);
@@ -66,11 +62,7 @@ impl Copies {
         Ok(StepOutcome::Continue)
     }
 
-    pub(super) async fn save(
-        &self,
-        run: &mut RunContext,
-        outcome: Outcome,
-    ) -> Result<StepOutcome, StoreError> {
+    pub(super) async fn save(&self, run: &mut RunContext, outcome: Outcome) -> StepResult {
         let (cost, audit) = match cost(&run.task, &outcome) {
             Some(cost) => (cost, None),
             // The client agreed to the hold, and its result is there: the rest is the operator's loss.
@@ -89,12 +81,7 @@ impl Copies {
     }
 
     /// Shows a view whose products are copied; then the step goes on.
-    pub(super) async fn publish(
-        &self,
-        run: &mut RunContext,
-        view: InterimView,
-        next: Action,
-    ) -> Result<StepOutcome, StoreError> {
+    pub(super) async fn publish(&self, run: &mut RunContext, view: InterimView, next: Action) -> StepResult {
         let media = match self.copy_all(run, &view.products).await? {
             Ok(media) => media,
             Err(instead) => return Ok(instead),
@@ -104,11 +91,7 @@ impl Copies {
     }
 
     /// Fails the task once the products of its result are copied.
-    pub(super) async fn save_failed(
-        &self,
-        run: &mut RunContext,
-        ending: FailedOutcome,
-    ) -> Result<StepOutcome, StoreError> {
+    pub(super) async fn save_failed(&self, run: &mut RunContext, ending: FailedOutcome) -> StepResult {
         match self.copy_all(run, &ending.products).await? {
             Ok(media) => self.commits.fail(run, ending, media).await,
             Err(instead) => Ok(instead),

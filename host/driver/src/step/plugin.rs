@@ -7,7 +7,6 @@ use gatehouse_model::{
     Action, Credits, Event, InterimView, Media, Outcome, Phase, Replay, Step, Task, UnixMs,
 };
 use gatehouse_runtime::{Fault as PluginFault, ServedBy, Version};
-use gatehouse_store::StoreError;
 
 use crate::live::PendingReply;
 use crate::live::live_tasks::LiveTasks;
@@ -15,7 +14,7 @@ use crate::shared::Shared;
 use crate::step::call::phase::Calls;
 use crate::step::commit::Commits;
 use crate::step::log::step_log::event_word;
-use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::run_context::{RunContext, StepOutcome, StepResult};
 
 /// Steps between two waits. More is a plugin that calls, probes or ends for ever.
 const MAX_STEPS_PER_RUN: u32 = 256;
@@ -40,11 +39,7 @@ pub(crate) struct PluginSteps {
 }
 
 impl PluginSteps {
-    pub(super) async fn run_plugin(
-        &self,
-        run: &mut RunContext,
-        event: Event,
-    ) -> Result<StepOutcome, StoreError> {
+    pub(super) async fn run_plugin(&self, run: &mut RunContext, event: Event) -> StepResult {
         self.recall_reply(run, &event);
         let (version, before) = match self.version_for(run).await {
             Ok(found) => found,
@@ -145,11 +140,7 @@ impl PluginSteps {
     }
 
     /// What the plugin said becomes part of the task, and what it wants next the task's phase.
-    pub(super) async fn take_step(
-        &self,
-        run: &mut RunContext,
-        mut step: Step,
-    ) -> Result<StepOutcome, StoreError> {
+    pub(super) async fn take_step(&self, run: &mut RunContext, mut step: Step) -> StepResult {
         if let Some(answered) = run.answered.take()
             && let Some(call) = self.calls.heed_account(run, &step, answered)
         {
@@ -169,7 +160,7 @@ impl PluginSteps {
     }
 
     /// What a plugin wants next becomes the task's phase.
-    async fn act(&self, run: &mut RunContext, next: Action) -> Result<StepOutcome, StoreError> {
+    async fn act(&self, run: &mut RunContext, next: Action) -> StepResult {
         // Neither stopped nor still trying: it goes on.
         run.task.stop_asked &= matches!(next, Action::Call(_) | Action::Fail(_));
         match next {
@@ -216,11 +207,7 @@ impl PluginSteps {
     }
 
     /// The same for a step whose view is in the task: clients see it before the next action begins.
-    pub(super) async fn act_after_view(
-        &self,
-        run: &mut RunContext,
-        next: Action,
-    ) -> Result<StepOutcome, StoreError> {
+    pub(super) async fn act_after_view(&self, run: &mut RunContext, next: Action) -> StepResult {
         let outcome = self.act(run, next).await?;
         match outcome {
             StepOutcome::Continue => self.commits.commit_then(run, StepOutcome::Continue).await,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use gatehouse_model::{Event, Phase, Span, SpanKind, Task, TaskId};
-use gatehouse_store::StoreError;
 use gatehouse_tasks::Ending;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -14,7 +13,7 @@ use crate::step::commit::Commits;
 use crate::step::log::step_log::StepLog;
 use crate::step::media::Copies;
 use crate::step::plugin::{BUSY_PAUSE, PluginSteps};
-use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::run_context::{RunContext, StepOutcome, StepResult};
 use crate::step::time_out::TimeOuts;
 use crate::store_pause::StorePause;
 
@@ -41,7 +40,7 @@ impl Steps {
     }
 
     /// Goes on with a run that has begun otherwise: `outcome` is what follows its first phase.
-    pub(super) async fn drive_on(&self, run: Box<RunContext>, outcome: Result<StepOutcome, StoreError>) {
+    pub(super) async fn drive_on(&self, run: Box<RunContext>, outcome: StepResult) {
         let id = run.task.id;
         let outcome = match outcome {
             Ok(outcome) => self.run_phases(run, outcome).await,
@@ -50,7 +49,7 @@ impl Steps {
         self.reschedule(id, outcome);
     }
 
-    fn reschedule(&self, id: TaskId, outcome: Result<StepOutcome, StoreError>) {
+    fn reschedule(&self, id: TaskId, outcome: StepResult) {
         match outcome {
             Ok(StepOutcome::Ended) => self.live.end(id),
             Ok(StepOutcome::Until(due)) => self.live.rearm(id, due, self.shared.now()),
@@ -65,7 +64,7 @@ impl Steps {
         }
     }
 
-    async fn run_task(&self, id: TaskId, permit: OwnedSemaphorePermit) -> Result<StepOutcome, StoreError> {
+    async fn run_task(&self, id: TaskId, permit: OwnedSemaphorePermit) -> StepResult {
         let task = self.shared.store.task(id).await?.filter(|task| !task.status.is_final());
         self.store_pause.passed();
         let Some(task) = task else { return Ok(StepOutcome::Ended) };
@@ -81,11 +80,7 @@ impl Steps {
     }
 
     /// Phase after phase, after one that came to `outcome`.
-    async fn run_phases(
-        &self,
-        mut run: Box<RunContext>,
-        mut outcome: StepOutcome,
-    ) -> Result<StepOutcome, StoreError> {
+    async fn run_phases(&self, mut run: Box<RunContext>, mut outcome: StepOutcome) -> StepResult {
         while matches!(outcome, StepOutcome::Continue) {
             outcome = match self.run_phase(&mut run).await {
                 Ok(outcome) => outcome,
@@ -106,7 +101,7 @@ impl Steps {
         !must_end && self.shared.plugins.waiting(&task.family) > self.shared.config.concurrency / 2
     }
 
-    async fn run_phase(&self, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
+    async fn run_phase(&self, run: &mut RunContext) -> StepResult {
         if let Some(failure) = run.task.failure.clone() {
             return self.commits.finish(run, Ending::failed(failure), None).await;
         }

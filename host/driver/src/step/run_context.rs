@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gatehouse_model::{Action, Status, Step, Task, UnixMs};
+use gatehouse_store::StoreError;
 use gatehouse_upstream::AccountPermit;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -53,6 +54,9 @@ impl RunContext {
         step.next
     }
 }
+
+/// What follows a phase, or a failed store.
+pub(super) type StepResult = Result<StepOutcome, StoreError>;
 
 /// What follows a phase.
 pub(super) enum StepOutcome {

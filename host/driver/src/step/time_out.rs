@@ -14,7 +14,7 @@ use gatehouse_upstream::AccountPermit;
 
 use crate::shared::Shared;
 use crate::step::commit::Commits;
-use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::run_context::{RunContext, StepOutcome, StepResult};
 
 /// Time for the call that stops a provider.
 const STOP_TIME: Duration = Duration::from_secs(30);
@@ -34,7 +34,7 @@ impl TimeOuts {
 
     /// Fails the task. An audit record notes once that its provider may still go on. A task that got more time meanwhile
     /// starts its phase over.
-    pub(super) async fn time_out(&self, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
+    pub(super) async fn time_out(&self, run: &mut RunContext) -> StepResult {
         if self.later_deadline(run).await?.is_some() {
             return Ok(StepOutcome::Until(self.shared.now()));
         }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::endpoints::documentation::static_file;
-use crate::errors::{Kind, Refusal};
+use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
 use crate::response::{self, ResponseBody};
@@ -50,19 +50,13 @@ struct KeyView<'k> {
 }
 
 /// The page.
-pub(super) fn page(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) fn page(context: &EdgeContext, request: &EndpointRequest<'_>) -> Outcome {
     check_on(context)?;
     Ok(static_file(request, "text/html; charset=utf-8", PAGE.as_bytes()))
 }
 
 /// A file of the page.
-pub(super) fn file(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) fn file(context: &EdgeContext, request: &EndpointRequest<'_>) -> Outcome {
     check_on(context)?;
     let found = FILES.iter().find(|(name, ..)| *name == request.param);
     let (_, mime, bytes) = found.ok_or_else(|| {

@@ -16,7 +16,7 @@ use url::form_urlencoded;
 
 use crate::endpoints::text::text_refusal;
 use crate::endpoints::{dry_run, jobs};
-use crate::errors::Refusal;
+use crate::errors::{Outcome, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
@@ -28,7 +28,7 @@ pub(super) async fn answer(
     request: EndpointRequest<'_>,
     key: Arc<Key>,
     model: Option<&'static str>,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let media_type = body::media_type(&request.parts.headers, request.route.form.is_some())?;
     let idempotency = jobs::idempotency(&request.parts.headers)?;
     let form = (&media_type, request.route.form.as_deref());
@@ -43,7 +43,7 @@ pub(super) async fn read(
     request: EndpointRequest<'_>,
     key: Arc<Key>,
     family: &'static str,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let body = Bytes::from(Value::Object(parameters(request.parts.uri.query())?).to_string());
     let body = CheckedBody::parse(body, None).map_err(|error| jobs::submit_refusal(error, None))?;
     jobs::without_callback(&body)?;
@@ -55,7 +55,7 @@ async fn respond(
     request: &EndpointRequest<'_>,
     (key, body, reader): (Arc<Key>, CheckedBody, Option<&'static str>),
     idempotency: Option<String>,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let (surface, report) = (request.route.surface, request.report.clone());
     let asked = AnswerRequest { id: request.id, key, surface, reader, body, idempotency, report };
     match context.backend.answer(asked).await.map_err(text_refusal)? {

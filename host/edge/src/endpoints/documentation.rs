@@ -9,7 +9,7 @@ use gatehouse_model::Key;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 
 use crate::documentation::{Built, etag};
-use crate::errors::Refusal;
+use crate::errors::{Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::response::{ResponseBody, SharedBody};
 
@@ -22,18 +22,14 @@ pub(super) async fn openapi(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: Option<&Key>,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let built = built(context, key).await?;
     let (json, etag) = (SharedBody::of(built.json.clone()), built.etag.clone());
     Ok(answer(&request.parts.headers, "application/json", json, etag))
 }
 
 /// The page for people.
-pub(super) async fn page(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: Option<&Key>,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn page(context: &EdgeContext, request: &EndpointRequest<'_>, key: Option<&Key>) -> Outcome {
     let (html, etag) = built(context, key).await?.page_at(&request.base_url);
     let mut response = answer(&request.parts.headers, "text/html; charset=utf-8", html, etag);
     protect(response.headers_mut());

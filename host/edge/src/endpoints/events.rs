@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use crate::backend::{Backend, store_refusal};
 use crate::endpoints::task_view::view;
 use crate::endpoints::tasks::{parse_id, unknown};
-use crate::errors::{Kind, Refusal};
+use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
 use crate::limits::concurrency_limit::Permit;
@@ -33,11 +33,7 @@ const HEARTBEAT: &[u8] = b": hb\n\n";
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Answers with the events, or with nothing where the client has the last one.
-pub(super) async fn follow(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn follow(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let id = parse_id(request.param)?;
     let known = last_event(&request.parts.headers, &Query::parse(request.parts.uri.query()))?;
     let followed = context.backend.follow(key, id).await.map_err(store_refusal)?;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::backend::store_refusal;
 use crate::endpoints::media::STORE_PAUSE;
 use crate::endpoints::{dry_run, tasks};
-use crate::errors::{Kind, Refusal};
+use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::body::{self, MediaType, RequestBody};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
@@ -58,7 +58,7 @@ pub(super) async fn submit(
     request: EndpointRequest<'_>,
     key: Arc<Key>,
     submission: Submission,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let media_type = body::media_type(&request.parts.headers, request.route.form.is_some())?;
     let idempotency = idempotency(&request.parts.headers)?;
     let parent = match submission.parent {
@@ -167,11 +167,7 @@ fn task_receipt(receipt: Receipt) -> Response<ResponseBody> {
     response::json(&Submitted { code: 200, data: [task] })
 }
 
-async fn asset_receipt(
-    context: &EdgeContext,
-    key: &Key,
-    receipt: Receipt,
-) -> Result<Response<ResponseBody>, Refusal> {
+async fn asset_receipt(context: &EdgeContext, key: &Key, receipt: Receipt) -> Outcome {
     let task = context.backend.task(key, receipt.task).await.map_err(store_refusal)?;
     let task = task.ok_or_else(|| Refusal::internal("a task was gone right after its receipt"))?;
     let data = AssetTask {

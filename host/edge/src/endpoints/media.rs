@@ -7,7 +7,7 @@ use gatehouse_driver::{MediaFile, MediaRefusal};
 use gatehouse_model::UnixMs;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
-use crate::errors::{Kind, Refusal};
+use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
 use crate::response::ResponseBody;
@@ -16,10 +16,7 @@ use crate::response::ResponseBody;
 pub(super) const STORE_PAUSE: Duration = Duration::from_secs(5);
 
 /// The file behind a link, or the requested part of it.
-pub(super) async fn read(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn read(context: &EdgeContext, request: &EndpointRequest<'_>) -> Outcome {
     let (name, headers) = (request.param, &request.parts.headers);
     let query = Query::parse(request.parts.uri.query());
     let (Some(expires), Some(signature)) = (query.one("expires")?, query.one("signature")?) else {

@@ -25,7 +25,7 @@ use gatehouse_net::ShutdownPhase;
 use http::Response;
 use serde_json::json;
 
-use crate::errors::{Kind, Refusal};
+use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::response::{self, ResponseBody};
 use crate::routing::routes::Endpoint;
@@ -35,7 +35,7 @@ pub(crate) async fn respond(
     context: &EdgeContext,
     request: EndpointRequest<'_>,
     key: Option<Arc<Key>>,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     match (request.route.endpoint, key) {
         (Endpoint::ReadMedia, _) => media::read(context, &request).await,
         (Endpoint::Live, _) => Ok(live()),
@@ -101,7 +101,7 @@ fn live() -> Response<ResponseBody> {
 }
 
 /// The gateway takes new work, of every family.
-fn ready(context: &EdgeContext) -> Result<Response<ResponseBody>, Refusal> {
+fn ready(context: &EdgeContext) -> Outcome {
     if *context.shutdown.borrow() == ShutdownPhase::Serving && context.backend.is_ready() {
         return Ok(response::json(&json!({ "status": "ready" })));
     }

@@ -6,16 +6,15 @@ use std::ops::RangeInclusive;
 
 use gatehouse_driver::{ListedPrice, Modality, ModelFacts, ModelListing};
 use gatehouse_model::{Credits, Key};
-use http::Response;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
 use crate::backend::store_refusal;
 use crate::endpoints::usage::as_number;
-use crate::errors::{Form, Kind, Refusal};
+use crate::errors::{Form, Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
-use crate::response::{self, ResponseBody};
+use crate::response::{self};
 
 /// The header every client of the Messages API sends.
 const ANTHROPIC: &str = "anthropic-version";
@@ -148,11 +147,7 @@ fn kind(surfaces: &[String]) -> &'static str {
 }
 
 /// Every model the key may use.
-pub(super) async fn list(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn list(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let listings = context.backend.models(key).await.map_err(store_refusal)?;
     if request.parts.headers.contains_key(ANTHROPIC) {
         return page(listings, request.parts.uri.query()).map(|page| response::json(&page));
@@ -178,11 +173,7 @@ fn page(listings: Vec<ModelListing>, asked: Option<&str>) -> Result<Page, Refusa
 }
 
 /// One of them.
-pub(super) async fn read(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn read(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     // Clients escape path segments; an id that is not UTF-8 is unknown.
     let id = percent_decode_str(request.param).decode_utf8().unwrap_or(Cow::Borrowed(request.param));
     let listings = context.backend.models(key).await.map_err(store_refusal)?;

@@ -1,12 +1,11 @@
 //! `GET` and `DELETE /v1/responses/{id}`, its cancel, and the items of its request: what the customer's earlier requests left here.
 
 use gatehouse_model::Key;
-use http::Response;
 use serde_json::{Value, json};
 
 use crate::backend::Backend;
 use crate::endpoints::jobs;
-use crate::errors::{Kind, Refusal};
+use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
 use crate::response::{self, ResponseBody};
@@ -16,11 +15,7 @@ use crate::sse;
 const PAGE: usize = 20;
 
 /// The response as it was answered, or its stream once more.
-pub(super) async fn read(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn read(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
     let after = query.parsed::<u64>("starting_after", "a number of at least 0")?;
     if query.parsed::<bool>("stream", "true or false")? == Some(true) {
@@ -31,23 +26,14 @@ pub(super) async fn read(
 }
 
 /// Its events, or those after the one of that number. They are all there, so they leave in one piece.
-async fn replay(
-    backend: &dyn Backend,
-    key: &Key,
-    id: &str,
-    after: Option<u64>,
-) -> Result<Response<ResponseBody>, Refusal> {
+async fn replay(backend: &dyn Backend, key: &Key, id: &str, after: Option<u64>) -> Outcome {
     let events = backend.response_events(key, id, after).await;
     let events = events.map_err(|error| jobs::submit_refusal(error, None))?.ok_or_else(|| unknown(id))?;
     Ok(sse::response(ResponseBody::Whole(sse::frame(&events).freeze())))
 }
 
 /// Forgets it.
-pub(super) async fn delete(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn delete(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let forgotten = context.backend.forget_response(key, request.param).await;
     if !forgotten.map_err(|error| jobs::submit_refusal(error, None))? {
         return Err(unknown(request.param));
@@ -56,21 +42,13 @@ pub(super) async fn delete(
 }
 
 /// There is nothing to cancel: a response that can still be is made in the background, which is not offered here.
-pub(super) async fn cancel(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn cancel(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     find(&*context.backend, key, request.param).await?;
     Err(Refusal::new(Kind::Invalid, "Cannot cancel a synchronous response."))
 }
 
 /// The items of its request, the newest first unless asked otherwise.
-pub(super) async fn items(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn items(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
     let limit = query.page_limit()?;
     let oldest_first = query.read("order", "asc or desc", |text| match text {

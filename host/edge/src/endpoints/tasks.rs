@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::backend::store_refusal;
 use crate::endpoints::task_view::{TaskView, raw, view};
-use crate::errors::{Kind, Refusal};
+use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
 use crate::response::{self, ResponseBody};
@@ -37,11 +37,7 @@ struct Page {
 }
 
 /// One task, now or as soon as it has ended (`Prefer: wait=N`).
-pub(super) async fn read(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn read(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let id = parse_id(request.param)?;
     let wait = preferred_wait(&request.parts.headers);
     let found = match wait {
@@ -65,7 +61,7 @@ pub(super) async fn owned(
 }
 
 /// The task as it is read.
-fn answer(context: &EdgeContext, task: Task, base: &str) -> Result<Response<ResponseBody>, Refusal> {
+fn answer(context: &EdgeContext, task: Task, base: &str) -> Outcome {
     Ok(response::json(&TaskResponse { code: 200, data: view(&*context.backend, task, base)? }))
 }
 
@@ -107,7 +103,7 @@ pub(super) async fn view_of_family(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let (task, surface) = (parse_id(request.param)?, request.route.surface);
     let view = ViewRequest { key, task, surface, base: &request.base_url };
     let body = context.backend.view(&view).await.map_err(|error| match error {
@@ -120,11 +116,7 @@ pub(super) async fn view_of_family(
 }
 
 /// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page.
-pub(super) async fn list(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn list(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let filter = filter(&Query::parse(request.parts.uri.query()))?;
     let TaskPage { tasks, more, .. } = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
     let data: Vec<TaskView> = tasks
@@ -136,11 +128,7 @@ pub(super) async fn list(
 }
 
 /// Ends a task early, where that is still possible; 202 where its provider is asked to stop it first.
-pub(super) async fn cancel(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: Arc<Key>,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn cancel(context: &EdgeContext, request: &EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
     let id = parse_id(request.param)?;
     let backend = Arc::clone(&context.backend);
     // A cancellation runs to its end, even if its client disconnects.

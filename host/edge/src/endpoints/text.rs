@@ -7,13 +7,13 @@ use std::time::Duration;
 use bytes::{BufMut as _, BytesMut};
 use gatehouse_driver::{CompletionRequest, CompletionResponse, SubmitError, TextError};
 use gatehouse_model::{ChatFormat, Header, Key, Obstacle};
-use http::{HeaderMap, Response};
+use http::HeaderMap;
 
 use crate::endpoints::{dry_run, jobs};
-use crate::errors::{Form, Kind, Refusal};
+use crate::errors::{Form, Kind, Outcome, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::response::{self, ResponseBody};
+use crate::response::{self};
 use crate::sse::EventBody;
 
 /// The client headers that a family receives.
@@ -26,11 +26,7 @@ pub(crate) const FORMAT: &str = "x-response-format";
 const MAX_HEADER_CHARS: usize = 1024;
 
 /// Answers a text request.
-pub(super) async fn respond(
-    context: &EdgeContext,
-    request: EndpointRequest<'_>,
-    key: Arc<Key>,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn respond(context: &EdgeContext, request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
     let headers = &request.parts.headers;
     body::check_type(headers)?;
     let form = Form::of(request.parts.uri.path());

@@ -7,14 +7,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gatehouse_driver::{UsageFilter, UsagePosition, UsageRow, UsageSums};
 use gatehouse_model::{Credits, Key, KeyId, QuotaUse, UnixMs};
-use http::Response;
 use serde::{Serialize, Serializer};
 
 use crate::backend::store_refusal;
-use crate::errors::{Kind, Refusal};
+use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
-use crate::response::{self, ResponseBody};
+use crate::response::{self};
 
 /// Days of a request that names none, the present one included.
 const USUAL_DAYS: u32 = 30;
@@ -146,7 +145,7 @@ impl From<UsageSums> for SumsView {
 }
 
 /// The balance of the key's customer, and what the key may still spend of it.
-pub(super) async fn balance(context: &EdgeContext, key: &Key) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn balance(context: &EdgeContext, key: &Key) -> Outcome {
     let funds = context.backend.funds(key).await.map_err(store_refusal)?;
     let funds = funds.ok_or_else(|| Refusal::new(Kind::Unauthenticated, "unknown API key"))?;
     let used = funds.key_quota.map_or(funds.key.used, |quota| quota.used);
@@ -175,11 +174,7 @@ pub(super) async fn balance(context: &EdgeContext, key: &Key) -> Result<Response
 }
 
 /// A page of the customer's usage by key, day and model, and the sum of all that the filter finds.
-pub(super) async fn usage(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn usage(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let asked = Asked::read(&Query::parse(request.parts.uri.query()), context.clock.now())?;
     let filter = UsageFilter {
         days: asked.days.clone(),

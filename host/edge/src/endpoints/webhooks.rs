@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::backend::store_refusal;
 use crate::endpoints::{jobs, tasks};
-use crate::errors::{Kind, Refusal};
+use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
@@ -78,11 +78,7 @@ struct CallbackView {
 }
 
 /// Makes a webhook.
-pub(super) async fn create(
-    context: &EdgeContext,
-    request: EndpointRequest<'_>,
-    key: Arc<Key>,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn create(context: &EdgeContext, request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
     let (patch, fingerprint) = patch(context, request.body, &request.parts.headers, &key).await?;
     let url = patch.url.ok_or_else(|| Refusal::field("url", "url: expected an address, nothing came"))?;
     let policy = WebhookPolicy {
@@ -95,11 +91,7 @@ pub(super) async fn create(
 }
 
 /// Changes the fields of a webhook that the request has.
-pub(super) async fn edit(
-    context: &EdgeContext,
-    request: EndpointRequest<'_>,
-    key: Arc<Key>,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn edit(context: &EdgeContext, request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
     let id = parse_id(request.param)?;
     let (patch, fingerprint) = patch(context, request.body, &request.parts.headers, &key).await?;
     change(context, &request, key, (WebhookAction::Edit(id, patch), fingerprint)).await
@@ -111,35 +103,27 @@ pub(super) async fn act(
     request: EndpointRequest<'_>,
     key: Arc<Key>,
     action: fn(WebhookId) -> WebhookAction,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let id = parse_id(request.param)?;
     change(context, &request, key, (action(id), Digest::default())).await
 }
 
 /// The webhooks that the customer's keys made.
-pub(super) async fn list(context: &EdgeContext, key: &Key) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn list(context: &EdgeContext, key: &Key) -> Outcome {
     let found = context.backend.own_webhooks(key).await.map_err(store_refusal)?;
     let data: Vec<WebhookView> = found.iter().map(view).collect();
     Ok(response::json(&json!({"code": 200, "data": data})))
 }
 
 /// One of them.
-pub(super) async fn read(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn read(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let found = context.backend.own_webhook(key, parse_id(request.param)?).await.map_err(store_refusal)?;
     let webhook = found.ok_or_else(|| unknown(request.param))?;
     Ok(response::json(&json!({"code": 200, "data": view(&webhook)})))
 }
 
 /// What was sent to it, newest first.
-pub(super) async fn deliveries(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn deliveries(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
     let limit = query.page_limit()?.unwrap_or(PAGE);
     let after: Option<DeliveryId> = query.parsed("after", "the id of a delivery")?;
@@ -153,11 +137,7 @@ pub(super) async fn deliveries(
 }
 
 /// What became of the callback of a task.
-pub(super) async fn callback(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) async fn callback(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let task = tasks::owned(context, request, key).await?;
     let found = context.backend.own_callback(&task).await.map_err(store_refusal)?;
     let TaskCallback { url, delivery: sent, is_over } = found.ok_or_else(|| {
@@ -184,7 +164,7 @@ async fn change(
     request: &EndpointRequest<'_>,
     key: Arc<Key>,
     (action, fingerprint): (WebhookAction, Digest),
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let about = [request.route.surface.as_bytes(), request.param.as_bytes(), &fingerprint.0];
     let token = jobs::idempotency(&request.parts.headers)?;
     let asked = WebhookRequest {

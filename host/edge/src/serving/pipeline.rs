@@ -20,7 +20,7 @@ use crate::config::{Config, count};
 use crate::documentation::Documents;
 use crate::endpoints;
 use crate::endpoints::jobs::submit_refusal;
-use crate::errors::{Form, Kind, Refusal};
+use crate::errors::{Form, Kind, Outcome, Refusal};
 use crate::http::access_log::{AccessRecord, LoggedBody};
 use crate::http::auth::Auth;
 use crate::http::body::{BodyBudget, RequestBody};
@@ -117,7 +117,7 @@ impl Pipeline {
     /// and what `of_connection` adds; the record follows it until it has left.
     pub(super) fn complete(
         &self,
-        result: Result<Response<ResponseBody>, Refusal>,
+        result: Outcome,
         form: Form,
         mut record: AccessRecord,
         of_connection: impl FnOnce(&mut Response<ResponseBody>, &mut AccessRecord),
@@ -145,7 +145,7 @@ impl Pipeline {
         body: &mut RequestBody,
         peer: &Peer,
         record: &mut AccessRecord,
-    ) -> Result<Response<ResponseBody>, Refusal> {
+    ) -> Outcome {
         let authority = head::check(parts, &peer.observed.flags, &self.context.config.limits)?;
         if peer.is_refused() {
             return Err(Refusal::new(
@@ -318,11 +318,7 @@ impl Pipeline {
 
 /// A body is given up with its request, or with the last byte of an answer that is streamed: its plugin's instance lives as
 /// long.
-pub(super) fn hold_while_streamed(
-    result: &Result<Response<ResponseBody>, Refusal>,
-    body: &mut RequestBody,
-    record: &mut AccessRecord,
-) {
+pub(super) fn hold_while_streamed(result: &Outcome, body: &mut RequestBody, record: &mut AccessRecord) {
     if result.as_ref().is_ok_and(|response| matches!(response.body(), ResponseBody::Stream(_))) {
         record.body = body.while_streamed();
     }

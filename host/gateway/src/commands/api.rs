@@ -170,9 +170,6 @@ enum Reached {
 
 impl<'l> Api<'l> {
     /// For the data folder that the command line, the environment or the configuration names.
-    ///
-    /// # Errors
-    /// See [`ExecuteError`].
     pub(super) fn new(location: &'l Location, json: bool) -> Result<Self, ExecuteError> {
         let data = data_of(location)?;
         Ok(Self { location, data, json, brought: OnceLock::new(), reached: OnceCell::new() })
@@ -190,9 +187,6 @@ impl<'l> Api<'l> {
     }
 
     /// Refuses where no gateway runs.
-    ///
-    /// # Errors
-    /// With this reason.
     pub(super) fn needs_gateway(&self, why: &'static str) -> Result<(), ExecuteError> {
         let root = &self.data.folder;
         if DataFolder::is_in_use(root) {
@@ -202,9 +196,6 @@ impl<'l> Api<'l> {
     }
 
     /// Does a request. One that may be repeated safely only by its sender's own key gets one.
-    ///
-    /// # Errors
-    /// See [`ExecuteError`].
     pub(super) async fn send(&self, request: ApiRequest) -> Result<ApiAnswer, ExecuteError> {
         let need = if *request.method() == Method::GET { Need::Read } else { Need::Write };
         self.send_as(request, need).await
@@ -261,9 +252,6 @@ impl<'l> Api<'l> {
     }
 
     /// The rows of a list, page after page, at most so many; from the position `cursor` on.
-    ///
-    /// # Errors
-    /// See [`ExecuteError`].
     pub(super) async fn list(
         &self,
         request: ApiRequest,

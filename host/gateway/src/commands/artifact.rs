@@ -36,9 +36,6 @@ pub(super) fn reference(file: &Path) -> Result<Option<ArtifactReference>, String
 }
 
 /// Pulls a plugin.
-///
-/// # Errors
-/// Why not, in words.
 pub(super) async fn pull(
     reference: &ArtifactReference,
     location: &Location,
@@ -48,9 +45,6 @@ pub(super) async fn pull(
 }
 
 /// Pushes a plugin; the reference that pins it.
-///
-/// # Errors
-/// Why not, in words.
 pub(super) async fn push(
     wasm: Vec<u8>,
     signature: Option<String>,

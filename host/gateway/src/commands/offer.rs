@@ -20,9 +20,6 @@ pub(in crate::commands) struct OfferFiles<'f> {
 
 /// The component, and what belongs to it. A reference without a digest is refused where `is_pinned` asks for one: a tag may
 /// mean something else tomorrow, and nobody would see it.
-///
-/// # Errors
-/// A file that cannot be read, or what the registry said, in words.
 pub(in crate::commands) async fn read_offer(
     files: OfferFiles<'_>,
     location: &Location,
@@ -48,9 +45,6 @@ pub(in crate::commands) async fn read_offer(
 }
 
 /// Bytes of a file, as many as any plugin may have.
-///
-/// # Errors
-/// A file that cannot be read or is larger, in words.
 pub(in crate::commands) fn read_component(file: &Path) -> Result<Vec<u8>, String> {
     let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let opened = std::fs::File::open(file).map_err(|error| wrong(&error))?;
@@ -63,9 +57,6 @@ pub(in crate::commands) fn read_component(file: &Path) -> Result<Vec<u8>, String
 }
 
 /// The defaults of a family.
-///
-/// # Errors
-/// A file that cannot be read, in words.
 pub(in crate::commands) fn read_defaults(file: &Path) -> Result<FamilyDefaultsFile, String> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
@@ -73,9 +64,6 @@ pub(in crate::commands) fn read_defaults(file: &Path) -> Result<FamilyDefaultsFi
 }
 
 /// Asks on the terminal for the consent; what they would change was shown before.
-///
-/// # Errors
-/// There is no terminal to ask on, in words.
 pub(in crate::commands) fn ask_consent() -> Result<bool, String> {
     let input = io::stdin();
     if !input.is_terminal() {

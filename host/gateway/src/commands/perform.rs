@@ -12,9 +12,6 @@ use crate::exit::Exit;
 use crate::terminal::show_progress;
 
 /// Does what a command means.
-///
-/// # Errors
-/// See [`ExecuteError`].
 pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed {
     match command {
         Command::Doctor => doctor(api).await,

@@ -34,7 +34,6 @@ use crate::terminal::{print as print_text, print_error};
 use crate::{environment, privacy, sandbox_mode, system};
 
 /// Runs the program; the whole of `main`.
-#[must_use]
 pub(crate) fn run() -> ExitCode {
     let started = Instant::now();
     let cli = Cli::parse();

@@ -30,13 +30,11 @@ const RELOADED: [&str; 15] = [
 const LIMITS: [&str; 2] = ["plugins.limits", "plugins.limits_by_family"];
 
 /// Whether a running gateway takes `key` over.
-#[must_use]
 pub(crate) fn is_reloaded(key: &str) -> bool {
     RELOADED.iter().any(|table| is_inside(key, table))
 }
 
 /// Whether `key` is a limit of plugins.
-#[must_use]
 pub(crate) fn is_limit(key: &str) -> bool {
     LIMITS.iter().any(|table| is_inside(key, table))
 }
@@ -46,7 +44,6 @@ fn is_inside(key: &str, table: &str) -> bool {
 }
 
 /// The keys whose values differ, in order. A table that only one of the two has is one key.
-#[must_use]
 pub(crate) fn differences(old: &Table, new: &Table) -> Vec<String> {
     let mut found = Vec::new();
     compare(&mut found, "", old, new);

@@ -131,7 +131,6 @@ impl ConfigError {
     }
 
     /// On one line, for the log.
-    #[must_use]
     pub(crate) fn short(&self) -> String {
         let at = match self.origin.as_ref() {
             Origin::Text { name, line, .. } => format!("{name}:{line}"),

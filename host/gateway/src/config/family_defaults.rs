@@ -15,7 +15,6 @@ use super::error::ConfigErrors;
 const SECRETS: [&str; 5] = ["secret", "password", "token", "api_key", "apikey"];
 
 /// Whether a key is named like a secret.
-#[must_use]
 pub(super) fn is_secret(key: &str) -> bool {
     let key = key.to_lowercase();
     SECRETS.iter().any(|word| key == *word || key.ends_with(&format!("_{word}")))
@@ -36,7 +35,6 @@ pub(crate) struct FamilyDefaults {
 pub(crate) type Unit = Vec<String>;
 
 /// Every value of a family's defaults.
-#[must_use]
 pub(crate) fn units(defaults: &Table) -> BTreeSet<Unit> {
     let mut units = BTreeSet::new();
     for (section, value) in defaults {
@@ -62,7 +60,6 @@ fn collect(units: &mut BTreeSet<Unit>, path: &mut Unit, value: &Value, depth: u8
 }
 
 /// The value at a path.
-#[must_use]
 pub(crate) fn find<'a>(table: &'a Table, path: &[impl AsRef<str>]) -> Option<&'a Value> {
     let (last, outer) = path.split_last()?;
     let inner = outer.iter().try_fold(table, |table, key| table.get(key.as_ref())?.as_table())?;
@@ -71,7 +68,6 @@ pub(crate) fn find<'a>(table: &'a Table, path: &[impl AsRef<str>]) -> Option<&'a
 
 impl FamilyDefaults {
     /// The values of a document that was read before.
-    #[must_use]
     pub(crate) fn table(&self) -> Table {
         self.text.parse().unwrap_or_default()
     }

@@ -23,26 +23,17 @@ use super::unusable::Unusable;
 const STAGED: &str = "staged";
 
 /// Keeps `text` for the version `digest` of `family`. Durable when it returns.
-///
-/// # Errors
-/// The file system's.
 pub(crate) fn stage(data: &Path, family: &str, digest: &Digest, text: &str) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder(data))?;
     write_atomic(&staged_path(data, family, digest), text.as_bytes())
 }
 
 /// Takes [`stage`] back: the version was not listed.
-///
-/// # Errors
-/// The file system's.
 pub(crate) fn unstage(data: &Path, family: &str, digest: &Digest) -> io::Result<()> {
     fs::remove_file(staged_path(data, family, digest))
 }
 
 /// Removes the defaults of a family, if there are any.
-///
-/// # Errors
-/// The file system's.
 pub(crate) fn forget(data: &Path, family: &str) -> io::Result<()> {
     match fs::remove_file(settled_path(data, family)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

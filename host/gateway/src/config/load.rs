@@ -67,7 +67,6 @@ struct Source {
 
 impl Loaded {
     /// The error that a service found in the value at `key`, with its line.
-    #[must_use]
     pub(crate) fn error_at(&self, key: &str, problem: &str) -> ConfigError {
         match self.source.document() {
             Ok(document) => document.error_at(key, problem),
@@ -76,38 +75,32 @@ impl Loaded {
     }
 
     /// `file:line` of a key that the operator set, or its variable.
-    #[must_use]
     pub(crate) fn setter(&self, key: &str) -> Option<String> {
         self.source.document().ok()?.setter(key)
     }
 
     /// Every value in effect, as text.
-    #[must_use]
     pub(crate) fn effective(&self) -> String {
         differences::render(self.table.clone())
     }
 
     /// The same as values.
-    #[must_use]
     pub(crate) fn effective_values(&self) -> Table {
         differences::values(self.table.clone())
     }
 
     /// What has no effect and was meant to, each with its line.
-    #[must_use]
     pub(crate) fn warnings(&self) -> &[ConfigError] {
         &self.warnings
     }
 
     /// What a start does without, a line for the log each.
-    #[must_use]
     pub(crate) fn left_out(&self) -> Vec<String> {
         self.unusable.warnings()
     }
 
     /// The same configuration with every family on, for a plugin whose family is not known yet: what is wrong with its own part
     /// may be what it brings anew.
-    #[must_use]
     pub(crate) fn with_every_family(mut self) -> Self {
         self.config.unusable_families.clear();
         self
@@ -133,7 +126,6 @@ impl Loaded {
     }
 
     /// The defaults that came with installed families.
-    #[must_use]
     pub(crate) fn installed(&self) -> &[FamilyDefaults] {
         &self.source.installed
     }
@@ -169,9 +161,6 @@ pub(crate) fn load(
 }
 
 /// The same with the defaults that a plugin brings, in place of earlier ones of its family.
-///
-/// # Errors
-/// As [`load`].
 pub(crate) fn load_with(
     location: &Location,
     families: &[BuiltInPlugin],
@@ -205,9 +194,6 @@ pub(crate) fn load_with(
 }
 
 /// The `[data]` table alone, for a command that needs no more.
-///
-/// # Errors
-/// A file that is not readable, or an error in this table.
 pub(crate) fn load_data(
     file: Option<&Path>,
     environment: &[(String, String)],
@@ -243,9 +229,6 @@ impl RegistryConfig {
 }
 
 /// `fetch.extra_roots_file` and `[outgoing]` alone, for a command that asks a registry.
-///
-/// # Errors
-/// A file that is not readable, or an error in one of these.
 pub(crate) fn load_registry(
     file: Option<&Path>,
     environment: &[(String, String)],
@@ -254,9 +237,6 @@ pub(crate) fn load_registry(
 }
 
 /// What a restore needs of the configuration: how a bucket of backups is reached.
-///
-/// # Errors
-/// A file that is not readable, or an error in one of the tables.
 pub(crate) fn load_backup_buckets(
     file: Option<&Path>,
     environment: &[(String, String)],
@@ -288,9 +268,6 @@ pub(crate) fn load_backup_buckets(
 }
 
 /// The `[admin.client]` table alone, for a command that asks a running gateway.
-///
-/// # Errors
-/// A file that is not readable, or an error in this table.
 pub(crate) fn load_admin_client(
     file: Option<&Path>,
     environment: &[(String, String)],
@@ -397,7 +374,6 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
 
 /// Name, text, and whether there is a file.
 /// The file of a location, if there is one.
-#[must_use]
 pub(crate) fn file_of(location: &Location) -> Option<&Path> {
     named_or_default(location.file.as_deref())
 }

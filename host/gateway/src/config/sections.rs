@@ -205,7 +205,6 @@ impl Config {
     }
 
     /// Configures the plugin runtime for the data folder `data`.
-    #[must_use]
     pub(crate) fn runtime(&self, data: PathBuf) -> gatehouse_runtime::Config {
         let plugins = &self.plugins;
         // In sandbox mode every provider is simulated and gets an account.

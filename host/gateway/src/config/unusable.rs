@@ -84,17 +84,11 @@ impl Unusable {
     }
 
     /// Nothing is unusable.
-    ///
-    /// # Errors
-    /// Everything that is.
     pub(super) fn check(&self) -> Result<(), ConfigErrors> {
         ConfigErrors::check(self.all().cloned().collect())
     }
 
     /// Nothing is unusable that was not `before`.
-    ///
-    /// # Errors
-    /// Everything that is.
     pub(super) fn check_but_for(&self, before: &Self) -> Result<(), ConfigErrors> {
         let is_known = |error: &&ConfigError| before.all().any(|known| known.says_the_same(error));
         ConfigErrors::check(self.all().filter(|error| !is_known(error)).cloned().collect())

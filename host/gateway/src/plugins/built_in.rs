@@ -67,9 +67,6 @@ pub(crate) struct Installation<'a> {
 impl<'a> Installation<'a> {
     /// Looks which of `plugins` are wanted. Families without code count as served: see
     /// [`families_without_code`](gatehouse_runtime::Deployments::families_without_code).
-    ///
-    /// # Errors
-    /// The record in `folder` cannot be read.
     pub(crate) fn of(
         service: &'a PluginService,
         folder: &Path,

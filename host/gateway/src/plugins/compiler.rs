@@ -32,13 +32,11 @@ pub(crate) struct CompilerArgs {
 }
 
 /// How a gateway starts it.
-#[must_use]
 pub(crate) fn process() -> CompilerProcess {
     CompilerProcess { program: THIS_PROGRAM.into(), argument: COMMAND }
 }
 
 /// Code that came with the program, where it can be trusted.
-#[must_use]
 pub(crate) fn packaged_code() -> Option<PackagedCode> {
     let found = fs::read_link(THIS_PROGRAM).and_then(|program| PackagedCode::beside(&program));
     found.unwrap_or_else(|error| {

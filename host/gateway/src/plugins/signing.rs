@@ -17,9 +17,6 @@ pub(crate) fn signature_path(component: &Path) -> PathBuf {
 }
 
 /// The text of the named signature file, or of `<component>.sig` if it exists.
-///
-/// # Errors
-/// The file system's, in words.
 pub(crate) fn signature_of(component: &Path, named: Option<&Path>) -> Result<Option<String>, String> {
     let path = named.map_or_else(|| signature_path(component), Path::to_owned);
     match fs::read_to_string(&path) {

@@ -42,9 +42,6 @@ pub(crate) struct ListedPrices {
 
 impl<'a> PriceList<'a> {
     /// Reads a list.
-    ///
-    /// # Errors
-    /// A text that is no object of objects.
     pub(crate) fn parse(text: &'a str) -> Result<Self, CannotImport> {
         let entries = serde_json::from_str(text).map_err(|error| {
             CannotImport(format!("the list: expected an object of entries by name: {error}"))

@@ -13,9 +13,6 @@ use crate::price_list::CannotImport;
 use crate::price_list::proposal::Proposal;
 
 /// The text of a configuration with the prices of a proposal.
-///
-/// # Errors
-/// A text that is no configuration.
 pub(crate) fn with_prices(text: &str, proposal: &Proposal) -> Result<String, CannotImport> {
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| CannotImport(error.to_string()))?;
@@ -109,9 +106,6 @@ pub(crate) fn replace<E: From<CannotImport>>(
 
 impl Replaced {
     /// Puts the earlier content back, unless the file was edited since.
-    ///
-    /// # Errors
-    /// Why it is not written.
     pub(crate) fn undo(self) -> Result<(), CannotImport> {
         let Self { path, before, after } = self;
         replace(&path, (after, &before), |_| Ok::<(), CannotImport>(())).map(drop)

@@ -54,9 +54,6 @@ struct StoredKeys {
 }
 
 /// Fills up the customer's balance and finds its keys, or creates them.
-///
-/// # Errors
-/// See [`SandboxKeysError`].
 pub(crate) async fn keys(service: &Arc<AdminService>, data: &Path) -> Result<SandboxKeys, SandboxKeysError> {
     let api = LocalApi::new(Arc::clone(service), "gateway");
     fill_up(&api).await?;

@@ -19,9 +19,6 @@ use crate::config::{Config, SandboxConfig};
 const PROVIDER_KEY: &str = "sandbox-key";
 
 /// Starts the simulated providers.
-///
-/// # Errors
-/// A listener cannot be bound.
 pub(crate) async fn start(config: &SandboxConfig) -> io::Result<Sandbox> {
     let settings = Settings {
         keys: vec![PROVIDER_KEY.to_owned()],

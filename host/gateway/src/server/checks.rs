@@ -38,9 +38,6 @@ pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, Serv
 }
 
 /// The identity provider of the console, as configured. Nothing is sent yet.
-///
-/// # Errors
-/// A missing secret, an unusable address.
 pub(super) fn identity_provider(
     config: &Config,
     upstream: &Upstream,
@@ -58,9 +55,6 @@ pub(crate) fn warnings(config: &Config) -> Vec<ConfigError> {
 }
 
 /// Whether the database of a configuration, if it has one, can be used now. A start waits for one that does not answer.
-///
-/// # Errors
-/// Why not.
 pub(crate) async fn try_database(config: &Config) -> Result<(), String> {
     let Some(server) = database(&config.data).map_err(|error| error.problem)? else { return Ok(()) };
     server.check().await.map_err(|error| error.to_string())

@@ -87,9 +87,6 @@ impl LogConfig {
 const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 
 /// Installs the subscriber; a process has one, so a second call changes nothing.
-///
-/// # Errors
-/// A `level` that is not a filter.
 pub(crate) fn start_logs(config: &LogConfig) -> Result<(), String> {
     let wanted = tracing_subscriber::registry().with(config.filter()?).with(KeepLines);
     let lines = fmt::layer().with_writer(io::stderr);
@@ -105,9 +102,6 @@ pub(crate) fn start_logs(config: &LogConfig) -> Result<(), String> {
 }
 
 /// Installs the metrics recorder and returns what renders it.
-///
-/// # Errors
-/// Another recorder is installed already.
 pub(crate) fn start_metrics() -> Result<PrometheusHandle, BuildError> {
     let mut builder = PrometheusBuilder::new();
     for (name, buckets) in HISTOGRAMS {

@@ -100,9 +100,6 @@ impl TracesConfig {
     }
 
     /// The tracer, and what sends its spans; `None` where no traces are made.
-    ///
-    /// # Errors
-    /// As of [`Self::collector`].
     pub(crate) fn start(
         &self,
         route: &OutgoingRoute<'_>,

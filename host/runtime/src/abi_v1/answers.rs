@@ -7,7 +7,7 @@ use gatehouse_contract::MAX_LINES;
 use gatehouse_model as own;
 use serde::de::IgnoredAny;
 
-use super::exports::bindings::exports::gatehouse::family::{dialect, jobs, text};
+use super::exports::bindings::exports::gatehouse::family::{dialect, direct, jobs, text};
 use super::exports::bindings::gatehouse::family::{types, upstream};
 use super::types::Convert as _;
 use crate::fault::Fault;
@@ -65,7 +65,7 @@ same! {
 }
 
 /// Refuses what an `extra` says that must be known.
-pub(super) fn known(what: &'static str, extra: &str) -> Result<(), Fault> {
+fn known(what: &'static str, extra: &str) -> Result<(), Fault> {
     if extra.is_empty() {
         return Ok(());
     }
@@ -87,21 +87,44 @@ pub(super) fn known(what: &'static str, extra: &str) -> Result<(), Fault> {
     }
 }
 
-impl Read<own::Accepted> for jobs::Accepted {
-    fn read(self) -> Result<own::Accepted, Fault> {
-        known("accepted request", &self.extra)?;
-        Ok(own::Accepted {
-            model: self.model,
-            charge: self.charge.read()?,
-            at_most: limit(self.at_most)?,
-            stage: self.stage.convert(),
-            progress: self.progress,
-            expected_ms: self.expected_ms,
-            state: self.state,
-            brief: self.brief.convert(),
-            doomed: self.doomed.convert(),
-        })
+/// Records that may say more in their `extra`: fields in brackets have the same types, those in parentheses are converted, the
+/// others are read.
+macro_rules! records {
+    ($($what:literal $from:path => $to:path {
+        $([$($same:ident),+])? $(($($converted:ident),+))? $($read:ident),*
+    })+) => {$(
+        impl Read<$to> for $from {
+            fn read(self) -> Result<$to, Fault> {
+                type To = $to;
+                known($what, &self.extra)?;
+                Ok(To {
+                    $($($same: self.$same,)+)?
+                    $($($converted: self.$converted.convert(),)+)?
+                    $($read: self.$read.read()?,)*
+                })
+            }
+        }
+    )+};
+}
+
+records! {
+    "accepted request" jobs::Accepted => own::Accepted {
+        [model, progress, expected_ms, state] (stage, brief, doomed) charge, at_most
     }
+    "step" jobs::Step => own::Step { [state, progress] (stage) view, next }
+    "view" jobs::View => own::InterimView { (public, private) products }
+    "outcome" jobs::Outcome => own::Outcome { (public, private, claims) products, settle }
+    "ending" jobs::Ending => own::FailedOutcome { (failure, public, private, claims) products }
+    "call" upstream::Call => own::Call {
+        [provider, affinity, method, timeout_ms, credentials] (target, headers, body, replay, reading, shared)
+    }
+    "reply" upstream::Reply => own::Reply { [status, affinity] (headers, body) }
+    "prepared request" text::Prepared => own::Prepared {
+        [streaming, input_bytes, pictures, max_output_tokens, state] call
+    }
+    "prepared request" dialect::DialectPrepared => Translated { [framing, state] call }
+    "exchange" direct::Exchange => own::Exchange { [passes, state] call, charge, at_most }
+    "response" direct::DirectResponse => own::DirectResponse { [mime, fresh_s] (body) settle }
 }
 
 impl Read<own::Refusal> for types::Refusal {
@@ -146,20 +169,9 @@ impl Read<own::Line> for types::Line {
 }
 
 /// The most that may be settled; without lines where a family does not say.
-pub(super) fn limit(at_most: Option<types::Charge>) -> Result<own::Charge, Fault> {
-    at_most.map_or_else(|| Ok(own::Charge::default()), Read::read)
-}
-
-impl Read<own::Step> for jobs::Step {
-    fn read(self) -> Result<own::Step, Fault> {
-        known("step", &self.extra)?;
-        Ok(own::Step {
-            state: self.state,
-            stage: self.stage.convert(),
-            progress: self.progress,
-            view: self.view.read()?,
-            next: self.next.read()?,
-        })
+impl Read<own::Charge> for Option<types::Charge> {
+    fn read(self) -> Result<own::Charge, Fault> {
+        self.map_or_else(|| Ok(own::Charge::default()), Read::read)
     }
 }
 
@@ -180,43 +192,6 @@ impl Read<own::Action> for jobs::Action {
     }
 }
 
-impl Read<own::InterimView> for jobs::View {
-    fn read(self) -> Result<own::InterimView, Fault> {
-        known("view", &self.extra)?;
-        Ok(own::InterimView {
-            public: self.public.convert(),
-            private: self.private.convert(),
-            products: self.products.read()?,
-        })
-    }
-}
-
-impl Read<own::Outcome> for jobs::Outcome {
-    fn read(self) -> Result<own::Outcome, Fault> {
-        known("outcome", &self.extra)?;
-        Ok(own::Outcome {
-            public: self.public.convert(),
-            private: self.private.convert(),
-            products: self.products.read()?,
-            claims: self.claims.convert(),
-            settle: self.settle.read()?,
-        })
-    }
-}
-
-impl Read<own::FailedOutcome> for jobs::Ending {
-    fn read(self) -> Result<own::FailedOutcome, Fault> {
-        known("ending", &self.extra)?;
-        Ok(own::FailedOutcome {
-            failure: self.failure.convert(),
-            public: self.public.convert(),
-            private: self.private.convert(),
-            products: self.products.read()?,
-            claims: self.claims.convert(),
-        })
-    }
-}
-
 impl Read<own::Product> for jobs::Product {
     fn read(self) -> Result<own::Product, Fault> {
         known("product", &self.extra)?;
@@ -226,51 +201,6 @@ impl Read<own::Product> for jobs::Product {
             })
         });
         Ok(own::Product { source: self.source, mime: self.mime, edit: edit.transpose()? })
-    }
-}
-
-impl Read<own::Call> for upstream::Call {
-    fn read(self) -> Result<own::Call, Fault> {
-        known("call", &self.extra)?;
-        Ok(own::Call {
-            provider: self.provider,
-            affinity: self.affinity,
-            method: self.method,
-            target: self.target.convert(),
-            headers: self.headers.convert(),
-            body: self.body.convert(),
-            timeout_ms: self.timeout_ms,
-            replay: self.replay.convert(),
-            reading: self.reading.convert(),
-            credentials: self.credentials,
-            shared: self.shared.convert(),
-        })
-    }
-}
-
-impl Read<own::Reply> for upstream::Reply {
-    fn read(self) -> Result<own::Reply, Fault> {
-        known("reply", &self.extra)?;
-        Ok(own::Reply {
-            status: self.status,
-            headers: self.headers.convert(),
-            body: self.body.convert(),
-            affinity: self.affinity,
-        })
-    }
-}
-
-impl Read<own::Prepared> for text::Prepared {
-    fn read(self) -> Result<own::Prepared, Fault> {
-        known("prepared request", &self.extra)?;
-        Ok(own::Prepared {
-            call: self.call.read()?,
-            streaming: self.streaming,
-            input_bytes: self.input_bytes,
-            pictures: self.pictures,
-            max_output_tokens: self.max_output_tokens,
-            state: self.state,
-        })
     }
 }
 
@@ -313,13 +243,6 @@ pub(crate) struct Translated {
     pub(crate) call: own::Call,
     pub(crate) framing: String,
     pub(crate) state: Vec<u8>,
-}
-
-impl Read<Translated> for dialect::DialectPrepared {
-    fn read(self) -> Result<Translated, Fault> {
-        known("prepared request", &self.extra)?;
-        Ok(Translated { call: self.call.read()?, framing: self.framing, state: self.state })
-    }
 }
 
 /// The counters as tokens, each as that of the longest known beginning of its name; and those by other names than the tokens'.

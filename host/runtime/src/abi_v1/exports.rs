@@ -8,7 +8,7 @@ use std::str::FromStr;
 use bindings::exports::gatehouse::family::{bulk, dialect, direct, jobs, manifest, text, views};
 use bindings::gatehouse::family::{log, parents, types, upstream};
 use gatehouse_guest::{Guest, Level};
-use gatehouse_model::Offers;
+use gatehouse_model::{Offers, Refusal, TextFailure};
 use wasmtime::component::{
     Component, ComponentExportIndex, ComponentNamedList, HasSelf, Instance, InstancePre, Lift, Linker, Lower,
 };
@@ -82,6 +82,17 @@ pub(crate) struct Family {
     exports: Exports,
 }
 
+/// An instance with its store, for one call.
+pub(crate) struct Callee<'a> {
+    pub(crate) family: &'a Family,
+    pub(crate) store: &'a mut Store<Guest>,
+}
+
+/// What a plugin says of a request: its answer, or a refusal.
+pub(crate) type Judged<T> = wasmtime::Result<Result<T, Refusal>>;
+/// What a plugin makes of a provider's answer to a text request.
+pub(crate) type Translated<T> = wasmtime::Result<Result<T, TextFailure>>;
+
 impl FamilyPre {
     /// # Errors
     /// A function is missing in an interface that the component exports; or it exports no `manifest`.
@@ -136,27 +147,27 @@ impl FamilyPre {
     }
 
     /// Compares the types of all exported functions with the contract, once for a version.
-    pub(crate) fn check_types(&self, family: &Family, store: &mut Store<Guest>) -> wasmtime::Result<()> {
+    pub(crate) fn check_types(&self, Callee { family, store }: &mut Callee<'_>) -> wasmtime::Result<()> {
         let (pre, instance) = (&self.instance, &family.instance);
         let Offers { jobs, text, views, bulk, dialect, direct } = self.offers();
-        manifest::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+        manifest::GuestIndices::new(pre)?.load(&mut **store, instance)?;
         if jobs {
-            jobs::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+            jobs::GuestIndices::new(pre)?.load(&mut **store, instance)?;
         }
         if text {
-            text::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+            text::GuestIndices::new(pre)?.load(&mut **store, instance)?;
         }
         if views {
-            views::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+            views::GuestIndices::new(pre)?.load(&mut **store, instance)?;
         }
         if bulk {
-            bulk::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+            bulk::GuestIndices::new(pre)?.load(&mut **store, instance)?;
         }
         if dialect {
-            dialect::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+            dialect::GuestIndices::new(pre)?.load(&mut **store, instance)?;
         }
         if direct {
-            direct::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+            direct::GuestIndices::new(pre)?.load(&mut **store, instance)?;
         }
         Ok(())
     }
@@ -183,26 +194,20 @@ fn missing(interface: &str) -> wasmtime::Error {
     wasmtime::Error::msg(format!("the component does not export {PACKAGE}/{interface}"))
 }
 
-impl Family {
+impl Callee<'_> {
     /// Calls one function of this instance.
-    pub(super) fn call<P, R>(
-        &self,
-        store: &mut Store<Guest>,
-        function: ComponentExportIndex,
-        parameters: P,
-    ) -> wasmtime::Result<R>
+    pub(super) fn call<P, R>(&mut self, function: ComponentExportIndex, parameters: P) -> wasmtime::Result<R>
     where
         P: ComponentNamedList + Lower,
         (R,): ComponentNamedList + Lift,
     {
-        let function = self.instance.get_typed_func::<P, (R,)>(&mut *store, function)?;
-        Ok(function.call(store, parameters)?.0)
+        let function = self.family.instance.get_typed_func::<P, (R,)>(&mut *self.store, function)?;
+        Ok(function.call(&mut *self.store, parameters)?.0)
     }
 
     /// The same, with what it returns as the model's type.
     pub(super) fn ask<P, R: Read<U>, U>(
-        &self,
-        store: &mut Store<Guest>,
+        &mut self,
         function: ComponentExportIndex,
         parameters: P,
     ) -> wasmtime::Result<U>
@@ -210,35 +215,35 @@ impl Family {
         P: ComponentNamedList + Lower,
         (R,): ComponentNamedList + Lift,
     {
-        Ok(self.call::<P, R>(store, function, parameters)?.read()?)
+        Ok(self.call::<P, R>(function, parameters)?.read()?)
     }
 
     /// `manifest.describe`: the document.
-    pub(crate) fn describe(&self, store: &mut Store<Guest>) -> wasmtime::Result<String> {
-        self.call(store, self.exports.describe, ())
+    pub(crate) fn describe(&mut self) -> wasmtime::Result<String> {
+        self.call(self.family.exports.describe, ())
     }
 
     pub(super) fn jobs(&self) -> wasmtime::Result<JobsExports> {
-        self.exports.jobs.ok_or_else(|| missing("jobs"))
+        self.family.exports.jobs.ok_or_else(|| missing("jobs"))
     }
 
     pub(super) fn direct(&self) -> wasmtime::Result<DirectExports> {
-        self.exports.direct.ok_or_else(|| missing("direct"))
+        self.family.exports.direct.ok_or_else(|| missing("direct"))
     }
 
     pub(super) fn half(&self, half: Half) -> wasmtime::Result<TextExports> {
         match half {
-            Half::Text => self.exports.text.ok_or_else(|| missing("text")),
-            Half::Dialect => self.exports.dialect.ok_or_else(|| missing("dialect")),
+            Half::Text => self.family.exports.text.ok_or_else(|| missing("text")),
+            Half::Dialect => self.family.exports.dialect.ok_or_else(|| missing("dialect")),
         }
     }
 
-    pub(super) fn view(&self) -> wasmtime::Result<ComponentExportIndex> {
-        self.exports.view.ok_or_else(|| missing("views"))
+    pub(super) fn views(&self) -> wasmtime::Result<ComponentExportIndex> {
+        self.family.exports.view.ok_or_else(|| missing("views"))
     }
 
     pub(super) fn bulk(&self) -> wasmtime::Result<BulkExports> {
-        self.exports.bulk.ok_or_else(|| missing("bulk"))
+        self.family.exports.bulk.ok_or_else(|| missing("bulk"))
     }
 }
 

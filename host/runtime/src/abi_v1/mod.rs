@@ -4,9 +4,9 @@
 //! no other part of this crate.
 
 pub(crate) mod answers;
-pub(crate) mod direct;
+mod direct;
 pub(crate) mod exports;
-pub(crate) mod jobs;
+mod jobs;
 mod lower;
-pub(crate) mod text;
+mod text;
 mod types;

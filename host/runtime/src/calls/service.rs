@@ -81,18 +81,12 @@ impl PluginService {
 
     /// The same, but versions that have to be compiled are left to [`Deployments::reactivate`], so that others serve
     /// meanwhile.
-    ///
-    /// # Errors
-    /// As [`PluginService::open`].
     pub fn open_compiled(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         Self::start(config, clock, false)
     }
 
     /// The same, but every call blocks its caller until it is done. For a simulation, which needs the same order of
     /// events each time; in a gateway, calls would run one after the other.
-    ///
-    /// # Errors
-    /// As [`PluginService::open`].
     pub fn open_synchronous(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         let service = Self::start(config, clock, true)?;
         service.reactivate_all();
@@ -131,18 +125,12 @@ impl PluginService {
     /// A version by digest. A loaded one returns at once; another is loaded from the plugin store on a blocking
     /// thread, in a few milliseconds, or in seconds if it must be compiled again. It stays loaded while the caller
     /// holds it.
-    ///
-    /// # Errors
-    /// See [`VersionUnavailable`].
     pub async fn version(&self, digest: &Digest) -> Result<Arc<Version>, VersionUnavailable> {
         self.serving.versions.version(digest).await
     }
 
     /// The version that takes the next step of a task with `family`, `digest` and `state_version`: the active one if
     /// it is the same or can migrate the state; else the version that admitted the task.
-    ///
-    /// # Errors
-    /// [`VersionUnavailable`] when that version cannot be had.
     pub async fn route(
         &self,
         family: &str,

@@ -24,9 +24,6 @@ pub struct StateBefore {
 
 impl PluginService {
     /// Judges a request.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub async fn submit(
         &self,
         version: &Arc<Version>,
@@ -52,9 +49,6 @@ impl PluginService {
 
     /// Judges a request, and takes the first step of its task if `start` gives a context for it. If the version faults and
     /// its standby serves the model, the standby judges it.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub async fn submit_with_fallback(
         &self,
         found: &Resolved,
@@ -91,9 +85,6 @@ impl PluginService {
 
     /// Takes one step. If `version` faults, the version that wrote the state takes it, or the standby, if both have
     /// the same state version.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub async fn advance_with_fallback(
         &self,
         version: &Arc<Version>,
@@ -114,9 +105,6 @@ impl PluginService {
     }
 
     /// Takes one step.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub async fn advance(
         &self,
         version: &Arc<Version>,
@@ -139,9 +127,6 @@ impl PluginService {
     }
 
     /// Renders a task for `surface`.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub async fn view(
         &self,
         version: &Arc<Version>,
@@ -154,9 +139,6 @@ impl PluginService {
     }
 
     /// One call for the items of several `shared` calls of one key.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub async fn merge(
         &self,
         version: &Arc<Version>,
@@ -172,9 +154,6 @@ impl PluginService {
     }
 
     /// The reply to each item of a merged call.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub async fn split(
         &self,
         version: &Arc<Version>,
@@ -191,9 +170,6 @@ impl PluginService {
     }
 
     /// Rewrites a state that version `from` wrote; the inner error is the plugin's own.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub async fn migrate(
         &self,
         version: &Arc<Version>,

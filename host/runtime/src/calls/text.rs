@@ -84,9 +84,6 @@ impl PluginService {
 
     /// Translates a Messages request for its provider. Its instance is kept as that of a text family is, and a stream takes a
     /// permit of its own.
-    ///
-    /// # Errors
-    /// As [`PluginService::prepare_text`].
     pub async fn prepare_dialect(
         &self,
         version: &Arc<Version>,
@@ -124,9 +121,6 @@ impl PluginService {
     }
 
     /// Translates a whole answer.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub async fn answer(
         &self,
         version: &Arc<Version>,
@@ -139,9 +133,6 @@ impl PluginService {
     }
 
     /// A whole answer as that of a Messages provider.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub async fn read_dialect(
         &self,
         version: &Arc<Version>,
@@ -188,9 +179,6 @@ impl PluginService {
     }
 
     /// The reader of a stream. Its chunks are events of a Messages provider, of which nothing is counted.
-    ///
-    /// # Errors
-    /// As [`PluginService::relay`].
     pub fn frame_reader(
         &self,
         version: &Arc<Version>,
@@ -219,9 +207,6 @@ impl PluginService {
     }
 
     /// Prepares a request that is answered while the client waits. The version that served it reads the state it returned.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub async fn prepare_direct(
         &self,
         version: &Arc<Version>,
@@ -243,9 +228,6 @@ impl PluginService {
     }
 
     /// Translates an answer to it.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub async fn answer_direct(
         &self,
         version: &Arc<Version>,
@@ -280,9 +262,6 @@ impl Relay {
     }
 
     /// Ends the stream after the provider has closed it.
-    ///
-    /// # Errors
-    /// As [`Relay::push`].
     pub async fn end(&mut self) -> Result<Result<Chunk, TextFailure>, Fault> {
         self.translate("end", None).await
     }

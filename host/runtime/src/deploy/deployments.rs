@@ -197,17 +197,11 @@ impl Deployments {
 
     /// Takes a component through every stage except the switch. Keeps nothing but its code, for the installation that
     /// follows. Blocks for seconds.
-    ///
-    /// # Errors
-    /// The stage that refused it.
     pub fn check<'a>(&self, component: impl Into<SignedComponent<'a>>) -> Result<DeployReport, DeployError> {
         self.check_with(component, Removal::Refused, None)
     }
 
     /// The same for what [`Deployments::install_with`] would be asked: whatever passes here, an installation takes.
-    ///
-    /// # Errors
-    /// As [`Deployments::check`].
     pub fn check_with<'a>(
         &self,
         component: impl Into<SignedComponent<'a>>,
@@ -218,9 +212,6 @@ impl Deployments {
     }
 
     /// The same under another configuration.
-    ///
-    /// # Errors
-    /// The stage that refused it.
     pub fn check_under<'a>(
         &self,
         component: impl Into<SignedComponent<'a>>,
@@ -239,9 +230,6 @@ impl Deployments {
     }
 
     /// The same; `removal` says whether the version may leave out what its predecessor serves.
-    ///
-    /// # Errors
-    /// As [`Deployments::activate`].
     pub fn activate_with(&self, digest: &Digest, removal: Removal) -> Result<DeployReport, DeployError> {
         self.deploy_kept(digest, Order { goal: Goal::Switch, removal })
     }
@@ -285,9 +273,6 @@ impl Deployments {
 
     /// Keeps new requests away from a family, until it is enabled; tasks it admitted go on. One that is off stays so. The
     /// version that would serve it. Blocks.
-    ///
-    /// # Errors
-    /// See [`FamilyError`].
     pub fn disable(&self, family: &str) -> Result<Digest, FamilyError> {
         let _one_deployment = lock(&self.deploying);
         self.serving.disable(family)

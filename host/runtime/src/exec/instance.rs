@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
-use crate::abi_v1::exports::{Family, FamilyPre};
+use crate::abi_v1::exports::{Callee, Family, FamilyPre};
 use crate::exec::engine::ticks;
 use crate::exec::limits::Limits;
 use crate::fault::Fault;
@@ -32,11 +32,13 @@ pub(crate) struct CallSetup {
 pub(crate) fn call<R>(
     pre: &FamilyPre,
     setup: CallSetup,
-    body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
+    body: impl FnOnce(&mut Callee<'_>) -> wasmtime::Result<R>,
 ) -> Result<R, Fault> {
     let (limits, budget_ms) = (setup.limits, setup.budget_ms);
     let mut store = new_store(pre, setup);
-    let answer = pre.instantiate(&mut store).and_then(|family| body(&family, &mut store));
+    let answer = pre
+        .instantiate(&mut store)
+        .and_then(|family| body(&mut Callee { family: &family, store: &mut store }));
     let last_error = store.data().log().close();
     answer.map_err(|error| explain(&error, &limits, budget_ms, last_error))
 }
@@ -79,11 +81,11 @@ impl Instance {
     /// One call, with the processor time, data and log of one call.
     pub(crate) fn call<R>(
         &mut self,
-        body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
+        body: impl FnOnce(&mut Callee<'_>) -> wasmtime::Result<R>,
     ) -> Result<R, Fault> {
         self.store.set_hostcall_fuel(self.limits.crossing());
         arm_deadline(&mut self.store, Duration::from_millis(self.budget_ms.into()));
-        let answer = body(&self.family, &mut self.store);
+        let answer = body(&mut Callee { family: &self.family, store: &mut self.store });
         let last_error = self.store.data().log().close();
         answer.map_err(|error| explain(&error, &self.limits, self.budget_ms, last_error))
     }

@@ -135,9 +135,6 @@ fn name_of(engine: &Engine) -> String {
 }
 
 /// Compiles a component for the folder `dir` of a package.
-///
-/// # Errors
-/// Why it cannot be compiled or kept.
 pub fn package_code(dir: &Path, wasm: &[u8]) -> Result<(), String> {
     let engine = engine::packaging().map_err(|error| causes(&error))?;
     let compile = || engine.precompile_component(wasm);

@@ -12,9 +12,6 @@ use crate::stages::compile;
 use crate::stages::report::StageError;
 
 /// Machine code of a component, made in this process.
-///
-/// # Errors
-/// Why it does not compile.
 pub fn precompile(wasm: &[u8]) -> Result<Vec<u8>, String> {
     compile::precompile(wasm).map_err(|error| match error {
         StageError::Compile(why) => why,

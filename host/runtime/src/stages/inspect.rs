@@ -77,9 +77,6 @@ pub(crate) fn inspect(wasm: &[u8]) -> Result<Package, InspectError> {
 }
 
 /// The names of the imports and of the exports of a component, for a person who reads them.
-///
-/// # Errors
-/// Why the bytes cannot be read.
 pub fn interfaces(wasm: &[u8]) -> Result<(Vec<String>, Vec<String>), String> {
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     let (imports, exports) = names(wasm).map_err(|error| error.to_string())?;

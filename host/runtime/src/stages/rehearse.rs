@@ -55,9 +55,6 @@ pub struct LiveSample {
 /// The store of live tasks.
 pub trait LiveStates: Send + Sync + 'static {
     /// About `limit` states of the live tasks of `family`, and at least one of each state version.
-    ///
-    /// # Errors
-    /// Why they cannot be read.
     fn sample(&self, family: &str, limit: usize) -> Result<LiveSample, String>;
 }
 

@@ -138,9 +138,9 @@ impl Verifier {
             let source =
                 LogSource { family: "(unnamed)".into(), version: "".into(), task: None, is_trial: false };
             let setup = CallSetup { limits, source, budget_ms: limits.load_ms.get() };
-            call(&pre, setup, |family, store| {
-                pre.check_types(family, store)?;
-                family.describe(store)
+            call(&pre, setup, |callee| {
+                pre.check_types(callee)?;
+                callee.describe()
             })
         });
         described.map_err(|fault| DescribeError::Fault(fault.to_string()))

@@ -30,9 +30,6 @@ pub struct PackagedCode {
 
 impl PackagedCode {
     /// The folder beside `program`; `None` where that does not exist.
-    ///
-    /// # Errors
-    /// Why its code is not used.
     pub fn beside(program: &Path) -> io::Result<Option<Self>> {
         let program = program.canonicalize()?;
         let beside = program.parent().map(|folder| folder.join(BESIDE));
@@ -54,9 +51,6 @@ impl PackagedCode {
     }
 
     /// Keeps code in `dir`, for a package. What is there of another engine is removed.
-    ///
-    /// # Errors
-    /// The file system's.
     pub(crate) fn write(dir: &Path, digest: &Digest, engine_hash: &str, code: &[u8]) -> io::Result<()> {
         PluginStore::of_code(dir)?.keep_code(digest, engine_hash, code).map(drop)
     }

@@ -269,9 +269,6 @@ pub fn active_versions(data_dir: &Path) -> io::Result<BTreeMap<String, Digest>> 
 
 /// The schema of the operator's settings of each family in `data_dir` whose active version publishes one. Opens nothing
 /// else.
-///
-/// # Errors
-/// As [`active_versions`].
 pub fn settings_schemas(data_dir: &Path) -> io::Result<BTreeMap<String, String>> {
     let active = active_versions(data_dir)?.into_iter();
     let schema = |(family, digest)| {

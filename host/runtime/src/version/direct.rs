@@ -6,7 +6,6 @@ use gatehouse_model::{
     Context, DirectPlan, DirectRequest, DirectResponse, Exchange, Failure, Replay, Reply, RouteUse,
 };
 
-use crate::abi_v1::direct;
 use crate::exec::answer_rules::{self, AT_MOST};
 use crate::fault::Fault;
 use crate::version::loaded::{REPLY, REQUEST, Verdict, Version, size};
@@ -21,8 +20,7 @@ impl Version {
     ) -> Verdict<DirectPlan> {
         let (bytes, reads) = (request.body.len(), self.reads(&request.surface));
         self.check_input(REQUEST, bytes, self.limits().input())?;
-        let answer = self
-            .call_for_input(bytes, budget_ms, |family, store| direct::prepare(family, store, cx, request));
+        let answer = self.call_for_input(bytes, budget_ms, |callee| callee.prepare_direct(cx, request));
         match answer.map_err(|fault| fault.for_input(REQUEST, bytes))? {
             Ok(plan) => {
                 self.check_plan(&plan, reads)?;
@@ -42,8 +40,7 @@ impl Version {
         let bytes = size(&reply);
         self.check_input(REPLY, bytes, self.limits().crossing())?;
         let budget = self.limits().call_ms.get();
-        let answer = self
-            .call_for_input(bytes, budget, |family, store| direct::answer(family, store, cx, state, reply));
+        let answer = self.call_for_input(bytes, budget, |callee| callee.answer_direct(cx, state, reply));
         match answer.map_err(|fault| fault.for_input(REPLY, bytes))? {
             Ok(response) => {
                 self.check_response(&response)?;

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
-use gatehouse_guest::{Guest, LogSource};
+use gatehouse_guest::LogSource;
 use gatehouse_model::{About, Body, Digest, Purpose, Refusal, Reply, Status, SurfaceInfo, TaskId, metric};
-use wasmtime::Store;
 
-use crate::abi_v1::exports::{Family, FamilyPre};
+use crate::abi_v1::exports::{Callee, FamilyPre};
 use crate::config::{Config, FamilyConfig};
 use crate::exec::instance::{CallSetup, call};
 use crate::exec::limits::Limits;
@@ -194,7 +193,7 @@ impl Version {
         &self,
         task: Option<TaskId>,
         budget_ms: u32,
-        body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
+        body: impl FnOnce(&mut Callee<'_>) -> wasmtime::Result<R>,
     ) -> Result<R, Fault> {
         call(&self.pre, self.call_setup(task, budget_ms), body)
     }
@@ -204,7 +203,7 @@ impl Version {
         &self,
         bytes: usize,
         budget_ms: u32,
-        body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
+        body: impl FnOnce(&mut Callee<'_>) -> wasmtime::Result<R>,
     ) -> Result<R, Fault> {
         let limits = self.limits().for_input(bytes);
         let budget_ms = budget_ms.max(limits.call_ms.get());

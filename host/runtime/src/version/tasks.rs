@@ -9,7 +9,6 @@ use gatehouse_model::{
     Accepted, Body, Call, Context, Event, Json, Reading, Replay, Reply, Step, Submission, TaskView,
 };
 
-use crate::abi_v1::jobs;
 use crate::exec::answer_rules;
 use crate::exec::instance::{CallSetup, Instance, call};
 use crate::fault::Fault;
@@ -40,7 +39,7 @@ impl Version {
     fn submit_with(&self, setup: CallSetup, cx: &Context, submission: Submission) -> Verdict<Accepted> {
         let bytes = submission.body.len();
         let record = self.check_submission(&submission)?;
-        let answer = call(&self.pre, setup, |family, store| jobs::submit(family, store, cx, submission));
+        let answer = call(&self.pre, setup, |callee| callee.submit(cx, submission));
         self.judge_submitted(answer, bytes, record)
     }
 
@@ -89,7 +88,7 @@ impl Version {
         {
             self.check_input(REPLY, bytes.len(), self.limits().crossing())?;
         }
-        let step = call(&self.pre, setup, |family, store| jobs::advance(family, store, cx, state, event))?;
+        let step = call(&self.pre, setup, |callee| callee.advance(cx, state, event))?;
         answer_rules::step(step, cx.now, &self.about, &self.limits())
     }
 
@@ -109,7 +108,7 @@ impl Version {
         let record = self.check_submission(&submission)?;
         let setup = self.call_setup(cx.task, self.limits().call_ms.get());
         let mut instance = Instance::new(&self.pre, setup)?;
-        let answer = instance.call(|family, store| jobs::submit(family, store, cx, submission));
+        let answer = instance.call(|callee| callee.submit(cx, submission));
         let answer = self.judge_submitted(answer, bytes, record)?;
         Ok(answer.map(|accepted| {
             let first_step = start(&accepted).and_then(|cx| self.first_step(instance, &cx, &accepted));
@@ -121,8 +120,7 @@ impl Version {
         let start = Event::Start(accepted.brief.clone());
         instance.log_about(cx.task);
         // Whose fault it is shows when the task asks again.
-        let step =
-            instance.call(|family, store| jobs::advance(family, store, cx, &accepted.state, start)).ok()?;
+        let step = instance.call(|callee| callee.advance(cx, &accepted.state, start)).ok()?;
         let step = answer_rules::step(step, cx.now, &self.about, &self.limits()).ok()?;
         self.count_call("advance", "ok");
         Some(step)
@@ -130,9 +128,8 @@ impl Version {
 
     /// A task as the family renders it.
     pub(crate) fn view(&self, cx: &Context, surface: &str, view: TaskView) -> Result<Json, Fault> {
-        let json = self.call(cx.task, self.limits().call_ms.get(), |family, store| {
-            jobs::view(family, store, cx, surface, view)
-        })?;
+        let json =
+            self.call(cx.task, self.limits().call_ms.get(), |callee| callee.view(cx, surface, view))?;
         answer_rules::rendered("view", &json)?;
         Ok(json)
     }
@@ -141,9 +138,7 @@ impl Version {
     pub(crate) fn merge(&self, cx: &Context, key: &str, items: &[String]) -> Result<Call, Fault> {
         let bytes = items.iter().map(String::len).sum();
         let call = self
-            .call_for_input(bytes, self.limits().call_ms.get(), |family, store| {
-                jobs::merge(family, store, cx, key, items)
-            })
+            .call_for_input(bytes, self.limits().call_ms.get(), |callee| callee.merge(cx, key, items))
             .map_err(|fault| fault.for_input("the list of tasks", bytes))?;
         answer_rules::call(&call, &self.about.providers)?;
         if call.replay != Replay::Safe || call.shared.is_some() {
@@ -168,9 +163,7 @@ impl Version {
         self.check_input(REPLY, bytes, self.limits().crossing())?;
         let affinity = reply.affinity.clone();
         let mut replies = self
-            .call_for_input(bytes, self.limits().call_ms.get(), |family, store| {
-                jobs::split(family, store, cx, key, items, reply)
-            })
+            .call_for_input(bytes, self.limits().call_ms.get(), |callee| callee.split(cx, key, items, reply))
             .map_err(|fault| fault.for_input(REPLY, bytes))?;
         if replies.len() != items.len() {
             let why =
@@ -204,7 +197,7 @@ impl Version {
             let why = format!("state version {from} is not among those it reads");
             return Err(Fault::Host(format!("{self:?}: {why}")));
         }
-        let migrated = call(&self.pre, setup, |family, store| jobs::migrate(family, store, from, state))?;
+        let migrated = call(&self.pre, setup, |callee| callee.migrate(from, state))?;
         if let Ok(state) = &migrated {
             answer_rules::state(state, &self.limits())?;
         }

@@ -4,17 +4,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use gatehouse_guest::{Guest, shorten};
+use gatehouse_guest::shorten;
 use gatehouse_model::{
-    Answered, Chunk, Context, DialectPrepared, DialectRequest, Framing, Json, Prepared, Refusal, Reply, Sse,
+    Answered, Chunk, Context, DialectPrepared, DialectRequest, Framing, Json, Prepared, Reply, Sse,
     TextFailure, TextRequest, UnixMs,
 };
-use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
 use crate::abi_v1::answers::Translated;
-use crate::abi_v1::exports::{Family, Half};
-use crate::abi_v1::text;
+use crate::abi_v1::exports::{self, Callee, Half, Judged};
 use crate::exec::answer_rules;
 use crate::exec::instance::{Instance, InstancePermit};
 use crate::exec::limits::Limits;
@@ -41,12 +39,7 @@ pub(crate) trait TextAsk: Send + 'static {
     type Prepared: Send + 'static;
 
     fn asked(&self) -> Asked;
-    fn prepare(
-        self,
-        family: &Family,
-        store: &mut Store<Guest>,
-        cx: &Context,
-    ) -> wasmtime::Result<Result<Self::Returned, Refusal>>;
+    fn prepare(self, callee: &mut Callee<'_>, cx: &Context) -> Judged<Self::Returned>;
     fn state(returned: &Self::Returned) -> &[u8];
     fn check(returned: Self::Returned, asked: &Asked, limits: &Limits) -> Result<Self::Prepared, Fault>;
     fn is_stream(prepared: &Self::Prepared, asked: &Asked) -> bool;
@@ -61,13 +54,8 @@ impl TextAsk for TextRequest {
         Asked { bytes: self.body.len(), provider: self.route.provider.clone(), streaming: false }
     }
 
-    fn prepare(
-        self,
-        family: &Family,
-        store: &mut Store<Guest>,
-        cx: &Context,
-    ) -> wasmtime::Result<Result<Prepared, Refusal>> {
-        text::prepare(family, store, cx, self)
+    fn prepare(self, callee: &mut Callee<'_>, cx: &Context) -> Judged<Prepared> {
+        callee.prepare(cx, self)
     }
 
     fn state(returned: &Prepared) -> &[u8] {
@@ -94,13 +82,8 @@ impl TextAsk for DialectRequest {
         Asked { bytes: self.body.len(), provider: self.route.provider.clone(), streaming: self.streaming }
     }
 
-    fn prepare(
-        self,
-        family: &Family,
-        store: &mut Store<Guest>,
-        cx: &Context,
-    ) -> wasmtime::Result<Result<Translated, Refusal>> {
-        text::translate(family, store, cx, self)
+    fn prepare(self, callee: &mut Callee<'_>, cx: &Context) -> Judged<Translated> {
+        callee.translate(cx, self)
     }
 
     fn state(returned: &Translated) -> &[u8] {
@@ -128,25 +111,13 @@ impl TextAsk for DialectRequest {
 
 /// A whole answer that one half of a family makes of its provider's.
 pub(crate) trait WholeAnswer: Sized + Send + 'static {
-    fn read(
-        family: &Family,
-        store: &mut Store<Guest>,
-        cx: &Context,
-        state: &[u8],
-        reply: Reply,
-    ) -> wasmtime::Result<Result<Self, TextFailure>>;
+    fn read(callee: &mut Callee<'_>, cx: &Context, state: &[u8], reply: Reply) -> exports::Translated<Self>;
     fn body(&self) -> &Json;
 }
 
 impl WholeAnswer for Answered {
-    fn read(
-        family: &Family,
-        store: &mut Store<Guest>,
-        cx: &Context,
-        state: &[u8],
-        reply: Reply,
-    ) -> wasmtime::Result<Result<Self, TextFailure>> {
-        text::answer(family, store, cx, state, reply)
+    fn read(callee: &mut Callee<'_>, cx: &Context, state: &[u8], reply: Reply) -> exports::Translated<Self> {
+        callee.answer(cx, state, reply)
     }
 
     fn body(&self) -> &Json {
@@ -155,14 +126,8 @@ impl WholeAnswer for Answered {
 }
 
 impl WholeAnswer for Json {
-    fn read(
-        family: &Family,
-        store: &mut Store<Guest>,
-        cx: &Context,
-        state: &[u8],
-        reply: Reply,
-    ) -> wasmtime::Result<Result<Self, TextFailure>> {
-        text::read_answer(family, store, cx, state, reply)
+    fn read(callee: &mut Callee<'_>, cx: &Context, state: &[u8], reply: Reply) -> exports::Translated<Self> {
+        callee.read_answer(cx, state, reply)
     }
 
     fn body(&self) -> &Json {
@@ -180,8 +145,7 @@ impl Version {
     ) -> Verdict<Q::Prepared> {
         let asked = request.asked();
         self.check_input(REQUEST, asked.bytes, self.limits().text())?;
-        let answer =
-            self.call_for_input(asked.bytes, budget_ms, |family, store| request.prepare(family, store, cx));
+        let answer = self.call_for_input(asked.bytes, budget_ms, |callee| request.prepare(callee, cx));
         self.judge_prepared::<Q>(answer, &asked)
     }
 
@@ -195,7 +159,7 @@ impl Version {
     ) -> Verdict<PreparedRequest<Q::Prepared>> {
         let (asked, budget_ms) = (request.asked(), self.limits().call_ms.get());
         self.check_input(REQUEST, asked.bytes, self.limits().text())?;
-        let prepare = |family: &Family, store: &mut Store<Guest>| request.prepare(family, store, cx);
+        let prepare = |callee: &mut Callee<'_>| request.prepare(callee, cx);
         let (instance, answer) = if asked.bytes > MAX_KEPT {
             (None, self.call_for_input(asked.bytes, budget_ms, prepare))
         } else {
@@ -241,7 +205,7 @@ impl Version {
     ) -> Result<Result<A, TextFailure>, Fault> {
         let bytes = size(&reply);
         self.check_input(REPLY, bytes, self.limits().crossing())?;
-        let read = |family: &Family, store: &mut Store<Guest>| A::read(family, store, cx, state, reply);
+        let read = |callee: &mut Callee<'_>| A::read(callee, cx, state, reply);
         let answer = match instance.filter(|_| bytes <= MAX_KEPT) {
             Some(mut instance) => instance.call(read),
             None => self.call_for_input(bytes, self.limits().call_ms.get(), read),
@@ -267,7 +231,7 @@ impl Version {
             Some(instance) => instance,
             None => Instance::new(&self.pre, self.call_setup(None, self.limits().call_ms.get()))?,
         };
-        let resource = instance.call(|family, store| text::open(half, family, store, cx, state))?;
+        let resource = instance.call(|callee| callee.open(half, cx, state))?;
         Ok(Stream { instance, half, resource, version: Arc::clone(self), begun: cx.now, bytes: 0 })
     }
 }
@@ -339,7 +303,7 @@ impl Stream {
         let (half, resource) = (self.half, self.resource);
         let came = events.iter().flatten().map(|event| event.data.len());
         self.bytes = came.fold(self.bytes, usize::saturating_add);
-        let pushed = self.instance.call(|family, store| text::push(half, family, store, resource, events));
+        let pushed = self.instance.call(|callee| callee.push(half, resource, events));
         chunk(pushed.map_err(|fault| fault.for_input(REPLY, self.bytes))?)
     }
 }

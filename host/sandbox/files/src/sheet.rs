@@ -15,9 +15,6 @@ pub struct Sheet {
 
 impl Sheet {
     /// The PNG file.
-    ///
-    /// # Errors
-    /// Where it is larger than PNG can say.
     pub fn encode(&self) -> Result<Vec<u8>, ImageError> {
         let (width, height) = self.size;
         let rows = u32::try_from(self.tiles.len()).unwrap_or(u32::MAX).div_ceil(self.columns);

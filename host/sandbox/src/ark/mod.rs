@@ -13,7 +13,6 @@ pub mod faults;
 pub(crate) mod files;
 pub(crate) mod ids;
 pub(crate) mod library;
-pub(crate) mod link;
 pub(crate) mod media;
 pub(crate) mod provider;
 pub mod record;

@@ -1,18 +1,11 @@
-//! The state all listeners of the provider share: addresses, settings, tasks, the library, the key of links.
-//!
-//! Answers no request.
-
-use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+//! The state all listeners of the provider share: tasks and the library.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ark::library::Library;
-use crate::ark::link::LinkKey;
 use crate::ark::record::ArkRecord;
 use crate::ark::tasks::TaskTable;
-use crate::common::picture::PictureCache;
-use crate::common::settings::Settings;
+use crate::common::shared::{Shared, Table};
 
 /// Where the provider listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,47 +24,21 @@ pub struct ArkAddresses {
 }
 
 /// The provider behind all its listeners.
-pub(crate) struct Provider {
-    pub(crate) addresses: ArkAddresses,
-    pub(crate) settings: Settings,
-    pub(crate) links: LinkKey,
-    pub(crate) pictures: PictureCache,
-    state: Mutex<ArkState>,
-}
+pub(crate) type Provider = Shared<ArkAddresses, ArkState>;
 
 /// What changes.
+#[derive(Default)]
 pub(crate) struct ArkState {
     pub(crate) tasks: TaskTable,
     pub(crate) library: Library,
 }
 
-impl Provider {
-    pub(crate) fn new(settings: Settings, addresses: ArkAddresses) -> io::Result<Self> {
-        let state = ArkState { tasks: TaskTable::default(), library: Library::default() };
-        let links = LinkKey::new()?;
-        Ok(Self { addresses, settings, links, pictures: PictureCache::default(), state: Mutex::new(state) })
-    }
+impl Table for ArkState {
+    type Record = ArkRecord;
 
-    /// Milliseconds since the Unix epoch by the provider's clock.
-    pub(crate) fn now(&self) -> u64 {
-        (self.settings.now)()
-    }
-
-    /// How long a video or a review takes, in milliseconds.
-    pub(crate) fn job_ms(&self) -> u64 {
-        u64::try_from(self.settings.job_time.as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// Tasks and assets. Locked for moments only, never across an await.
-    pub(crate) fn state(&self) -> MutexGuard<'_, ArkState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn record(&self) -> ArkRecord {
-        let (now, state) = (self.now(), self.state());
-        let (submits, declined) = state.tasks.record();
-        let (groups, assets) = state.library.record(now);
-        let calls = state.library.calls();
-        ArkRecord { submits, declined, groups, assets, calls }
+    fn record(&self, now: u64) -> ArkRecord {
+        let (submits, declined) = self.tasks.record();
+        let (groups, assets) = self.library.record(now);
+        ArkRecord { submits, declined, groups, assets, calls: self.library.calls() }
     }
 }

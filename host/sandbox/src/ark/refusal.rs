@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::ark::faults::Marker;
 use crate::ark::ids::random_word;
+use crate::common::faults::errors;
 use crate::common::schema::{Dialect, Kind, Violation, quoted};
 use crate::common::server::{self, Body};
 
@@ -37,58 +38,26 @@ impl Refusal {
 
     /// The refusal a marker asks for, the same as with a real cause.
     pub(crate) fn of(fault: Marker) -> Self {
-        let new = Self::new;
-        match fault {
-            Marker::Authentication => Self::unauthenticated(),
-            Marker::Overdue => {
-                new(403, "AccountOverdueError", "The account 2100000001 has an overdue balance.")
-            }
-            Marker::Denied => new(403, "AccessDenied", "The request failed because you do not have access."),
-            Marker::NotOpen => new(404, "ModelNotOpen", "Your account has not activated the model."),
-            Marker::NoEndpoint => {
-                new(404, "InvalidEndpointOrModel.NotFound", "The model or endpoint does not exist.")
-            }
-            Marker::Invalid => Self::invalid("content", "The parameter content is not valid."),
-            Marker::TextModerated => new(
-                400,
-                "InputTextSensitiveContentDetected",
-                "The input text may contain sensitive information.",
-            ),
-            Marker::ImageModerated => new(
-                400,
-                "InputImageSensitiveContentDetected",
-                "The input image may contain sensitive information.",
-            ),
-            Marker::FaceModerated => new(
-                400,
-                "InputImageSensitiveContentDetected.PrivacyInformation",
-                "The input image may contain a real person.",
-            ),
-            Marker::PolicyModerated => new(
-                400,
-                "InputImageSensitiveContentDetected.PolicyViolation",
-                "The input image may violate a copyright.",
-            ),
-            Marker::VideoModerated => new(
-                400,
-                "InputVideoSensitiveContentDetected",
-                "The input video may contain sensitive information.",
-            ),
-            Marker::TooMany | Marker::PollTooMany => new(
-                429,
-                "RateLimitExceeded.EndpointRPMExceeded",
-                "The requests per minute limit is exceeded.",
-            ),
-            Marker::TooManyOfModel => new(
-                429,
-                "ModelAccountRpmRateLimitExceeded",
-                "The limit of the account for the model is exceeded.",
-            ),
-            Marker::Quota => new(429, "QuotaExceeded", "The quota of your account is used up."),
-            Marker::Overloaded => new(429, "ServerOverloaded", "The service is overloaded, try again later."),
-            Marker::Loading => new(429, "ModelLoadingError", "The model is loading, try again later."),
-            _ => new(500, "InternalServiceError", "The service encountered an internal error."),
-        }
+        let (status, code, message) = errors! { fault;
+            Authentication => return Self::unauthenticated();
+            Overdue => (403, "AccountOverdueError", "The account 2100000001 has an overdue balance.");
+            Denied => (403, "AccessDenied", "The request failed because you do not have access.");
+            NotOpen => (404, "ModelNotOpen", "Your account has not activated the model.");
+            NoEndpoint => (404, "InvalidEndpointOrModel.NotFound", "The model or endpoint does not exist.");
+            Invalid => return Self::invalid("content", "The parameter content is not valid.");
+            TextModerated => (400, "InputTextSensitiveContentDetected", "The input text may contain sensitive information.");
+            ImageModerated => (400, "InputImageSensitiveContentDetected", "The input image may contain sensitive information.");
+            FaceModerated => (400, "InputImageSensitiveContentDetected.PrivacyInformation", "The input image may contain a real person.");
+            PolicyModerated => (400, "InputImageSensitiveContentDetected.PolicyViolation", "The input image may violate a copyright.");
+            VideoModerated => (400, "InputVideoSensitiveContentDetected", "The input video may contain sensitive information.");
+            TooMany | PollTooMany => (429, "RateLimitExceeded.EndpointRPMExceeded", "The requests per minute limit is exceeded.");
+            TooManyOfModel => (429, "ModelAccountRpmRateLimitExceeded", "The limit of the account for the model is exceeded.");
+            Quota => (429, "QuotaExceeded", "The quota of your account is used up.");
+            Overloaded => (429, "ServerOverloaded", "The service is overloaded, try again later.");
+            Loading => (429, "ModelLoadingError", "The model is loading, try again later.");
+            _ => (500, "InternalServiceError", "The service encountered an internal error.");
+        };
+        Self::new(status, code, message)
     }
 
     /// The reply.

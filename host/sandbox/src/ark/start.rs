@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use crate::ark::control::endpoint::ControlEndpoint;
-use crate::ark::data::endpoint::DataEndpoint;
-use crate::ark::files::FilesEndpoint;
-use crate::ark::provider::{ArkAddresses, Provider};
-use crate::common::records::{RecordsEndpoint, record};
+use crate::ark::control::endpoint as control;
+use crate::ark::data::endpoint as data;
+use crate::ark::files;
+use crate::ark::provider::{ArkAddresses, ArkState, Provider};
 use crate::common::server::Listener;
 use crate::common::settings::Settings;
 
@@ -19,21 +18,19 @@ pub(crate) async fn start(
     samples: &str,
     listeners: &mut JoinSet<()>,
 ) -> io::Result<Arc<Provider>> {
-    let (data, control) = (Listener::bind(0).await?, Listener::bind(0).await?);
-    let (files, records) = (Listener::bind(0).await?, Listener::bind(0).await?);
+    let (at_data, at_control) = (Listener::bind(0).await?, Listener::bind(0).await?);
+    let (at_files, at_record) = (Listener::bind(0).await?, Listener::bind(0).await?);
     let addresses = ArkAddresses {
-        data: format!("{}/api/v3", data.origin),
-        control: control.origin.clone(),
-        files: files.origin.clone(),
+        data: format!("{}/api/v3", at_data.origin),
+        control: at_control.origin.clone(),
+        files: at_files.origin.clone(),
         samples: samples.to_owned(),
-        record: records.origin.clone(),
+        record: at_record.origin.clone(),
     };
-    let provider = Arc::new(Provider::new(settings.clone(), addresses)?);
-    let of_record = Arc::clone(&provider);
-    listeners.spawn(data.serve(Arc::new(DataEndpoint(Arc::clone(&provider)))));
-    listeners.spawn(control.serve(Arc::new(ControlEndpoint(Arc::clone(&provider)))));
-    listeners.spawn(files.serve(Arc::new(FilesEndpoint(Arc::clone(&provider)))));
-    listeners
-        .spawn(records.serve(Arc::new(RecordsEndpoint([("/truth", record(move || of_record.record()))]))));
+    let provider = Provider::new(settings, addresses, ArkState::default())?;
+    listeners.spawn(at_data.serve(&provider, data::handle));
+    listeners.spawn(at_control.serve(&provider, control::handle));
+    listeners.spawn(at_files.serve(&provider, files::handle));
+    listeners.spawn(at_record.serve(&provider, Provider::answer_record));
     Ok(provider)
 }

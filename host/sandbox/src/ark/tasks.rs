@@ -1,8 +1,6 @@
 //! The table of tasks. Pure but for random ids: callers pass the time. Bounded: the oldest are dropped, and their ids are
 //! unknown from then on.
 
-use std::collections::{HashMap, VecDeque};
-
 use serde_json::Value;
 
 use crate::ark::faults::{Faults, Marker};
@@ -10,11 +8,9 @@ use crate::ark::ids::{digits_of_time, random_word};
 use crate::ark::record::{ArkDeclined, ArkSubmit};
 use crate::ark::refusal::Refusal;
 use crate::common::faults::Target;
+use crate::common::kept::{ById, Latest};
 use crate::common::markers::Counts;
 use gatehouse_sandbox_files::Film;
-
-const MAX_TASKS: usize = 100_000;
-const MAX_DECLINED: usize = 10_000;
 
 /// A task.
 pub(crate) struct ArkTask {
@@ -55,9 +51,8 @@ impl ArkTask {
 /// All tasks and refusals.
 #[derive(Default)]
 pub(crate) struct TaskTable {
-    tasks: HashMap<String, ArkTask>,
-    order: VecDeque<String>,
-    declined: VecDeque<ArkDeclined>,
+    tasks: ById<ArkTask>,
+    declined: Latest<ArkDeclined>,
     /// Creations so far of each text with a fault.
     counts: Counts,
 }
@@ -77,22 +72,13 @@ impl TaskTable {
         let id = format!("cgt-{}-{}", digits_of_time(now), random_word(5));
         let receipt = task.faults.at(Target::Receipt);
         (task.record.id, task.record.at, task.record.answered) = (id.clone(), now, receipt.is_none());
-        if self.order.len() == MAX_TASKS
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.tasks.remove(&oldest);
-        }
-        self.tasks.insert(id.clone(), task);
-        self.order.push_back(id.clone());
+        self.tasks.insert(&id, task);
         id
     }
 
     pub(crate) fn decline(&mut self, refusal: &Refusal, prompt: String) {
-        if self.declined.len() == MAX_DECLINED {
-            self.declined.pop_front();
-        }
         let (status, code) = (refusal.status, refusal.code.to_owned());
-        self.declined.push_back(ArkDeclined { status, code, prompt });
+        self.declined.push(ArkDeclined { status, code, prompt });
     }
 
     /// A task of that account; another's is as unknown as one that never existed.
@@ -102,14 +88,12 @@ impl TaskTable {
 
     /// The latest first.
     pub(crate) fn of_account(&self, account: usize) -> impl Iterator<Item = &ArkTask> {
-        let tasks = self.order.iter().rev().filter_map(|id| self.tasks.get(id));
-        tasks.filter(move |task| task.record.account == account)
+        self.tasks.iter().rev().filter(move |task| task.record.account == account)
     }
 
     /// Forgets a task that has ended.
     pub(crate) fn delete(&mut self, id: &str) {
         self.tasks.remove(id);
-        self.order.retain(|kept| kept != id);
     }
 
     /// The film of a task, and the fault of this download.
@@ -121,8 +105,7 @@ impl TaskTable {
     }
 
     pub(crate) fn record(&self) -> (Vec<ArkSubmit>, Vec<ArkDeclined>) {
-        let submits = self.order.iter().filter_map(|id| Some(self.tasks.get(id)?.record.clone()));
-        (submits.collect(), self.declined.iter().cloned().collect())
+        (self.tasks.iter().map(|task| task.record.clone()).collect(), self.declined.listed())
     }
 }
 

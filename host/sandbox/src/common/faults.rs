@@ -55,6 +55,17 @@ macro_rules! faults {
 }
 pub(crate) use faults;
 
+/// Status, code and message of a fault: a row an error, with the faults that it answers. The last row is that of all others.
+macro_rules! errors {
+    ($fault:expr; $($($marker:ident)|+ => $error:expr;)* _ => $other:expr;) => {
+        match $fault {
+            $($(Marker::$marker)|+ => $error,)*
+            _ => $other,
+        }
+    };
+}
+pub(crate) use errors;
+
 impl<M: Fault> markers::Faults<M, Target> {
     /// Reads the markers of a text.
     pub(crate) fn of(text: &str) -> Self {

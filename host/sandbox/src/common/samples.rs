@@ -26,7 +26,7 @@ use sha2::{Digest, Sha256};
 use crate::common::clock;
 use crate::common::picture::PictureCache;
 use crate::common::sample_media::SampleMedia;
-use crate::common::server::{Body, Handler, HandlerResult, parameter, reply, with};
+use crate::common::server::{Body, HandlerResult, parameter, reply, with};
 use gatehouse_sandbox_files::{Picture, format_named};
 
 /// More would take the memory of a small machine.
@@ -75,8 +75,9 @@ impl Samples {
     }
 }
 
-impl Handler for Samples {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
+impl Samples {
+    /// Answers the requests of the listener.
+    pub(crate) async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Ok(with(reply(405, "text/plain", "GET or HEAD"), "allow", "GET, HEAD"));
         }

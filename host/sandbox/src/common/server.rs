@@ -41,12 +41,6 @@ pub(crate) fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, "closed on purpose")
 }
 
-/// Answers the requests of one listener.
-pub(crate) trait Handler: Send + Sync + 'static {
-    /// Answers one request.
-    fn handle(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = HandlerResult> + Send;
-}
-
 /// A bound listener and the origin it is reached at.
 pub(crate) struct Listener {
     listener: TcpListener,
@@ -62,10 +56,20 @@ impl Listener {
         Ok(Self { listener, origin })
     }
 
-    /// Serves until the future is dropped, which also drops every open connection.
-    pub(crate) fn serve<H: Handler>(self, handler: Arc<H>) -> impl Future<Output = ()> + Send {
-        let answer: Answer = Arc::new(move |request| Box::pin(Arc::clone(&handler).handle(request)));
-        self.serve_all(answer)
+    /// Answers every request with `answer`, which gets what the listener shares. Until the future is dropped, which also drops
+    /// every open connection.
+    pub(crate) fn serve<S, F, A>(
+        self,
+        shared: &Arc<S>,
+        answer: F,
+    ) -> impl Future<Output = ()> + Send + use<S, F, A>
+    where
+        S: Send + Sync + 'static,
+        F: Fn(Arc<S>, Request<Incoming>) -> A + Send + Sync + 'static,
+        A: Future<Output = HandlerResult> + Send + 'static,
+    {
+        let shared = Arc::clone(shared);
+        self.serve_all(Arc::new(move |request| Box::pin(answer(Arc::clone(&shared), request))))
     }
 
     async fn serve_all(self, answer: Answer) {
@@ -85,7 +89,7 @@ impl Listener {
     }
 }
 
-/// A handler of any kind: one server is compiled for all of them.
+/// Answers of any kind: one server is compiled for all of them.
 type Answer = Arc<dyn Fn(Request<Incoming>) -> Answering + Send + Sync>;
 type Answering = Pin<Box<dyn Future<Output = HandlerResult> + Send>>;
 
@@ -123,6 +127,11 @@ pub(crate) async fn read(mut body: Incoming, limit: usize) -> io::Result<Option<
         }
     }
     Ok((over == 0).then(|| kept.freeze()))
+}
+
+/// What stands behind `Bearer` in `Authorization`.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
 }
 
 /// The content type of a request, without its parameters.

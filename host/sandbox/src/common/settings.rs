@@ -55,6 +55,22 @@ impl Settings {
         self.now = Arc::new(now);
         self
     }
+
+    /// The account of a key, as an index into the keys.
+    pub(crate) fn account(&self, key: &str) -> Option<usize> {
+        self.keys.iter().position(|known| known == key)
+    }
+
+    /// `job_time` in milliseconds.
+    pub(crate) fn job_ms(&self) -> u64 {
+        u64::try_from(self.job_time.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// When a link that is made now ends; one that is dead on arrival ends at once.
+    pub(crate) fn link_end(&self, now: u64, is_dead: bool) -> u64 {
+        let life = u64::try_from(self.link_life.as_millis()).unwrap_or(u64::MAX);
+        if is_dead { now } else { now.saturating_add(life) }
+    }
 }
 
 /// Ports on 127.0.0.1; 0 lets the system choose, which is the default for all of them.

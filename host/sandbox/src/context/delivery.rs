@@ -7,60 +7,54 @@ use hyper::body::Incoming;
 
 use crate::common::clock::iso;
 use crate::common::faults::Target;
-use crate::common::server::{Body, Handler, HandlerResult, reply, truncated, with};
+use crate::common::server::{Body, HandlerResult, reply, truncated, with};
 use crate::context::faults::Marker;
 use crate::context::provider::Provider;
-use crate::context::signature::LinkError;
+use crate::context::signature::{self, LinkError};
 use gatehouse_sandbox_files::Picture;
 
-/// The delivery listener.
-pub(crate) struct DeliveryEndpoint(pub(crate) Arc<Provider>);
-
-impl Handler for DeliveryEndpoint {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
-        if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            let refused = xml(405, "UnsupportedHttpVerb", "Not supported here.", "");
-            return Ok(with(refused, "allow", "GET, HEAD"));
-        }
-        let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
-        let now = self.0.now();
-        if let Err(link_error) = self.0.signer.check(path, query, now) {
-            return Ok(forbidden(link_error, now));
-        }
-        let Some((id, picture, fault)) = self.find(path) else {
-            return Ok(xml(404, "BlobNotFound", "The specified blob does not exist.", ""));
-        };
-        let mime = picture.format.to_mime_type();
-        let file = match (fault, self.0.pictures.file(picture).await) {
-            (Some(Marker::FileUnavailable), _) => {
-                return Ok(xml(503, "ServerBusy", "The server is busy.", ""));
-            }
-            (Some(Marker::WrongType), _) => {
-                return Ok(reply(200, "text/html", "<html><body>Sign in to continue</body></html>\n"));
-            }
-            (_, None) => return Ok(xml(500, "InternalError", "The file is broken.", "")),
-            (Some(_), Some(file)) => return Ok(truncated(mime, &file)),
-            (None, Some(file)) => file,
-        };
-        if request.method() == Method::GET
-            && let Some(job) = self.0.jobs().job(&id)
-        {
-            job.record.deliveries = job.record.deliveries.saturating_add(1);
-        }
-        Ok(reply(200, mime, file))
+/// The delivery listener: answers its requests.
+pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) -> HandlerResult {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let refused = xml(405, "UnsupportedHttpVerb", "Not supported here.", "");
+        return Ok(with(refused, "allow", "GET, HEAD"));
     }
+    let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+    let now = provider.now();
+    if let Err(link_error) = signature::check(&provider.key, path, query, now) {
+        return Ok(forbidden(link_error, now));
+    }
+    let Some((id, picture, fault)) = find(&provider, path) else {
+        return Ok(xml(404, "BlobNotFound", "The specified blob does not exist.", ""));
+    };
+    let mime = picture.format.to_mime_type();
+    let file = match (fault, provider.pictures.file(picture).await) {
+        (Some(Marker::FileUnavailable), _) => {
+            return Ok(xml(503, "ServerBusy", "The server is busy.", ""));
+        }
+        (Some(Marker::WrongType), _) => {
+            return Ok(reply(200, "text/html", "<html><body>Sign in to continue</body></html>\n"));
+        }
+        (_, None) => return Ok(xml(500, "InternalError", "The file is broken.", "")),
+        (Some(_), Some(file)) => return Ok(truncated(mime, &file)),
+        (None, Some(file)) => file,
+    };
+    if request.method() == Method::GET
+        && let Some(job) = provider.table().job(&id)
+    {
+        job.record.deliveries = job.record.deliveries.saturating_add(1);
+    }
+    Ok(reply(200, mime, file))
 }
 
-impl DeliveryEndpoint {
-    /// The job of a path, its picture, and the fault of this download.
-    fn find(&self, path: &str) -> Option<(String, Picture, Option<Marker>)> {
-        let (id, _) = path.rsplit('/').next()?.split_once("_sample.")?;
-        let mut jobs = self.0.jobs();
-        let job = jobs.job(id)?;
-        let earlier = job.downloads;
-        job.downloads = earlier.saturating_add(1);
-        Some((id.to_owned(), job.picture, job.faults.at_after(Target::File, earlier)))
-    }
+/// The job of a path, its picture, and the fault of this download.
+fn find(provider: &Provider, path: &str) -> Option<(String, Picture, Option<Marker>)> {
+    let (id, _) = path.rsplit('/').next()?.split_once("_sample.")?;
+    let mut jobs = provider.table();
+    let job = jobs.job(id)?;
+    let earlier = job.downloads;
+    job.downloads = earlier.saturating_add(1);
+    Some((id.to_owned(), job.picture, job.faults.at_after(Target::File, earlier)))
 }
 
 fn forbidden(link_error: LinkError, now: u64) -> Response<Body> {

@@ -4,22 +4,20 @@
 //! from then on.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::BinaryHeap;
 
 use serde_json::{Number, Value, json};
 
 use crate::common::faults::Target;
+use crate::common::kept::{ById, Latest, fresh_id};
 use crate::common::markers::Counts;
 use crate::common::settings::Settings;
+use crate::common::shared::Table;
 use crate::context::faults::{Faults, Marker};
 use crate::context::record::{ContextRecord, Declined, Submit};
 use crate::context::refusal::Refusal;
 use gatehouse_sandbox_files::Picture;
 
-/// Jobs kept.
-const MAX_JOBS: usize = 100_000;
-/// Refusals kept.
-const MAX_DECLINED: usize = 10_000;
 /// A job that never ends stops counting as under way.
 const ABANDONED_MS: u64 = 600_000;
 
@@ -48,11 +46,9 @@ struct Account {
 /// Jobs, accounts and refusals.
 #[derive(Default)]
 pub(crate) struct JobTable {
-    jobs: HashMap<String, Job>,
-    /// Ids, oldest first.
-    order: VecDeque<String>,
+    jobs: ById<Job>,
     accepted: u64,
-    declined: VecDeque<Declined>,
+    declined: Latest<Declined>,
     accounts: Vec<Account>,
     /// Submits so far of each prompt with a submit fault.
     counts: Counts,
@@ -67,7 +63,7 @@ impl JobTable {
         let account = || Account { credits: settings.credits, under_way: BinaryHeap::new() };
         Self {
             accounts: settings.keys.iter().map(|_| account()).collect(),
-            job_ms: u64::try_from(settings.job_time.as_millis()).unwrap_or(u64::MAX),
+            job_ms: settings.job_ms(),
             max_in_flight: settings.max_in_flight,
             ..Self::default()
         }
@@ -99,23 +95,14 @@ impl JobTable {
         account.credits -= record.cost;
         (record.id, record.at) = (id.clone(), now);
         record.answered = faults.at(Target::Receipt).is_none_or(|(fault, _)| fault == Marker::ForeignPoll);
-        if self.order.len() == MAX_JOBS
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.jobs.remove(&oldest);
-        }
-        self.jobs.insert(id.clone(), job);
-        self.order.push_back(id.clone());
+        self.jobs.insert(&id, job);
         self.accepted += 1;
         Ok(id)
     }
 
     /// Records a refused submit.
     pub(crate) fn decline(&mut self, status: u16, prompt: Option<String>, at: u64) {
-        if self.declined.len() == MAX_DECLINED {
-            self.declined.pop_front();
-        }
-        self.declined.push_back(Declined { status, prompt, at });
+        self.declined.push(Declined { status, prompt, at });
     }
 
     pub(crate) fn job(&mut self, id: &str) -> Option<&mut Job> {
@@ -134,12 +121,16 @@ impl JobTable {
         self.polls = (minute, before.saturating_add(1));
         self.polls.1
     }
+}
 
-    pub(crate) fn record(&self) -> ContextRecord {
+impl Table for JobTable {
+    type Record = ContextRecord;
+
+    fn record(&self, _: u64) -> ContextRecord {
         ContextRecord {
             accepted: self.accepted,
-            submits: self.order.iter().filter_map(|id| Some(self.jobs.get(id)?.record.clone())).collect(),
-            declined: self.declined.iter().cloned().collect(),
+            submits: self.jobs.iter().map(|job| job.record.clone()).collect(),
+            declined: self.declined.listed(),
             credits: self.accounts.iter().map(|account| account.credits).collect(),
         }
     }
@@ -158,10 +149,4 @@ fn refusal(fault: Marker, body: &Value) -> Refusal {
         Marker::Unavailable => Refusal::unavailable(),
         _ => Refusal::broken(),
     }
-}
-
-fn fresh_id() -> Result<String, getrandom::Error> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes)?;
-    Ok(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
 }

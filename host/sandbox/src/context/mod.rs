@@ -12,16 +12,19 @@
 //! GET  /results/..?se=&sig=     -> delivery (signature) -> common::picture
 //! ```
 
-pub(crate) mod delivery;
+mod delivery;
 mod faults;
 mod jobs;
-pub(crate) mod poll;
-pub(crate) mod provider;
+mod poll;
+mod provider;
 pub(crate) mod record;
 mod refusal;
 mod signature;
-pub(crate) mod submit;
+mod start;
+mod submit;
 
 pub use faults::{MARKERS, Marker};
 pub use provider::ContextAddresses;
+pub(crate) use provider::Provider;
 pub use record::{ContextRecord, Declined, Submit};
+pub(crate) use start::start;

@@ -2,8 +2,6 @@
 //!
 //! `se` is the end of a link's life; the signature binds path and end. The other parameters are those of real links.
 
-use std::io;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::Mac;
@@ -22,33 +20,24 @@ pub(crate) enum LinkError {
     Forged,
 }
 
-/// The signing key, new at each start.
-pub(crate) struct Signer(SigningKey);
+/// The query of a link to `path` that ends at `until` (milliseconds, told in whole seconds).
+pub(crate) fn query(key: &SigningKey, path: &str, until: u64, mime: &str) -> String {
+    let end = iso(until);
+    let signature = STANDARD.encode(key.mac(&format!("{path}\n{end}")).finalize().into_bytes());
+    form_urlencoded::Serializer::new(String::new())
+        .extend_pairs([("se", end.as_str()), ("sp", "r"), ("sv", "2024-11-04"), ("sr", "b")])
+        .extend_pairs([("rsct", mime), ("sig", signature.as_str())])
+        .finish()
+}
 
-impl Signer {
-    pub(crate) fn new() -> io::Result<Self> {
-        SigningKey::new().map(Self)
-    }
-
-    /// The query of a link to `path` that ends at `until` (milliseconds, told in whole seconds).
-    pub(crate) fn query(&self, path: &str, until: u64, mime: &str) -> String {
-        let end = iso(until);
-        let signature = STANDARD.encode(self.0.mac(&format!("{path}\n{end}")).finalize().into_bytes());
-        form_urlencoded::Serializer::new(String::new())
-            .extend_pairs([("se", end.as_str()), ("sp", "r"), ("sv", "2024-11-04"), ("sr", "b")])
-            .extend_pairs([("rsct", mime), ("sig", signature.as_str())])
-            .finish()
-    }
-
-    /// Whether `query` opens `path` at `now`.
-    pub(crate) fn check(&self, path: &str, query: &str, now: u64) -> Result<(), LinkError> {
-        let value = |name: &str| parameter(query, name).ok_or(LinkError::Forged);
-        let (end, signature) = (value("se")?, value("sig")?);
-        let signature = STANDARD.decode(signature.as_bytes()).map_err(|_| LinkError::Forged)?;
-        self.0.mac(&format!("{path}\n{end}")).verify_slice(&signature).map_err(|_| LinkError::Forged)?;
-        // Our own signature vouches for the form of `se`, and in that form text order is time order.
-        if iso(now).as_str() >= &*end { Err(LinkError::Expired(end.into_owned())) } else { Ok(()) }
-    }
+/// Whether `query` opens `path` at `now`.
+pub(crate) fn check(key: &SigningKey, path: &str, query: &str, now: u64) -> Result<(), LinkError> {
+    let value = |name: &str| parameter(query, name).ok_or(LinkError::Forged);
+    let (end, signature) = (value("se")?, value("sig")?);
+    let signature = STANDARD.decode(signature.as_bytes()).map_err(|_| LinkError::Forged)?;
+    key.mac(&format!("{path}\n{end}")).verify_slice(&signature).map_err(|_| LinkError::Forged)?;
+    // Our own signature vouches for the form of `se`, and in that form text order is time order.
+    if iso(now).as_str() >= &*end { Err(LinkError::Expired(end.into_owned())) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -59,33 +48,33 @@ mod tests {
 
     #[test]
     fn links_expire_at_their_end() {
-        let signer = Signer::new().expect("random");
-        let query = signer.query("/a.png", UNTIL, "image/png");
+        let key = SigningKey::new().expect("random");
+        let signed = query(&key, "/a.png", UNTIL, "image/png");
         let end = || LinkError::Expired("2026-01-01T00:00:00Z".to_owned());
         for (now, expected) in
             [(0, Ok(())), (UNTIL - 1, Ok(())), (UNTIL, Err(end())), (UNTIL + 600_000, Err(end()))]
         {
-            assert_eq!(signer.check("/a.png", &query, now), expected, "{now}");
+            assert_eq!(check(&key, "/a.png", &signed, now), expected, "{now}");
         }
     }
 
     #[test]
     fn changed_links_are_refused() {
-        let signer = Signer::new().expect("random");
-        let query = signer.query("/a.png", UNTIL, "image/png");
-        let later = query.replace("2026-01-01", "2027-01-01");
-        let unsigned = query.split("&sig=").next().expect("first").to_owned();
-        let endless = query.split_once('&').expect("several").1.to_owned();
+        let key = SigningKey::new().expect("random");
+        let signed = query(&key, "/a.png", UNTIL, "image/png");
+        let later = signed.replace("2026-01-01", "2027-01-01");
+        let unsigned = signed.split("&sig=").next().expect("first").to_owned();
+        let endless = signed.split_once('&').expect("several").1.to_owned();
         for (path, query) in [
-            ("/b.png", query.clone()),
+            ("/b.png", signed.clone()),
             ("/a.png", later),
             ("/a.png", unsigned),
             ("/a.png", endless),
-            ("/a.png", format!("{query}A")),
+            ("/a.png", format!("{signed}A")),
             ("/a.png", String::new()),
-            ("/a.png", Signer::new().expect("random").query("/a.png", UNTIL, "image/png")),
+            ("/a.png", query(&SigningKey::new().expect("random"), "/a.png", UNTIL, "image/png")),
         ] {
-            assert_eq!(signer.check(path, &query, 0), Err(LinkError::Forged), "{path}?{query}");
+            assert_eq!(check(&key, path, &query, 0), Err(LinkError::Forged), "{path}?{query}");
         }
     }
 }

@@ -2,9 +2,15 @@
 //!
 //! `:K` limits a fault to the first K creations of that very prompt, or to the first K polls of that task. Faults of a
 //! creation come after all checks.
+//!
+//! The provider's HTTP errors, too: `{request_id, code, message}`, flat. The texts are our own.
 
-use crate::common::faults::{EVER, NONE, Number, Target, Times, faults};
-use crate::dashscope::refusal::Refusal;
+use http::Response;
+use serde_json::{Value, json};
+
+use crate::common::faults::{EVER, NONE, Number, Target, Times, errors, faults};
+use crate::common::kept::fresh_id;
+use crate::common::server::{self, Body};
 
 faults! {
     Key "401" Times(EVER), Submit "a creation answers 401 InvalidApiKey (every time, or the first K with [[401:K]])";
@@ -65,51 +71,60 @@ faults! {
 
 /// The error of a marker, as HTTP status and code, or as the code of a failed task.
 pub(super) fn error(fault: Marker) -> Refusal {
-    let (status, code, message) = match fault {
-        Marker::Key | Marker::PollKey => (401, "InvalidApiKey", "Invalid API-key provided."),
-        Marker::Arrearage | Marker::LateArrearage => {
-            (400, "Arrearage", "Access denied, please make sure your account is in good standing.")
-        }
-        Marker::Unpurchased => {
-            (403, "AccessDenied.Unpurchased", "Access to model denied, please activate it.")
-        }
-        Marker::ModelDenied => (403, "Model.AccessDenied", "Model access denied."),
-        Marker::FreeTier => (403, "AllocationQuota.FreeTierOnly", "The free tier of the model is exhausted."),
-        Marker::NoModel => {
-            (404, "ModelNotFound", "The model does not exist or you do not have access to it.")
-        }
-        Marker::Rate | Marker::PollRate => (429, "Throttling.RateQuota", "Requests rate limit exceeded."),
-        Marker::Allocation => (429, "Throttling.AllocationQuota", "Allocated quota exceeded."),
-        Marker::Throttled | Marker::LateThrottled => (429, "Throttling", "Requests throttling triggered."),
-        Marker::Parameter | Marker::LateParameter => {
-            (400, "InvalidParameter", "parameters.seed is not acceptable")
-        }
-        Marker::ModelParameter => (400, "InvalidParameter", "Model not exist."),
-        Marker::Inspection | Marker::Moderated => {
-            (400, "DataInspectionFailed", "Input or output data may contain inappropriate content.")
-        }
-        Marker::SnakeInspection => (400, "data_inspection_failed", "Input data may be inappropriate."),
-        Marker::Infringement | Marker::Suspected => {
-            (400, "IPInfringementSuspect", "Input data is suspected of being involved in IP infringement.")
-        }
-        Marker::Unreachable => (
-            400,
-            "InvalidParameter.DataInspection",
-            "Unable to download the media resource during inspection.",
-        ),
-        Marker::Refused => {
-            (400, "InvalidURL.ConnectionRefused", "The connection to input.img_url was refused.")
-        }
-        Marker::FileSize => (400, "InvalidFile.Size", "The file is too large."),
-        Marker::Format => (400, "InvalidFile.Format", "The format of the file is not supported."),
-        Marker::Frames => (400, "InvalidFile.FPS", "The frame rate of the file is not supported."),
-        Marker::Timeout | Marker::LateTimeout => {
-            (500, "InternalError.Timeout", "An internal timeout occurred.")
-        }
-        Marker::Algorithm => (500, "InternalError.Algo.Failed", "The algorithm failed."),
-        _ => (500, "InternalError", "An internal error has occurred, please try again later."),
+    let (status, code, message) = errors! { fault;
+        Key | PollKey => (401, "InvalidApiKey", "Invalid API-key provided.");
+        Arrearage | LateArrearage => (400, "Arrearage", "Access denied, please make sure your account is in good standing.");
+        Unpurchased => (403, "AccessDenied.Unpurchased", "Access to model denied, please activate it.");
+        ModelDenied => (403, "Model.AccessDenied", "Model access denied.");
+        FreeTier => (403, "AllocationQuota.FreeTierOnly", "The free tier of the model is exhausted.");
+        NoModel => (404, "ModelNotFound", "The model does not exist or you do not have access to it.");
+        Rate | PollRate => (429, "Throttling.RateQuota", "Requests rate limit exceeded.");
+        Allocation => (429, "Throttling.AllocationQuota", "Allocated quota exceeded.");
+        Throttled | LateThrottled => (429, "Throttling", "Requests throttling triggered.");
+        Parameter | LateParameter => (400, "InvalidParameter", "parameters.seed is not acceptable");
+        ModelParameter => (400, "InvalidParameter", "Model not exist.");
+        Inspection | Moderated => (400, "DataInspectionFailed", "Input or output data may contain inappropriate content.");
+        SnakeInspection => (400, "data_inspection_failed", "Input data may be inappropriate.");
+        Infringement | Suspected => (400, "IPInfringementSuspect", "Input data is suspected of being involved in IP infringement.");
+        Unreachable => (400, "InvalidParameter.DataInspection", "Unable to download the media resource during inspection.");
+        Refused => (400, "InvalidURL.ConnectionRefused", "The connection to input.img_url was refused.");
+        FileSize => (400, "InvalidFile.Size", "The file is too large.");
+        Format => (400, "InvalidFile.Format", "The format of the file is not supported.");
+        Frames => (400, "InvalidFile.FPS", "The frame rate of the file is not supported.");
+        Timeout | LateTimeout => (500, "InternalError.Timeout", "An internal timeout occurred.");
+        Algorithm => (500, "InternalError.Algo.Failed", "The algorithm failed.");
+        _ => (500, "InternalError", "An internal error has occurred, please try again later.");
     };
     Refusal::new(status, code, message)
+}
+
+/// Why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    pub(super) code: &'static str,
+    pub(super) message: String,
+}
+
+impl Refusal {
+    pub(super) fn new(status: u16, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into() }
+    }
+
+    /// 400 for a field.
+    pub(super) fn parameter(message: impl Into<String>) -> Self {
+        Self::new(400, "InvalidParameter", message)
+    }
+
+    pub(super) fn response(&self) -> Response<Body> {
+        let body = json!({ "request_id": request_id(), "code": self.code, "message": self.message });
+        server::json(self.status, &body)
+    }
+}
+
+/// A new id for each answer.
+pub(super) fn request_id() -> Value {
+    fresh_id().map_or(Value::Null, Value::String)
 }
 
 #[cfg(test)]

@@ -6,10 +6,9 @@ use serde_json::{Value, json};
 
 use crate::common::faults::Target;
 use crate::common::server::{self, Body, parameter};
-use crate::dashscope::faults::Marker;
+use crate::dashscope::faults::{Marker, Refusal, request_id};
 use crate::dashscope::poll::time;
 use crate::dashscope::provider::Provider;
-use crate::dashscope::refusal::{Refusal, request_id};
 use crate::dashscope::tasks::{Status, Task, failure};
 
 const STATUSES: [&str; 6] = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN"];
@@ -36,7 +35,7 @@ fn page(provider: &Provider, query: &str, account: usize) -> Result<Value, Refus
     if wanted.as_deref().is_some_and(|wanted| !STATUSES.contains(&wanted)) {
         return Err(Refusal::parameter(format!("status must be one of {}", STATUSES.join(", "))));
     }
-    let (now, tasks) = (provider.now(), provider.tasks());
+    let (now, tasks) = (provider.now(), provider.table());
     let begun = |task: &Task| time(task.record.at).chars().filter(char::is_ascii_digit).collect::<String>();
     let found: Vec<Value> = tasks
         .of_account(account, now)

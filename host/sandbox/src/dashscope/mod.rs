@@ -21,13 +21,10 @@ mod list;
 mod poll;
 mod provider;
 mod record;
-mod refusal;
 mod signature;
-mod start;
 mod tasks;
 
 pub use faults::{MARKERS, Marker};
 pub use provider::DashscopeAddresses;
-pub(crate) use provider::Provider;
+pub(crate) use provider::{Provider, start};
 pub use record::{CreatedVideo, DashscopeRecord, DeclinedVideo};
-pub(crate) use start::start;

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::common::clock::iso;
 use crate::common::faults::Target;
 use crate::common::server::{self, Body};
-use crate::dashscope::faults::{Marker, error};
+use crate::dashscope::faults::{Marker, error, request_id};
 use crate::dashscope::provider::Provider;
-use crate::dashscope::refusal::request_id;
+use crate::dashscope::signature;
 use crate::dashscope::tasks::{DAY_MS, Status, Task, failure};
 
 /// Status words outside the documentation.
@@ -18,7 +18,7 @@ const BEIJING_MS: u64 = 8 * 3_600_000;
 
 pub(super) fn answer(provider: &Provider, id: &str, account: usize) -> Response<Body> {
     let now = provider.now();
-    let mut tasks = provider.tasks();
+    let mut tasks = provider.table();
     let Some(task) = tasks.own(id, account, now) else { return unknown(id) };
     let earlier = task.record.polls;
     task.record.polls = earlier.saturating_add(1);
@@ -129,7 +129,7 @@ fn link(provider: &Provider, task: &Task, now: u64) -> String {
         _ => &provider.addresses.files,
     };
     let until = if is_dead { now } else { now.saturating_add(DAY_MS) };
-    format!("{host}{path}?{}", provider.signer.query(&path, until))
+    format!("{host}{path}?{}", signature::query(&provider.key, &path, until))
 }
 
 /// `YYYY-MM-DD HH:MM:SS.mmm`.

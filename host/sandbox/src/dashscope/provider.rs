@@ -1,19 +1,18 @@
-//! The state all listeners of the provider share.
-//!
-//! Answers no request.
+//! The provider: what its listeners share, the keys of its accounts, and its start.
 
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use http::HeaderMap;
-use http::header::AUTHORIZATION;
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
 
+use crate::common::server::{Listener, bearer};
 use crate::common::settings::Settings;
-use crate::dashscope::record::DashscopeRecord;
-use crate::dashscope::refusal::Refusal;
-use crate::dashscope::signature::Signer;
+use crate::common::shared::Shared;
+use crate::dashscope::faults::Refusal;
 use crate::dashscope::tasks::TaskTable;
+use crate::dashscope::{endpoint, files};
 
 /// Where the provider listens; every address but `record` is an origin without a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,46 +26,33 @@ pub struct DashscopeAddresses {
 }
 
 /// The provider behind all its listeners.
-pub(crate) struct Provider {
-    pub(crate) addresses: DashscopeAddresses,
-    pub(super) settings: Settings,
-    pub(super) signer: Signer,
-    /// Origin of the sandbox's samples.
-    pub(super) samples: String,
-    tasks: Mutex<TaskTable>,
+pub(crate) type Provider = Shared<DashscopeAddresses, TaskTable>;
+
+/// The account of a request's bearer, as an index into the settings' keys.
+pub(super) fn account(provider: &Provider, headers: &HeaderMap) -> Result<usize, Refusal> {
+    let key = bearer(headers).ok_or_else(|| Refusal::new(401, "InvalidApiKey", "No API-key provided."))?;
+    let known = provider.settings.account(key);
+    known.ok_or_else(|| Refusal::new(401, "InvalidApiKey", "Invalid API-key provided."))
 }
 
-impl Provider {
-    pub(super) fn new(settings: &Settings, addresses: DashscopeAddresses, samples: &str) -> io::Result<Self> {
-        Ok(Self {
-            addresses,
-            settings: settings.clone(),
-            signer: Signer::new()?,
-            samples: samples.to_owned(),
-            tasks: Mutex::new(TaskTable::new(settings)),
-        })
-    }
-
-    pub(crate) fn record(&self) -> DashscopeRecord {
-        self.tasks().record()
-    }
-
-    /// Milliseconds since the Unix epoch by the provider's clock.
-    pub(super) fn now(&self) -> u64 {
-        (self.settings.now)()
-    }
-
-    /// The table of tasks. Locked for moments only, never across an await.
-    pub(super) fn tasks(&self) -> MutexGuard<'_, TaskTable> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The account of a request's bearer, as an index into the settings' keys.
-    pub(super) fn account(&self, headers: &HeaderMap) -> Result<usize, Refusal> {
-        let bearer =
-            headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-        let key = bearer.ok_or_else(|| Refusal::new(401, "InvalidApiKey", "No API-key provided."))?;
-        let known = self.settings.keys.iter().position(|known| known == key);
-        known.ok_or_else(|| Refusal::new(401, "InvalidApiKey", "Invalid API-key provided."))
-    }
+/// Binds the provider's listeners and serves them.
+pub(crate) async fn start(
+    settings: &Settings,
+    samples: &str,
+    listeners: &mut JoinSet<()>,
+) -> io::Result<Arc<Provider>> {
+    let ports = settings.ports;
+    let at_api = Listener::bind(ports.dashscope).await?;
+    let at_files = Listener::bind(ports.dashscope_files).await?;
+    let at_record = Listener::bind(ports.dashscope_record).await?;
+    let addresses = DashscopeAddresses {
+        api: at_api.origin.clone(),
+        files: at_files.origin.clone(),
+        record: format!("{}/truth", at_record.origin),
+    };
+    let provider = Provider::new(settings, addresses, TaskTable::new(settings, samples))?;
+    listeners.spawn(at_api.serve(&provider, endpoint::handle));
+    listeners.spawn(at_files.serve(&provider, files::handle));
+    listeners.spawn(at_record.serve(&provider, Provider::answer_record));
+    Ok(provider)
 }

@@ -1,20 +1,15 @@
 //! The provider's table of tasks. Pure but for random ids: callers pass the time. Bounded: the oldest tasks are dropped, and
 //! their ids are unknown from then on.
 
-use std::collections::{HashMap, VecDeque};
-
 use crate::common::faults::Target;
+use crate::common::kept::{ById, Latest, fresh_id};
 use crate::common::markers::Counts;
 use crate::common::settings::Settings;
-use crate::dashscope::faults::{Faults, Marker, error};
+use crate::common::shared::Table;
+use crate::dashscope::faults::{Faults, Marker, Refusal, error};
 use crate::dashscope::record::{CreatedVideo, DashscopeRecord, DeclinedVideo};
-use crate::dashscope::refusal::{Refusal, fresh_id};
 use gatehouse_sandbox_files::Film;
 
-/// Tasks kept.
-const MAX_TASKS: usize = 100_000;
-/// Refusals kept.
-const MAX_DECLINED: usize = 10_000;
 /// A task that never ends stops counting as under way.
 const ABANDONED_MS: u64 = 1_800_000;
 /// Ids and links live 24 hours.
@@ -70,12 +65,12 @@ impl Task {
 
 /// Tasks and refusals.
 #[derive(Default)]
-pub(super) struct TaskTable {
-    tasks: HashMap<String, Task>,
-    /// Ids, oldest first.
-    order: VecDeque<String>,
+pub(crate) struct TaskTable {
+    tasks: ById<Task>,
     accepted: u64,
-    declined: VecDeque<DeclinedVideo>,
+    declined: Latest<DeclinedVideo>,
+    /// Origin of the sandbox's samples.
+    pub(super) samples: String,
     /// Ends of the tasks under way, by account.
     under_way: Vec<Vec<u64>>,
     /// Creations so far of each prompt with a fault of creations.
@@ -85,10 +80,11 @@ pub(super) struct TaskTable {
 }
 
 impl TaskTable {
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings, samples: &str) -> Self {
         Self {
             under_way: settings.keys.iter().map(|_| Vec::new()).collect(),
-            task_ms: u64::try_from(settings.job_time.as_millis()).unwrap_or(u64::MAX),
+            samples: samples.to_owned(),
+            task_ms: settings.job_ms(),
             max_in_flight: settings.max_in_flight,
             ..Self::default()
         }
@@ -104,7 +100,7 @@ impl TaskTable {
         if under_way.len() >= self.max_in_flight {
             return Err(Marker::Allocation);
         }
-        let id = fresh_id().ok_or(Marker::Broken)?;
+        let id = fresh_id().map_err(|_| Marker::Broken)?;
         let span = task.faults.time(self.task_ms);
         let begins = !task.faults.has(Marker::Queued);
         task.begins_at = begins.then(|| now.saturating_add(span.unwrap_or_default() / 4));
@@ -112,23 +108,14 @@ impl TaskTable {
         under_way.push(task.ends_at.unwrap_or(now + ABANDONED_MS));
         (task.record.id, task.record.at) = (id.clone(), now);
         task.record.answered = task.faults.at(Target::Receipt).is_none();
-        if self.order.len() == MAX_TASKS
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.tasks.remove(&oldest);
-        }
-        self.tasks.insert(id.clone(), task);
-        self.order.push_back(id.clone());
+        self.tasks.insert(&id, task);
         self.accepted += 1;
         Ok(id)
     }
 
     /// Records a refusal.
     pub(super) fn decline(&mut self, declined: DeclinedVideo) {
-        if self.declined.len() == MAX_DECLINED {
-            self.declined.pop_front();
-        }
-        self.declined.push_back(declined);
+        self.declined.push(declined);
     }
 
     pub(super) fn task(&mut self, id: &str) -> Option<&mut Task> {
@@ -142,8 +129,7 @@ impl TaskTable {
 
     /// An account's tasks of the last day, the latest first.
     pub(super) fn of_account(&self, account: usize, now: u64) -> impl Iterator<Item = &Task> {
-        let known = self.order.iter().rev().filter_map(|id| self.tasks.get(id));
-        known.filter(move |task| task.record.account == account && task.is_kept(now))
+        self.tasks.iter().rev().filter(move |task| task.record.account == account && task.is_kept(now))
     }
 
     /// Cancels a task that waits.
@@ -161,13 +147,14 @@ impl TaskTable {
             None => Err(Refusal::new(400, "UnsupportedOperation", "The task does not exist.")),
         }
     }
+}
 
-    pub(super) fn record(&self) -> DashscopeRecord {
-        DashscopeRecord {
-            accepted: self.accepted,
-            tasks: self.order.iter().filter_map(|id| Some(self.tasks.get(id)?.record.clone())).collect(),
-            declined: self.declined.iter().cloned().collect(),
-        }
+impl Table for TaskTable {
+    type Record = DashscopeRecord;
+
+    fn record(&self, _: u64) -> DashscopeRecord {
+        let tasks = self.tasks.iter().map(|task| task.record.clone()).collect();
+        DashscopeRecord { accepted: self.accepted, tasks, declined: self.declined.listed() }
     }
 }
 

@@ -70,11 +70,9 @@ async fn item(
         item["b64_json"] = format!("{head}{}", STANDARD.encode(file)).into();
         return Ok(item);
     }
-    let now = provider.now();
-    let life = u64::try_from(provider.settings.link_life.as_millis()).unwrap_or(u64::MAX);
     let fault = faults.fault(Target::Link);
     let is_dead = fault == Some(Marker::DeadLink) || fault == Some(Marker::OneDeadLink) && index == 0;
-    let until = if is_dead { now } else { now.saturating_add(life) };
+    let until = provider.settings.link_end(provider.now(), is_dead);
     let stored = StoredImage { picture, faults: faults.clone(), call: number, until, downloads: 0 };
     let id = provider.table().store(stored).map_err(|_| Refusal::broken())?;
     let host = match fault {

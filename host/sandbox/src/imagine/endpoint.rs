@@ -12,36 +12,32 @@ use serde_json::{Value, json};
 use super::answer::{self, Answer};
 use super::faults::{Faults, Marker};
 use super::models;
-use super::provider::Provider;
+use super::provider::{Provider, account};
 use super::record::ImageCall;
 use super::reference::{self, Reference};
 use super::refusal::Refusal;
 use super::schema::{self, ImageOrder};
 use crate::common::clock;
-use crate::common::server::{self, Handler, HandlerResult, closed};
+use crate::common::server::{self, HandlerResult, closed};
 
 /// Three references of 10 MiB in base64, and the rest of a body.
 const MAX_BODY_BYTES: usize = 48 << 20;
 
-/// The API listener.
-pub(super) struct ApiEndpoint(pub(super) Arc<Provider>);
-
-impl Handler for ApiEndpoint {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
-        let path = request.uri().path();
-        let route = match path.strip_prefix("/v1/images/") {
-            Some(route @ ("generations" | "edits")) => route.to_owned(),
-            _ if path == "/v1/image-generation-models" && request.method() == Method::GET => {
-                let account = self.0.account(request.headers());
-                return Ok(account.map_or_else(Refusal::response, |_| server::json(200, &models::list())));
-            }
-            _ => return Ok(Refusal::unknown_path().response()),
-        };
-        if request.method() != Method::POST {
-            return Ok(Refusal::method().response());
+/// The API listener: answers its requests.
+pub(super) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) -> HandlerResult {
+    let path = request.uri().path();
+    let route = match path.strip_prefix("/v1/images/") {
+        Some(route @ ("generations" | "edits")) => route.to_owned(),
+        _ if path == "/v1/image-generation-models" && request.method() == Method::GET => {
+            let account = account(&provider, request.headers());
+            return Ok(account.map_or_else(Refusal::response, |_| server::json(200, &models::list())));
         }
-        self.call(route, request).await
+        _ => return Ok(Refusal::unknown_path().response()),
+    };
+    if request.method() != Method::POST {
+        return Ok(Refusal::method().response());
     }
+    call(&provider, route, request).await
 }
 
 /// A call under check: what its record says so far.
@@ -51,92 +47,90 @@ struct Checked {
     faults: Faults,
 }
 
-impl ApiEndpoint {
-    async fn call(&self, route: String, request: Request<Incoming>) -> HandlerResult {
-        let (head, body) = request.into_parts();
-        let account = self.0.account(&head.headers);
-        let known = account.as_ref().ok().copied();
-        let number = self.0.table().append(ImageCall {
-            route: route.clone(),
-            account: known,
-            at: self.0.now(),
-            ..ImageCall::default()
-        });
-        let bytes = server::read(body, MAX_BODY_BYTES).await?;
-        let answer = async {
-            account?;
-            let bytes = bytes.ok_or_else(Refusal::too_large)?;
-            check_type(&head.headers)?;
-            let sent: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-            let checked = self.check(number, schema::parse(&bytes)?, sent, route == "edits").await?;
-            self.answer(number, checked).await
-        };
-        match answer.await {
-            Ok((answer, faults)) => self.send(number, answer, &faults).await,
-            Err(refusal) => {
-                self.update(number, |call| call.status = Some(refusal.status));
-                Ok(refusal.response())
-            }
+async fn call(provider: &Provider, route: String, request: Request<Incoming>) -> HandlerResult {
+    let (head, body) = request.into_parts();
+    let account = account(&provider, &head.headers);
+    let known = account.as_ref().ok().copied();
+    let number = provider.table().append(ImageCall {
+        route: route.clone(),
+        account: known,
+        at: provider.now(),
+        ..ImageCall::default()
+    });
+    let bytes = server::read(body, MAX_BODY_BYTES).await?;
+    let answer = async {
+        account?;
+        let bytes = bytes.ok_or_else(Refusal::too_large)?;
+        check_type(&head.headers)?;
+        let sent: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let checked = check(provider, number, schema::parse(&bytes)?, sent, route == "edits").await?;
+        answer(provider, number, checked).await
+    };
+    match answer.await {
+        Ok((answer, faults)) => send(provider, number, answer, &faults).await,
+        Err(refusal) => {
+            update(provider, number, |call| call.status = Some(refusal.status));
+            Ok(refusal.response())
         }
     }
+}
 
-    /// Checks the values; the record keeps the body without its files.
-    async fn check(
-        &self,
-        number: u64,
-        body: schema::CallBody,
-        mut sent: Value,
-        is_edit: bool,
-    ) -> Result<Checked, Refusal> {
-        let faults = Faults::of(body.prompt());
-        let order = body.check(is_edit);
-        let urls = order.as_ref().map_or_else(|_| Vec::new(), |order| order.references.clone());
-        let inspected = tokio::task::spawn_blocking(move || reference::inspect(&urls)).await;
-        let inspected = inspected.map_err(|_| Refusal::broken()).flatten();
-        without_files(&mut sent, inspected.as_deref().unwrap_or_default());
-        self.update(number, |call| call.body = sent);
-        Ok(Checked { order: order?, references: inspected?, faults })
+/// Checks the values; the record keeps the body without its files.
+async fn check(
+    provider: &Provider,
+    number: u64,
+    body: schema::CallBody,
+    mut sent: Value,
+    is_edit: bool,
+) -> Result<Checked, Refusal> {
+    let faults = Faults::of(body.prompt());
+    let order = body.check(is_edit);
+    let urls = order.as_ref().map_or_else(|_| Vec::new(), |order| order.references.clone());
+    let inspected = tokio::task::spawn_blocking(move || reference::inspect(&urls)).await;
+    let inspected = inspected.map_err(|_| Refusal::broken()).flatten();
+    without_files(&mut sent, inspected.as_deref().unwrap_or_default());
+    update(provider, number, |call| call.body = sent);
+    Ok(Checked { order: order?, references: inspected?, faults })
+}
+
+async fn answer(provider: &Provider, number: u64, checked: Checked) -> Result<(Answer, Faults), Refusal> {
+    let Checked { order, references, faults } = checked;
+    let refusal = provider.table().refusal(&order.prompt, &faults).map(Refusal::of);
+    if let Some(refusal) = refusal {
+        if refusal.is_billed {
+            update(provider, number, |call| call.cost_in_usd_ticks = order.model.ticks);
+        }
+        return Err(refusal);
     }
-
-    async fn answer(&self, number: u64, checked: Checked) -> Result<(Answer, Faults), Refusal> {
-        let Checked { order, references, faults } = checked;
-        let refusal = self.0.table().refusal(&order.prompt, &faults).map(Refusal::of);
-        if let Some(refusal) = refusal {
-            if refusal.is_billed {
-                self.update(number, |call| call.cost_in_usd_ticks = order.model.ticks);
-            }
-            return Err(refusal);
-        }
-        let more = Duration::from_millis(faults.number(Marker::Slow).unwrap_or_default());
-        let time = self.0.settings.job_time + more;
-        if !time.is_zero() {
-            clock::pause(time).await;
-        }
-        let answer = answer::make(&self.0, number, &order, &references, &faults).await?;
-        self.update(number, |call| {
-            (call.images, call.cost_in_usd_ticks) = (answer.images, answer.ticks);
-        });
-        Ok((answer, faults))
+    let more = Duration::from_millis(faults.number(Marker::Slow).unwrap_or_default());
+    let time = provider.settings.job_time + more;
+    if !time.is_zero() {
+        clock::pause(time).await;
     }
+    let answer = answer::make(provider, number, &order, &references, &faults).await?;
+    update(provider, number, |call| {
+        (call.images, call.cost_in_usd_ticks) = (answer.images, answer.ticks);
+    });
+    Ok((answer, faults))
+}
 
-    async fn send(&self, number: u64, answer: Answer, faults: &Faults) -> HandlerResult {
-        if faults.has(Marker::Cut) {
-            return Err(closed());
-        }
-        if faults.has(Marker::Hang) {
-            return std::future::pending().await;
-        }
-        self.update(number, |call| call.status = Some(200));
-        if faults.has(Marker::Garbage) {
-            return Ok(server::reply(200, "application/json", "{\"data\":[{\"url\":\"https://img"));
-        }
-        Ok(server::json(200, &answer.body))
+async fn send(provider: &Provider, number: u64, answer: Answer, faults: &Faults) -> HandlerResult {
+    if faults.has(Marker::Cut) {
+        return Err(closed());
     }
+    if faults.has(Marker::Hang) {
+        return std::future::pending().await;
+    }
+    update(provider, number, |call| call.status = Some(200));
+    if faults.has(Marker::Garbage) {
+        return Ok(server::reply(200, "application/json", "{\"data\":[{\"url\":\"https://img"));
+    }
+    Ok(server::json(200, &answer.body))
+}
 
-    fn update(&self, number: u64, change: impl FnOnce(&mut ImageCall)) {
-        if let Some(call) = self.0.table().call(number) {
-            change(call);
-        }
+fn update(provider: &Provider, number: u64, change: impl FnOnce(&mut ImageCall)) {
+    if let Some(call) = provider.table().call(number) {
+        change(call);
     }
 }
 

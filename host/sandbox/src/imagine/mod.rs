@@ -21,11 +21,9 @@ mod record;
 mod reference;
 mod refusal;
 mod schema;
-mod start;
 mod table;
 
 pub use faults::{MARKERS, Marker};
 pub use provider::ImagineAddresses;
-pub(crate) use provider::Provider;
+pub(crate) use provider::{Provider, start};
 pub use record::{ImageCall, ImagineRecord};
-pub(crate) use start::start;

@@ -2,17 +2,12 @@
 //!
 //! Pure but for random ids: callers pass the time.
 
-use std::collections::{HashMap, VecDeque};
-
 use super::faults::{Faults, Marker};
 use super::record::{ImageCall, ImagineRecord};
+use crate::common::kept::{ById, Latest, fresh_id};
 use crate::common::markers::Counts;
+use crate::common::shared::Table;
 use gatehouse_sandbox_files::Picture;
-
-/// Calls kept.
-const MAX_CALLS: usize = 10_000;
-/// Images kept.
-const MAX_IMAGES: usize = 100_000;
 
 /// An image behind a link.
 #[derive(Clone)]
@@ -29,32 +24,27 @@ pub(super) struct StoredImage {
 
 /// The table.
 #[derive(Default)]
-pub(super) struct Table {
+pub(crate) struct CallTable {
     count: u64,
-    calls: VecDeque<ImageCall>,
-    images: HashMap<String, StoredImage>,
-    /// Ids, oldest first.
-    order: VecDeque<String>,
+    calls: Latest<ImageCall>,
+    images: ById<StoredImage>,
     /// Calls so far of each prompt with a refusing fault.
     counts: Counts,
 }
 
-impl Table {
+impl CallTable {
     /// Appends a call; gives its number.
     pub(super) fn append(&mut self, call: ImageCall) -> u64 {
         let number = self.count;
         self.count += 1;
-        if self.calls.len() == MAX_CALLS {
-            self.calls.pop_front();
-        }
-        self.calls.push_back(ImageCall { number, ..call });
+        self.calls.push(ImageCall { number, ..call });
         number
     }
 
     /// The call of that number, unless it was dropped.
     pub(super) fn call(&mut self, number: u64) -> Option<&mut ImageCall> {
-        let first = self.calls.front()?.number;
-        self.calls.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
+        let first = self.calls.0.front()?.number;
+        self.calls.0.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
     }
 
     /// The refusal that the markers of a prompt ask for. Counts calls with the same prompt.
@@ -64,25 +54,21 @@ impl Table {
 
     /// Keeps an image; gives its id.
     pub(super) fn store(&mut self, image: StoredImage) -> Result<String, getrandom::Error> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes)?;
-        let id = uuid::Builder::from_random_bytes(bytes).into_uuid().to_string();
-        if self.order.len() == MAX_IMAGES
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.images.remove(&oldest);
-        }
-        self.images.insert(id.clone(), image);
-        self.order.push_back(id.clone());
+        let id = fresh_id()?;
+        self.images.insert(&id, image);
         Ok(id)
     }
 
     pub(super) fn image(&mut self, id: &str) -> Option<&mut StoredImage> {
         self.images.get_mut(id)
     }
+}
 
-    pub(super) fn record(&self) -> ImagineRecord {
-        ImagineRecord { count: self.count, calls: self.calls.iter().cloned().collect() }
+impl Table for CallTable {
+    type Record = ImagineRecord;
+
+    fn record(&self, _: u64) -> ImagineRecord {
+        ImagineRecord { count: self.count, calls: self.calls.listed() }
     }
 }
 
@@ -92,12 +78,13 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut table = Table::default();
-        for _ in 0..MAX_CALLS + 2 {
+        let mut table = CallTable::default();
+        let most = Latest::<ImageCall>::MOST;
+        for _ in 0..most + 2 {
             table.append(ImageCall::default());
         }
-        let record = table.record();
-        assert_eq!((record.count, record.calls.len()), (MAX_CALLS as u64 + 2, MAX_CALLS));
+        let record = table.record(0);
+        assert_eq!((record.count, record.calls.len()), (most as u64 + 2, most));
         assert!(table.call(1).is_none());
         assert_eq!(table.call(2).map(|call| call.number), Some(2));
         assert!(table.call(record.count).is_none());

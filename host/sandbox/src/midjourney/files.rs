@@ -7,10 +7,10 @@ use http::{Method, Request};
 use hyper::body::Incoming;
 
 use crate::common::faults::Target;
-use crate::common::server::{Handler, HandlerResult, reply, truncated, with};
+use crate::common::server::{HandlerResult, reply, truncated, with};
 use crate::midjourney::engine::colour::rgb;
 use crate::midjourney::faults::Marker;
-use crate::midjourney::link::parts;
+use crate::midjourney::link::{opens, parts};
 use crate::midjourney::provider::Provider;
 use crate::midjourney::tasks::task::Task;
 use gatehouse_sandbox_files::Film;
@@ -18,9 +18,6 @@ use gatehouse_sandbox_files::Sheet;
 
 const PNG: &str = "image/png";
 const MP4: &str = "video/mp4";
-
-/// The files listener.
-pub(crate) struct FilesEndpoint(pub(crate) Arc<Provider>);
 
 /// What is drawn for a path.
 enum Drawing {
@@ -41,51 +38,48 @@ impl Drawing {
     }
 }
 
-impl Handler for FilesEndpoint {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
-        if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            return Ok(with(reply(405, "text/plain", "GET or HEAD"), "allow", "GET, HEAD"));
-        }
-        let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
-        if !self.0.signer.opens(path, query, self.0.now()) {
-            return Ok(reply(404, "text/plain", "This content is no longer available."));
-        }
-        let Some((id, drawing, fault)) = self.find(path) else {
-            return Ok(reply(404, "text/plain", "Not Found"));
-        };
-        match fault {
-            Some(Marker::FileUnavailable) => {
-                return Ok(reply(503, "text/html", "<html><h1>503</h1></html>\n"));
-            }
-            Some(Marker::WrongType) => {
-                return Ok(reply(200, "text/html", "<html>Sign in to continue</html>\n"));
-            }
-            _ => {}
-        }
-        let mime = drawing.mime();
-        let drawn = tokio::task::spawn_blocking(move || drawing.draw()).await.ok().flatten();
-        let Some(file) = drawn.map(Bytes::from) else { return Ok(reply(500, "text/plain", "")) };
-        if fault == Some(Marker::Truncated) {
-            return Ok(truncated(mime, &file));
-        }
-        if let Some(task) = self.0.tasks().any(&id).filter(|_| request.method() == Method::GET) {
-            task.record.deliveries = task.record.deliveries.saturating_add(1);
-        }
-        Ok(reply(200, mime, file))
+/// The files listener: answers its requests.
+pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) -> HandlerResult {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Ok(with(reply(405, "text/plain", "GET or HEAD"), "allow", "GET, HEAD"));
     }
+    let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+    if !opens(&provider.key, path, query, provider.now()) {
+        return Ok(reply(404, "text/plain", "This content is no longer available."));
+    }
+    let Some((id, drawing, fault)) = find(&provider, path) else {
+        return Ok(reply(404, "text/plain", "Not Found"));
+    };
+    match fault {
+        Some(Marker::FileUnavailable) => {
+            return Ok(reply(503, "text/html", "<html><h1>503</h1></html>\n"));
+        }
+        Some(Marker::WrongType) => {
+            return Ok(reply(200, "text/html", "<html>Sign in to continue</html>\n"));
+        }
+        _ => {}
+    }
+    let mime = drawing.mime();
+    let drawn = tokio::task::spawn_blocking(move || drawing.draw()).await.ok().flatten();
+    let Some(file) = drawn.map(Bytes::from) else { return Ok(reply(500, "text/plain", "")) };
+    if fault == Some(Marker::Truncated) {
+        return Ok(truncated(mime, &file));
+    }
+    if let Some(task) = provider.table().any(&id).filter(|_| request.method() == Method::GET) {
+        task.record.deliveries = task.record.deliveries.saturating_add(1);
+    }
+    Ok(reply(200, mime, file))
 }
 
-impl FilesEndpoint {
-    /// The task of a path, what its file shows, and the fault of this download.
-    fn find(&self, path: &str) -> Option<(String, Drawing, Option<Marker>)> {
-        let (id, name) = parts(path)?;
-        let mut tasks = self.0.tasks();
-        let task = tasks.any(id)?;
-        let drawing = drawing(task, name)?;
-        let earlier = task.downloads;
-        task.downloads = earlier.saturating_add(1);
-        Some((id.to_owned(), drawing, task.faults.at_after(Target::File, earlier)))
-    }
+/// The task of a path, what its file shows, and the fault of this download.
+fn find(provider: &Provider, path: &str) -> Option<(String, Drawing, Option<Marker>)> {
+    let (id, name) = parts(path)?;
+    let mut tasks = provider.table();
+    let task = tasks.any(id)?;
+    let drawing = drawing(task, name)?;
+    let earlier = task.downloads;
+    task.downloads = earlier.saturating_add(1);
+    Some((id.to_owned(), drawing, task.faults.at_after(Target::File, earlier)))
 }
 
 fn drawing(task: &Task, name: &str) -> Option<Drawing> {

@@ -17,7 +17,7 @@ use crate::midjourney::tasks::task::Task;
 /// `GET /mj/task/<id>/<kind>` and `POST /mj/task/<id>/cancel`.
 pub(crate) fn one(provider: &Provider, account: usize, id: &str, kind: &str) -> HandlerResult {
     let now = provider.now();
-    let mut tasks = provider.tasks();
+    let mut tasks = provider.table();
     if kind == "fetch" {
         tasks.account(account).fetches += 1;
     }
@@ -66,7 +66,7 @@ fn read(provider: &Provider, task: &mut Task, now: u64) -> Result<Value, ReadFau
     let earlier = task.reads;
     task.reads = earlier.saturating_add(1);
     let fault = task.faults.poll_fault(earlier);
-    let links = Links { files: &provider.addresses.files, signer: &provider.signer, now };
+    let links = Links { files: &provider.addresses.files, key: &provider.key, now };
     match fault {
         Some(Marker::Lost) => Err(ReadFault::Absent(earlier)),
         Some(Marker::ReadBroken) => Err(ReadFault::Broken),
@@ -98,7 +98,7 @@ pub(crate) fn list(provider: &Provider, account: usize, body: Value) -> HandlerR
     };
     let ids = condition.ids.unwrap_or_default();
     let now = provider.now();
-    let mut tasks = provider.tasks();
+    let mut tasks = provider.table();
     tasks.count_list(ListRead { account, ids: ids.len(), at: now });
     let mut found = Vec::new();
     for id in &ids {

@@ -5,29 +5,26 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use crate::common::records::{RecordsEndpoint, record};
 use crate::common::server::Listener;
 use crate::common::settings::Settings;
-use crate::midjourney::api::ApiEndpoint;
-use crate::midjourney::files::FilesEndpoint;
 use crate::midjourney::provider::{MidjourneyAddresses, Provider};
+use crate::midjourney::tasks::table::TaskTable;
+use crate::midjourney::{api, files};
 
 /// Binds the listeners and serves them in `listeners`.
 pub(crate) async fn start(settings: &Settings, listeners: &mut JoinSet<()>) -> io::Result<Arc<Provider>> {
     let ports = settings.ports;
-    let api = Listener::bind(ports.midjourney).await?;
-    let files = Listener::bind(ports.midjourney_files).await?;
-    let records = Listener::bind(ports.midjourney_record).await?;
+    let at_api = Listener::bind(ports.midjourney).await?;
+    let at_files = Listener::bind(ports.midjourney_files).await?;
+    let at_record = Listener::bind(ports.midjourney_record).await?;
     let addresses = MidjourneyAddresses {
-        api: api.origin.clone(),
-        files: files.origin.clone(),
-        record: records.origin.clone(),
+        api: at_api.origin.clone(),
+        files: at_files.origin.clone(),
+        record: at_record.origin.clone(),
     };
-    let provider = Arc::new(Provider::new(settings, addresses)?);
-    let recorded = Arc::clone(&provider);
-    let paths = [("/truth", record(move || recorded.record()))];
-    listeners.spawn(api.serve(Arc::new(ApiEndpoint(Arc::clone(&provider)))));
-    listeners.spawn(files.serve(Arc::new(FilesEndpoint(Arc::clone(&provider)))));
-    listeners.spawn(records.serve(Arc::new(RecordsEndpoint(paths))));
+    let provider = Provider::new(settings, addresses, TaskTable::new(settings))?;
+    listeners.spawn(at_api.serve(&provider, api::handle));
+    listeners.spawn(at_files.serve(&provider, files::handle));
+    listeners.spawn(at_record.serve(&provider, Provider::answer_record));
     Ok(provider)
 }

@@ -3,7 +3,6 @@
 //! Checks come in the providers' order: key, size, route, content type, JSON, body, then the markers. A
 //! [`TextProtocol`] supplies everything that differs between the two protocols.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use http::request::Parts;
@@ -12,7 +11,7 @@ use hyper::body::Incoming;
 use serde_json::Value;
 
 use crate::common::connection::ResetSwitch;
-use crate::common::server::{self, Handler, HandlerResult, closed};
+use crate::common::server::{self, HandlerResult, closed};
 use crate::text::answer::generate::{Answer, Question, generate};
 use crate::text::answer::seed::Seed;
 use crate::text::delivery::reply::{Event, EventKind, ReplyPlan};
@@ -88,108 +87,101 @@ enum Outcome {
     Close,
 }
 
-/// The listener of one provider.
-pub(crate) struct TextEndpoint<P>(Arc<TextProvider>, PhantomData<fn() -> P>);
-
-impl<P: TextProtocol> TextEndpoint<P> {
-    pub(crate) fn new(provider: &Arc<TextProvider>) -> Self {
-        Self(Arc::clone(provider), PhantomData)
+fn plan<P: TextProtocol>(
+    provider: &TextProvider,
+    guard: &RequestGuard,
+    request_id: &str,
+    head: &Parts,
+    bytes: &[u8],
+    account: usize,
+) -> Result<Outcome, Refusal> {
+    let route = P::route(head)?;
+    if !server::mime(&head.headers).eq_ignore_ascii_case("application/json") {
+        return Err(P::not_declared_json());
     }
-
-    fn plan(
-        &self,
-        guard: &RequestGuard,
-        request_id: &str,
-        head: &Parts,
-        bytes: &[u8],
-        account: usize,
-    ) -> Result<Outcome, Refusal> {
-        let route = P::route(head)?;
-        if !server::mime(&head.headers).eq_ignore_ascii_case("application/json") {
-            return Err(P::not_declared_json());
-        }
-        let body: Value = serde_json::from_slice(bytes).map_err(|error| P::not_json(&error))?;
-        let mut request = P::check(&route, &body, account)?;
-        if let Some(body) = P::count(&route, &request) {
-            return Ok(Outcome::Body(body));
-        }
-        let input = &mut request.question.input;
-        let faults = Faults::of(&input.text, P::PROTOCOL);
-        match self.0.log().refusal(&input.text, &faults) {
-            Some(Marker::NoReply) => return Ok(Outcome::Close),
-            Some(marker) => {
-                let is_held = faults.has(Marker::SlowStart);
-                return Err(Refusal { is_held, ..P::marked(marker, Some(request.model)) });
-            }
-            None => {}
-        }
-        input.text.clone_from(&faults.rest);
-        input.words = faults.number(Marker::Words);
-        let (seed, now) = (Seed::of(bytes), self.0.now());
-        let mut usage = P::bill_input(&request, &mut self.0.log(), now);
-        let answer = |at| generate(&request.question, &faults, seed.fork(&format!("answer {at}")));
-        let answers: Vec<Answer> = (0..request.choices).map(answer).collect();
-        usage.output = answers.iter().map(|answer| answer.output).sum();
-        usage.thinking = answers.iter().map(|answer| answer.thinking).sum();
-        let (whole, events) = P::write(&Written {
-            id: guard.id("answer", P::ANSWER_ID),
-            created: now / 1000,
-            request: &request,
-            answers,
-            usage,
-            faults: &faults,
-            seed: seed.fork("events"),
-        });
-        let error_body = P::error_body(&P::marked(Marker::ErrorEvent, None), request_id);
-        let error = Event { name: P::ERROR_EVENT, data: error_body.to_string(), kind: EventKind::Frame };
-        let headers = P::headers(request_id.to_owned(), now);
-        let (odd, streams) = (P::odd_event(), request.stream);
-        let plan = ReplyPlan { whole, events, error, error_body, odd, streams, headers, usage, faults, seed };
-        Ok(Outcome::Answer(Box::new(plan)))
+    let body: Value = serde_json::from_slice(bytes).map_err(|error| P::not_json(&error))?;
+    let mut request = P::check(&route, &body, account)?;
+    if let Some(body) = P::count(&route, &request) {
+        return Ok(Outcome::Body(body));
     }
+    let input = &mut request.question.input;
+    let faults = Faults::of(&input.text, P::PROTOCOL);
+    match provider.log().refusal(&input.text, &faults) {
+        Some(Marker::NoReply) => return Ok(Outcome::Close),
+        Some(marker) => {
+            let is_held = faults.has(Marker::SlowStart);
+            return Err(Refusal { is_held, ..P::marked(marker, Some(request.model)) });
+        }
+        None => {}
+    }
+    input.text.clone_from(&faults.rest);
+    input.words = faults.number(Marker::Words);
+    let (seed, now) = (Seed::of(bytes), provider.now());
+    let mut usage = P::bill_input(&request, &mut provider.log(), now);
+    let answer = |at| generate(&request.question, &faults, seed.fork(&format!("answer {at}")));
+    let answers: Vec<Answer> = (0..request.choices).map(answer).collect();
+    usage.output = answers.iter().map(|answer| answer.output).sum();
+    usage.thinking = answers.iter().map(|answer| answer.thinking).sum();
+    let (whole, events) = P::write(&Written {
+        id: guard.id("answer", P::ANSWER_ID),
+        created: now / 1000,
+        request: &request,
+        answers,
+        usage,
+        faults: &faults,
+        seed: seed.fork("events"),
+    });
+    let error_body = P::error_body(&P::marked(Marker::ErrorEvent, None), request_id);
+    let error = Event { name: P::ERROR_EVENT, data: error_body.to_string(), kind: EventKind::Frame };
+    let headers = P::headers(request_id.to_owned(), now);
+    let (odd, streams) = (P::odd_event(), request.stream);
+    let plan = ReplyPlan { whole, events, error, error_body, odd, streams, headers, usage, faults, seed };
+    Ok(Outcome::Answer(Box::new(plan)))
 }
 
-impl<P: TextProtocol> Handler for TextEndpoint<P> {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
-        let (head, body) = request.into_parts();
-        let own_key = P::own_key(&head.headers);
-        let key = own_key.or_else(|| bearer(&head.headers));
-        let account = self.0.account(key);
-        let read = server::read(body, P::MAX_BODY_BYTES).await;
-        let bytes = read.as_ref().ok().and_then(Option::as_deref);
-        let mut guard = self.0.begin(&head, bytes, account.ok());
-        let request_id = guard.id("request", P::REQUEST_ID);
-        let outcome = match (account, read?) {
-            (Err(Some(marker)), _) => Err(P::marked(marker, None)),
-            (Err(None), _) => Err(P::wrong_key(key, own_key.is_none())),
-            (Ok(_), None) => Err(P::marked(Marker::TooLarge, None)),
-            (Ok(account), Some(bytes)) => self.plan(&guard, &request_id, &head, &bytes, account),
-        };
-        match outcome {
-            Ok(Outcome::Answer(plan)) => {
-                let reset_switch = head.extensions.get::<ResetSwitch>().cloned().unwrap_or_default();
-                send_answer(guard, reset_switch, *plan).await
+/// Answers the requests of one listener.
+pub(crate) async fn handle<P: TextProtocol>(
+    provider: Arc<TextProvider>,
+    request: Request<Incoming>,
+) -> HandlerResult {
+    let (head, body) = request.into_parts();
+    let own_key = P::own_key(&head.headers);
+    let key = own_key.or_else(|| bearer(&head.headers));
+    let account = provider.account(key);
+    let read = server::read(body, P::MAX_BODY_BYTES).await;
+    let bytes = read.as_ref().ok().and_then(Option::as_deref);
+    let mut guard = provider.begin(&head, bytes, account.ok());
+    let request_id = guard.id("request", P::REQUEST_ID);
+    let outcome = match (account, read?) {
+        (Err(Some(marker)), _) => Err(P::marked(marker, None)),
+        (Err(None), _) => Err(P::wrong_key(key, own_key.is_none())),
+        (Ok(_), None) => Err(P::marked(Marker::TooLarge, None)),
+        (Ok(account), Some(bytes)) => plan::<P>(&provider, &guard, &request_id, &head, &bytes, account),
+    };
+    match outcome {
+        Ok(Outcome::Answer(plan)) => {
+            let reset_switch = head.extensions.get::<ResetSwitch>().cloned().unwrap_or_default();
+            send_answer(guard, reset_switch, *plan).await
+        }
+        Ok(Outcome::Body(body)) => {
+            let headers = P::headers(request_id, provider.now());
+            Ok(send_whole(guard, 200, "application/json", body.to_string(), &headers))
+        }
+        Ok(Outcome::Close) => {
+            guard.finish();
+            Err(closed())
+        }
+        Err(refusal) => {
+            if refusal.is_held {
+                provider.hold().await;
             }
-            Ok(Outcome::Body(body)) => {
-                let headers = P::headers(request_id, self.0.now());
-                Ok(send_whole(guard, 200, "application/json", body.to_string(), &headers))
-            }
-            Ok(Outcome::Close) => {
-                guard.finish();
-                Err(closed())
-            }
-            Err(refusal) => {
-                if refusal.is_held {
-                    self.0.hold().await;
-                }
-                let (mime, body) = match refusal.html {
-                    true => ("text/html", PROXY_PAGE.to_owned()),
-                    false => ("application/json", P::error_body(&refusal, &request_id).to_string()),
-                };
-                let mut headers = P::headers(request_id, self.0.now());
-                headers.extend(P::error_headers(&refusal, self.0.settings.retry_after_s));
-                Ok(send_whole(guard, refusal.status, mime, body, &headers))
-            }
+            let (mime, body) = match refusal.html {
+                true => ("text/html", PROXY_PAGE.to_owned()),
+                false => ("application/json", P::error_body(&refusal, &request_id).to_string()),
+            };
+            let mut headers = P::headers(request_id, provider.now());
+            headers.extend(P::error_headers(&refusal, provider.settings.retry_after_s));
+            Ok(send_whole(guard, refusal.status, mime, body, &headers))
         }
     }
 }

@@ -3,7 +3,7 @@
 //! `:K` limits a fault to the first K submissions of that very prompt, the first K polls of that operation, or the first K
 //! downloads of its files. Faults of a submission come after all checks.
 
-use crate::common::faults::{EVER, NONE, Number, Target, Times, faults};
+use crate::common::faults::{EVER, NONE, Number, Target, Times, errors, faults};
 use crate::veo::refusal::Refusal;
 
 faults! {
@@ -52,31 +52,20 @@ faults! {
 
 /// The error of a marker, of an answer or of an operation.
 pub(super) fn error(fault: Marker) -> Refusal {
-    let exhausted =
-        || Refusal::new(429, "RESOURCE_EXHAUSTED", "Quota exceeded for online prediction requests.");
-    match fault {
-        Marker::Invalid | Marker::InvalidInList | Marker::LateInvalid => {
-            Refusal::argument("parameters.seed is not acceptable")
-        }
-        Marker::Private => Refusal::argument("Project sandbox cannot use publishers/google/models/veo-3.1."),
-        Marker::Blocked | Marker::LateBlocked => Refusal::argument(
-            "The prompt could not be submitted, it may violate the usage guidelines. Support codes: 61493863",
-        ),
-        Marker::Precondition => {
-            Refusal::new(400, "FAILED_PRECONDITION", "Billing is not enabled for the project sandbox.")
-        }
-        Marker::Token => unauthenticated(),
-        Marker::Denied | Marker::PollDenied | Marker::LateDenied | Marker::DownloadDenied => {
-            Refusal::new(403, "PERMISSION_DENIED", "Permission denied on resource project sandbox.")
-        }
-        Marker::Retired => Refusal::not_found("The model veo-3.1 is no longer available."),
-        Marker::PollUnknown => Refusal::not_found("The operation was not found."),
-        Marker::Rate | Marker::PollRate | Marker::LateExhausted => exhausted(),
-        Marker::Unavailable | Marker::DownloadUnavailable => {
-            Refusal::new(503, "UNAVAILABLE", "The service is currently unavailable.")
-        }
-        _ => Refusal::new(500, "INTERNAL", "Internal error encountered."),
-    }
+    let (status, name, message) = errors! { fault;
+        Invalid | InvalidInList | LateInvalid => (400, "INVALID_ARGUMENT", "parameters.seed is not acceptable");
+        Private => (400, "INVALID_ARGUMENT", "Project sandbox cannot use publishers/google/models/veo-3.1.");
+        Blocked | LateBlocked => (400, "INVALID_ARGUMENT", "The prompt could not be submitted, it may violate the usage guidelines. Support codes: 61493863");
+        Precondition => (400, "FAILED_PRECONDITION", "Billing is not enabled for the project sandbox.");
+        Token => return unauthenticated();
+        Denied | PollDenied | LateDenied | DownloadDenied => (403, "PERMISSION_DENIED", "Permission denied on resource project sandbox.");
+        Retired => (404, "NOT_FOUND", "The model veo-3.1 is no longer available.");
+        PollUnknown => (404, "NOT_FOUND", "The operation was not found.");
+        Rate | PollRate | LateExhausted => (429, "RESOURCE_EXHAUSTED", "Quota exceeded for online prediction requests.");
+        Unavailable | DownloadUnavailable => (503, "UNAVAILABLE", "The service is currently unavailable.");
+        _ => (500, "INTERNAL", "Internal error encountered.");
+    };
+    Refusal::new(status, name, message)
 }
 
 /// A request without a valid credential.

@@ -1,20 +1,20 @@
 //! The provider's table of operations and of the files they made. Pure but for random ids: callers pass the time. Bounded: the
 //! oldest operations are dropped, and their names are unknown from then on.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
+use std::io;
 
 use crate::common::faults::Target;
+use crate::common::kept::{ById, Latest, fresh_id};
 use crate::common::markers::Counts;
 use crate::common::settings::Settings;
+use crate::common::shared::Table;
 use crate::veo::check::{Order, Stored};
 use crate::veo::faults::{Faults, Marker};
-use crate::veo::record::{BegunVideo, DeclinedVideo};
+use crate::veo::record::{BegunVideo, DeclinedVideo, VeoRecord};
+use crate::veo::tokens::Tokens;
 use gatehouse_sandbox_files::Film;
 
-/// Operations kept.
-const MAX_OPERATIONS: usize = 100_000;
-/// Refusals kept.
-const MAX_DECLINED: usize = 10_000;
 /// An operation that never ends stops counting as under way.
 const ABANDONED_MS: u64 = 1_800_000;
 
@@ -38,16 +38,14 @@ pub(super) struct FileKey {
     pub(super) operation: String,
 }
 
-/// Operations and refusals.
-#[derive(Default)]
-pub(super) struct Operations {
-    by_name: HashMap<String, Operation>,
+/// Operations, refusals and tokens.
+pub(crate) struct Operations {
+    by_name: ById<Operation>,
     /// The operation of each file.
     files: HashMap<String, String>,
-    /// Names, oldest first.
-    order: VecDeque<String>,
-    pub(super) accepted: u64,
-    declined: VecDeque<DeclinedVideo>,
+    accepted: u64,
+    declined: Latest<DeclinedVideo>,
+    pub(super) tokens: Tokens,
     /// Ends of the operations under way, by account.
     under_way: HashMap<usize, Vec<u64>>,
     /// Submissions so far of each prompt with a fault of submissions.
@@ -57,12 +55,18 @@ pub(super) struct Operations {
 }
 
 impl Operations {
-    pub(super) fn new(settings: &Settings) -> Self {
-        Self {
-            job_ms: u64::try_from(settings.job_time.as_millis()).unwrap_or(u64::MAX),
+    pub(super) fn new(settings: &Settings) -> io::Result<Self> {
+        Ok(Self {
+            by_name: ById::default(),
+            files: HashMap::new(),
+            accepted: 0,
+            declined: Latest::default(),
+            tokens: Tokens::new()?,
+            under_way: HashMap::new(),
+            counts: Counts::default(),
+            job_ms: settings.job_ms(),
             max_in_flight: settings.max_in_flight,
-            ..Self::default()
-        }
+        })
     }
 
     /// Begins an operation for a body that passed all checks and gives its name, or refuses it because of a marker or the
@@ -83,7 +87,7 @@ impl Operations {
         if under_way.len() >= self.max_in_flight {
             return Err(Marker::Rate);
         }
-        let id = fresh_id().ok_or(Marker::Broken)?;
+        let id = fresh_id().map_err(|_| Marker::Broken)?;
         let ends_at = faults.time(self.job_ms).map(|after| now.saturating_add(after));
         under_way.push(ends_at.unwrap_or(now + ABANDONED_MS));
         let name = format!("{parent}/operations/{id}");
@@ -91,26 +95,17 @@ impl Operations {
         (record.name, record.at, record.answered) = (name.clone(), now, receipt.is_none());
         let Order { film, samples, storage, .. } = order;
         let operation = Operation { record, film, storage, samples, faults, ends_at, tries: 0 };
-        if self.order.len() == MAX_OPERATIONS
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.by_name.remove(&oldest);
-        }
         for at in 0..operation.samples {
             self.files.insert(file_name(&operation, &id, at), name.clone());
         }
-        self.by_name.insert(name.clone(), operation);
-        self.order.push_back(name.clone());
+        self.by_name.insert(&name, operation);
         self.accepted += 1;
         Ok((name, receipt))
     }
 
     /// Records a refusal.
     pub(super) fn decline(&mut self, declined: DeclinedVideo) {
-        if self.declined.len() == MAX_DECLINED {
-            self.declined.pop_front();
-        }
-        self.declined.push_back(declined);
+        self.declined.push(declined);
     }
 
     /// An account's operation.
@@ -144,11 +139,15 @@ impl Operations {
             operation.record.downloads = operation.record.downloads.saturating_add(1);
         }
     }
+}
 
-    /// Operations and refusals, oldest first.
-    pub(super) fn listed(&self) -> (Vec<BegunVideo>, Vec<DeclinedVideo>) {
-        let operations = self.order.iter().filter_map(|name| Some(self.by_name.get(name)?.record.clone()));
-        (operations.collect(), self.declined.iter().cloned().collect())
+impl Table for Operations {
+    type Record = VeoRecord;
+
+    fn record(&self, _: u64) -> VeoRecord {
+        let operations = self.by_name.iter().map(|operation| operation.record.clone()).collect();
+        let (declined, tokens) = (self.declined.listed(), self.tokens.count());
+        VeoRecord { accepted: self.accepted, operations, declined, tokens }
     }
 }
 
@@ -158,10 +157,4 @@ pub(super) fn file_name(operation: &Operation, id: &str, at: usize) -> String {
         Some(prefix) => format!("{}/{id}/sample_{at}.mp4", prefix.trim_end_matches('/')),
         None => format!("inline:{id}/{at}"),
     }
-}
-
-fn fresh_id() -> Option<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).ok()?;
-    Some(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
 }

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -22,10 +21,10 @@ pub(super) const HOUR_S: u64 = 3600;
 const SKEW_S: u64 = 60;
 
 /// The accounts and their tokens.
-pub(super) struct Tokens {
+pub(crate) struct Tokens {
     /// E-mail and public key of each account.
     accounts: Vec<(String, UnparsedPublicKey<Vec<u8>>)>,
-    issued: Mutex<HashMap<String, Token>>,
+    issued: HashMap<String, Token>,
 }
 
 #[derive(Clone, Copy)]
@@ -53,18 +52,22 @@ impl Tokens {
     pub(super) fn new() -> io::Result<Self> {
         let accounts = KEY_FILES.iter().map(|text| account(text)).collect::<Option<_>>();
         let accounts = accounts.ok_or_else(|| io::Error::other("a key file of the sandbox is damaged"))?;
-        Ok(Self { accounts, issued: Mutex::default() })
+        Ok(Self { accounts, issued: HashMap::new() })
     }
 
     /// The account of a request's bearer token.
     pub(super) fn account(&self, headers: &HeaderMap, now: u64) -> Option<usize> {
         let bearer = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
-        let issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
-        issued.get(bearer).filter(|token| now < token.expires_at).map(|token| token.account)
+        self.issued.get(bearer).filter(|token| now < token.expires_at).map(|token| token.account)
     }
 
     /// A token for an assertion; otherwise what is wrong with it. Its audience is this endpoint, or Google's.
-    pub(super) fn issue(&self, assertion: &str, audience: &str, now: u64) -> Result<String, &'static str> {
+    pub(super) fn issue(
+        &mut self,
+        assertion: &str,
+        audience: &str,
+        now: u64,
+    ) -> Result<String, &'static str> {
         let (content, signature) = assertion.rsplit_once('.').ok_or("no compact JWT")?;
         let (header, claims) = content.split_once('.').ok_or("no compact JWT")?;
         let header: Value = part(header).ok_or("the header is unreadable")?;
@@ -91,12 +94,12 @@ impl Tokens {
         getrandom::fill(&mut bytes).map_err(|_| "no random bytes")?;
         let text = format!("ya29.{}", URL_SAFE_NO_PAD.encode(bytes));
         let token = Token { account, expires_at: now + HOUR_S * 1000 };
-        self.issued.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone(), token);
+        self.issued.insert(text.clone(), token);
         Ok(text)
     }
 
     pub(super) fn count(&self) -> u64 {
-        self.issued.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
+        self.issued.len() as u64
     }
 }
 
@@ -157,7 +160,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_signed_assertion_becomes_a_token_for_an_hour() {
-        let tokens = Tokens::new().expect("key files");
+        let mut tokens = Tokens::new().expect("key files");
         let token = tokens.issue(&assertion("RS256", &json!({})), AUDIENCE, NOW).expect("a token");
         let mut headers = HeaderMap::new();
         headers.insert("authorization", format!("Bearer {token}").parse().expect("ascii"));

@@ -33,6 +33,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const TIMEOUT: Duration = Duration::from_secs(300);
 const MAX_REDIRECTS: usize = 3;
 
+/// What the registry answers.
+type Answer = Result<Response<Incoming>, ArtifactError>;
+
 /// Why a plugin was neither pulled nor pushed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -157,9 +160,6 @@ impl Manifest {
 
 impl ArtifactClient {
     /// A client over connections of that route.
-    ///
-    /// # Errors
-    /// [`ArtifactError::Route`].
     pub fn new(
         reference: ArtifactReference,
         login: Option<Login>,
@@ -173,9 +173,6 @@ impl ArtifactClient {
     }
 
     /// Fetches the manifest and its component, of at most `max_bytes`, and compares both with their digests.
-    ///
-    /// # Errors
-    /// See [`ArtifactError`].
     pub async fn pull(&mut self, max_bytes: u64) -> Result<PulledArtifact, ArtifactError> {
         let name = self.reference.manifest();
         let what = format!("{}", self.reference);
@@ -202,9 +199,6 @@ impl ArtifactClient {
 
     /// Writes the component, its signature, `config` (a JSON object that describes it) and their manifest under the tag. The
     /// digest of the manifest.
-    ///
-    /// # Errors
-    /// See [`ArtifactError`].
     pub async fn push(
         &mut self,
         component: Bytes,
@@ -250,13 +244,7 @@ impl ArtifactClient {
 
     /// Asks, logs in where the registry wants that, and follows redirects of a read. `kind` is the type of what is wanted, or
     /// of what is sent.
-    async fn ask(
-        &mut self,
-        method: Method,
-        url: Url,
-        kind: &str,
-        body: Bytes,
-    ) -> Result<Response<Incoming>, ArtifactError> {
+    async fn ask(&mut self, method: Method, url: Url, kind: &str, body: Bytes) -> Answer {
         let answer = self.send(&method, &url, kind, body.clone()).await?;
         let mut answer = match answer.status() {
             StatusCode::UNAUTHORIZED => {
@@ -278,13 +266,7 @@ impl ArtifactClient {
         Ok(answer)
     }
 
-    async fn send(
-        &self,
-        method: &Method,
-        url: &Url,
-        kind: &str,
-        body: Bytes,
-    ) -> Result<Response<Incoming>, ArtifactError> {
+    async fn send(&self, method: &Method, url: &Url, kind: &str, body: Bytes) -> Answer {
         let is_registry =
             |url: &Url| self.reference.url("").is_ok_and(|own| Origin::of(&own) == Origin::of(url));
         let authorization = self.authorization.clone().filter(|_| is_registry(url));
@@ -298,7 +280,7 @@ impl ArtifactClient {
         kind: &str,
         body: Bytes,
         authorization: Option<HeaderValue>,
-    ) -> Result<Response<Incoming>, ArtifactError> {
+    ) -> Answer {
         let unreachable = |reason: String| ArtifactError::Unreachable {
             host: url.host_str().unwrap_or_default().to_owned(),
             reason,
@@ -356,11 +338,7 @@ fn verify(what: &'static str, expected: Digest, bytes: &[u8]) -> Result<(), Arti
 }
 
 /// The answer, if its status is the expected one.
-async fn expect(
-    answer: Response<Incoming>,
-    status: StatusCode,
-    what: &str,
-) -> Result<Response<Incoming>, ArtifactError> {
+async fn expect(answer: Response<Incoming>, status: StatusCode, what: &str) -> Answer {
     /// What a registry says about an error.
     #[derive(Default, Deserialize)]
     struct Errors {

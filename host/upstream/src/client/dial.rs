@@ -45,9 +45,6 @@ impl Dial for Sockets {
 /// Looks names up. Never asked for IP literals.
 pub trait Resolve: Send + Sync + 'static {
     /// Every address of `host`, in the order to be tried.
-    ///
-    /// # Errors
-    /// When the name has no address or the look-up fails.
     fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
 }
 

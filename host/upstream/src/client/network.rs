@@ -34,9 +34,6 @@ pub(crate) struct Network {
 
 impl Network {
     /// A network that trusts the Mozilla roots, and those of the file `extra_roots`.
-    ///
-    /// # Errors
-    /// What is wrong with that file.
     pub(crate) fn new(
         resolver: Arc<dyn Resolve>,
         dial: Arc<dyn Dial>,
@@ -77,9 +74,6 @@ impl Network {
 }
 
 /// The certificates that count.
-///
-/// # Errors
-/// What is wrong with the file `extra`.
 pub(crate) fn roots(extra: Option<&Path>) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());

@@ -204,9 +204,6 @@ impl Fetcher {
 
     /// Fetches `url` as far as the head of the answer; the body is pulled from [`Fetched`]. A link of a customer waits for
     /// permits first, whose number is bounded for the customer, for each host and in all; the wait counts in no limit.
-    ///
-    /// # Errors
-    /// See [`FetchError`].
     pub async fn fetch(&self, url: &str, policy: &Policy<'_>) -> Result<Fetched, FetchError> {
         let mut permit = match policy.customer {
             Some(customer) => Some(self.rules.permits.acquire(customer).await),
@@ -370,9 +367,6 @@ impl Fetched {
     }
 
     /// The whole body in memory.
-    ///
-    /// # Errors
-    /// See [`FetchError`].
     pub async fn collect(mut self) -> Result<Bytes, FetchError> {
         let mut all = bytes::BytesMut::new();
         while let Some(piece) = self.next().await? {

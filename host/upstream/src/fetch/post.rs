@@ -53,9 +53,6 @@ pub struct Answer {
 }
 
 /// Checks the form of an address to post to: its scheme, and that it holds no user name and no password.
-///
-/// # Errors
-/// [`FetchError::BadUrl`].
 pub fn check_post_url(url: &str, over_http: bool) -> Result<(), FetchError> {
     parse(url, over_http).map(drop)
 }
@@ -63,9 +60,6 @@ pub fn check_post_url(url: &str, over_http: bool) -> Result<(), FetchError> {
 impl Fetcher {
     /// Checks an address to post to as far as it can be without a name server: its form, its port, and an address that
     /// is written out.
-    ///
-    /// # Errors
-    /// See [`FetchError`].
     pub fn check_post_url(&self, url: &str, over_http: bool) -> Result<(), FetchError> {
         let url = parse(url, over_http)?;
         let origin = Origin::of(&url).ok_or(NO_ORIGIN)?;

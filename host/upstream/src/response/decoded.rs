@@ -271,9 +271,6 @@ impl Peeked {
     }
 
     /// Whether the body begins as events do.
-    ///
-    /// # Errors
-    /// The body broke, or did not begin in time.
     pub(crate) async fn is_stream(&mut self, of: Beginning, deadline: Instant) -> Result<bool, BodyError> {
         loop {
             if let Some(is_stream) = begins_stream(&self.first, of) {

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::values::{List, Moment};
+use crate::api::values::{List, Moment, view};
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;
@@ -38,82 +38,66 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A line of the audit record.
-#[derive(Debug, Serialize, JsonSchema)]
-struct AuditLine {
-    /// Its number.
-    number: u64,
-    /// When.
-    at: Moment,
-    /// The task it is about.
-    task: Option<String>,
-    /// What happened.
-    text: String,
-    /// The operator's request; null for a decision of the gateway itself.
-    request: Option<RequestLine>,
-}
-
-/// A request of an operator.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "AuditedRequest")]
-struct RequestLine {
-    /// Its id.
-    id: String,
-    /// The token or session; empty for a request without a valid one.
-    who: String,
-    /// "viewer" or "operator"; empty likewise.
-    role: String,
-    /// The peer's address.
-    address: String,
-    /// The operation, such as `createKey`; empty where none was found.
-    operation: String,
-    /// What it was about.
-    object: String,
-    /// The status of its answer.
-    status: u16,
-    /// Why it was refused; empty where it was done.
-    reason: String,
-    /// What changed.
-    changes: Vec<ChangedField>,
-}
-
-/// A field that changed.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ChangedField {
-    /// Its name.
-    field: String,
-    /// Its value before; null where there was none.
-    before: Value,
-    /// Its value after; null where there is none.
-    after: Value,
-}
-
-impl From<(u64, AuditRecord)> for AuditLine {
-    fn from((number, record): (u64, AuditRecord)) -> Self {
-        Self {
-            number,
-            at: record.at.into(),
-            task: record.task.map(|task| task.to_string()),
-            text: record.text,
-            request: record.request.map(RequestLine::from),
-        }
+view! {
+    /// A line of the audit record.
+    #[derive(Debug, Serialize, JsonSchema)]
+    struct AuditLine of ((number, record): (u64, AuditRecord)) {
+        /// Its number.
+        number: u64 = number,
+        /// When.
+        at: Moment = record.at.into(),
+        /// The task it is about.
+        task: Option<String> = record.task.map(|task| task.to_string()),
+        /// What happened.
+        text: String = record.text,
+        /// The operator's request; null for a decision of the gateway itself.
+        request: Option<RequestLine> = record.request.map(RequestLine::from),
     }
 }
 
-impl From<AuditedRequest> for RequestLine {
-    fn from(request: AuditedRequest) -> Self {
+view! {
+    /// A request of an operator.
+    #[derive(Debug, Serialize, JsonSchema)]
+    #[schemars(rename = "AuditedRequest")]
+    struct RequestLine of (request: AuditedRequest) where {
         let AuditedRequest { id, who, role, address, operation, object, status, reason, changes } = request;
         let changes = changes.into_iter().map(ChangedField::from).collect();
-        Self { id: id.to_string(), who, role, address, operation, object, status, reason, changes }
+    } {
+        /// Its id.
+        id: String = id.to_string(),
+        /// The token or session; empty for a request without a valid one.
+        who: String = who,
+        /// "viewer" or "operator"; empty likewise.
+        role: String = role,
+        /// The peer's address.
+        address: String = address,
+        /// The operation, such as `createKey`; empty where none was found.
+        operation: String = operation,
+        /// What it was about.
+        object: String = object,
+        /// The status of its answer.
+        status: u16 = status,
+        /// Why it was refused; empty where it was done.
+        reason: String = reason,
+        /// What changed.
+        changes: Vec<ChangedField> = changes,
     }
 }
 
-impl From<FieldChange> for ChangedField {
-    fn from(change: FieldChange) -> Self {
+view! {
+    /// A field that changed.
+    #[derive(Debug, Serialize, JsonSchema)]
+    struct ChangedField of (change: FieldChange) where {
         let value = |text: Option<String>| {
             text.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap_or(Value::String(text)))
         };
-        Self { field: change.field, before: value(change.before), after: value(change.after) }
+    } {
+        /// Its name.
+        field: String = change.field,
+        /// Its value before; null where there was none.
+        before: Value = value(change.before),
+        /// Its value after; null where there is none.
+        after: Value = value(change.after),
     }
 }
 

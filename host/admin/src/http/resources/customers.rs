@@ -5,7 +5,7 @@ use gatehouse_tasks::{Command, JournalEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::{List, Moment, Period, entry_id};
+use crate::api::values::{List, Moment, Period, entry_id, view};
 use crate::audit::told;
 use crate::error::{ApiError, Kind};
 use crate::http::call::{Call, Outcome};
@@ -67,30 +67,35 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A customer and its balances. What is available, held and spent always sums to what was deposited.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Customer")]
-struct CustomerView {
-    /// Its id.
-    id: String,
-    /// When it was opened.
-    created: Moment,
-    /// Free to be spent.
-    available_micro: i64,
-    /// Held for requests under way.
-    held_micro: i64,
-    /// Spent.
-    spent_micro: i64,
-    /// All that was paid in, less what was taken back.
-    deposited_micro: i64,
-    /// What counts against the quota now: all that is held and spent, or that of the present period. Null without a quota.
-    quota_used_micro: Option<i64>,
-    /// When the quota resets next; null where it never does.
-    quota_resets: Option<Moment>,
-    /// Counts edits.
-    revision: u64,
-    #[serde(flatten)]
-    policy: QuotaPolicy,
+view! {
+    /// A customer and its balances. What is available, held and spent always sums to what was deposited.
+    #[derive(Clone, Debug, Serialize, JsonSchema)]
+    #[schemars(rename = "Customer")]
+    struct CustomerView of ((customer, at): (Customer, UnixMs)) where {
+        let quota = customer.quota_use(at);
+        let policy = customer.policy().into();
+    } {
+        /// Its id.
+        id: String = customer.id.0,
+        /// When it was opened.
+        created: Moment = customer.created.into(),
+        /// Free to be spent.
+        available_micro: i64 = customer.available.0,
+        /// Held for requests under way.
+        held_micro: i64 = customer.reserved.0,
+        /// Spent.
+        spent_micro: i64 = customer.spent.0,
+        /// All that was paid in, less what was taken back.
+        deposited_micro: i64 = customer.deposited.0,
+        /// What counts against the quota now: all that is held and spent, or that of the present period. Null without a quota.
+        quota_used_micro: Option<i64> = quota.map(|quota| quota.used.0),
+        /// When the quota resets next; null where it never does.
+        quota_resets: Option<Moment> = quota.and_then(|quota| quota.resets).map(Moment),
+        /// Counts edits.
+        revision: u64 = customer.revision,
+        #[serde(flatten)]
+        policy: QuotaPolicy = policy,
+    }
 }
 
 /// What an edit of a customer may change. `null` takes a limit away.
@@ -180,17 +185,21 @@ struct MoneyMoved {
     customer: CustomerView,
 }
 
-/// A row of the ledger.
-#[derive(Debug, Serialize, JsonSchema)]
-struct MoneyEntry {
-    /// Its id, as in the ledger.
-    id: String,
-    /// When.
-    at: Moment,
-    /// Paid in, or taken back when negative.
-    amount_micro: i64,
-    /// For people.
-    memo: String,
+view! {
+    /// A row of the ledger.
+    #[derive(Debug, Serialize, JsonSchema)]
+    struct MoneyEntry of (entry: JournalEntry) where {
+        let id = entry_id(&entry);
+    } {
+        /// Its id, as in the ledger.
+        id: String = id,
+        /// When.
+        at: Moment = entry.at.into(),
+        /// Paid in, or taken back when negative.
+        amount_micro: i64 = entry.movement.available.0,
+        /// For people.
+        memo: String = entry.memo,
+    }
 }
 
 impl From<CustomerPolicy> for QuotaPolicy {
@@ -220,34 +229,9 @@ impl From<QuotaPolicy> for CustomerPolicy {
     }
 }
 
-impl CustomerView {
-    fn new(customer: Customer, at: UnixMs) -> Self {
-        let quota = customer.quota_use(at);
-        Self {
-            quota_used_micro: quota.map(|quota| quota.used.0),
-            quota_resets: quota.and_then(|quota| quota.resets).map(Moment),
-            revision: customer.revision,
-            policy: customer.policy().into(),
-            id: customer.id.0,
-            created: customer.created.into(),
-            available_micro: customer.available.0,
-            held_micro: customer.reserved.0,
-            spent_micro: customer.spent.0,
-            deposited_micro: customer.deposited.0,
-        }
-    }
-}
-
 impl Edited for CustomerView {
     fn revision(&self) -> u64 {
         self.revision
-    }
-}
-
-impl From<JournalEntry> for MoneyEntry {
-    fn from(entry: JournalEntry) -> Self {
-        let id = entry_id(&entry);
-        Self { id, at: entry.at.into(), amount_micro: entry.movement.available.0, memo: entry.memo }
     }
 }
 
@@ -260,7 +244,7 @@ async fn list(call: Call) -> Outcome {
         false => store.list_customers(after, limit).await?,
     };
     let page = of_prefix(page, prefix, (|customer| &customer.id.0, |id| &id.0));
-    let customers = page.rows.into_iter().map(|customer| CustomerView::new(customer, call.at)).collect();
+    let customers = page.rows.into_iter().map(|customer| CustomerView::from((customer, call.at))).collect();
     call.list(customers, page.next.map(|id| id.0))
 }
 
@@ -354,7 +338,7 @@ fn check_amount(amount: Credits, memo: &str) -> Result<(), ApiError> {
 
 async fn find(call: &Call, id: &CustomerId) -> Result<CustomerView, ApiError> {
     let found = ApiError::found(call.service.store.customer(id).await?, format_args!("customer {id}"))?;
-    Ok(CustomerView::new(found, call.at))
+    Ok(CustomerView::from((found, call.at)))
 }
 
 fn object(id: &CustomerId) -> String {

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::api::values::{List, Moment, Period};
+use crate::api::values::{List, Moment, Period, view};
 use crate::audit::told;
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
@@ -75,36 +75,46 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A key: its limits and what was spent through it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ApiKey")]
-struct ApiKeyView {
-    /// The public part of the key; the key begins with `sk-` and this.
-    id: String,
-    /// The customer that pays.
-    customer: String,
-    /// When it was made.
-    created: Moment,
-    /// Whether it works.
-    state: State,
-    /// Held and spent through it and those that it replaced.
-    used_micro: i64,
-    /// What of that counts against the quota now: all of it, or that of the present period. Null without a quota.
-    quota_used_micro: Option<i64>,
-    /// When the quota resets next; null where it never does.
-    quota_resets: Option<Moment>,
-    /// Live tasks and open text requests at present, by model.
-    open: BTreeMap<String, u32>,
-    /// When it was revoked.
-    revoked: Option<Moment>,
-    /// Counts edits, rotations and the revocation.
-    revision: u64,
-    /// The key that it replaced.
-    rotated_from: Option<String>,
-    /// The key that replaced it.
-    rotated_to: Option<String>,
-    #[serde(flatten)]
-    policy: PolicyView,
+view! {
+    /// A key: its limits and what was spent through it.
+    #[derive(Clone, Debug, Serialize, JsonSchema)]
+    #[schemars(rename = "ApiKey")]
+    struct ApiKeyView of ((key, at): (Key, UnixMs)) where {
+        let quota = key.quota_use(at);
+        let policy = PolicyView::of(key.policy());
+        let state = match KeyState::of(&key, at) {
+            KeyState::Active => State::Active,
+            KeyState::Expired => State::Expired,
+            KeyState::Revoked => State::Revoked,
+        };
+    } {
+        /// The public part of the key; the key begins with `sk-` and this.
+        id: String = key.id.0,
+        /// The customer that pays.
+        customer: String = key.customer.0,
+        /// When it was made.
+        created: Moment = key.created.into(),
+        /// Whether it works.
+        state: State = state,
+        /// Held and spent through it and those that it replaced.
+        used_micro: i64 = key.used.0,
+        /// What of that counts against the quota now: all of it, or that of the present period. Null without a quota.
+        quota_used_micro: Option<i64> = quota.map(|quota| quota.used.0),
+        /// When the quota resets next; null where it never does.
+        quota_resets: Option<Moment> = quota.and_then(|quota| quota.resets).map(Moment),
+        /// Live tasks and open text requests at present, by model.
+        open: BTreeMap<String, u32> = key.open,
+        /// When it was revoked.
+        revoked: Option<Moment> = key.revoked.map(Moment),
+        /// Counts edits, rotations and the revocation.
+        revision: u64 = key.revision,
+        /// The key that it replaced.
+        rotated_from: Option<String> = key.rotated_from.map(|id| id.0),
+        /// The key that replaced it.
+        rotated_to: Option<String> = key.rotated_to.map(|id| id.0),
+        #[serde(flatten)]
+        policy: PolicyView = policy,
+    }
 }
 
 /// Whether a key works.
@@ -147,31 +157,6 @@ struct NewSecret {
     secret_shown: bool,
 }
 
-impl ApiKeyView {
-    fn new(key: Key, at: UnixMs) -> Self {
-        let quota = key.quota_use(at);
-        Self {
-            quota_used_micro: quota.map(|quota| quota.used.0),
-            quota_resets: quota.and_then(|quota| quota.resets).map(Moment),
-            state: match KeyState::of(&key, at) {
-                KeyState::Active => State::Active,
-                KeyState::Expired => State::Expired,
-                KeyState::Revoked => State::Revoked,
-            },
-            policy: PolicyView::of(key.policy()),
-            id: key.id.0,
-            customer: key.customer.0,
-            created: key.created.into(),
-            used_micro: key.used.0,
-            open: key.open,
-            revoked: key.revoked.map(Moment),
-            revision: key.revision,
-            rotated_from: key.rotated_from.map(|id| id.0),
-            rotated_to: key.rotated_to.map(|id| id.0),
-        }
-    }
-}
-
 impl Edited for ApiKeyView {
     fn revision(&self) -> u64 {
         self.revision
@@ -194,12 +179,12 @@ async fn list(call: Call) -> Outcome {
     let after = call.position::<String>()?.or_else(|| prefix.map(before_prefix)).map(KeyId);
     let page = call.service.keys.page(query, after, call.query.limit()).await?;
     let page = of_prefix(page, prefix, (|key| &key.id.0, |id| &id.0));
-    let keys = page.rows.into_iter().map(|key| ApiKeyView::new(key, call.at)).collect();
+    let keys = page.rows.into_iter().map(|key| ApiKeyView::from((key, call.at))).collect();
     call.list(keys, page.next.map(|id| id.0))
 }
 
 async fn show(call: Call) -> Outcome {
-    let key = ApiKeyView::new(find(&call, call.path("key")).await?, call.at);
+    let key = ApiKeyView::from((find(&call, call.path("key")).await?, call.at));
     call.object(&key, &key.etag())
 }
 
@@ -211,11 +196,11 @@ async fn create(call: Call) -> Outcome {
     let policy: PolicyView = from_value(Value::Object(fields))?;
     let (customer, policy) = (CustomerId(customer), policy.policy()?);
     let (key, secret) = call.service.keys.mint(NewKey { customer, policy, force: is_forced(&call) })?;
-    let view = ApiKeyView::new(key.clone(), call.at);
+    let view = ApiKeyView::from((key.clone(), call.at));
     let add = Command::AddKey { key: Box::new(key.clone()) };
     let committed = call.commit(add, (object(&key.id), &key.id.0), 201, created(&view)).await?;
     let (key, secret) = match committed.before {
-        Some(first) => (ApiKeyView::new(find(&call, &first).await?, call.at), None),
+        Some(first) => (ApiKeyView::from((find(&call, &first).await?, call.at)), None),
         None => (view, Some(secret.0)),
     };
     let secret_shown = secret.is_some();
@@ -224,7 +209,7 @@ async fn create(call: Call) -> Outcome {
 
 async fn revoke(call: Call) -> Outcome {
     let id = KeyId::from(call.path("key"));
-    let before = ApiKeyView::new(find(&call, &id.0).await?, call.at);
+    let before = ApiKeyView::from((find(&call, &id.0).await?, call.at));
     let mut after = before.clone();
     if before.revoked.is_none() {
         after.revoked = Some(Moment(call.at));
@@ -232,12 +217,12 @@ async fn revoke(call: Call) -> Outcome {
     }
     let command = Command::RevokeKey { id: id.clone(), at: call.at };
     call.commit(command, (object(&id), &id.0), 200, changes(&before, &after)).await?;
-    Ok(Reply::json(&ApiKeyView::new(find(&call, &id.0).await?, call.at)))
+    Ok(Reply::json(&ApiKeyView::from((find(&call, &id.0).await?, call.at))))
 }
 
 async fn edit(call: Call) -> Outcome {
     let row = find(&call, call.path("key")).await?;
-    let before = ApiKeyView::new(row.clone(), call.at);
+    let before = ApiKeyView::from((row.clone(), call.at));
     check_edited(&call.headers, &before)?;
     let mut patch: Value = call.json()?;
     // By the models' own ids, as the key has them: another name would be merged beside its own.
@@ -250,7 +235,7 @@ async fn edit(call: Call) -> Outcome {
     let changes = changes(&before.policy, &PolicyView::of(policy.clone()));
     let (id, revision) = (row.id, row.revision);
     let command = Command::EditKey { id: id.clone(), revision, policy: Box::new(policy), at: call.at };
-    let show = async { Ok(ApiKeyView::new(find(&call, &id.0).await?, call.at)) };
+    let show = async { Ok(ApiKeyView::from((find(&call, &id.0).await?, call.at))) };
     call.commit_edit(command, (object(&id), &id.0), changes, show).await
 }
 
@@ -271,7 +256,7 @@ async fn rotate(call: Call) -> Outcome {
         Some(first) => (first, None),
         None => (new.0, Some(secret.reveal().to_owned())),
     };
-    let key = ApiKeyView::new(find(&call, &made).await?, call.at);
+    let key = ApiKeyView::from((find(&call, &made).await?, call.at));
     let secret_shown = secret.is_some();
     Ok(Reply::created(&NewSecret { key, secret, secret_shown }))
 }

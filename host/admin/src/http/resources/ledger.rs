@@ -10,7 +10,7 @@ use gatehouse_tasks::{HoldId, StatementLine};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use crate::api::values::{List, Moment, entry_id};
+use crate::api::values::{List, Moment, entry_id, view};
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;
@@ -107,37 +107,47 @@ impl JsonSchema for FileLine {
     }
 }
 
-/// A row of the ledger. The three changes are of the customer's balances.
-#[derive(Debug, Serialize, JsonSchema)]
-struct LedgerLine {
-    /// Its id: says nothing of how many others there are, or of their order.
-    id: String,
-    /// When.
-    at: Moment,
-    /// "deposit", "hold", "join", "release" or "settle".
-    kind: &'static str,
-    /// The customer.
-    customer: String,
-    /// The key; null for a deposit.
-    key: Option<String>,
-    /// The task whose money it is, if it is a task's.
-    task: Option<String>,
-    /// The request whose money it is, if it is a request's.
-    request: Option<String>,
-    /// Change of what is free.
-    available_micro: i64,
-    /// Change of what is held.
-    held_micro: i64,
-    /// Change of what is spent.
-    spent_micro: i64,
-    /// After it: what the customer had free, or what the key had used where a key is asked for. Null in the ledger of all.
-    balance_micro: Option<i64>,
-    /// For people.
-    memo: String,
-    /// Of what was spent: the `user` that its client named.
-    user: Option<String>,
-    /// The same of the texts of the client's `metadata`, by name; with the user and the names at most 1,024 bytes.
-    metadata: BTreeMap<String, String>,
+view! {
+    /// A row of the ledger. The three changes are of the customer's balances.
+    #[derive(Debug, Serialize, JsonSchema)]
+    struct LedgerLine of (row: StatementRow) where {
+        let StatementRow { entry, after, .. } = row;
+        let moved = entry.movement;
+        let (task, request) = match entry.hold {
+            Some(HoldId::Task(id)) => (Some(id.to_string()), None),
+            Some(HoldId::Request(id)) => (None, Some(id.to_string())),
+            None => (None, None),
+        };
+    } {
+        /// Its id: says nothing of how many others there are, or of their order.
+        id: String = entry_id(&entry),
+        /// When.
+        at: Moment = entry.at.into(),
+        /// "deposit", "hold", "join", "release" or "settle".
+        kind: &'static str = entry.kind.as_str(),
+        /// The customer.
+        customer: String = entry.customer.0,
+        /// The key; null for a deposit.
+        key: Option<String> = entry.key.map(|key| key.0),
+        /// The task whose money it is, if it is a task's.
+        task: Option<String> = task,
+        /// The request whose money it is, if it is a request's.
+        request: Option<String> = request,
+        /// Change of what is free.
+        available_micro: i64 = moved.available.0,
+        /// Change of what is held.
+        held_micro: i64 = moved.reserved.0,
+        /// Change of what is spent.
+        spent_micro: i64 = moved.spent.0,
+        /// After it: what the customer had free, or what the key had used where a key is asked for. Null in the ledger of all.
+        balance_micro: Option<i64> = after.map(|after| after.0),
+        /// For people.
+        memo: String = entry.memo,
+        /// Of what was spent: the `user` that its client named.
+        user: Option<String> = entry.tags.user,
+        /// The same of the texts of the client's `metadata`, by name; with the user and the names at most 1,024 bytes.
+        metadata: BTreeMap<String, String> = entry.tags.metadata,
+    }
 }
 
 /// What rows of the ledger come to. Balances are those of the customer or key that is asked for.
@@ -161,34 +171,6 @@ struct LedgerSums {
     balance_after_micro: Option<i64>,
     /// What the key had used after the last row.
     used_after_micro: Option<i64>,
-}
-
-impl From<StatementRow> for LedgerLine {
-    fn from(row: StatementRow) -> Self {
-        let StatementRow { entry, after, .. } = row;
-        let moved = entry.movement;
-        let (task, request) = match entry.hold {
-            Some(HoldId::Task(id)) => (Some(id.to_string()), None),
-            Some(HoldId::Request(id)) => (None, Some(id.to_string())),
-            None => (None, None),
-        };
-        Self {
-            id: entry_id(&entry),
-            at: entry.at.into(),
-            kind: entry.kind.as_str(),
-            customer: entry.customer.0,
-            key: entry.key.map(|key| key.0),
-            task,
-            request,
-            available_micro: moved.available.0,
-            held_micro: moved.reserved.0,
-            spent_micro: moved.spent.0,
-            balance_micro: after.map(|after| after.0),
-            memo: entry.memo,
-            user: entry.tags.user,
-            metadata: entry.tags.metadata,
-        }
-    }
 }
 
 async fn list(call: Call) -> Outcome {

@@ -9,7 +9,7 @@ use gatehouse_tasks::UsageSums;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::values::Moment;
+use crate::api::values::{Moment, view};
 use crate::error::{ApiError, Kind};
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;
@@ -68,67 +68,45 @@ struct UsageList {
     total: Sums,
 }
 
-/// A row; what it is not grouped by is null.
-#[derive(Debug, Serialize, JsonSchema)]
-struct UsageLine {
-    /// The beginning of the hour or day, UTC.
-    since: Option<Moment>,
-    /// The customer.
-    customer: Option<String>,
-    /// The key.
-    key: Option<String>,
-    /// The canonical model; empty where it is unknown.
-    model: Option<String>,
-    #[serde(flatten)]
-    sums: Sums,
-}
-
-/// Sums of requests that ended.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Sums {
-    /// Those that ended: settlements and releases.
-    requests: u64,
-    /// Those of them that cost nothing and were given back.
-    failures: u64,
-    /// Tokens read, neither from a cache nor into one.
-    input_tokens: u64,
-    /// Tokens written.
-    output_tokens: u64,
-    /// Tokens read from a cache.
-    cached_tokens: u64,
-    /// Tokens read and put into a cache.
-    cache_write_tokens: u64,
-    /// What was spent.
-    spent_micro: i64,
-    /// What failures gave back.
-    refunded_micro: i64,
-}
-
-impl From<UsageSums> for Sums {
-    fn from(sums: UsageSums) -> Self {
-        let UsageSums { requests, failures, input, output, cached, cache_write, settled, refunded } = sums;
-        Self {
-            requests,
-            failures,
-            input_tokens: input,
-            output_tokens: output,
-            cached_tokens: cached,
-            cache_write_tokens: cache_write,
-            spent_micro: settled.0,
-            refunded_micro: refunded.0,
-        }
+view! {
+    /// A row; what it is not grouped by is null.
+    #[derive(Debug, Serialize, JsonSchema)]
+    struct UsageLine of (group: UsageGroup) {
+        /// The beginning of the hour or day, UTC.
+        since: Option<Moment> = group.since.map(Moment),
+        /// The customer.
+        customer: Option<String> = group.customer.map(|customer| customer.0),
+        /// The key.
+        key: Option<String> = group.key.map(|key| key.0),
+        /// The canonical model; empty where it is unknown.
+        model: Option<String> = group.model,
+        #[serde(flatten)]
+        sums: Sums = group.sums.into(),
     }
 }
 
-impl From<UsageGroup> for UsageLine {
-    fn from(group: UsageGroup) -> Self {
-        Self {
-            since: group.since.map(Moment),
-            customer: group.customer.map(|customer| customer.0),
-            key: group.key.map(|key| key.0),
-            model: group.model,
-            sums: group.sums.into(),
-        }
+view! {
+    /// Sums of requests that ended.
+    #[derive(Debug, Serialize, JsonSchema)]
+    struct Sums of (sums: UsageSums) where {
+        let UsageSums { requests, failures, input, output, cached, cache_write, settled, refunded } = sums;
+    } {
+        /// Those that ended: settlements and releases.
+        requests: u64 = requests,
+        /// Those of them that cost nothing and were given back.
+        failures: u64 = failures,
+        /// Tokens read, neither from a cache nor into one.
+        input_tokens: u64 = input,
+        /// Tokens written.
+        output_tokens: u64 = output,
+        /// Tokens read from a cache.
+        cached_tokens: u64 = cached,
+        /// Tokens read and put into a cache.
+        cache_write_tokens: u64 = cache_write,
+        /// What was spent.
+        spent_micro: i64 = settled.0,
+        /// What failures gave back.
+        refunded_micro: i64 = refunded.0,
     }
 }
 

@@ -96,9 +96,6 @@ impl Statements {
     }
 
     /// How many rows a statement has, its limit left out; one more than `max` stands for all that is beyond it.
-    ///
-    /// # Errors
-    /// As for a page.
     pub async fn rows(&self, request: StatementRequest, max: u64) -> Result<u64, OperationError> {
         let query = self.query(request).await?;
         let max = usize::try_from(max).unwrap_or(usize::MAX).saturating_add(1);
@@ -107,9 +104,6 @@ impl Statements {
 
     /// What a statement comes to. Up to ten thousand rows are added up; more are summed up by the days that they are of.
     /// `None` where these are not whole days, or more than a hundred thousand days and models.
-    ///
-    /// # Errors
-    /// As for a page.
     pub async fn sums(&self, request: StatementRequest) -> Result<Option<StatementSums>, OperationError> {
         match self.rows(request.clone(), MAX_SUMMED).await? {
             0..=MAX_SUMMED => self.sums_of_rows(request).await.map(Some),

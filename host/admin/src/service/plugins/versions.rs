@@ -31,9 +31,6 @@ pub struct Versions {
 
 impl Versions {
     /// Every version in the plugin store, by family and digest. They are in memory, and as many as an operator installed.
-    ///
-    /// # Errors
-    /// A plugin store that cannot be opened.
     pub async fn list(&self) -> Result<Vec<PluginVersion>, OperationError> {
         let all = self.plugins.service().await?.list();
         let mut all: Vec<PluginVersion> = all.into_iter().map(PluginVersion::from).collect();

@@ -1,14 +1,14 @@
 //! Inputs of requests: files that come with the form, and results of tasks that go on as inputs.
 
-use gatehouse_admin::{OperationError, ResponseBody, ResultInput};
+use gatehouse_admin::{OperationError, ResultInput};
 use gatehouse_model::TaskId;
-use http::{Response, StatusCode};
+use http::StatusCode;
 use maud::html;
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
 use super::offer::{self, Offer};
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::form::{Form, FormFile};
 use crate::parts::shell::Shell;
 use crate::request::{PageContext, PageRequest};
@@ -88,11 +88,7 @@ struct Taker {
 }
 
 /// The surfaces that take a result, for the key of its task.
-pub(super) async fn choose(
-    pages: &PageContext,
-    request: &PageRequest,
-    wanted: &str,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(super) async fn choose(pages: &PageContext, request: &PageRequest, wanted: &str) -> Outcome {
     let result = result_of(pages, wanted).await?;
     let medium = Medium::of_type(&result.mime);
     let rows = pages.service.playground.endpoints()?;

@@ -8,14 +8,13 @@ mod page;
 
 use std::sync::Arc;
 
-use gatehouse_admin::ResponseBody;
 use gatehouse_model::Key;
-use http::{Response, StatusCode};
+use http::StatusCode;
 use http_body_util::BodyExt as _;
 use maud::html;
 use serde_json::{Map, Value};
 
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::parts::elements::empty;
 use crate::parts::live::{self, Fragment};
 use crate::parts::shell::{Shell, redirect};
@@ -28,10 +27,7 @@ use offer::{Keys, Offer, Search};
 const MAX_PRICE: usize = 64 * 1024;
 
 /// `GET /playground`: the families; with `input`, a task's result, the surfaces that take it.
-pub(crate) async fn list(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn list(pages: &PageContext, request: &PageRequest) -> Outcome {
     let wanted = request.query.text("input");
     if !wanted.is_empty() {
         return input::choose(pages, request, wanted).await;
@@ -56,10 +52,7 @@ pub(crate) async fn list(
 
 /// `GET /playground/<family>`, with `surface`, `key` (`find` and `after` in the list of keys), `run`, and `input`, a task's
 /// result, which goes `into` a field.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
     let query = &request.query;
     let run = pages.runs.find(query.text("run"), session(request));
     let (surface, key) = match &run {
@@ -87,10 +80,7 @@ pub(crate) async fn show(
 }
 
 /// `POST /playground/<family>`: runs it, asks for its price, or shows the form with more of it.
-pub(crate) async fn act(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn act(pages: &PageContext, request: &PageRequest) -> Outcome {
     let (mut form, files) = request.form_with_files().await?;
     let keys = Keys::read(pages, Search::default(), request.now).await?;
     let offer = Offer::find(pages, &request.id, form.text("surface"), form.text("key"), keys).await?;
@@ -141,10 +131,7 @@ pub(crate) async fn act(
 }
 
 /// `GET /playground/<run>/live`: its answer, again whenever there is more of it.
-pub(crate) fn follow(
-    pages: &Arc<PageContext>,
-    request: PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) fn follow(pages: &Arc<PageContext>, request: PageRequest) -> Outcome {
     let session = session(&request);
     let unknown = || PageError::not_found("this request is not remembered any more");
     let run = pages.runs.find(&request.id, session).ok_or_else(unknown)?;

@@ -10,7 +10,7 @@ use http::header::{
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::StreamBody;
 
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::request::{PageContext, PageRequest};
 
 /// Whatever it is, it runs nothing and loads nothing.
@@ -22,10 +22,7 @@ pub(super) fn address(task: &Task, at: usize) -> String {
 }
 
 /// `GET /admin/media/<task>.<n>`, whole or a range of it.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
     let unknown = || PageError::not_found(format!("no result {:?}", request.id));
     let (task, at) = request.id.split_once('.').ok_or_else(unknown)?;
     let (task, at): (TaskId, usize) =

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use gatehouse_admin::{ApiRequest, ResponseBody, StepRow, TaskDetails};
+use gatehouse_admin::{ApiRequest, StepRow, TaskDetails};
 use gatehouse_model::{Task, TaskId, UnixMs};
-use http::{Response, StatusCode};
+use http::StatusCode;
 use maud::{Markup, html};
 use serde_json::json;
 
 use super::timeline::{self, Scale};
 use super::{media, progress, ruling, state};
-use crate::error::PageError;
+use crate::error::{Outcome, PageError};
 use crate::format::{count, credits, digest, moment, span};
 use crate::parts::elements::{Confirm, Field, Problems};
 use crate::parts::live::{self, Fragment};
@@ -22,18 +22,12 @@ use crate::resource::column::customer;
 const SHOWN: usize = 64 * 1024;
 
 /// `GET /tasks/<id>`.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
     page(pages, request, StatusCode::OK, &Problems::default()).await
 }
 
 /// `GET /tasks/<id>/live`: the same again whenever it changes.
-pub(crate) fn follow(
-    pages: &Arc<PageContext>,
-    request: PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) fn follow(pages: &Arc<PageContext>, request: PageRequest) -> Outcome {
     let id = id_of(&request)?;
     let session = request.session.as_ref().map_or(0, |session| session.number);
     let (clock, sessions) = (Arc::clone(&pages.service.clock), Arc::clone(&pages.sessions));
@@ -52,10 +46,7 @@ pub(crate) fn follow(
 }
 
 /// `POST /tasks/<id>/cancel`.
-pub(crate) async fn cancel(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn cancel(pages: &PageContext, request: &PageRequest) -> Outcome {
     let (id, form, mut problems) = (id_of(request)?, request.form(), Problems::default());
     let body = json!({"reason": form.text("reason"), "give_up": form.is_on("give_up")});
     match pages.ask(request, ApiRequest::post(&["tasks", &request.id, "cancel"]).json(&body)).await {
@@ -67,10 +58,7 @@ pub(crate) async fn cancel(
 }
 
 /// `POST /tasks/<id>/reconcile`.
-pub(crate) async fn reconcile(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn reconcile(pages: &PageContext, request: &PageRequest) -> Outcome {
     let id = id_of(request)?;
     let mut problems = Problems::default();
     match ruling::ruling_of(&request.form()) {
@@ -98,7 +86,7 @@ async fn page(
     request: &PageRequest,
     status: StatusCode,
     problems: &Problems,
-) -> Result<Response<ResponseBody>, PageError> {
+) -> Outcome {
     let id = id_of(request)?;
     let details = pages.service.tasks.details(id).await?;
     let steps = match request.is_operator() {

@@ -5,12 +5,11 @@
 //! client saw it, its money stays held, and no provider is asked.
 
 use gatehouse_model::{Call, Event, Outage, Phase, Replay, UnixMs, metric};
-use gatehouse_store::StoreError;
 use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
 
 use crate::step::call::phase::Calls;
 use crate::step::log::exchange::outage_word;
-use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::run_context::{RunContext, StepOutcome, StepResult};
 
 impl Calls {
     /// Resolves a `Sent` record without a reply: the process stopped in between.
@@ -19,7 +18,7 @@ impl Calls {
         run: &mut RunContext,
         call: Call,
         at: UnixMs,
-    ) -> Result<StepOutcome, StoreError> {
+    ) -> StepResult {
         let verdict = after_crash(&call, self.shared.upstream.asks_when_ambiguous(&call.provider));
         if verdict == AfterCrash::Ask {
             return self.ask(run, call, (at, None)).await;
@@ -42,7 +41,7 @@ impl Calls {
         run: &mut RunContext,
         call: Call,
         (at, outage): (UnixMs, Option<Outage>),
-    ) -> Result<StepOutcome, StoreError> {
+    ) -> StepResult {
         let audit = self.note_ambiguous(run, &call, (at, outage), AfterCrash::Ask);
         run.task.phase = Phase::Ambiguous { call, at, outage };
         if let Some(outcome) = self.commits.commit(run, Some(audit)).await? {

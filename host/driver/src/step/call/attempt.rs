@@ -17,7 +17,7 @@ use crate::in_progress::InProgressGuard;
 use crate::live::AnsweredCall;
 use crate::step::bulk::merged::not_before;
 use crate::step::call::phase::Calls;
-use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::run_context::{RunContext, StepOutcome, StepResult};
 
 /// Statuses by which the account was told already, when the answer came.
 const TOLD: [u16; 2] = [401, 402];
@@ -76,11 +76,7 @@ impl Calls {
     }
 
     /// Makes the call of an attempt; its reply is durable before a plugin sees it, if the attempt is.
-    pub(in crate::step) async fn make(
-        &self,
-        run: &mut RunContext,
-        attempt: Attempt,
-    ) -> Result<StepOutcome, StoreError> {
+    pub(in crate::step) async fn make(&self, run: &mut RunContext, attempt: Attempt) -> StepResult {
         let Attempt { call, permit, at, borrowed, _in_progress } = attempt;
         // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
         run.step_permit = None;

@@ -12,7 +12,6 @@ use gatehouse_media::{ExtractError, NewBlob};
 use gatehouse_model::{
     Body, Call, Event, Json, Outage, Phase, Reading, Replay, Reply, Status, Task, TaskId, UnixMs,
 };
-use gatehouse_store::StoreError;
 use gatehouse_upstream::{Claimant, NoPermit, Permits, Wanted};
 
 use crate::live::AnsweredCall;
@@ -22,7 +21,7 @@ use crate::step::bulk::shared::{BulkCalls, SharedAnswer};
 use crate::step::call::attempt::{OfCall, as_called};
 use crate::step::commit::Commits;
 use crate::step::kept_files::{FileKeeper, STORE_PAUSE};
-use crate::step::run_context::{HeldPermit, RunContext, StepOutcome};
+use crate::step::run_context::{HeldPermit, RunContext, StepOutcome, StepResult};
 
 /// A task that waits for a permit looks by itself after this long, in case nothing wakes it.
 const QUEUED_PAUSE: Duration = Duration::from_secs(30);
@@ -40,11 +39,7 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub(in crate::step) async fn call(
-        &self,
-        run: &mut RunContext,
-        call: Call,
-    ) -> Result<StepOutcome, StoreError> {
+    pub(in crate::step) async fn call(&self, run: &mut RunContext, call: Call) -> StepResult {
         let began = self.shared.now();
         match self.bulk.call_with_others(run, &call).await {
             SharedAnswer::Reply { reply, not_before } => {
@@ -167,7 +162,7 @@ impl Calls {
     }
 
     /// The plugin did not declare the provider, or the operator did not configure it: waiting does not help.
-    async fn refuse(&self, run: &mut RunContext, call: &Call) -> Result<StepOutcome, StoreError> {
+    async fn refuse(&self, run: &mut RunContext, call: &Call) -> StepResult {
         tracing::error!(task = %run.task.id, provider = call.provider, "no such provider or account is configured");
         run.task.phase = Phase::Run(Event::Outage(Outage::Refused));
         self.commits.commit_then(run, StepOutcome::Continue).await
@@ -175,12 +170,7 @@ impl Calls {
 
     /// Waits until then, for a permit or for room for files: visible as `pending`, and durable, so that a restart goes on from
     /// here.
-    async fn queue(
-        &self,
-        run: &mut RunContext,
-        call: Call,
-        (due, reason): (UnixMs, &str),
-    ) -> Result<StepOutcome, StoreError> {
+    async fn queue(&self, run: &mut RunContext, call: Call, (due, reason): (UnixMs, &str)) -> StepResult {
         run.task.status = run.task.status.max(Status::Pending);
         let due = due.min(self.shared.deadline(&run.task));
         run.log.wait(self.shared.now(), due, reason);

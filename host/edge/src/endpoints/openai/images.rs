@@ -12,7 +12,7 @@ use crate::endpoints::openai::fields::Fields;
 use crate::endpoints::openai::made::Encoded;
 use crate::endpoints::openai::made::{self, in_openai_form};
 use crate::endpoints::{dry_run, jobs, text};
-use crate::errors::{Kind, Refusal};
+use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::body::{self, MediaType};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
@@ -42,7 +42,7 @@ pub(in crate::endpoints) async fn generate(
     context: &EdgeContext,
     request: EndpointRequest<'_>,
     key: Arc<Key>,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     answer(context, request, key, false).await.map_err(in_openai_form)
 }
 
@@ -51,7 +51,7 @@ pub(in crate::endpoints) async fn edit(
     context: &EdgeContext,
     request: EndpointRequest<'_>,
     key: Arc<Key>,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     answer(context, request, key, true).await
 }
 
@@ -60,7 +60,7 @@ async fn answer(
     request: EndpointRequest<'_>,
     key: Arc<Key>,
     is_edit: bool,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let media_type = body::media_type(&request.parts.headers, is_edit)?;
     let form = form();
     let given = (&media_type, is_edit.then_some(&form));
@@ -164,7 +164,7 @@ pub(super) fn link_of(picture: Value, name: &'static str) -> Result<Value, Refus
 }
 
 /// The pictures as links.
-fn links(context: &EdgeContext, task: &Task, base: &str) -> Result<Response<ResponseBody>, Refusal> {
+fn links(context: &EdgeContext, task: &Task, base: &str) -> Outcome {
     let result = context.backend.result(task, base).unwrap_or_default();
     let result: Value = serde_json::from_slice(&result).map_err(Refusal::internal)?;
     let data: Vec<Value> =
@@ -173,7 +173,7 @@ fn links(context: &EdgeContext, task: &Task, base: &str) -> Result<Response<Resp
 }
 
 /// The pictures in the answer itself.
-async fn files(context: &EdgeContext, task: &Task) -> Result<Response<ResponseBody>, Refusal> {
+async fn files(context: &EdgeContext, task: &Task) -> Outcome {
     let mut encoded = Encoded::default();
     encoded.text(format!("{{\"created\":{},\"data\":[", created(task)));
     for (number, media) in made::files_of(task, "images").into_iter().enumerate() {

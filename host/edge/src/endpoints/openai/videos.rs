@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use gatehouse_driver::{MediaRefusal, TaskFilter};
 use gatehouse_model::{FailureKind, FormTypes, Key, Media, Status, Task, TaskId};
-use http::{Response, header};
+use http::header;
 use serde::Serialize;
 
 use crate::backend::store_refusal;
 use crate::endpoints::openai::fields::Fields;
 use crate::endpoints::openai::{images, made};
 use crate::endpoints::{dry_run, jobs, media, tasks};
-use crate::errors::{Kind, Refusal};
+use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::body::{self, MediaType};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
-use crate::response::{self, ResponseBody};
+use crate::response::{self};
 
 /// The families' surface, and what the names of all surfaces of videos begin with.
 const SURFACE: &str = "videos.generate";
@@ -113,7 +113,7 @@ pub(in crate::endpoints) async fn create(
     context: &EdgeContext,
     request: EndpointRequest<'_>,
     key: Arc<Key>,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let media_type = body::media_type(&request.parts.headers, true)?;
     let form = FormTypes::default();
     let given = (&media_type, Some(&form));
@@ -172,7 +172,7 @@ pub(in crate::endpoints) async fn list(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
     let limit = query.page_limit()?;
     query.read("order", "desc, as the newest come first", |text| (text == "desc").then_some(()))?;
@@ -211,7 +211,7 @@ pub(in crate::endpoints) async fn read(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     Ok(response::json(&Video::from(find(context, request.param, key).await?)))
 }
 
@@ -220,7 +220,7 @@ pub(in crate::endpoints) async fn content(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
     query.read("variant", "video, which is all there is", |text| (text == "video").then_some(()))?;
     let task = find(context, request.param, key).await?;
@@ -247,7 +247,7 @@ pub(in crate::endpoints) async fn delete(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let task = find(context, request.param, key).await?;
     if task.status != Status::Completed {
         let id = task.id;

@@ -99,9 +99,6 @@ pub(super) enum Undecodable {
 
 impl Decoder {
     /// For a body of at most `max` bytes.
-    ///
-    /// # Errors
-    /// When there is no memory for it.
     pub(super) fn new(encoding: Encoding, max: usize) -> io::Result<Self> {
         let out = Limited { bytes: Vec::new(), max };
         let stream = match encoding {

@@ -22,7 +22,7 @@ pub(crate) fn act(
     action: &str,
     body: &Value,
 ) -> Result<(Value, Option<Marker>), ControlError> {
-    let (now, mut state) = (provider.now(), provider.state());
+    let (now, mut state) = (provider.now(), provider.table());
     let library = &mut state.library;
     library.count_call(account, action);
     let plain = |answer: Value| Ok((answer, None));
@@ -114,7 +114,7 @@ fn create_asset(
     let receipt = receipt_fault(&name);
     let asset =
         ArkAsset { id: String::new(), group, account, name, url, asset_type, project, status: String::new() };
-    let id = library.add_asset(asset, verdict, now, provider.job_ms());
+    let id = library.add_asset(asset, verdict, now, provider.settings.job_ms());
     Ok((json!({ "Id": id }), receipt))
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::ark::faults::Marker;
 use crate::ark::ids::random_word;
+use crate::common::faults::errors;
 use crate::common::server::{self, Body};
 
 /// Why an action is refused.
@@ -34,21 +35,16 @@ impl ControlError {
 
     /// The refusal a marker asks for. Some come with HTTP 200, as the real ones may.
     pub(crate) fn of(fault: Marker) -> Self {
-        match fault {
-            Marker::NoPlan => Self::new(403, "SubscriptionRequired", "The account 2100000001 has no plan."),
-            Marker::Authentication | Marker::Denied => {
-                Self::new(403, "AccessDenied", "The user has no policy.")
-            }
-            Marker::Overdue => Self::new(200, "AccountOverdueError", "The account 2100000001 is overdue."),
-            Marker::Invalid => {
-                Self::new(200, "InvalidParameter.URL", "The file at the URL is not supported.")
-            }
-            Marker::TooMany => Self::new(429, "Throttling", "The rate limit is exceeded."),
-            Marker::TooManyOfModel | Marker::Quota | Marker::Overloaded | Marker::Loading => {
-                Self::new(200, "FlowLimitExceeded", "The rate limit is exceeded.")
-            }
-            _ => Self::new(500, "InternalError", "The service encountered an internal error."),
-        }
+        let (status, code, message) = errors! { fault;
+            NoPlan => (403, "SubscriptionRequired", "The account 2100000001 has no plan.");
+            Authentication | Denied => (403, "AccessDenied", "The user has no policy.");
+            Overdue => (200, "AccountOverdueError", "The account 2100000001 is overdue.");
+            Invalid => (200, "InvalidParameter.URL", "The file at the URL is not supported.");
+            TooMany => (429, "Throttling", "The rate limit is exceeded.");
+            TooManyOfModel | Quota | Overloaded | Loading => (200, "FlowLimitExceeded", "The rate limit is exceeded.");
+            _ => (500, "InternalError", "The service encountered an internal error.");
+        };
+        Self::new(status, code, message)
     }
 }
 

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use http::header::AUTHORIZATION;
-use http::{HeaderMap, Method, Request, Response};
+use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -20,189 +19,171 @@ use crate::ark::record::ArkSubmit;
 use crate::ark::refusal::Refusal;
 use crate::ark::tasks::{ArkTask, Stage, brief};
 use crate::common::faults::Target;
-use crate::common::server::{self, Body, Handler, HandlerResult, closed, parameter};
+use crate::common::server::{self, Body, HandlerResult, bearer, closed, parameter};
 use gatehouse_sandbox_files::Film;
 
 const PATH: &str = "/api/v3/contents/generations/tasks";
 /// "body <= 64 MB".
 const MAX_BODY_BYTES: usize = 64 << 20;
 
-/// The listener of the data plane.
-pub(crate) struct DataEndpoint(pub(crate) Arc<Provider>);
+/// The listener of the data plane: answers its requests.
+pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) -> HandlerResult {
+    let account = bearer(request.headers()).and_then(|key| provider.settings.account(key));
+    let Some(account) = account else { return Ok(Refusal::unauthenticated().response()) };
+    let (path, method) = (request.uri().path(), request.method().clone());
+    match (path.strip_prefix(PATH), method) {
+        (Some(""), Method::POST) => create(&provider, account, request).await,
+        (Some(""), Method::GET) => Ok(list(&provider, account, request.uri().query().unwrap_or_default())),
+        (Some(rest), Method::GET) => Ok(answer(&provider, account, rest.trim_start_matches('/'))),
+        (Some(rest), Method::DELETE) => Ok(delete(&provider, account, rest.trim_start_matches('/'))),
+        _ => Ok(Refusal::not_found("path").response()),
+    }
+}
 
-impl Handler for DataEndpoint {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
-        let account = match self.account(request.headers()) {
-            Ok(account) => account,
-            Err(refusal) => return Ok(refusal.response()),
-        };
-        let (path, method) = (request.uri().path(), request.method().clone());
-        match (path.strip_prefix(PATH), method) {
-            (Some(""), Method::POST) => self.create(account, request).await,
-            (Some(""), Method::GET) => Ok(self.list(account, request.uri().query().unwrap_or_default())),
-            (Some(rest), Method::GET) => Ok(self.answer(account, rest.trim_start_matches('/'))),
-            (Some(rest), Method::DELETE) => Ok(self.delete(account, rest.trim_start_matches('/'))),
-            _ => Ok(Refusal::not_found("path").response()),
+async fn create(provider: &Provider, account: usize, request: Request<Incoming>) -> HandlerResult {
+    let is_json = server::mime(request.headers()) == "application/json";
+    let bytes = server::read(request.into_body(), MAX_BODY_BYTES).await?;
+    let body: Option<Value> = bytes.filter(|_| is_json).and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let Some(body) = body else {
+        let refusal = Refusal::new(400, "InvalidParameter", "The request body is not valid JSON.");
+        provider.table().tasks.decline(&refusal, String::new());
+        return Ok(refusal.response());
+    };
+    let prompt = content::prompt_of(&body);
+    let fault = provider.table().tasks.fault(&prompt);
+    if fault == Some(Marker::Reset) {
+        return Err(closed());
+    }
+    match admit(provider, account, &body, fault) {
+        Ok((id, fault)) => match fault {
+            Some(Marker::ReceiptCut) => Err(closed()),
+            Some(Marker::ReceiptHang) => std::future::pending().await,
+            Some(_) => Ok(server::reply(200, "application/json", "{\"id\": \"cgt-")),
+            None => Ok(server::json(200, &json!({ "id": id }))),
+        },
+        Err(refusal) => {
+            provider.table().tasks.decline(&refusal, prompt);
+            if fault == Some(Marker::Unavailable) {
+                return Ok(server::reply(503, "text/html", "<html><body>503</body></html>\n"));
+            }
+            Ok(refusal.response())
         }
     }
 }
 
-impl DataEndpoint {
-    fn account(&self, headers: &HeaderMap) -> Result<usize, Refusal> {
-        let value = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let key = value.and_then(|value| value.strip_prefix("Bearer "));
-        let known = self.0.settings.keys.iter().position(|known| Some(known.as_str()) == key);
-        known.ok_or_else(Refusal::unauthenticated)
+/// The id of an accepted task, and the fault of its receipt.
+fn admit(
+    provider: &Provider,
+    account: usize,
+    body: &Value,
+    fault: Option<Marker>,
+) -> Result<(String, Option<Marker>), Refusal> {
+    let create = request::read(body)?;
+    content::inspect(&create.content, &create.resolution, &provider.addresses.samples)?;
+    let now = provider.now();
+    check_assets(provider, account, &create.content, now)?;
+    if let Some(fault) = fault {
+        return Err(Refusal::of(fault));
     }
+    let prompt = create.content.prompt;
+    let faults = Faults::of(&prompt);
+    let receipt = faults.fault(Target::Receipt);
+    let (width, height, ratio) = sizes::size(&create.ratio, &create.resolution);
+    let digest: [u8; 32] = Sha256::digest(format!("{}{}{prompt}", create.model, body["seed"])).into();
+    let seed = match body["seed"].as_i64().map(u32::try_from) {
+        Some(Ok(seed)) => seed,
+        _ => u32::from_be_bytes([digest[4], digest[5], digest[6], digest[7]]),
+    };
+    let film = Film {
+        width,
+        height,
+        milliseconds: create.seconds * 1000,
+        sound: body["generate_audio"].as_bool().unwrap_or(true),
+        colour: [digest[0], digest[1], digest[2]],
+    };
+    let task = ArkTask {
+        record: ArkSubmit { account, prompt, body: brief(body), ..ArkSubmit::default() },
+        faults,
+        resolution: create.resolution,
+        ratio,
+        seconds: create.seconds,
+        seed,
+        film,
+        runs_at: None,
+        over_at: None,
+        downloads: 0,
+    };
+    Ok((provider.table().tasks.accept(task, now, provider.settings.job_ms()), receipt))
+}
 
-    async fn create(&self, account: usize, request: Request<Incoming>) -> HandlerResult {
-        let is_json = server::mime(request.headers()) == "application/json";
-        let bytes = server::read(request.into_body(), MAX_BODY_BYTES).await?;
-        let body: Option<Value> =
-            bytes.filter(|_| is_json).and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let Some(body) = body else {
-            let refusal = Refusal::new(400, "InvalidParameter", "The request body is not valid JSON.");
-            self.0.state().tasks.decline(&refusal, String::new());
-            return Ok(refusal.response());
+/// An asset must be this account's, approved, of the right type, and of the key's project.
+fn check_assets(provider: &Provider, account: usize, content: &Content, now: u64) -> Result<(), Refusal> {
+    let state = provider.table();
+    for item in &content.media {
+        let Some(id) = item.url.strip_prefix("asset://") else { continue };
+        let found = state.library.asset(account, id, now);
+        let found = found.filter(|asset| asset.asset_type == item.media.name() && asset.project == "default");
+        let problem = match found {
+            None => "is not found",
+            Some(asset) if asset.status != "Active" => "is not active",
+            Some(_) => continue,
         };
-        let prompt = content::prompt_of(&body);
-        let fault = self.0.state().tasks.fault(&prompt);
-        if fault == Some(Marker::Reset) {
-            return Err(closed());
-        }
-        match self.admit(account, &body, fault) {
-            Ok((id, fault)) => match fault {
-                Some(Marker::ReceiptCut) => Err(closed()),
-                Some(Marker::ReceiptHang) => std::future::pending().await,
-                Some(_) => Ok(server::reply(200, "application/json", "{\"id\": \"cgt-")),
-                None => Ok(server::json(200, &json!({ "id": id }))),
-            },
-            Err(refusal) => {
-                self.0.state().tasks.decline(&refusal, prompt);
-                if fault == Some(Marker::Unavailable) {
-                    return Ok(server::reply(503, "text/html", "<html><body>503</body></html>\n"));
-                }
-                Ok(refusal.response())
-            }
-        }
+        return Err(Refusal::invalid(&item.path, format!("The specified asset {id} {problem}.")));
     }
+    Ok(())
+}
 
-    /// The id of an accepted task, and the fault of its receipt.
-    fn admit(
-        &self,
-        account: usize,
-        body: &Value,
-        fault: Option<Marker>,
-    ) -> Result<(String, Option<Marker>), Refusal> {
-        let create = request::read(body)?;
-        content::inspect(&create.content, &create.resolution, &self.0.addresses.samples)?;
-        let now = self.0.now();
-        self.check_assets(account, &create.content, now)?;
-        if let Some(fault) = fault {
-            return Err(Refusal::of(fault));
+fn answer(provider: &Provider, account: usize, id: &str) -> Response<Body> {
+    let (now, mut state) = (provider.now(), provider.table());
+    let Some(task) = state.tasks.task(account, id) else { return Refusal::not_found("task").response() };
+    let earlier = task.record.polls;
+    task.record.polls = earlier.saturating_add(1);
+    match task.faults.poll_fault(earlier) {
+        Some(Marker::FirstPollNotFound) => Refusal::not_found("task").response(),
+        Some(Marker::PollDenied) => Refusal::unauthenticated().response(),
+        Some(Marker::PollMalformed) => {
+            server::reply(200, "application/json", format!("{{\"id\":\"{id}\",\"status\":\"succ"))
         }
-        let prompt = create.content.prompt;
-        let faults = Faults::of(&prompt);
-        let receipt = faults.fault(Target::Receipt);
-        let (width, height, ratio) = sizes::size(&create.ratio, &create.resolution);
-        let digest: [u8; 32] = Sha256::digest(format!("{}{}{prompt}", create.model, body["seed"])).into();
-        let seed = match body["seed"].as_i64().map(u32::try_from) {
-            Some(Ok(seed)) => seed,
-            _ => u32::from_be_bytes([digest[4], digest[5], digest[6], digest[7]]),
-        };
-        let film = Film {
-            width,
-            height,
-            milliseconds: create.seconds * 1000,
-            sound: body["generate_audio"].as_bool().unwrap_or(true),
-            colour: [digest[0], digest[1], digest[2]],
-        };
-        let task = ArkTask {
-            record: ArkSubmit { account, prompt, body: brief(body), ..ArkSubmit::default() },
-            faults,
-            resolution: create.resolution,
-            ratio,
-            seconds: create.seconds,
-            seed,
-            film,
-            runs_at: None,
-            over_at: None,
-            downloads: 0,
-        };
-        Ok((self.0.state().tasks.accept(task, now, self.0.job_ms()), receipt))
+        Some(Marker::PollOddStatus) => server::json(200, &view::task(provider, task, now, Some(earlier))),
+        Some(fault) => Refusal::of(fault).response(),
+        None => server::json(200, &view::task(provider, task, now, None)),
     }
+}
 
-    /// An asset must be this account's, approved, of the right type, and of the key's project.
-    fn check_assets(&self, account: usize, content: &Content, now: u64) -> Result<(), Refusal> {
-        let state = self.0.state();
-        for item in &content.media {
-            let Some(id) = item.url.strip_prefix("asset://") else { continue };
-            let found = state.library.asset(account, id, now);
-            let found =
-                found.filter(|asset| asset.asset_type == item.media.name() && asset.project == "default");
-            let problem = match found {
-                None => "is not found",
-                Some(asset) if asset.status != "Active" => "is not active",
-                Some(_) => continue,
-            };
-            return Err(Refusal::invalid(&item.path, format!("The specified asset {id} {problem}.")));
+/// Takes a task out of the queue, or forgets one that has ended.
+fn delete(provider: &Provider, account: usize, id: &str) -> Response<Body> {
+    let (now, mut state) = (provider.now(), provider.table());
+    let Some(task) = state.tasks.task(account, id) else { return Refusal::not_found("task").response() };
+    match task.stage(now) {
+        Stage::Queued => task.record.cancelled = true,
+        Stage::Running => {
+            let message = "The task is running and cannot be deleted.";
+            return Refusal::new(409, "InvalidAction.RunningTaskDeletion", message).response();
         }
-        Ok(())
+        Stage::Over | Stage::Cancelled => state.tasks.delete(id),
     }
+    server::json(200, &json!({}))
+}
 
-    fn answer(&self, account: usize, id: &str) -> Response<Body> {
-        let (now, mut state) = (self.0.now(), self.0.state());
-        let Some(task) = state.tasks.task(account, id) else { return Refusal::not_found("task").response() };
-        let earlier = task.record.polls;
-        task.record.polls = earlier.saturating_add(1);
-        match task.faults.poll_fault(earlier) {
-            Some(Marker::FirstPollNotFound) => Refusal::not_found("task").response(),
-            Some(Marker::PollDenied) => Refusal::unauthenticated().response(),
-            Some(Marker::PollMalformed) => {
-                server::reply(200, "application/json", format!("{{\"id\":\"{id}\",\"status\":\"succ"))
-            }
-            Some(Marker::PollOddStatus) => server::json(200, &view::task(&self.0, task, now, Some(earlier))),
-            Some(fault) => Refusal::of(fault).response(),
-            None => server::json(200, &view::task(&self.0, task, now, None)),
-        }
-    }
-
-    /// Takes a task out of the queue, or forgets one that has ended.
-    fn delete(&self, account: usize, id: &str) -> Response<Body> {
-        let (now, mut state) = (self.0.now(), self.0.state());
-        let Some(task) = state.tasks.task(account, id) else { return Refusal::not_found("task").response() };
-        match task.stage(now) {
-            Stage::Queued => task.record.cancelled = true,
-            Stage::Running => {
-                let message = "The task is running and cannot be deleted.";
-                return Refusal::new(409, "InvalidAction.RunningTaskDeletion", message).response();
-            }
-            Stage::Over | Stage::Cancelled => state.tasks.delete(id),
-        }
-        server::json(200, &json!({}))
-    }
-
-    fn list(&self, account: usize, query: &str) -> Response<Body> {
-        let number = |name: &str, usual: usize| {
-            parameter(query, name)
-                .and_then(|text| text.parse().ok())
-                .filter(|number| *number > 0)
-                .unwrap_or(usual)
-        };
-        let ids: Vec<String> = form_urlencoded::parse(query.as_bytes())
-            .filter(|(name, _)| name == "filter.task_ids")
-            .map(|(_, id)| id.into_owned())
-            .collect();
-        let status = parameter(query, "filter.status");
-        let (now, state) = (self.0.now(), self.0.state());
-        let views =
-            state.tasks.of_account(account).filter(|task| ids.is_empty() || ids.contains(&task.record.id));
-        let views = views.map(|task| view::task(&self.0, task, now, None));
-        let found: Vec<Value> =
-            views.filter(|view| status.as_ref().is_none_or(|status| view["status"] == **status)).collect();
-        let (total, size) = (found.len(), number("page_size", 10).min(500));
-        let items: Vec<Value> =
-            found.into_iter().skip((number("page_num", 1) - 1) * size).take(size).collect();
-        server::json(200, &json!({"items": items, "total": total}))
-    }
+fn list(provider: &Provider, account: usize, query: &str) -> Response<Body> {
+    let number = |name: &str, usual: usize| {
+        parameter(query, name)
+            .and_then(|text| text.parse().ok())
+            .filter(|number| *number > 0)
+            .unwrap_or(usual)
+    };
+    let ids: Vec<String> = form_urlencoded::parse(query.as_bytes())
+        .filter(|(name, _)| name == "filter.task_ids")
+        .map(|(_, id)| id.into_owned())
+        .collect();
+    let status = parameter(query, "filter.status");
+    let (now, state) = (provider.now(), provider.table());
+    let views =
+        state.tasks.of_account(account).filter(|task| ids.is_empty() || ids.contains(&task.record.id));
+    let views = views.map(|task| view::task(provider, task, now, None));
+    let found: Vec<Value> =
+        views.filter(|view| status.as_ref().is_none_or(|status| view["status"] == **status)).collect();
+    let (total, size) = (found.len(), number("page_size", 10).min(500));
+    let items: Vec<Value> = found.into_iter().skip((number("page_num", 1) - 1) * size).take(size).collect();
+    server::json(200, &json!({"items": items, "total": total}))
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::ark::faults::Marker;
+use crate::ark::files::link_query;
 use crate::ark::provider::Provider;
 use crate::ark::tasks::{ArkTask, Stage};
 use crate::common::faults::Target;
@@ -78,7 +79,6 @@ fn link(provider: &Provider, task: &ArkTask, now: u64, kind: &str) -> String {
         _ => &provider.addresses.files,
     };
     let is_dead = fault == Some(Marker::DeadLink) || fault == Some(Marker::DeadFrame) && kind == "png";
-    let life = u64::try_from(provider.settings.link_life.as_millis()).unwrap_or(u64::MAX);
-    let until = if is_dead { now } else { now.saturating_add(life) };
-    format!("{origin}{path}?{}", provider.links.query(&path, until))
+    let until = provider.settings.link_end(now, is_dead);
+    format!("{origin}{path}?{}", link_query(&provider.key, &path, until))
 }

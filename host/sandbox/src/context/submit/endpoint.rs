@@ -14,19 +14,16 @@ use super::input_image::{self, InputImage};
 use super::schema::{self, SubmitRequest};
 use super::sizes;
 use crate::common::faults::Target;
-use crate::common::server::{self, Body, Handler, HandlerResult, closed};
+use crate::common::server::{self, Body, HandlerResult, closed};
 use crate::context::faults::{Faults, Marker};
 use crate::context::jobs::Job;
-use crate::context::provider::Provider;
+use crate::context::provider::{Provider, account};
 use crate::context::record::Submit;
 use crate::context::refusal::{Refusal, not_allowed};
 use gatehouse_sandbox_files::Picture;
 
 /// Four images of 20 MB in base64, and the rest of a body.
 const MAX_BODY_BYTES: usize = 112 << 20;
-
-/// The submit listener.
-pub(crate) struct SubmitEndpoint(pub(crate) Arc<Provider>);
 
 /// A model and its price in the provider's credits.
 type PricedModel = (&'static str, u32);
@@ -37,96 +34,93 @@ fn model_at(path: &str) -> Option<PricedModel> {
     models.into_iter().find(|(model, _)| path.strip_prefix("/v1/") == Some(model))
 }
 
-impl Handler for SubmitEndpoint {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
-        let path = request.uri().path();
-        if path == "/v1/credits" {
-            return Ok(self.credits(&request));
+/// The submit listener: answers its requests.
+pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) -> HandlerResult {
+    let path = request.uri().path();
+    if path == "/v1/credits" {
+        return Ok(credits(&provider, &request));
+    }
+    match model_at(path) {
+        Some(model) if request.method() == Method::POST => submit(&provider, model, request).await,
+        Some(_) => Ok(not_allowed("POST")),
+        None => Ok(Refusal::not_found().response()),
+    }
+}
+
+fn credits(provider: &Provider, request: &Request<Incoming>) -> Response<Body> {
+    if request.method() != Method::GET {
+        return not_allowed("GET");
+    }
+    match account(provider, request.headers()) {
+        Ok(account) => server::json(200, &json!({ "credits": provider.table().credits(account) })),
+        Err(refusal) => refusal.response(),
+    }
+}
+
+async fn submit(provider: &Provider, model: PricedModel, request: Request<Incoming>) -> HandlerResult {
+    let (head, body) = request.into_parts();
+    let bytes = server::read(body, MAX_BODY_BYTES).await?;
+    let body = bytes.ok_or_else(Refusal::too_large).and_then(|bytes| parse(&head.headers, &bytes));
+    let prompt = body.as_ref().ok().and_then(|body| body["prompt"].as_str()).map(str::to_owned);
+    match admit(provider, model, &head.headers, body).await {
+        Ok((_, Some(Marker::SubmitCut))) => Err(closed()),
+        Ok((_, Some(Marker::SubmitHang))) => std::future::pending().await,
+        Ok((_, Some(Marker::SubmitGarbage))) => {
+            Ok(server::reply(200, "application/json", "{\"id\": \"5f0c2f3e-"))
         }
-        match model_at(path) {
-            Some(model) if request.method() == Method::POST => self.submit(model, request).await,
-            Some(_) => Ok(not_allowed("POST")),
-            None => Ok(Refusal::not_found().response()),
+        Ok((receipt, _)) => Ok(server::json(200, &receipt)),
+        Err(refusal) => {
+            provider.table().decline(refusal.status, prompt, provider.now());
+            Ok(refusal.response())
         }
     }
 }
 
-impl SubmitEndpoint {
-    fn credits(&self, request: &Request<Incoming>) -> Response<Body> {
-        if request.method() != Method::GET {
-            return not_allowed("GET");
-        }
-        match self.0.account(request.headers()) {
-            Ok(account) => server::json(200, &json!({ "credits": self.0.jobs().credits(account) })),
-            Err(refusal) => refusal.response(),
-        }
+/// The receipt of an accepted job, and the fault that strikes it.
+async fn admit(
+    provider: &Provider,
+    (model, price): PricedModel,
+    headers: &HeaderMap,
+    body: Result<Value, Refusal>,
+) -> Result<(Value, Option<Marker>), Refusal> {
+    let account = account(provider, headers)?;
+    let body = body?;
+    let request = schema::check(&body).map_err(Refusal::schema)?;
+    let images = inspect(provider, &request).await?;
+    let faults = Faults::of(&request.prompt);
+    let fault = faults.fault(Target::Receipt);
+    let seed = request.seed.clone().map_or_else(random_seed, Ok)?;
+    let picture = picture(model, &request, &seed, &images);
+    let mut receipt = json!({
+        "cost": f64::from(price),
+        "input_mp": sizes::megapixels(images.iter().map(InputImage::pixels).sum()),
+        "output_mp": sizes::megapixels(u64::from(picture.width) * u64::from(picture.height)),
+    });
+    let prompt_used = prompt_used(&request);
+    let (model, body) = (model.to_owned(), record(body, &images));
+    let record =
+        Submit { account, model, prompt: request.prompt, body, cost: price.into(), ..Submit::default() };
+    let job = Job { record, prompt_used, seed, picture, faults, over_at: None, links: 0, downloads: 0 };
+    let id = provider.table().accept(job, provider.now())?;
+    if let Some(url) = request.webhook_url {
+        receipt["status"] = "Pending".into();
+        receipt["webhook_url"] = url.into();
+    } else {
+        let is_foreign = fault == Some(Marker::ForeignPoll);
+        let host = if is_foreign { "https://polling.foreign.example" } else { &provider.addresses.poll };
+        receipt["polling_url"] = format!("{host}/v1/get_result?id={id}").into();
     }
+    receipt["id"] = id.into();
+    Ok((receipt, fault))
+}
 
-    async fn submit(&self, model: PricedModel, request: Request<Incoming>) -> HandlerResult {
-        let (head, body) = request.into_parts();
-        let bytes = server::read(body, MAX_BODY_BYTES).await?;
-        let body = bytes.ok_or_else(Refusal::too_large).and_then(|bytes| parse(&head.headers, &bytes));
-        let prompt = body.as_ref().ok().and_then(|body| body["prompt"].as_str()).map(str::to_owned);
-        match self.admit(model, &head.headers, body).await {
-            Ok((_, Some(Marker::SubmitCut))) => Err(closed()),
-            Ok((_, Some(Marker::SubmitHang))) => std::future::pending().await,
-            Ok((_, Some(Marker::SubmitGarbage))) => {
-                Ok(server::reply(200, "application/json", "{\"id\": \"5f0c2f3e-"))
-            }
-            Ok((receipt, _)) => Ok(server::json(200, &receipt)),
-            Err(refusal) => {
-                self.0.jobs().decline(refusal.status, prompt, self.0.now());
-                Ok(refusal.response())
-            }
-        }
+async fn inspect(provider: &Provider, request: &SubmitRequest) -> Result<Vec<InputImage>, Refusal> {
+    if request.images.is_empty() {
+        return Ok(Vec::new());
     }
-
-    /// The receipt of an accepted job, and the fault that strikes it.
-    async fn admit(
-        &self,
-        (model, price): PricedModel,
-        headers: &HeaderMap,
-        body: Result<Value, Refusal>,
-    ) -> Result<(Value, Option<Marker>), Refusal> {
-        let account = self.0.account(headers)?;
-        let body = body?;
-        let request = schema::check(&body).map_err(Refusal::schema)?;
-        let images = self.inspect(&request).await?;
-        let faults = Faults::of(&request.prompt);
-        let fault = faults.fault(Target::Receipt);
-        let seed = request.seed.clone().map_or_else(random_seed, Ok)?;
-        let picture = picture(model, &request, &seed, &images);
-        let mut receipt = json!({
-            "cost": f64::from(price),
-            "input_mp": sizes::megapixels(images.iter().map(InputImage::pixels).sum()),
-            "output_mp": sizes::megapixels(u64::from(picture.width) * u64::from(picture.height)),
-        });
-        let prompt_used = prompt_used(&request);
-        let (model, body) = (model.to_owned(), record(body, &images));
-        let record =
-            Submit { account, model, prompt: request.prompt, body, cost: price.into(), ..Submit::default() };
-        let job = Job { record, prompt_used, seed, picture, faults, over_at: None, links: 0, downloads: 0 };
-        let id = self.0.jobs().accept(job, self.0.now())?;
-        if let Some(url) = request.webhook_url {
-            receipt["status"] = "Pending".into();
-            receipt["webhook_url"] = url.into();
-        } else {
-            let is_foreign = fault == Some(Marker::ForeignPoll);
-            let host = if is_foreign { "https://polling.foreign.example" } else { &self.0.addresses.poll };
-            receipt["polling_url"] = format!("{host}/v1/get_result?id={id}").into();
-        }
-        receipt["id"] = id.into();
-        Ok((receipt, fault))
-    }
-
-    async fn inspect(&self, request: &SubmitRequest) -> Result<Vec<InputImage>, Refusal> {
-        if request.images.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (images, samples) = (request.images.clone(), self.0.addresses.samples.clone());
-        let inspected = tokio::task::spawn_blocking(move || input_image::inspect(&images, &samples)).await;
-        inspected.map_err(|_| Refusal::broken())?.map_err(Refusal::schema)
-    }
+    let (images, samples) = (request.images.clone(), provider.addresses.samples.clone());
+    let inspected = tokio::task::spawn_blocking(move || input_image::inspect(&images, &samples)).await;
+    inspected.map_err(|_| Refusal::broken())?.map_err(Refusal::schema)
 }
 
 /// The body as JSON. Without a JSON content type it is only text to the provider's framework.

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::common::schema::quoted;
-use crate::dashscope::refusal::Refusal;
+use crate::dashscope::faults::Refusal;
 
 const MAX_SEED: i64 = 2_147_483_647;
 /// Of Wan 2.7; 2.6 cuts what is too long.

@@ -8,7 +8,7 @@ use super::fields::Model;
 use crate::common::links;
 use crate::common::sample_media::SampleMedia;
 use crate::common::samples::named_size;
-use crate::dashscope::refusal::Refusal;
+use crate::dashscope::faults::Refusal;
 use gatehouse_sandbox_files::Film;
 
 const MAX_IMAGE_BYTES: u64 = 10 << 20;

@@ -7,9 +7,8 @@ mod sizes;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::dashscope::faults::Faults;
+use crate::dashscope::faults::{Faults, Refusal};
 use crate::dashscope::record::CreatedVideo;
-use crate::dashscope::refusal::Refusal;
 use crate::dashscope::tasks::Task;
 use fields::Model;
 use gatehouse_sandbox_files::Film;

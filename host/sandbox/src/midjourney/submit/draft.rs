@@ -106,7 +106,7 @@ impl Origin<'_> {
         task.record.answered = is_answered(fault);
         let (is_modal, prompt) = (task.plan == Plan::Modal, task.final_prompt.clone());
         let now = self.provider.now();
-        let mut tasks = self.provider.tasks();
+        let mut tasks = self.provider.table();
         tasks.strike(&task, key)?;
         let admitted = tasks.admit(task, now)?;
         Ok(if is_modal {

@@ -77,7 +77,7 @@ fn linked(provider: &Provider, url: &str) -> InputPicture {
     let shown = own.and_then(|(id, name)| {
         let number = name.strip_prefix("tile_").and_then(|rest| rest.strip_suffix(".png"));
         let at = number.map_or(Some(0), |number| number.parse::<usize>().ok()?.checked_sub(1))?;
-        let mut tasks = provider.tasks();
+        let mut tasks = provider.table();
         let task = tasks.any(id)?;
         Some((*task.hues.get(at)?, task.record.size))
     });

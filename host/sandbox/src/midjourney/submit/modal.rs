@@ -19,7 +19,7 @@ pub(super) async fn modal(mut origin: Origin<'_>, body: Body) -> Result<Answer, 
         origin.sent["maskBase64"] = painted.record.clone();
     }
     let now = origin.provider.now();
-    let mut tasks = origin.provider.tasks();
+    let mut tasks = origin.provider.table();
     let waiting = tasks.task(origin.account, &id).ok_or_else(Refusal::not_found)?;
     if waiting.plan != Plan::Modal {
         return Err(Refusal::invalid("关联任务状态错误"));

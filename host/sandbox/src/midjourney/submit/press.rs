@@ -86,7 +86,7 @@ fn changed(
 /// The task whose button is pressed; it must have succeeded.
 fn parent(origin: &Origin<'_>, id: &str) -> Result<Parent, Refusal> {
     let now = origin.provider.now();
-    let mut tasks = origin.provider.tasks();
+    let mut tasks = origin.provider.table();
     let task = tasks.task(origin.account, id).ok_or_else(Refusal::not_found)?;
     if !task.has_succeeded(now) {
         return Err(Refusal::invalid("关联任务状态错误"));
@@ -113,7 +113,7 @@ fn press(origin: &Origin<'_>, body: &Body, parent: &Parent, custom_id: &str) -> 
         return Ok(Answer::noted(&parent.id));
     }
     if Faults::after_steps(&parent.prompt, parent.steps + 1).has(Marker::Duplicate)
-        && let Some(earlier) = origin.provider.tasks().earlier_press(&parent.id, custom_id)
+        && let Some(earlier) = origin.provider.table().earlier_press(&parent.id, custom_id)
     {
         return Ok(Answer::duplicate(earlier, origin.provider.now()));
     }

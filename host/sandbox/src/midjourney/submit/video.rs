@@ -67,7 +67,7 @@ type Source = (u16, (u32, u32), u64, Option<String>);
 
 fn longer(origin: &Origin<'_>, id: &str, index: Option<i64>) -> Result<Source, Refusal> {
     let now = origin.provider.now();
-    let mut tasks = origin.provider.tasks();
+    let mut tasks = origin.provider.table();
     let task = tasks.task(origin.account, id).ok_or_else(Refusal::not_found)?;
     if !task.has_succeeded(now) || !matches!(task.kind, Kind::Films(_) | Kind::Film) {
         return Err(Refusal::invalid("关联任务状态错误"));

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::common::faults::Target;
+use crate::common::signing_key::SigningKey;
 use crate::midjourney::engine::buttons::{self, Kind};
 use crate::midjourney::faults::Marker;
-use crate::midjourney::link::{Signer, path};
+use crate::midjourney::link::{path, query};
 use crate::midjourney::refusal::instance;
 use crate::midjourney::tasks::task::{Phase, Task};
 
@@ -17,7 +18,7 @@ const ODD_PROGRESS: [&str; 4] = ["Waiting to start", "(35%) (fast)", "62", "paus
 /// What links are made of.
 pub(crate) struct Links<'a> {
     pub(crate) files: &'a str,
-    pub(crate) signer: &'a Signer,
+    pub(crate) key: &'a SigningKey,
     pub(crate) now: u64,
 }
 
@@ -32,7 +33,7 @@ impl Links<'_> {
             Some(_) => (self.files, true),
             None => (self.files, false),
         };
-        format!("{host}{path}?{}", self.signer.query(&path, self.now, is_dead))
+        format!("{host}{path}?{}", query(self.key, &path, self.now, is_dead))
     }
 }
 

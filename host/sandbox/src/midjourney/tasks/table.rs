@@ -2,21 +2,19 @@
 //!
 //! Pure: callers pass the time. Bounded: the oldest tasks are dropped, and their ids are unknown from then on.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::common::kept::{ById, Latest};
 use crate::common::markers::Counts;
 use crate::common::settings::Settings;
+use crate::common::shared::Table;
 use crate::midjourney::engine::buttons::Kind;
 use crate::midjourney::record::{AccountRecord, Declined, ListRead, MidjourneyRecord};
 use crate::midjourney::refusal::Refusal;
 use crate::midjourney::tasks::task::{Plan, Task};
 
-/// Tasks kept.
-const MAX_TASKS: usize = 100_000;
-/// Refusals and lists kept, each.
-const MAX_KEPT: usize = 10_000;
 /// Tasks of an account that may wait for its others.
 const MAX_QUEUE: usize = 10;
 /// A task that never ends stops counting as under way: the proxy's own run limit.
@@ -36,14 +34,13 @@ struct Account {
 }
 
 /// Tasks, accounts, refusals, lists.
+#[derive(Default)]
 pub(crate) struct TaskTable {
-    tasks: HashMap<String, Task>,
-    /// Ids, oldest first.
-    order: VecDeque<String>,
+    tasks: ById<Task>,
     last_id: u64,
     accounts: Vec<Account>,
-    declined: VecDeque<Declined>,
-    lists: VecDeque<ListRead>,
+    declined: Latest<Declined>,
+    lists: Latest<ListRead>,
     /// Submits so far of each prompt with a submit fault.
     counts: Counts,
     /// The first task of each button that was pressed.
@@ -56,16 +53,10 @@ impl TaskTable {
     pub(crate) fn new(settings: &Settings) -> Self {
         let account = |_| Account { record: AccountRecord::default(), ends: Vec::new() };
         Self {
-            tasks: HashMap::new(),
-            order: VecDeque::new(),
-            last_id: 0,
             accounts: settings.keys.iter().map(account).collect(),
-            declined: VecDeque::new(),
-            lists: VecDeque::new(),
-            counts: Counts::default(),
-            pressed: HashMap::new(),
-            run_ms: u64::try_from(settings.job_time.as_millis()).unwrap_or(u64::MAX),
+            run_ms: settings.job_ms(),
             max_in_flight: settings.max_in_flight.max(1),
+            ..Self::default()
         }
     }
 
@@ -114,14 +105,9 @@ impl TaskTable {
             self.pressed.entry(press).or_insert_with(|| id.clone());
         }
         self.accounts[account].record.submits += 1;
-        if self.order.len() == MAX_TASKS
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.tasks.remove(&oldest);
+        if let Some(oldest) = self.tasks.insert(&id, task) {
             self.pressed.retain(|_, made| *made != oldest);
         }
-        self.tasks.insert(id.clone(), task);
-        self.order.push_back(id.clone());
         Ok(Admitted { id, queue })
     }
 
@@ -131,18 +117,18 @@ impl TaskTable {
         let id = task.record.id.clone();
         self.accounts[task.record.account].record.submits += 1;
         task.record.modals = task.record.modals.saturating_add(1);
-        self.tasks.insert(id.clone(), task);
+        self.tasks.put_back(&id, task);
         Ok(Admitted { id, queue })
     }
 
     /// Takes a task out, to change it and give it back with `resume` or `put_back`.
     pub(crate) fn take(&mut self, account: usize, id: &str) -> Option<Task> {
         self.task(account, id)?;
-        self.tasks.remove(id)
+        self.tasks.take(id)
     }
 
     pub(crate) fn put_back(&mut self, task: Task) {
-        self.tasks.insert(task.record.id.clone(), task);
+        self.tasks.put_back(&task.record.id.clone(), task);
     }
 
     /// When the task runs: at once, or when enough of the account's others have ended.
@@ -171,27 +157,25 @@ impl TaskTable {
 
     /// Records a refused submit.
     pub(crate) fn decline(&mut self, declined: Declined) {
-        if self.declined.len() == MAX_KEPT {
-            self.declined.pop_front();
-        }
-        self.declined.push_back(declined);
+        self.declined.push(declined);
     }
 
     /// Records a read by list.
     pub(crate) fn count_list(&mut self, list: ListRead) {
         self.accounts[list.account].record.lists += 1;
-        if self.lists.len() == MAX_KEPT {
-            self.lists.pop_front();
-        }
-        self.lists.push_back(list);
+        self.lists.push(list);
     }
+}
 
-    pub(crate) fn record(&self) -> MidjourneyRecord {
+impl Table for TaskTable {
+    type Record = MidjourneyRecord;
+
+    fn record(&self, _: u64) -> MidjourneyRecord {
         MidjourneyRecord {
             accounts: self.accounts.iter().map(|account| account.record.clone()).collect(),
-            tasks: self.order.iter().filter_map(|id| Some(self.tasks.get(id)?.record.clone())).collect(),
-            declined: self.declined.iter().cloned().collect(),
-            lists: self.lists.iter().copied().collect(),
+            tasks: self.tasks.iter().map(|task| task.record.clone()).collect(),
+            declined: self.declined.listed(),
+            lists: self.lists.listed(),
         }
     }
 }

@@ -42,7 +42,7 @@ enum State {
 
 fn state(provider: &Provider, account: usize, name: &str) -> State {
     let now = provider.now();
-    let mut operations = provider.operations();
+    let mut operations = provider.table();
     let Some(operation) = operations.own(name, account) else {
         return State::Now(error(Marker::PollUnknown).response());
     };

@@ -1,14 +1,19 @@
-//! The files of finished operations: their addresses, their bytes, and the downloads, which need the account's credentials.
+//! The files of finished operations: their addresses, their bytes, and the listener of the buckets that Vertex AI writes to, with
+//! the same tokens: downloads need the account's credentials.
 
-use http::Response;
+use std::sync::Arc;
+
+use gatehouse_sandbox_files::Film;
+use http::{Method, Request, Response};
+use hyper::body::Incoming;
+use url::form_urlencoded;
 
 use crate::common::faults::Target;
 use crate::common::server::{Body, HandlerResult, reply, truncated, with};
 use crate::veo::faults::{Faults, Marker, error};
 use crate::veo::operations::Operation;
-use crate::veo::provider::Provider;
+use crate::veo::provider::{Provider, account};
 use crate::veo::refusal::Refusal;
-use gatehouse_sandbox_files::Film;
 
 const HTML: &str = "<html><body>Sign in to continue</body></html>\n";
 
@@ -61,7 +66,7 @@ pub(super) fn address(operation: &Operation, file: &str) -> String {
 pub(super) async fn send(provider: &Provider, account: usize, file: &str) -> HandlerResult {
     let found = {
         let now = provider.now();
-        let mut operations = provider.operations();
+        let mut operations = provider.table();
         operations.of_file(file, account, now).map(|(key, operation)| {
             let earlier = operation.tries;
             operation.tries = earlier.saturating_add(1);
@@ -89,10 +94,34 @@ pub(super) async fn send(provider: &Provider, account: usize, file: &str) -> Han
     if is_cut {
         return Ok(truncated("video/mp4", &bytes.into()));
     }
-    provider.operations().downloaded(&key);
+    provider.table().downloaded(&key);
     Ok(video(bytes))
 }
 
 fn video(bytes: Vec<u8>) -> Response<Body> {
     reply(200, "video/mp4", bytes)
+}
+
+/// The storage listener: answers its requests.
+pub(in crate::veo) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) -> HandlerResult {
+    let account = match account(&provider, request.headers()) {
+        Ok(account) => account,
+        Err(refusal) => return Ok(refusal.response()),
+    };
+    let path = request.uri().path().strip_prefix("/storage/v1/b/");
+    let object = path.and_then(|path| path.split_once("/o/")).filter(|(_, object)| !object.contains('/'));
+    let is_media = request.uri().query() == Some("alt=media");
+    match (request.method(), object) {
+        (&Method::GET, Some((bucket, object))) if is_media => {
+            let file = format!("gs://{}/{}", decoded(bucket), decoded(object));
+            send(&provider, account, &file).await
+        }
+        _ => Ok(Refusal::not_found("Not Found").response()),
+    }
+}
+
+/// Percent-decoded. A plus sign stands for itself in a path.
+fn decoded(text: &str) -> String {
+    let text = text.replace('+', "%2B");
+    form_urlencoded::parse(text.as_bytes()).map(|(name, _)| name.into_owned()).next().unwrap_or_default()
 }

@@ -1,9 +1,8 @@
-//! The listeners and what they answer: [`token`], [`vertex`] and [`storage`], each with its paths; [`submit`], [`answer`] and
-//! [`files`] for what they answer.
+//! The listeners and what they answer: [`token`], [`vertex`] and [`files`], each with its paths; [`submit`] and [`answer`] for
+//! what they answer.
 
 mod answer;
-mod files;
-pub(super) mod storage;
+pub(super) mod files;
 mod submit;
 pub(super) mod token;
 pub(super) mod vertex;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::common::server::{self, Body, HandlerResult, closed};
 use crate::veo::check;
 use crate::veo::faults::{Marker, error};
-use crate::veo::provider::Provider;
+use crate::veo::provider::{Provider, account};
 use crate::veo::record::{BegunVideo, DeclinedVideo};
 use crate::veo::refusal::{Refusal, html};
 
@@ -29,12 +29,12 @@ pub(super) async fn submit(
     let decline = |refusal: &Refusal| {
         let (status, code) = (refusal.status, refusal.name.to_owned());
         let (message, body) = (refusal.message.clone(), recorded.clone());
-        provider.operations().decline(DeclinedVideo { status, code, message, body });
+        provider.table().decline(DeclinedVideo { status, code, message, body });
     };
-    let checked = provider.account(headers).and_then(|account| {
+    let checked = account(provider, headers).and_then(|account| {
         let body = body.ok_or_else(|| Refusal::argument("Invalid JSON payload received."))?;
         let now = provider.now();
-        let stored = |uri: &str| provider.operations().stored(uri, account, now);
+        let stored = |uri: &str| provider.table().stored(uri, account, now);
         check::check(model, &body, stored).map(|order| (account, order))
     });
     let (account, order) = match checked {
@@ -48,7 +48,7 @@ pub(super) async fn submit(
         BegunVideo { account, model: model.to_owned(), body: recorded.clone(), ..BegunVideo::default() };
     let now = provider.now();
     // Bound first: the guard must be gone before `decline` locks again.
-    let begun = provider.operations().begin(order, record, parent, now);
+    let begun = provider.table().begin(order, record, parent, now);
     match begun {
         Ok((name, receipt)) => receipt_of(&name, receipt).await,
         Err(fault) => {

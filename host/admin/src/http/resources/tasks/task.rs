@@ -10,7 +10,7 @@ use gatehouse_tasks::JournalEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::{List, Moment, entry_id};
+use crate::api::values::{List, Moment, entry_id, view};
 use crate::audit::told;
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
@@ -61,46 +61,58 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A task.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Task")]
-pub(super) struct TaskLine {
-    /// Its id.
-    id: String,
-    /// The family that admitted it.
-    family: String,
-    /// Canonical model.
-    model: String,
-    /// The surface it came through.
-    surface: String,
-    /// The customer.
-    customer: String,
-    /// The key.
-    key: String,
-    /// "submitted", "pending", "processing", "completed" or "failed".
-    status: &'static str,
-    /// Whether a call of it left, has no reply, and waits for a ruling.
-    ambiguous: bool,
-    /// That call.
-    ambiguous_call: Option<LostCall>,
-    /// 0 to 100.
-    progress: u8,
-    /// Its client's `user`.
-    user: Option<String>,
-    /// The texts of its client's `metadata`, by name.
-    metadata: BTreeMap<String, String>,
-    /// When it was accepted.
-    created: Moment,
-    /// When it ended.
-    finished: Option<Moment>,
-    /// When it is failed at the latest.
-    deadline: Moment,
-    /// What is or was held.
-    held_micro: i64,
-    /// What was spent; null until it ends.
-    cost_micro: Option<i64>,
-    /// Why it failed.
-    failure: Option<FailureLine>,
+view! {
+    /// A task.
+    #[derive(Debug, Serialize, JsonSchema)]
+    #[schemars(rename = "Task")]
+    pub(super) struct TaskLine of (task: &Task) {
+        /// Its id.
+        id: String = task.id.to_string(),
+        /// The family that admitted it.
+        family: String = task.family.clone(),
+        /// Canonical model.
+        model: String = task.model.clone(),
+        /// The surface it came through.
+        surface: String = task.surface.clone(),
+        /// The customer.
+        customer: String = task.customer.0.clone(),
+        /// The key.
+        key: String = task.key.0.clone(),
+        /// "submitted", "pending", "processing", "completed" or "failed".
+        status: &'static str = task.status.as_str(),
+        /// Whether a call of it left, has no reply, and waits for a ruling.
+        ambiguous: bool = task.phase.ambiguous_call().is_some(),
+        /// That call.
+        ambiguous_call: Option<LostCall> = ambiguous_exchange(task).map(|(at, exchange)| LostCall {
+            at: at.into(),
+            provider: exchange.provider,
+            account: exchange.account,
+            method: exchange.method,
+            url: exchange.url,
+            outage: exchange.outage,
+        }),
+        /// 0 to 100.
+        progress: u8 = task.progress,
+        /// Its client's `user`.
+        user: Option<String> = task.tags.user.clone(),
+        /// The texts of its client's `metadata`, by name.
+        metadata: BTreeMap<String, String> = task.tags.metadata.clone(),
+        /// When it was accepted.
+        created: Moment = task.created.into(),
+        /// When it ended.
+        finished: Option<Moment> = task.finished.map(Moment),
+        /// When it is failed at the latest.
+        deadline: Moment = task.deadline.into(),
+        /// What is or was held.
+        held_micro: i64 = task.held.0,
+        /// What was spent; null until it ends.
+        cost_micro: Option<i64> = task.cost.map(|cost| cost.0),
+        /// Why it failed.
+        failure: Option<FailureLine> = task
+            .failure
+            .as_ref()
+            .map(|failure| FailureLine { kind: kind(failure.kind), message: failure.message.clone() }),
+    }
 }
 
 /// A call that left, or may have left, and has no reply.
@@ -131,51 +143,63 @@ struct FailureLine {
     message: String,
 }
 
-/// A task with all that is remembered of it.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "TaskDetails")]
-struct TaskView {
-    #[serde(flatten)]
-    task: TaskLine,
-    /// Counts every durable change.
-    revision: u64,
-    /// The digest of the plugin version that takes its next step, or took its last one.
-    version: String,
-    /// The version of its state.
-    state_version: u32,
-    /// Bytes of its state.
-    state_bytes: usize,
-    /// What happens next.
-    next: NextStep,
-    /// The provider account that works on it.
-    account: Option<AccountLine>,
-    /// Requests that joined it and were not delivered yet.
-    joined: usize,
-    /// What it costs where its outcome does not settle.
-    charge: Vec<ChargeLine>,
-    /// The most that it may settle for; empty where that is its charge.
-    at_most: Vec<ChargeLine>,
-    /// Its copied products.
-    media: Vec<MediaLine>,
-    /// The ledger rows that hold and resolve its money, oldest first. What requests that joined it added is in `held_micro`.
-    entries: Vec<MoneyLine>,
+view! {
+    /// A task with all that is remembered of it.
+    #[derive(Debug, Serialize, JsonSchema)]
+    #[schemars(rename = "TaskDetails")]
+    struct TaskView of (details: TaskDetails) where {
+        let TaskDetails { task, entries, deliveries: _ } = details;
+        let mut lines = task.terms().lines().map(ChargeLine::from);
+        let charge = lines.by_ref().take(task.charge.0.len()).collect();
+        let at_most = lines.collect();
+    } {
+        #[serde(flatten)]
+        task: TaskLine = TaskLine::from(&task),
+        /// Counts every durable change.
+        revision: u64 = task.revision,
+        /// The digest of the plugin version that takes its next step, or took its last one.
+        version: String = task.digest.to_string(),
+        /// The version of its state.
+        state_version: u32 = task.state_version,
+        /// Bytes of its state.
+        state_bytes: usize = task.state.len(),
+        /// What happens next.
+        next: NextStep = next(&task.phase),
+        /// The provider account that works on it.
+        account: Option<AccountLine> = task.assignment.as_ref().map(|assigned| AccountLine {
+            provider: assigned.provider.clone(),
+            account: assigned.account.clone(),
+        }),
+        /// Requests that joined it and were not delivered yet.
+        joined: usize = task.joined.len(),
+        /// What it costs where its outcome does not settle.
+        charge: Vec<ChargeLine> = charge,
+        /// The most that it may settle for; empty where that is its charge.
+        at_most: Vec<ChargeLine> = at_most,
+        /// Its copied products.
+        media: Vec<MediaLine> = task.media.iter().map(MediaLine::from).collect(),
+        /// The ledger rows that hold and resolve its money, oldest first. What requests that joined it added is in `held_micro`.
+        entries: Vec<MoneyLine> = entries.into_iter().map(MoneyLine::from).collect(),
+    }
 }
 
-/// One line of a charge, with its price from when the task was accepted.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ChargeLine {
-    /// From most to least specific.
-    price_keys: Vec<String>,
-    /// Units of it.
-    quantity: u64,
-    /// What one unit is; empty where its family does not say.
-    unit: String,
-    /// The price of `per` units.
-    unit_price_micro: i64,
-    /// 1, 1,000 or 1,000,000.
-    per: u32,
-    /// Of all, rounded up; null where it cannot be counted.
-    sum_micro: Option<i64>,
+view! {
+    /// One line of a charge, with its price from when the task was accepted.
+    #[derive(Debug, Serialize, JsonSchema)]
+    struct ChargeLine of ((line, price): (&Line, Price)) {
+        /// From most to least specific.
+        price_keys: Vec<String> = line.keys.clone(),
+        /// Units of it.
+        quantity: u64 = line.quantity,
+        /// What one unit is; empty where its family does not say.
+        unit: String = line.unit.clone(),
+        /// The price of `per` units.
+        unit_price_micro: i64 = price.credits.0,
+        /// 1, 1,000 or 1,000,000.
+        per: u32 = price.per,
+        /// Of all, rounded up; null where it cannot be counted.
+        sum_micro: Option<i64> = price.times(line.quantity).map(|sum| sum.0),
+    }
 }
 
 /// What a task waits for.
@@ -216,22 +240,24 @@ struct MediaLine {
     expires: Moment,
 }
 
-/// A ledger row of a task.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "TaskMoney")]
-struct MoneyLine {
-    /// The id of the row, as in the ledger.
-    id: String,
-    /// When.
-    at: Moment,
-    /// "hold", "join", "release" or "settle".
-    kind: &'static str,
-    /// The key it counts against.
-    key: Option<String>,
-    /// Change of what is held.
-    held_micro: i64,
-    /// Change of what is spent.
-    spent_micro: i64,
+view! {
+    /// A ledger row of a task.
+    #[derive(Debug, Serialize, JsonSchema)]
+    #[schemars(rename = "TaskMoney")]
+    struct MoneyLine of (entry: JournalEntry) {
+        /// The id of the row, as in the ledger.
+        id: String = entry_id(&entry),
+        /// When.
+        at: Moment = entry.at.into(),
+        /// "hold", "join", "release" or "settle".
+        kind: &'static str = entry.kind.as_str(),
+        /// The key it counts against.
+        key: Option<String> = entry.key.map(|key| key.0),
+        /// Change of what is held.
+        held_micro: i64 = entry.movement.reserved.0,
+        /// Change of what is spent.
+        spent_micro: i64 = entry.movement.spent.0,
+    }
 }
 
 /// Why an operator ends a task, and how.
@@ -245,97 +271,10 @@ struct Cancellation {
     give_up: bool,
 }
 
-impl From<&Task> for TaskLine {
-    fn from(task: &Task) -> Self {
-        Self {
-            id: task.id.to_string(),
-            family: task.family.clone(),
-            model: task.model.clone(),
-            surface: task.surface.clone(),
-            customer: task.customer.0.clone(),
-            key: task.key.0.clone(),
-            status: task.status.as_str(),
-            ambiguous: task.phase.ambiguous_call().is_some(),
-            ambiguous_call: ambiguous_exchange(task).map(|(at, exchange)| LostCall {
-                at: at.into(),
-                provider: exchange.provider,
-                account: exchange.account,
-                method: exchange.method,
-                url: exchange.url,
-                outage: exchange.outage,
-            }),
-            progress: task.progress,
-            user: task.tags.user.clone(),
-            metadata: task.tags.metadata.clone(),
-            created: task.created.into(),
-            finished: task.finished.map(Moment),
-            deadline: task.deadline.into(),
-            held_micro: task.held.0,
-            cost_micro: task.cost.map(|cost| cost.0),
-            failure: task
-                .failure
-                .as_ref()
-                .map(|failure| FailureLine { kind: kind(failure.kind), message: failure.message.clone() }),
-        }
-    }
-}
-
-impl From<TaskDetails> for TaskView {
-    fn from(details: TaskDetails) -> Self {
-        let TaskDetails { task, entries, deliveries: _ } = details;
-        let mut lines = task.terms().lines().map(ChargeLine::from);
-        let charge = lines.by_ref().take(task.charge.0.len()).collect();
-        let at_most = lines.collect();
-        Self {
-            revision: task.revision,
-            version: task.digest.to_string(),
-            state_version: task.state_version,
-            state_bytes: task.state.len(),
-            next: next(&task.phase),
-            account: task.assignment.as_ref().map(|assigned| AccountLine {
-                provider: assigned.provider.clone(),
-                account: assigned.account.clone(),
-            }),
-            joined: task.joined.len(),
-            charge,
-            at_most,
-            media: task.media.iter().map(MediaLine::from).collect(),
-            entries: entries.into_iter().map(MoneyLine::from).collect(),
-            task: TaskLine::from(&task),
-        }
-    }
-}
-
-impl From<(&Line, Price)> for ChargeLine {
-    fn from((line, price): (&Line, Price)) -> Self {
-        Self {
-            price_keys: line.keys.clone(),
-            quantity: line.quantity,
-            unit: line.unit.clone(),
-            unit_price_micro: price.credits.0,
-            per: price.per,
-            sum_micro: price.times(line.quantity).map(|sum| sum.0),
-        }
-    }
-}
-
 impl From<&Media> for MediaLine {
     fn from(media: &Media) -> Self {
         let Media { id, mime, bytes, expires } = media;
         Self { id: id.to_string(), mime: mime.clone(), bytes: *bytes, expires: (*expires).into() }
-    }
-}
-
-impl From<JournalEntry> for MoneyLine {
-    fn from(entry: JournalEntry) -> Self {
-        Self {
-            id: entry_id(&entry),
-            at: entry.at.into(),
-            kind: entry.kind.as_str(),
-            key: entry.key.map(|key| key.0),
-            held_micro: entry.movement.reserved.0,
-            spent_micro: entry.movement.spent.0,
-        }
     }
 }
 

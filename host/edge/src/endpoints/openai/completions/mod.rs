@@ -10,7 +10,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_driver::{CompletionRequest, CompletionResponse, TextStream};
 use gatehouse_model::{Key, RequestId};
-use http::Response;
 use request::Asked;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -18,10 +17,10 @@ use tokio::sync::mpsc;
 use crate::endpoints::openai::fields::off_worker;
 use crate::endpoints::text::text_refusal;
 use crate::endpoints::{dry_run, jobs};
-use crate::errors::{Form, Refusal};
+use crate::errors::{Form, Outcome, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::response::{self, ResponseBody};
+use crate::response::{self};
 use crate::sse::EventBody;
 
 /// The surface that answers.
@@ -34,7 +33,7 @@ pub(in crate::endpoints) async fn complete(
     context: &EdgeContext,
     request: EndpointRequest<'_>,
     key: Arc<Key>,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     body::check_type(&request.parts.headers)?;
     let body = jobs::checked_body(context, request.body, &key, None).await?;
     let (length, is_dry_run) = (body.bytes().len(), body.is_dry_run());
@@ -73,7 +72,7 @@ async fn streamed(
     id: RequestId,
     asked: Asked,
     requests: Vec<CompletionRequest>,
-) -> Result<Response<ResponseBody>, Refusal> {
+) -> Outcome {
     let mut requests = requests.into_iter();
     let first = requests.next().ok_or_else(unexpected)?;
     let CompletionResponse::Stream(mut first) =

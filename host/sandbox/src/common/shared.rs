@@ -1,0 +1,68 @@
+//! The state that all listeners of a provider share. Knows no protocol and answers no request but the one for the record.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use http::{Method, Request};
+use hyper::body::Incoming;
+use serde::Serialize;
+
+use crate::common::picture::PictureCache;
+use crate::common::server::{HandlerResult, reply};
+use crate::common::settings::Settings;
+use crate::common::signing_key::SigningKey;
+
+/// What a provider keeps of its calls.
+pub(crate) trait Table: Send + 'static {
+    /// The same for tests.
+    type Record: Serialize;
+
+    fn record(&self, now: u64) -> Self::Record;
+}
+
+/// A provider behind all its listeners.
+pub(crate) struct Shared<A, T> {
+    pub(crate) addresses: A,
+    pub(crate) settings: Settings,
+    /// Signs links to files.
+    pub(crate) key: SigningKey,
+    pub(crate) pictures: PictureCache,
+    table: Mutex<T>,
+}
+
+impl<A, T: Table> Shared<A, T> {
+    pub(crate) fn new(settings: &Settings, addresses: A, table: T) -> io::Result<Arc<Self>> {
+        let (settings, key, pictures) = (settings.clone(), SigningKey::new()?, PictureCache::default());
+        Ok(Arc::new(Self { addresses, settings, key, pictures, table: Mutex::new(table) }))
+    }
+
+    /// Milliseconds since the Unix epoch by the provider's clock.
+    pub(crate) fn now(&self) -> u64 {
+        (self.settings.now)()
+    }
+
+    /// The table. Locked for moments only, never across an await.
+    pub(crate) fn table(&self) -> MutexGuard<'_, T> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn record(&self) -> T::Record {
+        self.table().record(self.now())
+    }
+
+    /// Serves the record at `/truth`.
+    pub(crate) async fn answer_record(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
+        let is_there = request.uri().path() == "/truth";
+        answer_record(&request, is_there.then(|| self.record()))
+    }
+}
+
+/// A record as JSON, so that a test can read it after it has killed the gateway.
+pub(crate) fn answer_record(request: &Request<Incoming>, found: Option<impl Serialize>) -> HandlerResult {
+    let Some(record) = found else { return Ok(reply(404, "text/plain", "no such record")) };
+    if request.method() != Method::GET {
+        return Ok(reply(405, "text/plain", "method not allowed"));
+    }
+    let record = serde_json::to_vec(&record).expect("a record is plain data with text keys");
+    Ok(reply(200, "application/json", record))
+}
