@@ -49,7 +49,7 @@ struct Checked {
 
 async fn call(provider: &Provider, route: String, request: Request<Incoming>) -> HandlerResult {
     let (head, body) = request.into_parts();
-    let account = account(&provider, &head.headers);
+    let account = account(provider, &head.headers);
     let known = account.as_ref().ok().copied();
     let number = provider.table().append(ImageCall {
         route: route.clone(),
