@@ -1,4 +1,4 @@
-//! Keys keep their order as bytes, and are read back from them; what is no key is an error.
+//! Keys keep their order as bytes, and are read back from them; what is not a key is an error.
 
 use std::cmp::Ordering;
 
