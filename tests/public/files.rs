@@ -77,7 +77,7 @@ fn sound(rate: u32) -> Vec<u8> {
     file
 }
 
-/// The forms that are a file, and those that are none.
+/// The forms that are a file, and those that are not.
 fn forms(file: &[u8], mime: &str) -> [Vec<String>; 2] {
     let base64 = STANDARD.encode(file);
     let bare = base64.trim_end_matches('=');

@@ -63,7 +63,7 @@ impl Payload<'_> {
         (mime.contains('/') && mime.chars().all(is_token)).then_some(mime)
     }
 
-    /// The file; `None` where there is none, or nothing tells that it is one.
+    /// The file; `None` where the text has no file, or nothing tells that it is one.
     #[must_use]
     pub fn file(&self) -> Option<Vec<u8>> {
         let bytes = decode_base64(self.base64).filter(|bytes| !bytes.is_empty())?;

@@ -59,7 +59,7 @@ pub enum ExtractError {
     Interrupted,
 }
 
-/// Who has written a JSON.
+/// The writer of a JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Author {
     Client,

@@ -71,7 +71,7 @@ async fn the_cause_of_a_failure_decides_the_status() {
     }
 }
 
-/// Without it a client of a system that marks its texts is told that its JSON is none.
+/// Without it a client of a system that marks its texts is told that its JSON cannot be read.
 #[tokio::test]
 async fn a_mark_before_a_body_is_passed_over() {
     let edge = TestEdge::plain().await;
