@@ -14,7 +14,7 @@ use crate::endpoints::usage::as_number;
 use crate::errors::{Form, Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
-use crate::response::{self};
+use crate::response;
 
 /// The header every client of the Messages API sends.
 const ANTHROPIC: &str = "anthropic-version";

@@ -13,7 +13,7 @@ use crate::endpoints::{dry_run, jobs};
 use crate::errors::{Form, Kind, Outcome, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::response::{self};
+use crate::response;
 use crate::sse::EventBody;
 
 /// The client headers that a family receives.

@@ -13,7 +13,7 @@ use crate::backend::store_refusal;
 use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
-use crate::response::{self};
+use crate::response;
 
 /// Days of a request that names none, the present one included.
 const USUAL_DAYS: u32 = 30;

@@ -40,7 +40,8 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
     Err(Refusal::new(Kind::Invalid, "Transfer-Encoding: expected chunked, once and alone"))
 }
 
-/// What tells the sender of a request, and the type of its body. Of two lines a proxy in front may check one, and the gateway the other.
+/// What tells the sender of a request, and the type of its body. Of two lines a proxy in front may check one, and the gateway
+/// the other.
 const ONCE: [&str; 3] = ["Authorization", "x-api-key", "Content-Type"];
 
 fn check_once(headers: &HeaderMap) -> Result<(), Refusal> {

@@ -2,7 +2,8 @@
 //! bytes looked at.
 //!
 //! Calls say `Accept-Encoding: identity`, and what stands before some servers compresses all the same: as gzip, zlib or zstd.
-//! Compressed, an answer could be neither read nor searched for secrets. A little is decoded at a time, however much it becomes: its reader counts the bytes.
+//! Compressed, an answer could be neither read nor searched for secrets. A little is decoded at a time, however much it becomes: its
+//! reader counts the bytes.
 //! Servers send events under any media type, or under none, so that an answer is known by how it begins. Nothing is taken out.
 
 use std::fmt;

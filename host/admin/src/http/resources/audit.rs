@@ -96,7 +96,7 @@ view! {
         field: String = change.field,
         /// Its value before; null where there was none.
         before: Value = value(change.before),
-        /// Its value after; null where there is none.
+        /// Its value after; null where it has no value.
         after: Value = value(change.after),
     }
 }

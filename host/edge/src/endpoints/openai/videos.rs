@@ -16,7 +16,7 @@ use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::body::{self, MediaType};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
-use crate::response::{self};
+use crate::response;
 
 /// The families' surface, and what the names of all surfaces of videos begin with.
 const SURFACE: &str = "videos.generate";

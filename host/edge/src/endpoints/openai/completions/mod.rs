@@ -20,7 +20,7 @@ use crate::endpoints::{dry_run, jobs};
 use crate::errors::{Form, Outcome, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::response::{self};
+use crate::response;
 use crate::sse::EventBody;
 
 /// The surface that answers.
