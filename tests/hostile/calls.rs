@@ -142,7 +142,10 @@ fn others() -> Vec<(Value, Verdict)> {
         ),
         (json!({"json": {"$raw": "7b"}}), Fault("call body is not acceptable: expected JSON")),
         (json!({"json": {"$raw": "2261"}}), Fault("call body is not acceptable: expected JSON")),
-        (json!({"json": "blob:blob_00000000000000000000000000"}), Refused("is not a blob of this task")),
+        (
+            json!({"json": {"$file": "blob_00000000000000000000000000"}}),
+            Refused("is not a blob of this task"),
+        ),
         (
             json!({"form": [{"name": "f", "blob": "blob:../../pepper"}]}),
             Refused("is not a blob of this task"),
@@ -285,11 +288,13 @@ fn a_task_cannot_use_the_files_of_another() {
         let told = scene.trap.seen_at("/told").remove(0);
         let at = told.rfind("blob:").expect("the name of a file");
         let blob: String =
-            told[at..].chars().take_while(|c| c.is_ascii_alphanumeric() || ":_".contains(*c)).collect();
+            told[at + 5..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+        let named = |name: &str| json!({"$file": name});
+        let (base64, blob) = (named(&format!("{blob}:base64")), named(&blob));
         let before = scene.trap.seen().len();
         for (step, words) in [
             (json!({"call": {"json": {"image": blob}}}), "Outage::Refused"),
-            (json!({"call": {"json": {"image": format!("{blob}:base64")}}}), "Outage::Refused"),
+            (json!({"call": {"json": {"image": base64}}}), "Outage::Refused"),
             (json!({"call": {"form": [{"name": "image", "blob": blob}]}}), "Outage::Refused"),
             (json!({"done": {"products": [{"source": blob}]}}), "not a file of this task"),
             (json!({"probe": [blob]}), "Err("),

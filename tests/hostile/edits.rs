@@ -165,8 +165,8 @@ fn files_are_cut_out_of_a_reply() {
             assert!(scene.gateway.log_text().contains(logged), "{path}: the log lacks {logged:?}");
         }
         // A file is its own task's, as any other.
-        let blob = seen.split("blob:blob_").nth(1).map(|rest| format!("blob:blob_{}", &rest[..26]));
-        let theft = json!({"call": {"json": {"image": blob.expect("a name")}}});
+        let blob = seen.split("blob:blob_").nth(1).map(|rest| format!("blob_{}", &rest[..26]));
+        let theft = json!({"call": {"json": {"image": {"$file": blob.expect("a name")}}}});
         let thief = scene.finish(&json!({"steps": [theft]})).await;
         assert!(
             thief["result"]["seen"].as_str().expect("what it saw").contains("Outage::Refused"),

@@ -140,7 +140,7 @@ fn steps() -> Vec<(Value, End, &'static str)> {
             "could not be copied",
         ),
         (
-            json!({"done": {"products": [{"source": "blob:blob_00000000000000000000000000"}]}}),
+            json!({"done": {"products": [{"source": {"$file": "blob_00000000000000000000000000"}}]}}),
             Done(2.0, "not a file of this task"),
             "",
         ),
