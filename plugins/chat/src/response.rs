@@ -41,7 +41,7 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
     };
     let has_choices = whole.items("choices").is_some_and(|choices| !choices.is_empty());
     let has_answer = has_choices || ["content", "data"].iter().any(|name| whole.get(name).is_some());
-    if let Some(failure) = errors::of(state).instead(body).filter(|_| !has_answer) {
+    if !has_answer && let Some(failure) = errors::of(state).instead(body) {
         return Err(failure);
     }
     if whole.get("error").is_some_and(is_error) {
@@ -89,7 +89,8 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     let reported = usage::plausible(counts.reported(), written);
     // Counts that stand elsewhere, or are the parts of a sum, have the place where clients look.
     let given = whole.get("usage");
-    let is_elsewhere = reported.is_some() && (is_sum || !given.is_some_and(usage::has_counts));
+    let has_counts = given.is_some_and(usage::has_counts);
+    let is_elsewhere = reported.is_some() && (is_sum || !has_counts);
     let mended = whole.object("usage").filter(|_| !is_elsewhere).and_then(|given| usage::completed(&given));
     if let Some((raw, counted)) = given.zip(mended) {
         edits.replace(raw, counted);
@@ -100,7 +101,7 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
         match name {
             // Not every client takes a nothing, or a text for a number, where each answer has a value.
             "id" | "object" if JsonString::of(raw).is_none() => continue,
-            "usage" if is_elsewhere || !usage::has_counts(raw) => continue,
+            "usage" if is_elsewhere || !has_counts => continue,
             "created" if raw.get().parse::<i64>().is_err() => continue,
             "model" => {
                 has_model = true;

@@ -29,7 +29,7 @@ impl Halves {
 
 /// Whether a text may have such an escape.
 pub(crate) fn may_have(json: &str) -> bool {
-    json.contains("\\ud") || json.contains("\\uD")
+    json.contains('\\') && (json.contains("\\ud") || json.contains("\\uD"))
 }
 
 /// The code of a `\u` escape at the beginning.

@@ -101,7 +101,13 @@ impl<'a> Members<'_, 'a> {
             let letters = known.bytes().filter(u8::is_ascii_alphanumeric);
             letters.map(|letter| letter.to_ascii_lowercase()).eq(name.bytes())
         };
-        let is_it = |known: &str| known.len() >= name.len() && letters(known);
+        // Nearly every other name begins with another letter.
+        let begins = |known: &str| known.chars().find(char::is_ascii_alphanumeric);
+        let is_near = |known: &str| {
+            known.len() >= name.len()
+                && begins(known).map(|first| first.to_ascii_lowercase()) == name.chars().next()
+        };
+        let is_it = |known: &str| is_near(known) && letters(known);
         self.0.iter().filter(|(known, raw)| is_it(known) && !is_null(raw)).last().map(|(_, raw)| raw)
     }
 
