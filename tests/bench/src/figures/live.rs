@@ -1,5 +1,5 @@
-//! Many live tasks at once: the memory they take, what they cost while they are polled, and how late a poll
-//! comes.
+//! Many live tasks at once: the memory they take, what they cost while they are polled, how late a poll comes, and a start
+//! with them.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const SETTLED: Duration = Duration::from_secs(60);
 /// Submits the tasks, and then only watches.
 pub(crate) async fn measure(arguments: &Arguments) {
     let count = arguments.count(100_000);
-    let gateway = BenchGateway::start(arguments, 64, Jobs::Endless, arguments.pace()).await;
+    let mut gateway = BenchGateway::start(arguments, 64, Jobs::Endless, arguments.pace()).await;
     pause(Duration::from_secs(1)).await;
     let idle = gateway.process().resident();
     let load = gateway.submit(count, request()).await;
@@ -48,4 +48,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
     for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
         line(&format!("lateness {name}"), after.bound_since(&metrics, metric::LATENESS_SECONDS, share));
     }
+    let start = super::start::restarted(&mut gateway).await;
+    line("warm start with them to ready", millis(start.ready));
+    line("CPU until ready", millis(start.used));
 }
