@@ -15,6 +15,7 @@ mod digest;
 mod ids;
 mod json_text;
 mod key;
+mod listing;
 pub mod metric;
 mod money;
 mod price;
@@ -61,6 +62,7 @@ pub use gatehouse_contract::{
 pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId};
 pub use json_text::{UnreadableJson, check_json_text};
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
+pub use listing::{FamilyListing, SurfaceListing};
 pub use money::Purpose;
 pub use price::{PER, Price};
 pub use quota::{PeriodUnit, PeriodUse, QuotaPeriod, QuotaUse};
