@@ -11,6 +11,7 @@ mod contract;
 mod conversation;
 mod credits;
 mod customer;
+mod declare;
 mod digest;
 mod ids;
 mod json_text;
@@ -52,6 +53,7 @@ pub use contract::text::{
 pub use conversation::Conversation;
 pub use credits::Credits;
 pub use customer::{Customer, CustomerPolicy, LedgerHead};
+pub use declare::wrong_word;
 pub use digest::{Digest, Digester};
 pub use gatehouse_contract::{
     About, Clip, Edit, Framing, HttpRoute as RouteInfo, MAX_WORDS, Model as ModelInfo, ModelName, NameAt,
