@@ -1,4 +1,4 @@
-//! Enums that say a thing once: the word of each variant stands beside it.
+//! Types that say a thing once: enums with the word of each variant, and tables of the configuration with the default of each key.
 
 /// An enum with the word of each variant beside it: `as_str` tells it, `FromStr` reads it.
 #[macro_export]
@@ -33,6 +33,28 @@ macro_rules! words {
             fn from_str(text: &str) -> Result<Self, String> {
                 let found = Self::ALL.into_iter().find(|one| one.as_str() == text);
                 found.ok_or_else(|| $crate::wrong_word(&[$($word,)*], text))
+            }
+        }
+    };
+}
+
+/// A table of the configuration with the default of each key beside it: a key that is left out has it.
+#[macro_export]
+macro_rules! settings {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $($(#[$key_meta:meta])* $key_vis:vis $key:ident: $type:ty = $default:expr,)*
+        }
+    ) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $($(#[$key_meta])* $key_vis $key: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($key: $default,)* }
             }
         }
     };
