@@ -9,6 +9,7 @@ mod clients;
 mod command_line;
 mod console;
 mod deploy;
+mod faults;
 mod hostile;
 mod http;
 mod journey;

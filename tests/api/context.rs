@@ -5,8 +5,8 @@ use base64::Engine as _;
 use gatehouse_harness::{run, send_to};
 use serde_json::{Value, json};
 
-use crate::api::faults::expect_all;
 use crate::api::{TestGateway, request};
+use crate::faults::expect_all;
 
 /// The specification's outcome for a request.
 enum Outcome {

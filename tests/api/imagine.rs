@@ -10,9 +10,9 @@ use gatehouse_sandbox::Settings;
 use gatehouse_sandbox::imagine::ImageCall;
 use serde_json::{Value, json};
 
-use crate::api::faults::expect_all;
 use crate::api::https_files::HttpsFiles;
 use crate::api::{TestGateway, imagine_request};
+use crate::faults::expect_all;
 
 /// The specification's outcome for a request.
 enum Outcome {

@@ -7,7 +7,6 @@ mod context;
 mod context_faults;
 mod customers;
 mod errors;
-mod faults;
 mod https_files;
 mod imagine;
 mod imagine_faults;
@@ -21,9 +20,12 @@ mod tasks;
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use gatehouse_harness::{Caller, Gateway, Response, Setup, with};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
+
+use crate::faults::{TIME_LIMIT, expect_timed_out};
 
 /// The route of the image families.
 const ROUTE: &str = "/v1/images/generations";
@@ -77,6 +79,14 @@ impl TestGateway {
     fn sample(&self, path: &str) -> String {
         format!("{}/samples/{path}", self.sandbox.context().samples)
     }
+}
+
+/// Requests whose providers never end them: they fail at the time limit, and cost nothing.
+async fn expect_time_limit(bodies: impl IntoIterator<Item = Value>) {
+    let gateway = TestGateway::start_with(Settings::default(), TIME_LIMIT).await;
+    let ends = bodies.into_iter().map(async |body| gateway.finish(&body).await);
+    expect_timed_out(&join_all(ends).await);
+    gateway.process.expect_sound_ledger().await;
 }
 
 /// A minimal request with more fields.

@@ -13,7 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-store", &["gatehouse-model", "gatehouse-tasks"]),
     ("gatehouse-files", &[]),
     ("gatehouse-schema", &[]),
-    ("gatehouse-docs", &["gatehouse-schema"]),
+    ("gatehouse-docs", &["gatehouse-model", "gatehouse-schema"]),
     ("gatehouse-guest", &["gatehouse-model"]),
     (
         "gatehouse-runtime",

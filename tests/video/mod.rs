@@ -7,6 +7,7 @@ mod bucket;
 mod clip;
 mod kills;
 mod motion;
+mod outcomes;
 mod scene;
 
 use std::time::Duration;

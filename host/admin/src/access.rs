@@ -11,13 +11,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
-use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gatehouse_model::{Secret, Seed, UnixMs};
+use gatehouse_model::{Secret, Seed, UnixMs, words};
 use http::header::{AUTHORIZATION, USER_AGENT};
 use http::request::Parts;
 use schemars::JsonSchema;
@@ -103,43 +102,22 @@ impl FailedAttempts {
     }
 }
 
-/// What a credential allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Reads everything but prompts and secrets; changes nothing.
-    Viewer,
-    /// Everything.
-    #[default]
-    Operator,
-}
-
-impl Role {
-    /// Its word in the audit record, in files and in documentation.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Operator => "operator",
-        }
+words! {
+    /// What a credential allows.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Role {
+        /// Reads everything but prompts and secrets; changes nothing.
+        Viewer = "viewer",
+        /// Everything.
+        #[default]
+        Operator = "operator",
     }
 }
 
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Role {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "viewer" => Ok(Self::Viewer),
-            "operator" => Ok(Self::Operator),
-            other => Err(format!("expected viewer or operator, got {other:?}")),
-        }
     }
 }
 

@@ -4,32 +4,35 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use gatehouse_model::settings;
 use gatehouse_net::TlsFiles;
 use serde::Deserialize;
 
 use crate::oidc::OidcConfig;
 
-/// The admin listener.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Where to listen; port 0 takes a free one. Commands find it through `admin.json` in the data folder.
-    pub listen: SocketAddr,
-    /// Mutual TLS: every page needs a certificate of the named roots. Without it the listener speaks plain HTTP.
-    pub tls: Option<AdminTls>,
-    /// What commands on this machine present to a listener with TLS.
-    pub client: AdminClient,
-    /// Allows an address that other machines can reach without `tls`. The health and metrics pages need no token, so
-    /// it needs a proxy or a firewall in front.
-    pub allow_remote: bool,
-    /// Host names the listener is asked for, beside its addresses and `localhost`. Others are refused, for a web
-    /// page may have its own name resolve to this listener. A listener with TLS, or one that `allow_remote` allows, takes all names
-    /// where there are none here.
-    pub hosts: Vec<String>,
-    /// An identity provider whose users may log in to the console.
-    pub oidc: Option<OidcConfig>,
-    /// Open connections. At the limit the oldest without an operation gives way to a new one.
-    pub connections: NonZeroU32,
+settings! {
+    /// The admin listener.
+    #[derive(Clone, Debug, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct Config {
+        /// Where to listen; port 0 takes a free one. Commands find it through `admin.json` in the data folder.
+        pub listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        /// Mutual TLS: every page needs a certificate of the named roots. Without it the listener speaks plain HTTP.
+        pub tls: Option<AdminTls> = None,
+        /// What commands on this machine present to a listener with TLS.
+        pub client: AdminClient = AdminClient::default(),
+        /// Allows an address that other machines can reach without `tls`. The health and metrics pages need no token, so
+        /// it needs a proxy or a firewall in front.
+        pub allow_remote: bool = false,
+        /// Host names the listener is asked for, beside its addresses and `localhost`. Others are refused, for a web
+        /// page may have its own name resolve to this listener. A listener with TLS, or one that `allow_remote` allows, takes all names
+        /// where there are none here.
+        pub hosts: Vec<String> = Vec::new(),
+        /// An identity provider whose users may log in to the console.
+        pub oidc: Option<OidcConfig> = None,
+        /// Open connections. At the limit the oldest without an operation gives way to a new one.
+        pub connections: NonZeroU32 = NonZeroU32::new(64).expect("a literal greater than zero"),
+    }
 }
 
 /// The `[admin.tls]` table: PEM files, read at start and on reload.
@@ -81,20 +84,6 @@ impl AdminClient {
             certificate: self.certificate.or(other.certificate),
             key: self.key.or(other.key),
             server_name: self.server_name.or(other.server_name),
-        }
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            tls: None,
-            client: AdminClient::default(),
-            allow_remote: false,
-            hosts: Vec::new(),
-            oidc: None,
-            connections: NonZeroU32::new(64).expect("a literal greater than zero"),
         }
     }
 }

@@ -32,7 +32,7 @@ pub use axum::body::Body as ResponseBody;
 pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi};
 pub use config::{AdminClient, AdminTls, Config};
 pub use endpoint_file::AdminEndpoint;
-pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing, ambiguous_exchange};
+pub use gatehouse_driver::{MediaFile, MediaRefusal, ambiguous_exchange};
 pub use gatehouse_net::{Certificates, ServedBody, TlsError};
 pub use gatehouse_store::{AuditQuery, KeyQuery, KeyState, UsagePeriod};
 pub use gatehouse_tasks::{

@@ -9,7 +9,7 @@ use gatehouse_admin::{
     AdminService, ApiAnswer, ApiRefusal, ApiRequest, Caller, LocalApi, PageCaller, Revealed, Role,
     SessionView, Sessions, StreamEnd,
 };
-use gatehouse_model::{ApiKey, KeyId, UnixMs};
+use gatehouse_model::{ApiKey, KeyId, UnixMs, words};
 use http::header::{CONTENT_TYPE, COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
@@ -24,30 +24,22 @@ use crate::runs::Runs;
 /// The cookie of the theme a person chose.
 pub(crate) const THEME_COOKIE: &str = "gatehouse_theme";
 
-/// The colours of a page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Theme {
-    /// As the browser says.
-    #[default]
-    Auto,
-    Light,
-    Dark,
+words! {
+    /// The colours of a page.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) enum Theme {
+        /// As the browser says.
+        #[default]
+        Auto = "auto",
+        Light = "light",
+        Dark = "dark",
+    }
 }
 
 impl Theme {
-    pub(crate) const ALL: [Self; 3] = [Self::Auto, Self::Light, Self::Dark];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Light => "light",
-            Self::Dark => "dark",
-        }
-    }
-
     /// The theme of that name; the browser's for any other.
     pub(crate) fn named(name: &str) -> Self {
-        Self::ALL.into_iter().find(|theme| theme.as_str() == name).unwrap_or_default()
+        name.parse().unwrap_or_default()
     }
 
     /// The one a browser sends.

@@ -1,5 +1,7 @@
 //! What the documentation is made of.
 
+use gatehouse_model::FamilyListing;
+
 /// The extension of an operation that makes tasks: the schema of their result.
 pub(crate) const RESULT: &str = "x-gatehouse-result";
 
@@ -8,8 +10,8 @@ pub(crate) const RESULT: &str = "x-gatehouse-result";
 pub struct Api {
     /// Every documented route. One whose surface no family serves is left out of the document.
     pub operations: Vec<Operation>,
-    /// The loaded families.
-    pub families: Vec<Family>,
+    /// The loaded families, with what they serve to this caller.
+    pub families: Vec<FamilyListing>,
     /// Every error a client can get.
     pub errors: Vec<ErrorCase>,
 }
@@ -153,36 +155,4 @@ pub struct ErrorCase {
     pub responses_code: Option<&'static str>,
     /// Whether the same request may succeed later.
     pub retry: bool,
-}
-
-/// A loaded family.
-#[derive(Clone, Debug)]
-pub struct Family {
-    /// Its name.
-    pub name: String,
-    /// The semver of its version.
-    pub version: String,
-    /// The digest of its version.
-    pub digest: String,
-    /// The surfaces on which it renders tasks itself.
-    pub views: Vec<String>,
-    /// What it serves to this caller.
-    pub surfaces: Vec<Surface>,
-}
-
-/// One surface of a family.
-#[derive(Clone, Debug)]
-pub struct Surface {
-    /// `images.generate`, ...
-    pub name: String,
-    /// JSON Schema of its parameters.
-    pub schema: String,
-    /// JSON Schema of what its requests come to: the result of a task, or the JSON of an answer at once.
-    pub result_schema: Option<String>,
-    /// Every id and alias that the caller may name; never empty.
-    pub models: Vec<String>,
-    /// The model meant when a request names none, if the caller may use it.
-    pub default_model: Option<String>,
-    /// A body that it accepts, JSON.
-    pub example: Option<String>,
 }

@@ -9,8 +9,6 @@ mod api;
 mod document;
 mod page;
 
-pub use api::{
-    Answer, Api, Content, ErrorCase, ErrorForm, Family, Operation, OwnBody, Parameter, Security, Surface,
-};
+pub use api::{Answer, Api, Content, ErrorCase, ErrorForm, Operation, OwnBody, Parameter, Security};
 pub use document::document;
 pub use page::{Page, STYLE, Sample, page};

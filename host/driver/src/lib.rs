@@ -36,8 +36,8 @@ mod webhook_secret;
 mod webhooks;
 
 pub use api::{
-    ChargeUnit, DryRun, DryRunCharge, FamilyListing, ListedPrice, Modality, ModelFacts, ModelListing,
-    Receipt, SubmitRequest, SurfaceListing, TaskFilter, ViewRequest, parent_kind,
+    ChargeUnit, DryRun, DryRunCharge, ListedPrice, Modality, ModelFacts, ModelListing, Receipt,
+    SubmitRequest, TaskFilter, ViewRequest, parent_kind,
 };
 pub use body::CheckedBody;
 pub use config::{Config, PreparedTables, PriceVariantConfig, TextConfig, check_price_variants};

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use gatehouse_driver::{
     AnswerRequest, AnswerResponse, CancelError, Cancelled, ChangedWebhook, CompletionRequest,
-    CompletionResponse, Driver, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, MediaFile,
-    MediaRefusal, ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError, SubmitRequest,
-    TaskCallback, TaskFilter, TaskPage, TextError, UsageFilter, UsageRows, ViewError, ViewRequest, Waiting,
+    CompletionResponse, Driver, DryRun, FollowedTask, Funds, KeptResponse, MediaFile, MediaRefusal,
+    ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError, SubmitRequest, TaskCallback,
+    TaskFilter, TaskPage, TextError, UsageFilter, UsageRows, ViewError, ViewRequest, Waiting,
     WebhookDelivery, WebhookEndpoint, WebhookError, WebhookRequest,
 };
-use gatehouse_model::{Boxed, DeliveryId, Key, KeyDigest, Media, Sse, Task, TaskId, Tracer, WebhookId};
+use gatehouse_model::{
+    Boxed, DeliveryId, FamilyListing, Key, KeyDigest, Media, Sse, Task, TaskId, Tracer, WebhookId,
+};
 
 use crate::errors::{Kind, Refusal};
 

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use gatehouse_model::settings;
 use gatehouse_net::{ConnectionLimits, HandshakeLimits, TlsFiles};
 use ipnet::IpNet;
 use serde::de::value::SeqAccessDeserializer;
@@ -15,38 +16,40 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::acme::Acme;
 use crate::cors::Cors;
 
-/// The `[server]` table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Addresses to listen on, one as text or several as a list; port 0 takes a free one.
-    #[serde(deserialize_with = "one_or_many")]
-    pub listen: Vec<SocketAddr>,
-    /// The start of links in responses. Without it: the scheme and host that a trusted proxy forwards, else
-    /// those of the request itself.
-    pub public_url: Option<PublicUrl>,
-    /// Certificate and key; without them the listener speaks cleartext HTTP.
-    pub tls: Option<Tls>,
-    /// A certificate that an authority issues, in place of files.
-    pub acme: Option<Acme>,
-    /// Accept HTTP/2 on cleartext listeners too (prior knowledge). Over TLS it is always offered.
-    pub cleartext_http2: bool,
-    /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` refuses, every
-    /// response ends its connection, requests are still served.
-    pub lame_duck_ms: u32,
-    /// Seconds for which browsers shall use TLS only (`Strict-Transport-Security`, on answers over TLS); 0: no such header.
-    pub hsts_seconds: u32,
-    /// Pages of other origins that may call the API from a browser.
-    pub cors: Cors,
-    /// Whether there is a page for customers at `/account`.
-    pub account_page: bool,
-    /// Networks whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` count.
-    pub trusted_proxies: Vec<IpNet>,
-    /// Threads that serve sockets, those to providers too; 0: one for every two processors. The gateway's runtime is made
-    /// with them.
-    pub threads: u8,
-    /// Limits on everything a client can make the gateway hold or wait for.
-    pub limits: Limits,
+settings! {
+    /// The `[server]` table.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct Config {
+        /// Addresses to listen on, one as text or several as a list; port 0 takes a free one.
+        #[serde(deserialize_with = "one_or_many")]
+        pub listen: Vec<SocketAddr> = vec![SocketAddr::from(([127, 0, 0, 1], 8080))],
+        /// The start of links in responses. Without it: the scheme and host that a trusted proxy forwards, else
+        /// those of the request itself.
+        pub public_url: Option<PublicUrl> = None,
+        /// Certificate and key; without them the listener speaks cleartext HTTP.
+        pub tls: Option<Tls> = None,
+        /// A certificate that an authority issues, in place of files.
+        pub acme: Option<Acme> = None,
+        /// Accept HTTP/2 on cleartext listeners too (prior knowledge). Over TLS it is always offered.
+        pub cleartext_http2: bool = false,
+        /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` refuses, every
+        /// response ends its connection, requests are still served.
+        pub lame_duck_ms: u32 = 1000,
+        /// Seconds for which browsers shall use TLS only (`Strict-Transport-Security`, on answers over TLS); 0: no such header.
+        pub hsts_seconds: u32 = 0,
+        /// Pages of other origins that may call the API from a browser.
+        pub cors: Cors = Cors::default(),
+        /// Whether there is a page for customers at `/account`.
+        pub account_page: bool = true,
+        /// Networks whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` count.
+        pub trusted_proxies: Vec<IpNet> = Vec::new(),
+        /// Threads that serve sockets, those to providers too; 0: one for every two processors. The gateway's runtime is made
+        /// with them.
+        pub threads: u8 = 0,
+        /// Limits on everything a client can make the gateway hold or wait for.
+        pub limits: Limits = Limits::default(),
+    }
 }
 
 impl Config {
@@ -84,59 +87,61 @@ impl Tls {
     }
 }
 
-/// The `[server.limits]` table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Limits {
-    /// KiB of one HTTP/1 request head.
-    pub head_kib: NonZeroU32,
-    /// Header lines in one request.
-    pub headers: NonZeroU32,
-    /// Seconds from a head's first byte (or the connection's first moment) to its end.
-    pub head_seconds: NonZeroU32,
-    /// MiB of one request body.
-    pub body_mib: NonZeroU32,
-    /// Seconds a body may pause.
-    pub body_idle_seconds: NonZeroU32,
-    /// Seconds a body may take altogether.
-    pub body_seconds: NonZeroU32,
-    /// Minimum bytes per second of a body, in every span beyond `body_idle_seconds`; a fast start earns no more.
-    pub body_bytes_per_second: NonZeroU32,
-    /// MiB of memory that request bodies take at once, all clients together; absent: half of the memory, 2048 at most. A byte
-    /// of a body counts as four until its request is over, and as two while the answer is streamed. A customer takes at most
-    /// as much as it leaves free, a key at most as much as it leaves free of that. A body that would not fit alone is refused
-    /// as too large.
-    pub bodies_mib: Option<NonZeroU32>,
-    /// Open connections. Beyond, one that carries no request with a key gives way.
-    pub connections: NonZeroU32,
-    /// Open connections of one IPv4 address or IPv6 /64. Trusted proxies are exempt.
-    pub connections_per_ip: NonZeroU32,
-    /// Open connections of one network (IPv4 /24, IPv6 /56), at least `connections_per_ip`. Beyond, one of its own that
-    /// carries no request with a key gives way.
-    pub connections_per_network: NonZeroU32,
-    /// Requests of one API key under way at once.
-    pub requests_per_key: NonZeroU32,
-    /// Requests of all keys of one customer under way at once, at least `requests_per_key`.
-    pub requests_per_customer: NonZeroU32,
-    /// Streams of task events of one customer at once.
-    pub task_streams_per_customer: NonZeroU32,
-    /// Seconds that a request waits for its task where its answer is the result (OpenAI's `images`); the task goes on after.
-    pub task_wait_seconds: NonZeroU32,
-    /// Seconds for the TLS handshake.
-    pub tls_seconds: NonZeroU32,
-    /// TLS handshakes under way at once; more wait, within `tls_seconds`.
-    pub handshakes: NonZeroU32,
-    /// HTTP/2 streams of one connection at once.
-    pub streams: NonZeroU32,
-    /// KiB of one HTTP/2 header list.
-    pub header_list_kib: NonZeroU32,
-    /// Seconds a connection may stay open without a request under way. A response that the client does not
-    /// take counts as none.
-    pub idle_seconds: NonZeroU32,
-    /// Seconds a client may take no bytes of its response.
-    pub write_seconds: NonZeroU32,
-    /// Seconds without an event after which a streamed response sends a keep-alive.
-    pub keep_alive_seconds: NonZeroU32,
+settings! {
+    /// The `[server.limits]` table.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct Limits {
+        /// KiB of one HTTP/1 request head.
+        pub head_kib: NonZeroU32 = at_least_one(32),
+        /// Header lines in one request.
+        pub headers: NonZeroU32 = at_least_one(64),
+        /// Seconds from a head's first byte (or the connection's first moment) to its end.
+        pub head_seconds: NonZeroU32 = at_least_one(10),
+        /// MiB of one request body.
+        pub body_mib: NonZeroU32 = at_least_one(32),
+        /// Seconds a body may pause.
+        pub body_idle_seconds: NonZeroU32 = at_least_one(15),
+        /// Seconds a body may take altogether.
+        pub body_seconds: NonZeroU32 = at_least_one(120),
+        /// Minimum bytes per second of a body, in every span beyond `body_idle_seconds`; a fast start earns no more.
+        pub body_bytes_per_second: NonZeroU32 = at_least_one(1024),
+        /// MiB of memory that request bodies take at once, all clients together; absent: half of the memory, 2048 at most. A byte
+        /// of a body counts as four until its request is over, and as two while the answer is streamed. A customer takes at most
+        /// as much as it leaves free, a key at most as much as it leaves free of that. A body that would not fit alone is refused
+        /// as too large.
+        pub bodies_mib: Option<NonZeroU32> = None,
+        /// Open connections. Beyond, one that carries no request with a key gives way.
+        pub connections: NonZeroU32 = at_least_one(4096),
+        /// Open connections of one IPv4 address or IPv6 /64. Trusted proxies are exempt.
+        pub connections_per_ip: NonZeroU32 = at_least_one(512),
+        /// Open connections of one network (IPv4 /24, IPv6 /56), at least `connections_per_ip`. Beyond, one of its own that
+        /// carries no request with a key gives way.
+        pub connections_per_network: NonZeroU32 = at_least_one(1024),
+        /// Requests of one API key under way at once.
+        pub requests_per_key: NonZeroU32 = at_least_one(512),
+        /// Requests of all keys of one customer under way at once, at least `requests_per_key`.
+        pub requests_per_customer: NonZeroU32 = at_least_one(1024),
+        /// Streams of task events of one customer at once.
+        pub task_streams_per_customer: NonZeroU32 = at_least_one(64),
+        /// Seconds that a request waits for its task where its answer is the result (OpenAI's `images`); the task goes on after.
+        pub task_wait_seconds: NonZeroU32 = at_least_one(180),
+        /// Seconds for the TLS handshake.
+        pub tls_seconds: NonZeroU32 = at_least_one(5),
+        /// TLS handshakes under way at once; more wait, within `tls_seconds`.
+        pub handshakes: NonZeroU32 = at_least_one(512),
+        /// HTTP/2 streams of one connection at once.
+        pub streams: NonZeroU32 = at_least_one(128),
+        /// KiB of one HTTP/2 header list.
+        pub header_list_kib: NonZeroU32 = at_least_one(16),
+        /// Seconds a connection may stay open without a request under way. A response that the client does not
+        /// take counts as none.
+        pub idle_seconds: NonZeroU32 = at_least_one(75),
+        /// Seconds a client may take no bytes of its response.
+        pub write_seconds: NonZeroU32 = at_least_one(60),
+        /// Seconds without an event after which a streamed response sends a keep-alive.
+        pub keep_alive_seconds: NonZeroU32 = at_least_one(15),
+    }
 }
 
 /// An `http` or `https` address without query and without a slash at its end.
@@ -149,56 +154,8 @@ pub struct PublicUrl(String);
 #[error("public_url: expected an address such as \"https://api.example.com\", not {0:?}")]
 pub struct WrongPublicUrl(String);
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            listen: vec![SocketAddr::from(([127, 0, 0, 1], 8080))],
-            public_url: None,
-            tls: None,
-            acme: None,
-            cleartext_http2: false,
-            lame_duck_ms: 1000,
-            hsts_seconds: 0,
-            cors: Cors::default(),
-            account_page: true,
-            trusted_proxies: Vec::new(),
-            threads: 0,
-            limits: Limits::default(),
-        }
-    }
-}
-
 /// MiB of all bodies where nobody said how many.
 const MOST_BODIES_MIB: NonZeroU32 = at_least_one(2048);
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            head_kib: at_least_one(32),
-            headers: at_least_one(64),
-            head_seconds: at_least_one(10),
-            body_mib: at_least_one(32),
-            body_idle_seconds: at_least_one(15),
-            body_seconds: at_least_one(120),
-            body_bytes_per_second: at_least_one(1024),
-            bodies_mib: None,
-            connections: at_least_one(4096),
-            connections_per_ip: at_least_one(512),
-            connections_per_network: at_least_one(1024),
-            requests_per_key: at_least_one(512),
-            requests_per_customer: at_least_one(1024),
-            task_streams_per_customer: at_least_one(64),
-            task_wait_seconds: at_least_one(180),
-            tls_seconds: at_least_one(5),
-            handshakes: at_least_one(512),
-            streams: at_least_one(128),
-            header_list_kib: at_least_one(16),
-            idle_seconds: at_least_one(75),
-            write_seconds: at_least_one(60),
-            keep_alive_seconds: at_least_one(15),
-        }
-    }
-}
 
 impl Limits {
     /// Bytes of memory for all bodies.

@@ -126,6 +126,18 @@ impl Body for ResponseBody {
     }
 }
 
+/// An answer as the specification wraps most of them.
+#[derive(Serialize)]
+pub(crate) struct Wrapped<T> {
+    pub(crate) code: u16,
+    pub(crate) data: T,
+}
+
+/// Such an answer to a request that is done.
+pub(crate) fn wrapped(data: impl Serialize) -> Response<ResponseBody> {
+    json(&Wrapped { code: 200, data })
+}
+
 /// A 200 with a JSON body that must not be cached.
 pub(crate) fn json(body: &impl Serialize) -> Response<ResponseBody> {
     json_text(json_bytes(body))

@@ -1,5 +1,6 @@
 //! Text for the person at the terminal: standard output and standard error. What logs say is `telemetry`'s.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write};
 
 use gatehouse_runtime::{escape_control, escape_control_in_json};
@@ -16,6 +17,17 @@ pub(crate) fn print(text: &str) -> Exit {
 /// Writes an error to standard error. A failure to write has no further reader, so it is ignored.
 pub(crate) fn print_error(text: &str) {
     drop(writeln!(io::stderr().lock(), "gatehouse: {}", plain_lines(text)));
+}
+
+/// Ends a command that cannot go on: says why.
+pub(crate) fn fail(exit: Exit, why: impl Display) -> Exit {
+    print_error(&why.to_string());
+    exit
+}
+
+/// Ends a command with the text that it came to, or with `failed`.
+pub(crate) fn end(done: Result<String, impl Display>, failed: Exit) -> Exit {
+    done.map_or_else(|why| fail(failed, why), |text| print(&text))
 }
 
 /// Writes how far a command is over what it wrote of that before; nothing where nobody sits before the terminal. An empty

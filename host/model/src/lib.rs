@@ -11,10 +11,12 @@ mod contract;
 mod conversation;
 mod credits;
 mod customer;
+mod declare;
 mod digest;
 mod ids;
 mod json_text;
 mod key;
+mod listing;
 pub mod metric;
 mod money;
 mod price;
@@ -51,6 +53,7 @@ pub use contract::text::{
 pub use conversation::Conversation;
 pub use credits::Credits;
 pub use customer::{Customer, CustomerPolicy, LedgerHead};
+pub use declare::wrong_word;
 pub use digest::{Digest, Digester};
 pub use gatehouse_contract::{
     About, Clip, Edit, Framing, HttpRoute as RouteInfo, MAX_WORDS, Model as ModelInfo, ModelName, NameAt,
@@ -61,6 +64,7 @@ pub use gatehouse_contract::{
 pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId};
 pub use json_text::{UnreadableJson, check_json_text};
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
+pub use listing::{FamilyListing, SurfaceListing};
 pub use money::Purpose;
 pub use price::{PER, Price};
 pub use quota::{PeriodUnit, PeriodUse, QuotaPeriod, QuotaUse};

@@ -1,30 +1,24 @@
 //! The words by which money is counted, see [`crate::metric::MONEY`]: what it is held for and spent on, and why it is given back.
 
-/// What money is held for, and spent on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// A text, or vectors.
-    Text,
-    /// An answer at once.
-    Answer,
-    /// A task, with the requests that join it: they end with it.
-    Task,
+use crate::words;
+
+words! {
+    /// What money is held for, and spent on.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Purpose {
+        /// A text, or vectors.
+        Text = "text",
+        /// An answer at once.
+        Answer = "answer",
+        /// A task, with the requests that join it: they end with it.
+        Task = "task",
+    }
 }
 
 /// Why money was given back: its work ended and cost less, failed, was cancelled, or was not done in time.
 const RELEASES: [&str; 4] = ["unused", "failed", "cancelled", "timeout"];
 
 impl Purpose {
-    /// Its word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Answer => "answer",
-            Self::Task => "task",
-        }
-    }
-
     /// Every movement and cause that money for it has. What it is held for it is settled for.
     pub fn counted(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let spent = ["held", "settled"].map(|movement| (movement, self.as_str()));

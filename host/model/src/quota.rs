@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::credits::Credits;
 use crate::time::UnixMs;
+use crate::words;
 
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 86_400_000;
@@ -26,15 +27,17 @@ pub struct QuotaPeriod {
     offset_minutes: i16,
 }
 
-/// The length of a period.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PeriodUnit {
-    /// From midnight to midnight.
-    Day,
-    /// From Monday to Monday.
-    Week,
-    /// From the first to the first.
-    Month,
+words! {
+    /// The length of a period.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PeriodUnit {
+        /// From midnight to midnight.
+        Day = "day",
+        /// From Monday to Monday.
+        Week = "week",
+        /// From the first to the first.
+        Month = "month",
+    }
 }
 
 /// What a row keeps of a period.
@@ -57,28 +60,6 @@ pub struct QuotaUse {
     pub used: Credits,
     /// When nothing is used again; `None` for a quota that never resets.
     pub resets: Option<UnixMs>,
-}
-
-impl PeriodUnit {
-    /// Its word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-        }
-    }
-}
-
-impl FromStr for PeriodUnit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let units = [Self::Day, Self::Week, Self::Month];
-        let unit = units.into_iter().find(|unit| unit.as_str() == text);
-        unit.ok_or_else(|| format!("expected day, week or month, got {text:?}"))
-    }
 }
 
 impl QuotaPeriod {

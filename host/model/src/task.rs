@@ -28,6 +28,7 @@ use crate::status::Status;
 use crate::tags::Tags;
 use crate::time::UnixMs;
 use crate::trace::TraceParent;
+use crate::words;
 
 impl From<Stage> for Status {
     fn from(stage: Stage) -> Self {
@@ -101,23 +102,25 @@ pub struct TaskFailure {
     pub message: String,
 }
 
-/// The kinds of task failure a client can tell apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum FailureKind {
-    /// The request asked for what cannot be done.
-    Request,
-    /// A moderation filter stopped it.
-    Moderation,
-    /// The provider failed.
-    Upstream,
-    /// Older than its time limit.
-    Timeout,
-    /// The client stopped it.
-    Cancelled,
-    /// The gateway or the plugin failed.
-    Internal,
-    /// The customer has reached a limit of the provider.
-    Limit,
+words! {
+    /// The kinds of task failure a client can tell apart.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum FailureKind {
+        /// The request asked for what cannot be done.
+        Request = "request",
+        /// A moderation filter stopped it.
+        Moderation = "moderation",
+        /// The provider failed.
+        Upstream = "upstream",
+        /// Older than its time limit.
+        Timeout = "timeout",
+        /// The client stopped it.
+        Cancelled = "cancelled",
+        /// The gateway or the plugin failed.
+        Internal = "internal",
+        /// The customer has reached a limit of the provider.
+        Limit = "limit",
+    }
 }
 
 /// A provider and the account there.

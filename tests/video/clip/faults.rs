@@ -3,26 +3,20 @@
 //! Whatever the provider does, a failed task costs nothing. Its reason never shows the operator's account, a secret or the
 //! provider's names, and never blames the client for a provider's failure. What may have been accepted is never sent again.
 
-use futures_util::future::join_all;
 use gatehouse_harness::{run, until};
 use gatehouse_sandbox::Target;
 use gatehouse_sandbox::ark::faults::MARKERS;
 use serde_json::json;
 
 use super::text;
+use crate::faults::{expect_all, expect_listed};
+use crate::video::outcomes::{FAILED, LOST, NO_COPY, Row, Seen, UNAVAILABLE, judge};
 use crate::video::{TestGateway, film_of};
 
-/// Completed, or failed with this `error.type` and these words in the message.
-type End = Result<(), (&'static str, &'static str)>;
-
-const UNAVAILABLE: End = Err(("upstream_error", "No available upstream, please retry later"));
-const FAILED: End = Err(("upstream_error", "the upstream failed to generate the video"));
-const LOST: End = Err(("upstream_error", "please submit the task again"));
-const NO_COPY: End = Err(("upstream_error", "the finished video could not be fetched"));
 const MODERATION: &str = "content_policy_violation";
 
 /// The marker, the outcome, and how often the provider saw the creation.
-const FAULTS: &[(&str, End, usize)] = &[
+const FAULTS: &[Row] = &[
     ("[[401]]", UNAVAILABLE, 1),
     ("[[403-overdue]]", UNAVAILABLE, 1),
     ("[[403]]", UNAVAILABLE, 1),
@@ -86,15 +80,8 @@ const SECRETS: &[&str] = &[
 
 #[test]
 fn the_table_lists_every_fault_of_the_provider() {
-    for marker in MARKERS.iter().filter(|marker| !OTHERS.contains(&marker.name)) {
-        let is_of = |row: &str| row.trim_matches(['[', ']']).split(':').next() == Some(marker.name);
-        assert!(
-            FAULTS.iter().any(|(row, ..)| is_of(row)),
-            "[[{}]] ({}) has no row here",
-            marker.name,
-            marker.effect
-        );
-    }
+    let all = MARKERS.iter().filter(|marker| !OTHERS.contains(&marker.name));
+    expect_listed(all, FAULTS.iter().map(|(row, ..)| *row));
     assert!(MARKERS.iter().any(|marker| marker.group == Target::Ending));
 }
 
@@ -102,39 +89,23 @@ fn the_table_lists_every_fault_of_the_provider() {
 fn every_fault_has_its_outcome() {
     run(async {
         let gateway = TestGateway::start().await;
-        let looks = FAULTS.iter().map(|(marker, end, seen)| check_row(&gateway, marker, end, *seen));
-        let broken: Vec<String> = join_all(looks).await.into_iter().filter_map(Result::err).collect();
-        assert!(broken.is_empty(), "{} of {} faults:\n{}", broken.len(), FAULTS.len(), broken.join("\n"));
+        expect_all(FAULTS.iter().map(|row| check_row(&gateway, row))).await;
         gateway.process.expect_sound_ledger().await;
     });
 }
 
-async fn check_row(gateway: &TestGateway, marker: &str, end: &End, seen: usize) -> Result<(), String> {
-    let prompt = format!("a red kite {marker}");
+async fn check_row(gateway: &TestGateway, row: &Row) -> Result<(), String> {
+    let prompt = format!("a red kite {}", row.0);
     let task = gateway
         .finish(&text(json!({"prompt": prompt, "resolution": "480p", "return_last_frame": true})))
         .await;
-    let message = task["error"]["message"].as_str().unwrap_or_default();
-    let well = match end {
-        Ok(()) => film_of(&task).await.milliseconds == 5000 && task["cost"] == 20.0,
-        Err((kind, words)) => {
-            let error = &task["error"];
-            task["status"] == "failed"
-                && (&error["type"], &error["code"]) == (&json!(kind), &json!("task_failed"))
-                && message.contains(words)
-                && task["cost"] == 0.0
-        }
-    };
+    let is_completed =
+        task["status"] == "completed" && film_of(&task).await.milliseconds == 5000 && task["cost"] == 20.0;
     let record = gateway.sandbox.ark_record();
     let accepted = record.submits.iter().filter(|submit| submit.prompt == prompt).count();
-    let declined = record.declined.iter().filter(|declined| declined.prompt == prompt).count();
-    let shown = task.to_string();
-    // Results are links to the gateway itself.
-    let secret = SECRETS.iter().find(|secret| message.contains(**secret));
-    if well && accepted + declined == seen && secret.is_none() {
-        return Ok(());
-    }
-    Err(format!("{marker}: {shown}, seen {}, {secret:?}", accepted + declined))
+    let refused = record.declined.iter().filter(|declined| declined.prompt == prompt).count();
+    // Results are links to the gateway itself: secrets are looked for in what it says.
+    judge(row, &task, is_completed, Seen { accepted, refused }, SECRETS)
 }
 
 #[test]

@@ -3,26 +3,21 @@
 //! Whatever the provider does, a failed task costs nothing. Its reason never shows the operator's account or a secret, and
 //! never blames the client for a provider's failure. What may have been accepted is never sent again.
 
-use futures_util::future::join_all;
 use gatehouse_harness::run;
-use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
 use super::{text26, text27};
+use crate::faults::{expect_all, expect_listed};
 use crate::video::TestGateway;
+use crate::video::outcomes::{
+    End, FAILED, LOST, NO_COPY, Row, Seen, UNAVAILABLE, expect_time_limit, is_paid, judge,
+};
 
-/// Completed, or failed with this `error.type` and these words in the message.
-type End = Result<(), (&'static str, &'static str)>;
-
-const UNAVAILABLE: End = Err(("upstream_error", "No available upstream, please retry later"));
-const FAILED: End = Err(("upstream_error", "the upstream failed to generate the video"));
-const LOST: End = Err(("upstream_error", "please submit the task again"));
-const NO_COPY: End = Err(("upstream_error", "the finished video could not be fetched"));
 const MODERATED: End = Err(("content_policy_violation", "moderation"));
 const INFRINGING: End = Err(("content_policy_violation", "infringement"));
 
 /// The marker, the outcome, and how often the provider saw the creation (accepted or refused).
-const FAULTS: &[(&str, End, usize)] = &[
+const FAULTS: &[Row] = &[
     ("[[401]]", UNAVAILABLE, 1),
     ("[[arrearage]]", UNAVAILABLE, 1),
     ("[[403]]", UNAVAILABLE, 1),
@@ -91,11 +86,8 @@ const SECRETS: &[&str] =
 
 #[test]
 fn the_table_lists_every_fault_of_the_provider() {
-    for marker in gatehouse_sandbox::dashscope::MARKERS {
-        let is_of = |row: &str| row.strip_prefix("[[").is_some_and(|row| row.starts_with(marker.name));
-        let known = FAULTS.iter().map(|(row, ..)| *row).chain(ENDLESS).any(is_of);
-        assert!(known, "[[{}]] ({}) has no row here", marker.name, marker.effect);
-    }
+    let rows = FAULTS.iter().map(|(row, ..)| *row).chain(ENDLESS);
+    expect_listed(gatehouse_sandbox::dashscope::MARKERS, rows);
 }
 
 #[test]
@@ -104,62 +96,25 @@ fn every_fault_has_its_outcome() {
         let gateway = TestGateway::start().await;
         let looks =
             FAULTS.iter().flat_map(|row| [text26(json!({})), text27(json!({}))].map(|body| (row, body)));
-        let looks = looks.map(|((marker, end, seen), body)| check_row(&gateway, body, marker, end, *seen));
-        let broken: Vec<String> = join_all(looks).await.into_iter().filter_map(Result::err).collect();
-        assert!(broken.is_empty(), "{} of {} faults:\n{}", broken.len(), 2 * FAULTS.len(), broken.join("\n"));
+        expect_all(looks.map(|(row, body)| check_row(&gateway, body, row))).await;
         gateway.process.expect_sound_ledger().await;
     });
 }
 
-async fn check_row(
-    gateway: &TestGateway,
-    mut body: Value,
-    marker: &str,
-    end: &End,
-    seen: usize,
-) -> Result<(), String> {
-    let prompt = format!("{} flies {marker}", body["model"].as_str().unwrap_or_default());
+async fn check_row(gateway: &TestGateway, mut body: Value, row: &Row) -> Result<(), String> {
+    let prompt = format!("{} flies {}", body["model"].as_str().unwrap_or_default(), row.0);
     body["prompt"] = prompt.clone().into();
     let task = gateway.finish(&body).await;
-    let message = task["error"]["message"].as_str().unwrap_or_default();
-    let is_right = match end {
-        Ok(()) => task["status"] == "completed" && task["cost"].as_f64().is_some_and(|cost| cost > 0.0),
-        Err((kind, words)) => {
-            task["status"] == "failed"
-                && (&task["error"]["type"], &task["error"]["code"]) == (&json!(kind), &json!("task_failed"))
-                && task["cost"] == 0.0
-                && message.contains(words)
-        }
-    };
     let record = gateway.sandbox.dashscope_record();
     let is_of = |body: &Value| body["input"]["prompt"] == prompt.as_str();
     let accepted = record.tasks.iter().filter(|task| is_of(&task.body)).count();
-    let times = accepted + record.declined.iter().filter(|declined| is_of(&declined.body)).count();
-    match SECRETS.iter().find(|secret| message.contains(*secret)) {
-        None if is_right && times == seen && accepted <= 1 => Ok(()),
-        None => Err(format!("  {marker} (seen {times} times, {accepted} accepted): {task}")),
-        Some(secret) => Err(format!("  {marker} shows {secret:?}: {message}")),
-    }
+    let refused = record.declined.iter().filter(|declined| is_of(&declined.body)).count();
+    judge(row, &task, is_paid(&task), Seen { accepted, refused }, SECRETS)
 }
 
 #[test]
 fn a_task_that_never_ends_fails_at_its_limit() {
-    run(async {
-        let settings = Settings { job_time: std::time::Duration::ZERO, ..Settings::default() };
-        let gateway = TestGateway::start_with(settings, "[tasks]\ntime_limit_s = 2\n").await;
-        let ends = ENDLESS.map(|marker| {
-            let (gateway, body) = (&gateway, text27(json!({"prompt": marker})));
-            async move { gateway.finish(&body).await }
-        });
-        for task in join_all(ends).await {
-            assert!(task["status"] == "failed" && task["cost"] == 0.0, "{task}");
-            assert_eq!(
-                task["error"],
-                json!({"type": "timeout_error", "code": "task_failed", "message": "Task timeout"})
-            );
-        }
-        gateway.process.expect_sound_ledger().await;
-    });
+    run(expect_time_limit(ENDLESS.map(|marker| text27(json!({"prompt": marker})))));
 }
 
 #[test]

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use gatehouse_model::words;
+use gatehouse_store::KnownNode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::Moment;
+use super::values::{Moment, view};
 
 /// What a reload of the configuration changed; values are never shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -186,45 +188,52 @@ pub struct FleetView {
     pub nodes: Vec<NodeView>,
 }
 
-/// A gateway of a fleet, as it told the others of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NodeView {
-    /// Its name.
-    pub name: String,
-    /// What it does.
-    pub role: NodeRole,
-    /// Where the others reach its public API.
-    pub address: Option<String>,
-    /// Its release.
-    pub version: String,
-    /// A digest of what it is configured to do.
-    pub configuration: String,
-    /// Since it was seen last.
-    pub seen_seconds_ago: u64,
-    /// Whether another process that runs calls itself the same.
-    pub name_is_doubled: bool,
+view! {
+    /// A gateway of a fleet, as it told the others of itself.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub struct NodeView of (known: KnownNode) where {
+        let role = NodeRole::of(&known);
+    } {
+        /// Its name.
+        pub name: String = known.node.name,
+        /// What it does.
+        pub role: NodeRole = role,
+        /// Where the others reach its public API.
+        pub address: Option<String> = known.node.address,
+        /// Its release.
+        pub version: String = known.node.version,
+        /// A digest of what it is configured to do.
+        pub configuration: String = known.node.configuration,
+        /// Since it was seen last.
+        pub seen_seconds_ago: u64 = known.seen.as_secs(),
+        /// Whether another process that runs calls itself the same.
+        pub name_is_doubled: bool = known.is_doubled,
+    }
 }
 
-/// What a gateway does for its fleet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NodeRole {
-    /// It serves, and is the only one that writes.
-    AtWork,
-    /// It waits for the place of the one at work.
-    Standby,
-    /// It was not seen for a while.
-    Gone,
+/// A gateway that was not seen for so many seconds does not run.
+const GONE: u64 = 30;
+
+words! {
+    /// What a gateway does for its fleet.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum NodeRole {
+        /// It serves, and is the only one that writes.
+        AtWork = "at work",
+        /// It waits for the place of the one at work.
+        Standby = "standby",
+        /// It was not seen for a while.
+        Gone = "gone",
+    }
 }
 
 impl NodeRole {
-    /// In words.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AtWork => "at work",
-            Self::Standby => "standby",
-            Self::Gone => "gone",
+    fn of(known: &KnownNode) -> Self {
+        match (known.at_work, known.seen.as_secs() < GONE) {
+            (true, _) => Self::AtWork,
+            (false, true) => Self::Standby,
+            (false, false) => Self::Gone,
         }
     }
 }

@@ -2,20 +2,23 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gatehouse_model::words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// What an operator says of an ambiguous call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RulingWord {
-    /// It is sent once more.
-    Resend,
-    /// It is given up: the task fails and is refunded.
-    Fail,
-    /// The provider answered so: the task goes on with `reply`.
-    Adopt,
+words! {
+    /// What an operator says of an ambiguous call.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum RulingWord {
+        /// It is sent once more.
+        Resend = "resend",
+        /// It is given up: the task fails and is refunded.
+        Fail = "fail",
+        /// The provider answered so: the task goes on with `reply`.
+        Adopt = "adopt",
+    }
 }
 
 /// What the provider answered, as its own records show it.
@@ -74,17 +77,5 @@ impl AdoptedReply {
             Err(binary) => (None, Some(STANDARD.encode(binary.as_bytes()))),
         };
         Self { status, content_type: Some(content_type), body: None, text, base64 }
-    }
-}
-
-impl RulingWord {
-    /// As it is written.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Resend => "resend",
-            Self::Fail => "fail",
-            Self::Adopt => "adopt",
-        }
     }
 }

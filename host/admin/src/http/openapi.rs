@@ -79,7 +79,7 @@ pub(crate) fn with_document(mut routes: Vec<Route>) -> Vec<Route> {
             Ok(reply.with_etag(&document.etag).with_header(CACHE_CONTROL, "no-cache"))
         }
     };
-    let row = Route::get("/openapi.json", "getOpenApi", "Describes this API (OpenAPI 3.1).", serve);
+    let row = Route::get("/openapi.json", "getOpenApi", serve).says("Describes this API (OpenAPI 3.1).");
     routes.push(row.returns::<Map<String, Value>>().tagged());
     let bytes = Bytes::from(describe(&routes).to_string());
     let etag = format!("\"{}\"", Digest::of(&bytes).prefix(16));

@@ -11,7 +11,22 @@ use super::call::{Call, Outcome};
 use super::request::query::{PAGE, Parameter};
 use crate::access::Role;
 
-type Answer = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+pub(crate) type Answer = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+/// What answers the calls of a route.
+pub(crate) trait Handler: Send + Sync + 'static {
+    fn answer(&self, call: Call) -> Answer;
+}
+
+impl<T, F> Handler for T
+where
+    T: Fn(Call) -> F + Send + Sync + 'static,
+    F: Future<Output = Outcome> + Send + 'static,
+{
+    fn answer(&self, call: Call) -> Answer {
+        Box::pin(self(call))
+    }
+}
+
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// Where the API is.
@@ -37,7 +52,7 @@ pub(crate) struct Route {
     pub(crate) conditional: bool,
     /// Whether a parameter names an object that may not be there.
     pub(crate) looks_up: bool,
-    pub(crate) handler: Arc<dyn Fn(Call) -> Answer + Send + Sync>,
+    pub(crate) handler: Arc<dyn Handler>,
 }
 
 /// The body of a request.
@@ -68,21 +83,13 @@ fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 
 impl Route {
     /// A row. A GET is for viewers, everything else for operators, unless the row says so.
-    fn new<F>(
-        (method, path): (Method, &'static str),
-        operation: &'static str,
-        summary: &'static str,
-        handler: impl Fn(Call) -> F + Send + Sync + 'static,
-    ) -> Self
-    where
-        F: Future<Output = Outcome> + Send + 'static,
-    {
+    fn new(method: Method, path: &'static str, operation: &'static str, handler: impl Handler) -> Self {
         let role = if method == Method::GET { Role::Viewer } else { Role::Operator };
         Self {
             method,
             path,
             operation,
-            summary,
+            summary: "",
             role,
             query: Vec::new(),
             takes: Takes::Nothing,
@@ -90,44 +97,29 @@ impl Route {
             idempotent: false,
             conditional: false,
             looks_up: false,
-            handler: Arc::new(move |call| Box::pin(handler(call))),
+            handler: Arc::new(handler),
         }
     }
 
-    pub(crate) fn get<F: Future<Output = Outcome> + Send + 'static>(
-        path: &'static str,
-        operation: &'static str,
-        summary: &'static str,
-        handler: impl Fn(Call) -> F + Send + Sync + 'static,
-    ) -> Self {
-        Self::new((Method::GET, path), operation, summary, handler)
+    pub(crate) fn get(path: &'static str, operation: &'static str, handler: impl Handler) -> Self {
+        Self::new(Method::GET, path, operation, handler)
     }
 
-    pub(crate) fn post<F: Future<Output = Outcome> + Send + 'static>(
-        path: &'static str,
-        operation: &'static str,
-        summary: &'static str,
-        handler: impl Fn(Call) -> F + Send + Sync + 'static,
-    ) -> Self {
-        Self::new((Method::POST, path), operation, summary, handler)
+    pub(crate) fn post(path: &'static str, operation: &'static str, handler: impl Handler) -> Self {
+        Self::new(Method::POST, path, operation, handler)
     }
 
-    pub(crate) fn patch<F: Future<Output = Outcome> + Send + 'static>(
-        path: &'static str,
-        operation: &'static str,
-        summary: &'static str,
-        handler: impl Fn(Call) -> F + Send + Sync + 'static,
-    ) -> Self {
-        Self { conditional: true, ..Self::new((Method::PATCH, path), operation, summary, handler) }
+    pub(crate) fn patch(path: &'static str, operation: &'static str, handler: impl Handler) -> Self {
+        Self { conditional: true, ..Self::new(Method::PATCH, path, operation, handler) }
     }
 
-    pub(crate) fn delete<F: Future<Output = Outcome> + Send + 'static>(
-        path: &'static str,
-        operation: &'static str,
-        summary: &'static str,
-        handler: impl Fn(Call) -> F + Send + Sync + 'static,
-    ) -> Self {
-        Self::new((Method::DELETE, path), operation, summary, handler)
+    pub(crate) fn delete(path: &'static str, operation: &'static str, handler: impl Handler) -> Self {
+        Self::new(Method::DELETE, path, operation, handler)
+    }
+
+    /// What it does, one sentence.
+    pub(crate) fn says(self, summary: &'static str) -> Self {
+        Self { summary, ..self }
     }
 
     /// With these parameters.

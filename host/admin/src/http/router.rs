@@ -234,7 +234,7 @@ impl Api {
             flushed => flushed?,
         }
         let who = call.caller.who.clone();
-        during(&who, (route.handler)(call)).await
+        during(&who, route.handler.answer(call)).await
     }
 
     /// Writes the line of a request whose change, if it made one, was not in the store.

@@ -1,12 +1,9 @@
 //! The gateways of a database, as that knows them. Owns the judgement: which of them run, and what an operator should look at.
 
-use gatehouse_store::{Fleet, KnownNode, Node, OpenError, Server};
+use gatehouse_store::{Fleet, OpenError, Server};
 
 use crate::api::error::OperationError;
 use crate::api::system::{FleetView, NodeRole, NodeView};
-
-/// A gateway that was not seen for so many seconds does not run.
-const GONE: u64 = 30;
 
 /// Tells of the gateways of a database.
 pub struct FleetReader {
@@ -75,28 +72,4 @@ fn doubled(nodes: &[NodeView]) -> Vec<String> {
         format!("two gateways that run have the address {}: give each its own fleet.address", same[0])
     });
     names.chain(addresses).collect()
-}
-
-impl From<KnownNode> for NodeView {
-    fn from(known: KnownNode) -> Self {
-        let (role, seen_seconds_ago) = (role(&known), known.seen.as_secs());
-        let Node { name, address, version, configuration } = known.node;
-        Self {
-            name,
-            role,
-            address,
-            version,
-            configuration,
-            seen_seconds_ago,
-            name_is_doubled: known.is_doubled,
-        }
-    }
-}
-
-fn role(known: &KnownNode) -> NodeRole {
-    match (known.at_work, known.seen.as_secs() < GONE) {
-        (true, _) => NodeRole::AtWork,
-        (false, true) => NodeRole::Standby,
-        (false, false) => NodeRole::Gone,
-    }
 }

@@ -39,7 +39,7 @@ pub(crate) static ACCOUNTS: Resource = Resource {
             ..Action::new(
                 "drain",
                 "Drain",
-                &["providers", "{0}", "accounts", "{1}", "drain"],
+                "/providers/{provider}/accounts/{account}/drain",
                 Then::List("/providers", "drained"),
             )
         },
@@ -49,7 +49,7 @@ pub(crate) static ACCOUNTS: Resource = Resource {
             ..Action::new(
                 "resume",
                 "Resume",
-                &["providers", "{0}", "accounts", "{1}", "resume"],
+                "/providers/{provider}/accounts/{account}/resume",
                 Then::List("/providers", "resumed"),
             )
         },

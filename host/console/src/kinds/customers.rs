@@ -13,7 +13,7 @@ use crate::resource::filter::{Filter, Search};
 use crate::resource::one::Related;
 use crate::resource::{Resource, encoded, text};
 
-const AMOUNT: Hint = Hint { name: "amount", label: "Amount, credits", help: "", required: true };
+const AMOUNT: Hint = Hint::needed("amount", "Amount, credits", "");
 
 pub(crate) static CUSTOMERS: Resource = Resource {
     path: "/customers",
@@ -38,18 +38,12 @@ pub(crate) static CUSTOMERS: Resource = Resource {
         create: Some("/customers"),
         edit: Some("/customers/{customer}"),
         hints: &[
-            Hint {
-                name: "id",
-                label: "Id",
-                help: "1 to 64 letters, digits and - _ . @. It cannot be changed later.",
-                required: true,
-            },
-            Hint {
-                name: "price_variant",
-                label: "Prices",
-                help: "A variant of the price book, one of price_variants in the configuration. Empty: the book itself.",
-                required: false,
-            },
+            Hint::needed("id", "Id", "1 to 64 letters, digits and - _ . @. It cannot be changed later."),
+            Hint::of(
+                "price_variant",
+                "Prices",
+                "A variant of the price book, one of price_variants in the configuration. Empty: the book itself.",
+            ),
         ],
         flags: &[],
         refers: "id",
@@ -78,25 +72,17 @@ pub(crate) static CUSTOMERS: Resource = Resource {
     actions: &[
         Action {
             asks: Some(Asks {
-                operation: "/customers/{customer}/deposits",
-                hints: &[
-                    AMOUNT,
-                    Hint { name: "memo", label: "Note", help: "For the ledger.", required: false },
-                ],
+                hints: &[AMOUNT, Hint::of("memo", "Note", "For the ledger.")],
                 without: &[],
                 usual: &[],
                 refers: "amount_micro",
             }),
-            ..Action::new("deposit", "Top up", &["customers", "{}", "deposits"], Then::Done("deposited"))
+            ..Action::new("deposit", "Top up", "/customers/{customer}/deposits", Then::Done("deposited"))
         },
         Action {
             consequence: |_| "At most the balance; what is held stays.".to_owned(),
             asks: Some(Asks {
-                operation: "/customers/{customer}/withdrawals",
-                hints: &[
-                    AMOUNT,
-                    Hint { name: "memo", label: "Reason", help: "For the ledger.", required: true },
-                ],
+                hints: &[AMOUNT, Hint::needed("memo", "Reason", "For the ledger.")],
                 without: &[],
                 usual: &[],
                 refers: "amount_micro",
@@ -104,7 +90,7 @@ pub(crate) static CUSTOMERS: Resource = Resource {
             ..Action::new(
                 "withdraw",
                 "Take back",
-                &["customers", "{}", "withdrawals"],
+                "/customers/{customer}/withdrawals",
                 Then::Done("withdrawn"),
             )
         },

@@ -14,10 +14,6 @@ use crate::resource::filter::{Filter, Search};
 use crate::resource::one::Secret;
 use crate::resource::{Resource, plain, text};
 
-const fn hint(name: &'static str, label: &'static str, help: &'static str) -> Hint {
-    Hint { name, label, help, required: false }
-}
-
 pub(crate) static KEYS: Resource = Resource {
     path: "/keys",
     section: "/keys",
@@ -50,31 +46,26 @@ pub(crate) static KEYS: Resource = Resource {
         create: Some("/keys"),
         edit: Some("/keys/{key}"),
         hints: &[
-            Hint {
-                name: "name",
-                label: "",
-                help: "For people, such as the program that uses it.",
-                required: true,
-            },
-            hint("customer", "", ""),
-            hint(
+            Hint::needed("name", "", "For people, such as the program that uses it."),
+            Hint::of("customer", "", ""),
+            Hint::of(
                 "quota",
                 "",
                 "What it may spend in all, or in each period. Empty: unlimited, up to the customer's balance.",
             ),
-            hint("quota_period", "Quota resets every", ""),
-            hint("models", "", "Ids or aliases, one a line. Empty: all models."),
-            hint("networks", "", "Addresses or ranges, one a line. Empty: from everywhere."),
-            hint("expires", "", ""),
-            hint("requests_per_minute", "", ""),
-            hint("tokens_per_minute", "", ""),
-            hint("concurrency", "Requests at once", ""),
-            hint(
+            Hint::of("quota_period", "Quota resets every", ""),
+            Hint::of("models", "", "Ids or aliases, one a line. Empty: all models."),
+            Hint::of("networks", "", "Addresses or ranges, one a line. Empty: from everywhere."),
+            Hint::of("expires", "", ""),
+            Hint::of("requests_per_minute", "", ""),
+            Hint::of("tokens_per_minute", "", ""),
+            Hint::of("concurrency", "Requests at once", ""),
+            Hint::of(
                 "model_limits",
                 "Limits of single models",
                 "One model a line, such as: ctx-pro requests=5 tokens=1000 concurrency=2",
             ),
-            hint("chat_format", "Chat completions", ""),
+            Hint::of("chat_format", "Chat completions", ""),
         ],
         flags: &[("force", "Names of models that come later are taken, too")],
         refers: "customer",
@@ -107,8 +98,7 @@ pub(crate) static KEYS: Resource = Resource {
             },
             when: |key| key["revoked"].is_null() && key["rotated_to"].is_null(),
             asks: Some(Asks {
-                operation: "/keys/{key}/rotate",
-                hints: &[hint(
+                hints: &[Hint::of(
                     "overlap",
                     "The old key works for",
                     "Such as 1h or 7d, at most seven days; 0 ends it at once.",
@@ -117,7 +107,7 @@ pub(crate) static KEYS: Resource = Resource {
                 usual: &[("overlap", "24h")],
                 refers: "",
             }),
-            ..Action::new("rotate", "Rotate key", &["keys", "{}", "rotate"], Then::Shows(&SECRET))
+            ..Action::new("rotate", "Rotate key", "/keys/{key}/rotate", Then::Shows(&SECRET))
         },
         Action {
             consequence: |_| {
@@ -129,7 +119,7 @@ pub(crate) static KEYS: Resource = Resource {
             ..Action::new(
                 "revoke",
                 "Revoke key",
-                &["keys", "{}", "revoke"],
+                "/keys/{key}/revoke",
                 Then::Goes(|id, _| format!("/keys?revoked=1&marked={id}&done=revoked")),
             )
         },

@@ -35,7 +35,7 @@ pub(crate) static VERSIONS: Resource = Resource {
             is_of_rows: true,
             when: |version| text(version, "state") != "active",
             flags: &[("allow_removal", "It may leave out models and aliases that are served today")],
-            ..Action::new("activate", "Activate", &["plugins", "{}", "activate"], to("activated"))
+            ..Action::new("activate", "Activate", "/plugins/{digest}/activate", to("activated"))
         },
         Action {
             consequence: |_| {
@@ -45,7 +45,7 @@ pub(crate) static VERSIONS: Resource = Resource {
             is_of_rows: true,
             when: |version| matches!(text(version, "state"), "kept" | "rolled_back"),
             method: Method::Delete,
-            ..Action::new("remove", "Remove", &["plugins", "{}"], to("removed"))
+            ..Action::new("remove", "Remove", "/plugins/{digest}", to("removed"))
         },
     ],
     ..Resource::READ
@@ -67,7 +67,7 @@ pub(crate) static FAMILIES: Resource = Resource {
             is_danger: true,
             is_of_rows: true,
             when: |family| !family["standby"].is_null(),
-            ..Action::new("roll-back", "Roll back", &["families", "{}", "rollback"], to("rolled-back"))
+            ..Action::new("roll-back", "Roll back", "/families/{family}/rollback", to("rolled-back"))
         },
         Action {
             consequence: |_| {
@@ -76,14 +76,14 @@ pub(crate) static FAMILIES: Resource = Resource {
             is_danger: true,
             is_of_rows: true,
             when: |family| text(&family["active"], "state") == "active",
-            ..Action::new("disable", "Disable", &["families", "{}", "disable"], to("family-disabled"))
+            ..Action::new("disable", "Disable", "/families/{family}/disable", to("family-disabled"))
         },
         Action {
             consequence: |_| "It serves new requests again, with the version it had.".to_owned(),
             is_of_rows: true,
             // Without a moment it is the configuration that has it switched off.
             when: |family| !family["disabled"]["at"].is_null(),
-            ..Action::new("enable", "Enable", &["families", "{}", "enable"], to("family-enabled"))
+            ..Action::new("enable", "Enable", "/families/{family}/enable", to("family-enabled"))
         },
     ],
     ..Resource::READ

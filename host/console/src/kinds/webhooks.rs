@@ -36,19 +36,13 @@ pub(crate) static WEBHOOKS: Resource = Resource {
         create: Some("/webhooks"),
         edit: Some("/webhooks/{webhook}"),
         hints: &[
-            Hint {
-                name: "customer",
-                label: "",
-                help: "Empty: the operators' own, which hears of providers' accounts and of canaries.",
-                required: false,
-            },
-            Hint {
-                name: "url",
-                label: "Address",
-                help: "Where events are posted to, such as https://example.com/hook.",
-                required: true,
-            },
-            Hint { name: "description", label: "Note", help: "For people.", required: false },
+            Hint::of(
+                "customer",
+                "",
+                "Empty: the operators' own, which hears of providers' accounts and of canaries.",
+            ),
+            Hint::needed("url", "Address", "Where events are posted to, such as https://example.com/hook."),
+            Hint::of("description", "Note", "For people."),
         ],
         flags: &[],
         refers: "customer",
@@ -70,7 +64,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
     actions: &[
         Action {
             when: is_enabled,
-            ..Action::new("test", "Send test event", &["webhooks", "{}", "test"], Then::Done("tested"))
+            ..Action::new("test", "Send test event", "/webhooks/{webhook}/test", Then::Done("tested"))
         },
         Action {
             consequence: |_| {
@@ -79,7 +73,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
             ..Action::new(
                 "rotate",
                 "Rotate secret",
-                &["webhooks", "{}", "rotate-secret"],
+                "/webhooks/{webhook}/rotate-secret",
                 Then::Shows(&SECRET),
             )
         },
@@ -93,7 +87,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
             ..Action::new(
                 "retire",
                 "Retire old secret",
-                &["webhooks", "{}", "retire-secret"],
+                "/webhooks/{webhook}/retire-secret",
                 Then::Done("retired"),
             )
         },
@@ -101,7 +95,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
             when: |webhook| !is_enabled(webhook),
             method: Method::Patch,
             sends: Some(("enabled", true)),
-            ..Action::new("enable", "Enable", &["webhooks", "{}"], Then::Done("enabled"))
+            ..Action::new("enable", "Enable", "/webhooks/{webhook}", Then::Done("enabled"))
         },
         Action {
             consequence: |_| {
@@ -111,7 +105,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
             when: is_enabled,
             method: Method::Patch,
             sends: Some(("enabled", false)),
-            ..Action::new("disable", "Disable", &["webhooks", "{}"], Then::Done("disabled"))
+            ..Action::new("disable", "Disable", "/webhooks/{webhook}", Then::Done("disabled"))
         },
         Action {
             consequence: |_| {
@@ -121,16 +115,10 @@ pub(crate) static WEBHOOKS: Resource = Resource {
             },
             when: is_enabled,
             asks: Some(Asks {
-                operation: "/webhooks/{webhook}/resend",
                 hints: &[
-                    Hint { name: "from", label: "", help: "Such as 2026-11-21T09:30:00Z.", required: false },
-                    Hint {
-                        name: "before",
-                        label: "",
-                        help: "Such as 2026-11-21T09:30:00Z.",
-                        required: false,
-                    },
-                    Hint { name: "delivered", label: "Delivered ones too", help: "", required: false },
+                    Hint::of("from", "", "Such as 2026-11-21T09:30:00Z."),
+                    Hint::of("before", "", "Such as 2026-11-21T09:30:00Z."),
+                    Hint::of("delivered", "Delivered ones too", ""),
                 ],
                 without: &["cursor"],
                 usual: &[],
@@ -139,7 +127,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
             ..Action::new(
                 "resend",
                 "Send failed events again",
-                &["webhooks", "{}", "resend"],
+                "/webhooks/{webhook}/resend",
                 Then::Goes(|id, answer| {
                     let word = match (answer["resent"].as_u64(), answer["next"].is_null()) {
                         (Some(0), _) => "resent-none",
@@ -154,7 +142,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
             consequence: |webhook| format!("{} events that wait are never sent.", webhook["pending"]),
             is_danger: true,
             method: Method::Delete,
-            ..Action::new("remove", "Remove", &["webhooks", "{}"], Then::List("/webhooks", "forgotten"))
+            ..Action::new("remove", "Remove", "/webhooks/{webhook}", Then::List("/webhooks", "forgotten"))
         },
     ],
     related: &[Related {
@@ -187,7 +175,7 @@ pub(crate) static DELIVERIES: Resource = Resource {
         ..Action::new(
             "resend",
             "Resend",
-            &["deliveries", "{}", "resend"],
+            "/deliveries/{delivery}/resend",
             Then::Goes(|_, delivery| format!("/webhooks/{}?done=resent", text(delivery, "webhook"))),
         )
     }],

@@ -34,9 +34,9 @@ pub(crate) struct Action {
     /// Whether it can be done now.
     pub(crate) when: fn(&Value) -> bool,
     pub(crate) method: Method,
-    /// Below `/admin/v1`; `{}` is the id, `{0}` and `{1}` its parts at a slash.
-    pub(crate) path: &'static [&'static str],
-    /// The same in the API's document, where its body is asked for in a form.
+    /// As in the API's document; the id is in its braces, and its parts at a slash where there are several.
+    pub(crate) path: &'static str,
+    /// The form of its body.
     pub(crate) asks: Option<Asks>,
     /// A body that is always the same, as a member and its value.
     pub(crate) sends: Option<(&'static str, bool)>,
@@ -48,7 +48,6 @@ pub(crate) struct Action {
 /// The form of an action.
 #[derive(Clone, Copy)]
 pub(crate) struct Asks {
-    pub(crate) operation: &'static str,
     pub(crate) hints: &'static [Hint],
     pub(crate) without: &'static [&'static str],
     /// What stands in it at first.
@@ -89,7 +88,7 @@ impl Action {
     pub(crate) const fn new(
         word: &'static str,
         button: &'static str,
-        path: &'static [&'static str],
+        path: &'static str,
         then: Then,
     ) -> Self {
         Self {
@@ -170,19 +169,14 @@ impl Action {
 
     async fn controls(&self, pages: &PageContext) -> Result<Option<Controls>, PageError> {
         let Some(asks) = &self.asks else { return Ok(None) };
-        let controls = Controls::of(pages.document().await?, "post", asks.operation, asks.hints)?;
+        let controls = Controls::of(pages.document().await?, "post", self.path, asks.hints)?;
         Ok(Some(controls.without(asks.without).of_form(self.word)))
     }
 
     fn call(&self, id: &str) -> ApiRequest {
-        let (first, second) = id.split_once('/').unwrap_or((id, ""));
-        let parts = self.path.iter().map(|part| match *part {
-            "{}" => id,
-            "{0}" => first,
-            "{1}" => second,
-            part => part,
-        });
-        let path: Vec<&str> = parts.collect();
+        let mut ids = id.splitn(self.path.matches('{').count(), '/');
+        let filled = |part| if str::starts_with(part, '{') { ids.next().unwrap_or_default() } else { part };
+        let path: Vec<&str> = self.path.split('/').skip(1).map(filled).collect();
         match self.method {
             Method::Patch => ApiRequest::patch(&path).header(IF_MATCH, "*"),
             Method::Delete => ApiRequest::delete(&path),

@@ -65,6 +65,17 @@ pub(crate) struct Control {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Controls(pub(crate) Vec<Control>);
 
+impl Hint {
+    pub(crate) const fn of(name: &'static str, label: &'static str, help: &'static str) -> Self {
+        Self { name, label, help, required: false }
+    }
+
+    /// Of a field that has to be filled in.
+    pub(crate) const fn needed(name: &'static str, label: &'static str, help: &'static str) -> Self {
+        Self { required: true, ..Self::of(name, label, help) }
+    }
+}
+
 impl Controls {
     /// Of the body that this operation takes. The hints come first, in their order.
     ///

@@ -32,7 +32,7 @@ fn document() -> Value {
 }
 
 fn controls() -> Controls {
-    let hints = [Hint { name: "name", label: "Called", help: "", required: false }];
+    let hints = [Hint::of("name", "Called", "")];
     Controls::of(&document(), "post", "/keys", &hints).unwrap()
 }
 

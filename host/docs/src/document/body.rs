@@ -1,9 +1,10 @@
 //! Request bodies: the schemas of the families that serve a surface, with the models that the caller may use.
 
+use gatehouse_model::SurfaceListing;
 use gatehouse_schema::{make_plain, splice};
 use serde_json::{Map, Value, json};
 
-use crate::api::{Api, Operation, OwnBody, Surface};
+use crate::api::{Api, Operation, OwnBody};
 use crate::document::webhooks;
 
 /// The body of an operation; `None` where no family serves its surface. Adds the components it needs.
@@ -19,7 +20,7 @@ pub(super) fn request(
     let mut has_default = false;
     for family in &api.families {
         let Some(own) = family.surfaces.iter().find(|own| own.name == surface) else { continue };
-        let name = format!("{}.{surface}", family.name);
+        let name = format!("{}.{surface}", family.family);
         let schema: Value = serde_json::from_str(&own.schema).unwrap_or(Value::Bool(true));
         let parts = splice(&schema, &name);
         let root = if operation.model_in_body { with_model(parts.root, own) } else { as_object(parts.root) };
@@ -39,7 +40,7 @@ pub(super) fn request(
         }
         has_default |= own.default_model.is_some();
         if let Some(example) = example(own, operation.model_in_body) {
-            examples.insert(family.name.clone(), json!({"value": example}));
+            examples.insert(family.family.clone(), json!({"value": example}));
         }
     }
     let own = match forms.len() {
@@ -146,7 +147,7 @@ fn as_object(root: Value) -> Map<String, Value> {
 }
 
 /// A family's schema with `model` as the host checks it: one of the caller's names, needed without a default.
-fn with_model(root: Value, surface: &Surface) -> Map<String, Value> {
+fn with_model(root: Value, surface: &SurfaceListing) -> Map<String, Value> {
     let mut members = as_object(root);
     let mut model = json!({"type": "string", "enum": surface.models});
     let properties = members.entry("properties").or_insert_with(|| Map::new().into());
@@ -207,7 +208,7 @@ fn with_whole_forms(mut root: Map<String, Value>, definitions: &[(String, Value)
 }
 
 /// A body that the family accepts, for a model of the caller.
-fn example(surface: &Surface, model_in_body: bool) -> Option<Value> {
+fn example(surface: &SurfaceListing, model_in_body: bool) -> Option<Value> {
     let mut body: Value = serde_json::from_str(surface.example.as_deref()?).ok()?;
     if model_in_body {
         let named = body["model"].as_str().map(str::to_owned).or_else(|| surface.default_model.clone());

@@ -10,6 +10,7 @@ mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gatehouse_model::FamilyListing;
 use serde_json::{Map, Value, json};
 
 use crate::api::{Api, Operation, Parameter, Security};
@@ -87,7 +88,7 @@ fn tags(paths: &BTreeMap<&str, Map<String, Value>>) -> Value {
 
 /// Which versions the document describes.
 fn plugins(api: &Api) -> Value {
-    let row = |family: &crate::api::Family| json!({"family": family.name, "version": family.version, "digest": family.digest});
+    let row = |family: &FamilyListing| json!({"family": family.family, "version": family.version, "digest": family.digest.to_string()});
     api.families.iter().map(row).collect()
 }
 

@@ -14,7 +14,7 @@ pub(super) fn of(api: &Api, surface: &str, schemas: &mut Map<String, Value>) -> 
         let schema: Option<Value> =
             own.result_schema.as_deref().and_then(|text| serde_json::from_str(text).ok());
         let Some(schema) = schema else { continue };
-        let name = format!("{}.{surface}.result", family.name);
+        let name = format!("{}.{surface}.result", family.family);
         let parts = splice(&schema, &name);
         for (name, mut component) in parts.definitions.into_iter().chain([(name.clone(), parts.root)]) {
             // What the family answers, not what a client sends.

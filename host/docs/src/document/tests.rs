@@ -1,9 +1,10 @@
 //! Documents of small APIs.
 
+use gatehouse_model::{Digest, FamilyListing, SurfaceListing};
 use serde_json::json;
 
 use super::*;
-use crate::api::{Answer, Content, ErrorCase, ErrorForm, Family, Surface};
+use crate::api::{Answer, Content, ErrorCase, ErrorForm};
 
 const ANSWERS: &[Content] = &[Content::Json(&["TaskReceipt"])];
 
@@ -30,13 +31,14 @@ fn submit(path: &'static str, surface: &'static str) -> Operation {
     }
 }
 
-fn family(name: &str, schema: &Value, models: &[&str], default: Option<&str>) -> Family {
-    Family {
-        name: name.to_owned(),
+fn family(name: &str, schema: &Value, models: &[&str], default: Option<&str>) -> FamilyListing {
+    FamilyListing {
+        family: name.to_owned(),
         version: "1.0.0".to_owned(),
-        digest: "ab".repeat(32),
+        digest: Digest([0xab; 32]),
         views: vec![],
-        surfaces: vec![Surface {
+        price_keys: vec![],
+        surfaces: vec![SurfaceListing {
             name: "images.generate".to_owned(),
             schema: schema.to_string(),
             result_schema: None,
@@ -47,7 +49,7 @@ fn family(name: &str, schema: &Value, models: &[&str], default: Option<&str>) ->
     }
 }
 
-fn api(families: Vec<Family>) -> Api {
+fn api(families: Vec<FamilyListing>) -> Api {
     let case = |status, reason, retry| ErrorCase {
         status,
         responses_status: status,

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{About, Key, RouteInfo, RouteUse, SurfaceInfo, Verdict};
+use gatehouse_model::{About, FamilyListing, Key, RouteInfo, RouteUse, SurfaceInfo, SurfaceListing, Verdict};
 use gatehouse_runtime::Version;
 
-use crate::api::{FamilyListing, SurfaceListing};
 use crate::config::tables::Tables;
 use crate::models::table::ModelKind;
 use crate::read::models::Models;

@@ -18,7 +18,7 @@ use crate::live::live_tasks::LiveTasks;
 use crate::shared::Shared;
 use crate::step::call::phase::Calls;
 use crate::step::commit::note_end;
-use crate::step::log::exchange::{NotedExchange, outage_word};
+use crate::step::log::exchange::NotedExchange;
 use crate::step::log::step_log::StepLog;
 
 /// The longest type of a reply, bytes.
@@ -161,7 +161,7 @@ impl Rulings {
         let began = self.shared.now();
         let cut = self.calls.cut(reply, call, task.id).await;
         let (reply, files) = cut.map_err(|outage| {
-            wrong("body", format!("its files could not be taken out of it: {}", outage_word(outage)))
+            wrong("body", format!("its files could not be taken out of it: {}", outage.as_str()))
         })?;
         // One try: an operator waits for the answer, and the task has its permit whatever comes of it.
         let kept = self.shared.media.keep_for(&task.customer, &files).await;

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_docs::{Api, Family, Operation, Page, Surface, document, page};
-use gatehouse_driver::FamilyListing;
-use gatehouse_model::Digest;
+use gatehouse_docs::{Api, Operation, Page, document, page};
+use gatehouse_model::{Digest, FamilyListing};
 use http::HeaderValue;
 use moka::sync::Cache;
 
@@ -60,7 +59,6 @@ impl Documents {
 
 impl Built {
     fn of(families: Vec<FamilyListing>, operations: Vec<Operation>) -> Self {
-        let families = families.into_iter().map(described).collect();
         let api = Api { operations, families, errors: operations::errors() };
         let document = document(&api);
         let json = Bytes::from(document.to_string());
@@ -81,27 +79,6 @@ impl Built {
 pub(crate) fn etag(body: &[u8]) -> HeaderValue {
     let text = format!("\"{}\"", Digest::of(body).prefix(ETAG_BYTES));
     HeaderValue::from_str(&text).expect("hex digits in quotes")
-}
-
-fn described(family: FamilyListing) -> Family {
-    Family {
-        name: family.family,
-        version: family.version,
-        digest: family.digest.to_string(),
-        views: family.views,
-        surfaces: family
-            .surfaces
-            .into_iter()
-            .map(|surface| Surface {
-                name: surface.name,
-                schema: surface.schema,
-                result_schema: surface.result_schema,
-                models: surface.models,
-                default_model: surface.default_model,
-                example: surface.example,
-            })
-            .collect(),
-    }
 }
 
 /// What a document depends on: a version's schemas and words go with its digest.

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use gatehouse_model::{ChatFormat, Key, KeyId, Limits, UnixMs};
 use http::Response;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::endpoints::documentation::static_file;
 use crate::errors::{Kind, Outcome, Refusal};
@@ -50,14 +49,14 @@ struct KeyView<'k> {
 }
 
 /// The page.
-pub(super) fn page(context: &EdgeContext, request: &EndpointRequest<'_>) -> Outcome {
-    check_on(context)?;
+pub(super) fn page(request: &EndpointRequest<'_>) -> Outcome {
+    check_on(request.context)?;
     Ok(static_file(request, "text/html; charset=utf-8", PAGE.as_bytes()))
 }
 
 /// A file of the page.
-pub(super) fn file(context: &EdgeContext, request: &EndpointRequest<'_>) -> Outcome {
-    check_on(context)?;
+pub(super) fn file(request: &EndpointRequest<'_>) -> Outcome {
+    check_on(request.context)?;
     let found = FILES.iter().find(|(name, ..)| *name == request.param);
     let (_, mime, bytes) = found.ok_or_else(|| {
         Refusal::new(Kind::NotFound, format!("the account page has no file {}", quoted(request.param)))
@@ -78,7 +77,7 @@ pub(super) fn key(key: &Key) -> Response<ResponseBody> {
         limits: key.limits,
         model_limits: &key.model_limits,
     };
-    response::json(&json!({"code": 200, "data": data}))
+    response::wrapped(data)
 }
 
 fn check_on(context: &EdgeContext) -> Result<(), Refusal> {

@@ -18,47 +18,40 @@ use crate::endpoints::text::text_refusal;
 use crate::endpoints::{dry_run, jobs};
 use crate::errors::{Outcome, Refusal};
 use crate::http::body;
-use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::context::EndpointRequest;
 use crate::http::query::quoted;
 use crate::response::ResponseBody;
 
 /// Answers a request with a body; the path may imply its model.
 pub(super) async fn answer(
-    context: &EdgeContext,
-    request: EndpointRequest<'_>,
+    mut request: EndpointRequest<'_>,
     key: Arc<Key>,
     model: Option<&'static str>,
 ) -> Outcome {
     let media_type = body::media_type(&request.parts.headers, request.route.form.is_some())?;
     let idempotency = jobs::idempotency(&request.parts.headers)?;
     let form = (&media_type, request.route.form.as_deref());
-    let body = jobs::checked_body_of(context, request.body, &key, model, form).await?;
+    let body = jobs::checked_body_of(&mut request, &key, model, form).await?;
     jobs::without_callback(&body)?;
-    respond(context, &request, (key, body, None), idempotency).await
+    respond(&request, (key, body, None), idempotency).await
 }
 
 /// Answers a request without one, which `family` does.
-pub(super) async fn read(
-    context: &EdgeContext,
-    request: EndpointRequest<'_>,
-    key: Arc<Key>,
-    family: &'static str,
-) -> Outcome {
+pub(super) async fn read(request: EndpointRequest<'_>, key: Arc<Key>, family: &'static str) -> Outcome {
     let body = Bytes::from(Value::Object(parameters(request.parts.uri.query())?).to_string());
     let body = CheckedBody::parse(body, None).map_err(|error| jobs::submit_refusal(error, None))?;
     jobs::without_callback(&body)?;
-    respond(context, &request, (key, body, Some(family)), None).await
+    respond(&request, (key, body, Some(family)), None).await
 }
 
 async fn respond(
-    context: &EdgeContext,
     request: &EndpointRequest<'_>,
     (key, body, reader): (Arc<Key>, CheckedBody, Option<&'static str>),
     idempotency: Option<String>,
 ) -> Outcome {
     let (surface, report) = (request.route.surface, request.report.clone());
     let asked = AnswerRequest { id: request.id, key, surface, reader, body, idempotency, report };
-    match context.backend.answer(asked).await.map_err(text_refusal)? {
+    match request.context.backend.answer(asked).await.map_err(text_refusal)? {
         AnswerResponse::Whole(answer) => Ok(whole(answer)),
         AnswerResponse::Pieces(answer) => Ok(pieces(answer)),
         AnswerResponse::DryRun(found) => Ok(dry_run::answer(found, false)),

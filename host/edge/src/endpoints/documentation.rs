@@ -18,19 +18,15 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     connect-src 'self'; media-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The document for programs.
-pub(super) async fn openapi(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: Option<&Key>,
-) -> Outcome {
-    let built = built(context, key).await?;
+pub(super) async fn openapi(request: &EndpointRequest<'_>, key: Option<&Key>) -> Outcome {
+    let built = built(request.context, key).await?;
     let (json, etag) = (SharedBody::of(built.json.clone()), built.etag.clone());
     Ok(answer(&request.parts.headers, "application/json", json, etag))
 }
 
 /// The page for people.
-pub(super) async fn page(context: &EdgeContext, request: &EndpointRequest<'_>, key: Option<&Key>) -> Outcome {
-    let (html, etag) = built(context, key).await?.page_at(&request.base_url);
+pub(super) async fn page(request: &EndpointRequest<'_>, key: Option<&Key>) -> Outcome {
+    let (html, etag) = built(request.context, key).await?.page_at(&request.base_url);
     let mut response = answer(&request.parts.headers, "text/html; charset=utf-8", html, etag);
     protect(response.headers_mut());
     Ok(response)

@@ -13,12 +13,6 @@ use crate::response::{self, ResponseBody};
 const MILLION: f64 = 1_000_000.0;
 
 #[derive(Serialize)]
-struct Wrapped {
-    code: u16,
-    data: DryRunView,
-}
-
-#[derive(Serialize)]
 struct DryRunView {
     dry_run: bool,
     model: String,
@@ -50,7 +44,7 @@ struct ChargeView {
 /// The answer, `wrapped` where the endpoint's answers are.
 pub(super) fn answer(dry_run: DryRun, wrapped: bool) -> Response<ResponseBody> {
     let data = view(dry_run);
-    if wrapped { response::json(&Wrapped { code: 200, data }) } else { response::json(&data) }
+    if wrapped { response::wrapped(data) } else { response::json(&data) }
 }
 
 fn view(dry_run: DryRun) -> DryRunView {

@@ -21,7 +21,7 @@ use crate::backend::{Backend, store_refusal};
 use crate::endpoints::task_view::view;
 use crate::endpoints::tasks::{parse_id, unknown};
 use crate::errors::{Kind, Outcome, Refusal};
-use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::context::EndpointRequest;
 use crate::http::query::Query;
 use crate::limits::concurrency_limit::Permit;
 use crate::response::{ResponseBody, json_bytes};
@@ -33,7 +33,8 @@ const HEARTBEAT: &[u8] = b": hb\n\n";
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Answers with the events, or with nothing where the client has the last one.
-pub(super) async fn follow(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+pub(super) async fn follow(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+    let context = request.context;
     let id = parse_id(request.param)?;
     let known = last_event(&request.parts.headers, &Query::parse(request.parts.uri.query()))?;
     let followed = context.backend.follow(key, id).await.map_err(store_refusal)?;

@@ -12,7 +12,7 @@ use crate::backend::store_refusal;
 use crate::endpoints::media::STORE_PAUSE;
 use crate::endpoints::{dry_run, tasks};
 use crate::errors::{Kind, Outcome, Refusal};
-use crate::http::body::{self, MediaType, RequestBody};
+use crate::http::body::{self, MediaType};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
 use crate::response::{self, ResponseBody};
@@ -25,24 +25,12 @@ pub(super) const TASK: HeaderName = HeaderName::from_static("x-gateway-task-id")
 
 /// Spec "Submission receipt".
 #[derive(Serialize)]
-struct Submitted {
-    code: u16,
-    data: [SubmittedTask; 1],
-}
-
-#[derive(Serialize)]
 struct SubmittedTask {
     status: &'static str,
     task_id: TaskId,
 }
 
 /// Spec "Avatar assets".
-#[derive(Serialize)]
-struct AssetSubmitted {
-    code: u16,
-    data: AssetTask,
-}
-
 #[derive(Serialize)]
 struct AssetTask {
     id: TaskId,
@@ -54,11 +42,11 @@ struct AssetTask {
 
 /// Accepts a job.
 pub(super) async fn submit(
-    context: &EdgeContext,
-    request: EndpointRequest<'_>,
+    mut request: EndpointRequest<'_>,
     key: Arc<Key>,
     submission: Submission,
 ) -> Outcome {
+    let context = request.context;
     let media_type = body::media_type(&request.parts.headers, request.route.form.is_some())?;
     let idempotency = idempotency(&request.parts.headers)?;
     let parent = match submission.parent {
@@ -71,7 +59,7 @@ pub(super) async fn submit(
         }
     };
     let form = (&media_type, request.route.form.as_deref());
-    let body = checked_body_of(context, request.body, &key, submission.model, form).await?;
+    let body = checked_body_of(&mut request, &key, submission.model, form).await?;
     let (surface, pattern) = (request.route.surface, request.route.pattern);
     let refusal = |error| submit_refusal(error, submission.model.map(|_| pattern));
     let only_asks = body.is_dry_run();
@@ -114,12 +102,11 @@ pub(super) async fn submit(
 /// Reads the body of a request that makes no task and checks that it is one JSON object; the route may imply its `model`. A
 /// long one is parsed in its customer's turn.
 pub(super) async fn checked_body(
-    context: &EdgeContext,
-    body: &mut RequestBody,
+    request: &mut EndpointRequest<'_>,
     key: &Key,
     implied: Option<&'static str>,
 ) -> Result<CheckedBody, Refusal> {
-    let checked = checked_body_of(context, body, key, implied, (&MediaType::Json, None)).await?;
+    let checked = checked_body_of(request, key, implied, (&MediaType::Json, None)).await?;
     without_callback(&checked)?;
     Ok(checked)
 }
@@ -139,12 +126,12 @@ pub(super) fn without_callback(body: &CheckedBody) -> Result<(), Refusal> {
 
 /// The same of any request, whose body may be a form.
 pub(super) async fn checked_body_of(
-    context: &EdgeContext,
-    body: &mut RequestBody,
+    request: &mut EndpointRequest<'_>,
     key: &Key,
     implied: Option<&'static str>,
     (media_type, types): (&MediaType, Option<&FormTypes>),
 ) -> Result<CheckedBody, Refusal> {
+    let EndpointRequest { context, body, .. } = request;
     let bytes = body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
     let _turn = context.bodies.turn(&key.customer, bytes.len()).await;
     let bytes = match (media_type, types) {
@@ -164,7 +151,7 @@ pub(super) fn of_task(refusal: Refusal, task: TaskId) -> Refusal {
 
 fn task_receipt(receipt: Receipt) -> Response<ResponseBody> {
     let task = SubmittedTask { status: Status::Submitted.as_str(), task_id: receipt.task };
-    response::json(&Submitted { code: 200, data: [task] })
+    response::wrapped([task])
 }
 
 async fn asset_receipt(context: &EdgeContext, key: &Key, receipt: Receipt) -> Outcome {
@@ -177,7 +164,7 @@ async fn asset_receipt(context: &EdgeContext, key: &Key, receipt: Receipt) -> Ou
         progress: task.progress,
         model: task.model,
     };
-    Ok(response::json(&AssetSubmitted { code: 200, data }))
+    Ok(response::wrapped(data))
 }
 
 /// The `Idempotency-Key` header: 1 to 255 visible ASCII characters.

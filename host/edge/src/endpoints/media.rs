@@ -8,7 +8,7 @@ use gatehouse_model::UnixMs;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 use crate::errors::{Kind, Outcome, Refusal};
-use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::context::EndpointRequest;
 use crate::http::query::Query;
 use crate::response::ResponseBody;
 
@@ -16,7 +16,7 @@ use crate::response::ResponseBody;
 pub(super) const STORE_PAUSE: Duration = Duration::from_secs(5);
 
 /// The file behind a link, or the requested part of it.
-pub(super) async fn read(context: &EdgeContext, request: &EndpointRequest<'_>) -> Outcome {
+pub(super) async fn read(request: &EndpointRequest<'_>) -> Outcome {
     let (name, headers) = (request.param, &request.parts.headers);
     let query = Query::parse(request.parts.uri.query());
     let (Some(expires), Some(signature)) = (query.one("expires")?, query.one("signature")?) else {
@@ -25,8 +25,8 @@ pub(super) async fn read(context: &EdgeContext, request: &EndpointRequest<'_>) -
     let tag = format!("\"{name}\"");
     let range = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
     let range = range.filter(|_| if_range_matches(headers, &tag));
-    let found = context.backend.media(name, expires, signature, range).await;
-    Ok(respond(found.map_err(refusal)?, name, &tag, headers, context.clock.now()))
+    let found = request.context.backend.media(name, expires, signature, range).await;
+    Ok(respond(found.map_err(refusal)?, name, &tag, headers, request.context.clock.now()))
 }
 
 /// Why a file is not served.

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::backend::store_refusal;
 use crate::endpoints::usage::as_number;
 use crate::errors::{Form, Kind, Outcome, Refusal};
-use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::context::EndpointRequest;
 use crate::http::query::{Query, quoted};
 use crate::response;
 
@@ -147,8 +147,8 @@ fn kind(surfaces: &[String]) -> &'static str {
 }
 
 /// Every model the key may use.
-pub(super) async fn list(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
-    let listings = context.backend.models(key).await.map_err(store_refusal)?;
+pub(super) async fn list(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+    let listings = request.context.backend.models(key).await.map_err(store_refusal)?;
     if request.parts.headers.contains_key(ANTHROPIC) {
         return page(listings, request.parts.uri.query()).map(|page| response::json(&page));
     }
@@ -173,10 +173,10 @@ fn page(listings: Vec<ModelListing>, asked: Option<&str>) -> Result<Page, Refusa
 }
 
 /// One of them.
-pub(super) async fn read(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+pub(super) async fn read(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     // Clients escape path segments; an id that is not UTF-8 is unknown.
     let id = percent_decode_str(request.param).decode_utf8().unwrap_or(Cow::Borrowed(request.param));
-    let listings = context.backend.models(key).await.map_err(store_refusal)?;
+    let listings = request.context.backend.models(key).await.map_err(store_refusal)?;
     let found = listings.into_iter().find(|listing| listing.id == id);
     match found {
         Some(listing) if request.parts.headers.contains_key(ANTHROPIC) => {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::backend::Backend;
 use crate::endpoints::jobs;
 use crate::errors::{Kind, Outcome, Refusal};
-use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::context::EndpointRequest;
 use crate::http::query::Query;
 use crate::response::{self, ResponseBody};
 use crate::sse;
@@ -15,13 +15,13 @@ use crate::sse;
 const PAGE: usize = 20;
 
 /// The response as it was answered, or its stream once more.
-pub(super) async fn read(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+pub(super) async fn read(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
     let after = query.parsed::<u64>("starting_after", "a number of at least 0")?;
     if query.parsed::<bool>("stream", "true or false")? == Some(true) {
-        return replay(&*context.backend, key, request.param, after).await;
+        return replay(&*request.context.backend, key, request.param, after).await;
     }
-    let kept = find(&*context.backend, key, request.param).await?;
+    let kept = find(&*request.context.backend, key, request.param).await?;
     Ok(response::json_text(kept.response))
 }
 
@@ -33,8 +33,8 @@ async fn replay(backend: &dyn Backend, key: &Key, id: &str, after: Option<u64>) 
 }
 
 /// Forgets it.
-pub(super) async fn delete(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
-    let forgotten = context.backend.forget_response(key, request.param).await;
+pub(super) async fn delete(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+    let forgotten = request.context.backend.forget_response(key, request.param).await;
     if !forgotten.map_err(|error| jobs::submit_refusal(error, None))? {
         return Err(unknown(request.param));
     }
@@ -42,13 +42,13 @@ pub(super) async fn delete(context: &EdgeContext, request: &EndpointRequest<'_>,
 }
 
 /// There is nothing to cancel: a response that can still be is made in the background, which is not offered here.
-pub(super) async fn cancel(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
-    find(&*context.backend, key, request.param).await?;
+pub(super) async fn cancel(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+    find(&*request.context.backend, key, request.param).await?;
     Err(Refusal::new(Kind::Invalid, "Cannot cancel a synchronous response."))
 }
 
 /// The items of its request, the newest first unless asked otherwise.
-pub(super) async fn items(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+pub(super) async fn items(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
     let limit = query.page_limit()?;
     let oldest_first = query.read("order", "asc or desc", |text| match text {
@@ -56,7 +56,7 @@ pub(super) async fn items(context: &EdgeContext, request: &EndpointRequest<'_>, 
         "desc" => Some(false),
         _ => None,
     })?;
-    let kept = find(&*context.backend, key, request.param).await?;
+    let kept = find(&*request.context.backend, key, request.param).await?;
     let items: Vec<Value> = serde_json::from_slice(&kept.input).map_err(Refusal::internal)?;
     let mut items: Vec<Value> =
         items.into_iter().enumerate().map(|(at, item)| named(item, request.param, at)).collect();

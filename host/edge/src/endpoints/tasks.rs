@@ -15,17 +15,11 @@ use crate::endpoints::task_view::{TaskView, raw, view};
 use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
-use crate::response::{self, ResponseBody};
+use crate::response::{self, ResponseBody, Wrapped};
 
 /// Limit of `Prefer: wait=N`, in seconds.
 const MAX_WAIT: u64 = 60;
 const DEFAULT_PAGE: usize = 20;
-
-#[derive(Serialize)]
-struct TaskResponse<T> {
-    code: u16,
-    data: T,
-}
 
 #[derive(Serialize)]
 struct Page {
@@ -37,7 +31,8 @@ struct Page {
 }
 
 /// One task, now or as soon as it has ended (`Prefer: wait=N`).
-pub(super) async fn read(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+pub(super) async fn read(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+    let context = request.context;
     let id = parse_id(request.param)?;
     let wait = preferred_wait(&request.parts.headers);
     let found = match wait {
@@ -51,18 +46,14 @@ pub(super) async fn read(context: &EdgeContext, request: &EndpointRequest<'_>, k
 }
 
 /// The caller's task that the path names.
-pub(super) async fn owned(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Result<Task, Refusal> {
-    let found = context.backend.task(key, parse_id(request.param)?).await.map_err(store_refusal)?;
+pub(super) async fn owned(request: &EndpointRequest<'_>, key: &Key) -> Result<Task, Refusal> {
+    let found = request.context.backend.task(key, parse_id(request.param)?).await.map_err(store_refusal)?;
     found.ok_or_else(|| unknown(request.param))
 }
 
 /// The task as it is read.
 fn answer(context: &EdgeContext, task: Task, base: &str) -> Outcome {
-    Ok(response::json(&TaskResponse { code: 200, data: view(&*context.backend, task, base)? }))
+    Ok(response::wrapped(view(&*context.backend, task, base)?))
 }
 
 /// The answer to a submission whose client waits: its task, if that ends within so many seconds.
@@ -99,14 +90,10 @@ pub(super) fn applied(response: &mut Response<ResponseBody>, wait: Option<u64>) 
 }
 
 /// A task as its family renders it, on the family's own path.
-pub(super) async fn view_of_family(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Outcome {
+pub(super) async fn view_of_family(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let (task, surface) = (parse_id(request.param)?, request.route.surface);
     let view = ViewRequest { key, task, surface, base: &request.base_url };
-    let body = context.backend.view(&view).await.map_err(|error| match error {
+    let body = request.context.backend.view(&view).await.map_err(|error| match error {
         ViewError::NotFound => unknown(request.param),
         ViewError::Store(error) => store_refusal(error),
         error @ ViewError::Plugin(_) => Refusal::new(Kind::Internal, error.to_string()),
@@ -116,21 +103,22 @@ pub(super) async fn view_of_family(
 }
 
 /// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page.
-pub(super) async fn list(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+pub(super) async fn list(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let filter = filter(&Query::parse(request.parts.uri.query()))?;
-    let TaskPage { tasks, more, .. } = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
+    let TaskPage { tasks, more, .. } =
+        request.context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
     let data: Vec<TaskView> = tasks
         .into_iter()
-        .map(|task| view(&*context.backend, task, &request.base_url))
+        .map(|task| view(&*request.context.backend, task, &request.base_url))
         .collect::<Result<_, _>>()?;
     let (first_id, last_id) = (data.first().map(|view| view.id), data.last().map(|view| view.id));
     Ok(response::json(&Page { code: 200, data, has_more: more, first_id, last_id }))
 }
 
 /// Ends a task early, where that is still possible; 202 where its provider is asked to stop it first.
-pub(super) async fn cancel(context: &EdgeContext, request: &EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
+pub(super) async fn cancel(request: &EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
     let id = parse_id(request.param)?;
-    let backend = Arc::clone(&context.backend);
+    let backend = Arc::clone(&request.context.backend);
     // A cancellation runs to its end, even if its client disconnects.
     let running = tokio::spawn(async move { backend.cancel(&key, id).await });
     let cancelled = running.await.map_err(Refusal::internal)?.map_err(|error| match error {
@@ -143,8 +131,8 @@ pub(super) async fn cancel(context: &EdgeContext, request: &EndpointRequest<'_>,
         Cancelled::Ended(_) => StatusCode::OK,
         Cancelled::Asked(_) => StatusCode::ACCEPTED,
     };
-    let data = view(&*context.backend, cancelled.into_task(), &request.base_url)?;
-    let mut response = response::json(&TaskResponse { code: status.as_u16(), data });
+    let data = view(&*request.context.backend, cancelled.into_task(), &request.base_url)?;
+    let mut response = response::json(&Wrapped { code: status.as_u16(), data });
     *response.status_mut() = status;
     Ok(response)
 }

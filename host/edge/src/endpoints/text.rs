@@ -12,7 +12,7 @@ use http::HeaderMap;
 use crate::endpoints::{dry_run, jobs};
 use crate::errors::{Form, Kind, Outcome, Refusal};
 use crate::http::body;
-use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::context::EndpointRequest;
 use crate::response;
 use crate::sse::EventBody;
 
@@ -26,13 +26,14 @@ pub(crate) const FORMAT: &str = "x-response-format";
 const MAX_HEADER_CHARS: usize = 1024;
 
 /// Answers a text request.
-pub(super) async fn respond(context: &EdgeContext, request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
+pub(super) async fn respond(mut request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
+    let context = request.context;
     let headers = &request.parts.headers;
     body::check_type(headers)?;
     let form = Form::of(request.parts.uri.path());
     let is_chat = request.route.surface == CHAT;
     let wrapped = is_chat && format(headers, key.chat_format)? == ChatFormat::Wrapped;
-    let body = jobs::checked_body(context, request.body, &key, None).await?;
+    let body = jobs::checked_body(&mut request, &key, None).await?;
     let id = request.id;
     let completion = CompletionRequest {
         id,

@@ -25,12 +25,6 @@ const MAX_PAGE: usize = 1000;
 const MAX_ROWS: usize = 20_000;
 
 #[derive(Serialize)]
-struct Answer<T> {
-    code: u16,
-    data: T,
-}
-
-#[derive(Serialize)]
 struct BalanceView {
     #[serde(serialize_with = "as_number")]
     available: Credits,
@@ -170,11 +164,12 @@ pub(super) async fn balance(context: &EdgeContext, key: &Key) -> Outcome {
         },
         quota: funds.quota.map(QuotaView::from),
     };
-    Ok(response::json(&Answer { code: 200, data }))
+    Ok(response::wrapped(data))
 }
 
 /// A page of the customer's usage by key, day and model, and the sum of all that the filter finds.
-pub(super) async fn usage(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+pub(super) async fn usage(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+    let context = request.context;
     let asked = Asked::read(&Query::parse(request.parts.uri.query()), context.clock.now())?;
     let filter = UsageFilter {
         days: asked.days.clone(),

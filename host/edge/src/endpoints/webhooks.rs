@@ -78,8 +78,8 @@ struct CallbackView {
 }
 
 /// Makes a webhook.
-pub(super) async fn create(context: &EdgeContext, request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
-    let (patch, fingerprint) = patch(context, request.body, &request.parts.headers, &key).await?;
+pub(super) async fn create(mut request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
+    let (patch, fingerprint) = patch(&mut request, &key).await?;
     let url = patch.url.ok_or_else(|| Refusal::field("url", "url: expected an address, nothing came"))?;
     let policy = WebhookPolicy {
         url,
@@ -87,47 +87,47 @@ pub(super) async fn create(context: &EdgeContext, request: EndpointRequest<'_>, 
         description: patch.description.unwrap_or_default(),
         enabled: patch.enabled.unwrap_or(true),
     };
-    change(context, &request, key, (WebhookAction::Create(policy), fingerprint)).await
+    change(&request, key, (WebhookAction::Create(policy), fingerprint)).await
 }
 
 /// Changes the fields of a webhook that the request has.
-pub(super) async fn edit(context: &EdgeContext, request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
+pub(super) async fn edit(mut request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
     let id = parse_id(request.param)?;
-    let (patch, fingerprint) = patch(context, request.body, &request.parts.headers, &key).await?;
-    change(context, &request, key, (WebhookAction::Edit(id, patch), fingerprint)).await
+    let (patch, fingerprint) = patch(&mut request, &key).await?;
+    change(&request, key, (WebhookAction::Edit(id, patch), fingerprint)).await
 }
 
 /// Does what needs no body.
 pub(super) async fn act(
-    context: &EdgeContext,
     request: EndpointRequest<'_>,
     key: Arc<Key>,
     action: fn(WebhookId) -> WebhookAction,
 ) -> Outcome {
     let id = parse_id(request.param)?;
-    change(context, &request, key, (action(id), Digest::default())).await
+    change(&request, key, (action(id), Digest::default())).await
 }
 
 /// The webhooks that the customer's keys made.
 pub(super) async fn list(context: &EdgeContext, key: &Key) -> Outcome {
     let found = context.backend.own_webhooks(key).await.map_err(store_refusal)?;
     let data: Vec<WebhookView> = found.iter().map(view).collect();
-    Ok(response::json(&json!({"code": 200, "data": data})))
+    Ok(response::wrapped(data))
 }
 
 /// One of them.
-pub(super) async fn read(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
-    let found = context.backend.own_webhook(key, parse_id(request.param)?).await.map_err(store_refusal)?;
+pub(super) async fn read(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+    let found =
+        request.context.backend.own_webhook(key, parse_id(request.param)?).await.map_err(store_refusal)?;
     let webhook = found.ok_or_else(|| unknown(request.param))?;
-    Ok(response::json(&json!({"code": 200, "data": view(&webhook)})))
+    Ok(response::wrapped(view(&webhook)))
 }
 
 /// What was sent to it, newest first.
-pub(super) async fn deliveries(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+pub(super) async fn deliveries(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
     let limit = query.page_limit()?.unwrap_or(PAGE);
     let after: Option<DeliveryId> = query.parsed("after", "the id of a delivery")?;
-    let found = context.backend.own_deliveries(key, parse_id(request.param)?, (after, limit)).await;
+    let found = request.context.backend.own_deliveries(key, parse_id(request.param)?, (after, limit)).await;
     let (rows, has_more) = found.map_err(store_refusal)?.ok_or_else(|| unknown(request.param))?;
     let data: Vec<DeliveryView> = rows.iter().map(delivery).collect();
     let (first_id, last_id) = (data.first().map(|row| row.id), data.last().map(|row| row.id));
@@ -137,9 +137,9 @@ pub(super) async fn deliveries(context: &EdgeContext, request: &EndpointRequest<
 }
 
 /// What became of the callback of a task.
-pub(super) async fn callback(context: &EdgeContext, request: &EndpointRequest<'_>, key: &Key) -> Outcome {
-    let task = tasks::owned(context, request, key).await?;
-    let found = context.backend.own_callback(&task).await.map_err(store_refusal)?;
+pub(super) async fn callback(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+    let task = tasks::owned(request, key).await?;
+    let found = request.context.backend.own_callback(&task).await.map_err(store_refusal)?;
     let TaskCallback { url, delivery: sent, is_over } = found.ok_or_else(|| {
         Refusal::new(Kind::NotFound, format!("task {} was submitted without a callback_url", task.id))
     })?;
@@ -150,17 +150,16 @@ pub(super) async fn callback(context: &EdgeContext, request: &EndpointRequest<'_
         None => "waiting",
     };
     let data = CallbackView { task: task.id, url, status, delivery: sent };
-    Ok(response::json(&json!({"code": 200, "data": data})))
+    Ok(response::wrapped(data))
 }
 
 /// What signs the callbacks of tasks that are submitted with this key.
 pub(super) fn callback_secret(context: &EdgeContext, key: &Key) -> Response<ResponseBody> {
     let secret = context.backend.callback_secret(key);
-    response::json(&json!({"code": 200, "data": {"key": key.id, "secret": secret}}))
+    response::wrapped(json!({"key": key.id, "secret": secret}))
 }
 
 async fn change(
-    context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: Arc<Key>,
     (action, fingerprint): (WebhookAction, Digest),
@@ -175,7 +174,7 @@ async fn change(
         action,
     };
     let is_removal = matches!(asked.action, WebhookAction::Remove(_));
-    let changed = context.backend.change_own_webhook(asked).await.map_err(refusal)?;
+    let changed = request.context.backend.change_own_webhook(asked).await.map_err(refusal)?;
     let ChangedWebhook { id, webhook, secret, delivery: sent, repeated } = changed;
     let data = match (sent, webhook) {
         _ if is_removal => json!({"id": id, "deleted": true}),
@@ -183,7 +182,7 @@ async fn change(
         (None, Some(webhook)) => json!(WebhookView { secret, ..view(&webhook) }),
         (None, None) => return Err(unknown(&id.to_string())),
     };
-    let mut response = response::json(&json!({"code": 200, "data": data}));
+    let mut response = response::wrapped(data);
     if repeated {
         response.headers_mut().insert(jobs::REPLAYED, HeaderValue::from_static("true"));
     }
@@ -191,14 +190,9 @@ async fn change(
 }
 
 /// The fields of a body, and a digest of it.
-async fn patch(
-    context: &EdgeContext,
-    body: &mut body::RequestBody,
-    headers: &http::HeaderMap,
-    key: &Key,
-) -> Result<(WebhookPatch, Digest), Refusal> {
-    body::check_type(headers)?;
-    let checked = jobs::checked_body(context, body, key, Some("webhook")).await?;
+async fn patch(request: &mut EndpointRequest<'_>, key: &Key) -> Result<(WebhookPatch, Digest), Refusal> {
+    body::check_type(&request.parts.headers)?;
+    let checked = jobs::checked_body(request, key, Some("webhook")).await?;
     if checked.is_dry_run() {
         return Err(Refusal::field("dry_run", "dry_run: expected none, as a webhook costs nothing"));
     }

@@ -45,6 +45,7 @@ impl EdgeContext {
 
 /// One request whose head, route and key have been checked.
 pub(crate) struct EndpointRequest<'r> {
+    pub(crate) context: &'r EdgeContext,
     pub(crate) parts: &'r Parts,
     pub(crate) body: &'r mut RequestBody,
     pub(crate) route: &'r Route,

@@ -147,8 +147,10 @@ impl LocalRequests {
             body.count_for(&key);
             let (body, report) = (&mut body, record.report.clone());
             let client = "console".to_owned();
-            let request = EndpointRequest { parts: &parts, body, route, id, client, param, base_url, report };
-            endpoints::respond(context, request, Some(Arc::clone(&key))).await
+            let parts = &parts;
+            let request =
+                EndpointRequest { context, parts, body, route, id, client, param, base_url, report };
+            endpoints::respond(request, Some(Arc::clone(&key))).await
         };
         let result = result.await;
         hold_while_streamed(&result, &mut body, &mut record);

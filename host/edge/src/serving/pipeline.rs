@@ -199,8 +199,9 @@ impl Pipeline {
         }
         let report = record.report.clone();
         let (id, client) = (record.id, record.client.unwrap_or(peer.address).to_string());
-        let request = EndpointRequest { parts, body, route, id, client, param, base_url, report };
-        endpoints::respond(&self.context, request, key).await
+        let context = &self.context;
+        let request = EndpointRequest { context, parts, body, route, id, client, param, base_url, report };
+        endpoints::respond(request, key).await
     }
 
     /// The refusal of a path that nobody serves. While families start, it may be one of theirs.

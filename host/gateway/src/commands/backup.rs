@@ -4,19 +4,18 @@ use std::ffi::OsString;
 use std::path::{PathBuf, absolute};
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _, ValueParser};
-use gatehouse_admin::ApiRequest;
+use gatehouse_admin::{ApiRequest, OperationError};
 use gatehouse_media::BucketFiles;
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 use super::api::{Api, ExecuteError, Need, Performed, data_of};
 use super::cli::{BackupArgs, RestoreArgs};
 use super::print::{Shown, text_at};
-use super::run::runtime;
 use crate::backup::{BackupError, Source, restore as restore_from};
 use crate::config::{Location, load_backup_buckets};
 use crate::environment;
-use crate::exit::Exit;
-use crate::terminal::{print, print_error, show_progress};
+use crate::terminal::show_progress;
 
 /// The place of a backup, as a command line names it.
 #[derive(Clone, Debug)]
@@ -95,62 +94,42 @@ fn in_words(backup: &Value) -> String {
 }
 
 /// Restores a backup. Asks no gateway.
-pub(super) fn restore(place: &BackupLocation, location: &Location, as_json: bool) -> Exit {
-    let root = match data_of(location) {
-        Ok(data) if data.url.is_some() => {
-            print_error(
-                "data.url names a database: restore it with pg_restore, and with it `pepper`, `plugins` and `defaults` of the data \
-                 folder; a backup that `gatehouse backup` made is of a store in a file",
-            );
-            return Exit::Refused;
-        }
-        Ok(data) => data.folder,
-        Err(error) => {
-            print_error(&error.to_string());
-            return Exit::Misconfigured;
-        }
-    };
-    let source = match source(place, location) {
-        Ok(source) => source,
-        Err(exit) => return exit,
-    };
+pub(super) fn restore(place: &BackupLocation, location: &Location, runtime: Runtime) -> Performed {
+    let data = data_of(location)?;
+    if data.url.is_some() {
+        let text = "data.url names a database: restore it with pg_restore, and with it `pepper`, `plugins` and `defaults` of \
+             the data folder; a backup that `gatehouse backup` made is of a store in a file";
+        return Err(OperationError::Refused(text.to_owned()).into());
+    }
+    let (root, source) = (data.folder, source(place, location, runtime)?);
     let restored = absolute(&root)
         .map_err(|error| BackupError::file(&root, error))
         .and_then(|root| restore_from(&source, &root, &show_progress));
     show_progress("");
-    match restored {
-        Err(error) => {
-            print_error(&error.to_string());
-            Exit::Refused
-        }
-        Ok(restored) if as_json => {
-            let shown = json!({"folder": root, "made": restored.made_at, "release": restored.release, "files": restored.files});
-            print(&format!("{shown}\n"))
-        }
-        Ok(restored) => print(&format!(
-            "{}: everything as of {}, made by {}, {} files\n{}\nwhat was accepted after that moment is not known to it\n",
-            root.display(),
-            restored.made_at,
-            restored.release,
-            restored.files,
-            restored.ledger,
-        )),
-    }
+    let restored = restored.map_err(|error| OperationError::Refused(error.to_string()))?;
+    let text = format!(
+        "{}: everything as of {}, made by {}, {} files\n{}\nwhat was accepted after that moment is not known to it\n",
+        root.display(),
+        restored.made_at,
+        restored.release,
+        restored.files,
+        restored.ledger,
+    );
+    let json = json!({"folder": root, "made": restored.made_at, "release": restored.release, "files": restored.files});
+    Ok(Shown::told(json, text))
 }
 
 /// What a restore reads from, before anything is read.
-fn source<'a>(place: &'a BackupLocation, location: &Location) -> Result<Source<'a>, Exit> {
+fn source<'a>(
+    place: &'a BackupLocation,
+    location: &Location,
+    runtime: Runtime,
+) -> Result<Source<'a>, ExecuteError> {
     let address = match place {
         BackupLocation::Folder(folder) => return Ok(Source::Folder(folder)),
         BackupLocation::Bucket(address) => address,
     };
-    let misconfigured = |error: &dyn std::fmt::Display| {
-        print_error(&error.to_string());
-        Exit::Misconfigured
-    };
-    let buckets = load_backup_buckets(location.file.as_deref(), &environment::overrides());
-    let buckets = buckets.map_err(|errors| misconfigured(&errors))?;
-    let bucket = buckets.open(address).map_err(|error| misconfigured(&error))?;
-    let runtime = runtime(1).ok_or(Exit::Broken)?;
+    let buckets = load_backup_buckets(location.file.as_deref(), &environment::overrides())?;
+    let bucket = buckets.open(address).map_err(|error| ExecuteError::Arguments(error.to_string()))?;
     Ok(Source::Bucket(bucket, runtime))
 }

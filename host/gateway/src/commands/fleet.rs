@@ -4,37 +4,20 @@ use std::fmt::Write as _;
 
 use gatehouse_admin::{ApiRequest, FleetView, NodeView};
 
-use super::api::{ExecuteError, data_of, running};
+use super::api::{ExecuteError, Performed, data_of, running};
 use super::cli::FleetCommand;
-use super::run::runtime;
+use super::print::Shown;
 use crate::config::{Location, database};
-use crate::exit::Exit;
-use crate::terminal::{print, print_error};
 
 /// Runs one of its commands.
-pub(super) fn run(command: &FleetCommand, location: &Location, as_json: bool) -> Exit {
-    let outcome = match command {
-        FleetCommand::Status => status(location, as_json),
+pub(super) async fn run(command: &FleetCommand, location: &Location) -> Performed {
+    let FleetCommand::Status = command;
+    // The database is asked where no gateway of this folder answers, such as that of a standby.
+    let fleet = match of_gateway(location).await {
+        Some(fleet) => fleet,
+        None => of_database(location).await?,
     };
-    outcome.unwrap_or_else(|error| {
-        print_error(&error.to_string());
-        Exit::from(&error)
-    })
-}
-
-fn status(location: &Location, as_json: bool) -> Result<Exit, ExecuteError> {
-    let Some(runtime) = runtime(1) else { return Ok(Exit::Broken) };
-    let fleet = runtime.block_on(async {
-        // The database is asked where no gateway of this folder answers, such as that of a standby.
-        match of_gateway(location).await {
-            Some(fleet) => Ok(fleet),
-            None => of_database(location).await,
-        }
-    })?;
-    if as_json {
-        return Ok(print(&format!("{}\n", serde_json::json!(fleet))));
-    }
-    Ok(print(&in_words(&fleet)))
+    Ok(Shown::told(serde_json::json!(fleet), in_words(&fleet)))
 }
 
 async fn of_gateway(location: &Location) -> Option<FleetView> {

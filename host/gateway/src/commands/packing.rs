@@ -16,7 +16,7 @@ use super::offer::read_component;
 use crate::config::{Loaded, Location};
 use crate::exit::Exit;
 use crate::plugins::signing;
-use crate::terminal::{print, print_error};
+use crate::terminal::end;
 
 /// Runs `plugin pack`; `load` reads the configuration, whose limits count, and prints its errors.
 pub(super) fn pack(args: &PackArgs, load: impl FnOnce() -> Result<Loaded, Exit>) -> Exit {
@@ -24,7 +24,7 @@ pub(super) fn pack(args: &PackArgs, load: impl FnOnce() -> Result<Loaded, Exit>)
         Ok(loaded) => loaded.config.runtime(PathBuf::new()),
         Err(exit) => return exit,
     };
-    end(write_packed(args, &config))
+    end(write_packed(args, &config), Exit::Refused)
 }
 
 /// Runs `plugin push`.
@@ -34,7 +34,7 @@ pub(super) fn push(file: &Path, target: &ArtifactReference, location: &Location)
         Inspection::of(&wasm).map_err(|error| format!("{}: {error}", file.display()))?;
         block_on(artifact::push(wasm, signing::signature_of(file, None)?, target, location))?
     });
-    end(pushed.map(|pinned| format!("{pinned}\n")))
+    end(pushed.map(|pinned| format!("{pinned}\n")), Exit::Refused)
 }
 
 /// Runs `plugin inspect`.
@@ -51,23 +51,13 @@ pub(super) fn inspect(file: &Path, location: &Location, json: bool) -> Exit {
         let head = pinned.as_ref().map(|pinned| format!("{pinned}\n")).unwrap_or_default();
         Ok(if json { found.json(pinned.as_ref()) } else { head + &found.text() })
     });
-    end(text)
+    end(text, Exit::Refused)
 }
 
 /// These commands ask no gateway, and so have no runtime yet.
 fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     Ok(runtime.map_err(|error| format!("the runtime could not start: {error}"))?.block_on(work))
-}
-
-fn end(done: Result<String, String>) -> Exit {
-    match done {
-        Ok(text) => print(&text),
-        Err(problem) => {
-            print_error(&problem);
-            Exit::Refused
-        }
-    }
 }
 
 /// The parts of a family: named, or found in its folder.

@@ -8,8 +8,9 @@ use std::time::Instant;
 use clap::Parser as _;
 use gatehouse_admin::{RemoteApi, STANDBY};
 use http::StatusCode;
+use tokio::runtime::Runtime;
 
-use super::api::{Api, ExecuteError, running, waiting};
+use super::api::{Api, ExecuteError, Performed, running, waiting};
 use super::args::author::AuthorCommand;
 use super::args::plugin::{ComponentArgs, PluginCommand};
 use super::args::values::SandboxArgs;
@@ -30,7 +31,7 @@ use crate::plugins::built_in::PLUGINS;
 use crate::plugins::compiler;
 use crate::plugins::signing;
 use crate::server::{self, Options, ServeError, Signals};
-use crate::terminal::{print as print_text, print_error};
+use crate::terminal::{end, fail, print as print_text, print_error};
 use crate::{environment, privacy, sandbox_mode, system};
 
 /// Runs the program; the whole of `main`.
@@ -47,16 +48,26 @@ pub(crate) fn run() -> ExitCode {
         }
         Some(Command::Sandbox(args)) => run_sandbox(&args),
         Some(Command::Health { live }) => health(&location, live),
-        Some(Command::Restore(args)) => backup::restore(&args.into(), &location, json),
-        Some(Command::Store(command)) => store::run(&command, &location, json),
-        Some(Command::Fleet(command)) => fleet::run(&command, &location, json),
+        Some(Command::Restore(args)) => {
+            by_itself(json, |runtime| backup::restore(&args.into(), &location, runtime))
+        }
+        Some(Command::Store(command)) => {
+            by_itself(json, |runtime| runtime.block_on(store::run(&command, &location)))
+        }
+        Some(Command::Fleet(command)) => {
+            by_itself(json, |runtime| runtime.block_on(fleet::run(&command, &location)))
+        }
         Some(Command::Verify { file }) => verify::run(&file),
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man { folder }) => shell::man(&folder),
         Some(Command::CompileComponent(args)) => compiler::run(args),
         Some(Command::PackagePlugins { folder }) => compiler::package(&folder),
-        Some(Command::Plugin(PluginCommand::Keygen { file })) => finish(signing::keygen(&file)),
-        Some(Command::Plugin(PluginCommand::Sign { file, key })) => finish(signing::sign(&file, &key)),
+        Some(Command::Plugin(PluginCommand::Keygen { file })) => {
+            end(signing::keygen(&file), Exit::Misconfigured)
+        }
+        Some(Command::Plugin(PluginCommand::Sign { file, key })) => {
+            end(signing::sign(&file, &key), Exit::Misconfigured)
+        }
         Some(Command::Plugin(PluginCommand::Pack(args))) => packing::pack(&args, || configuration(&location)),
         Some(Command::Plugin(PluginCommand::Push { file, target })) => {
             packing::push(&file, &target, &location)
@@ -89,8 +100,7 @@ fn author(command: AuthorCommand, location: &Location, json: bool) -> Exit {
 
 fn serve(location: Location, args: &ServeArgs, started: Instant) -> Exit {
     if let Err(wrong) = system::check_clock() {
-        print_error(&wrong);
-        return Exit::Broken;
+        return fail(Exit::Broken, wrong);
     }
     let loaded = match configuration(&location) {
         Ok(loaded) => loaded,
@@ -99,8 +109,8 @@ fn serve(location: Location, args: &ServeArgs, started: Instant) -> Exit {
     let sockets = match server::inherited_sockets() {
         Ok(sockets) => sockets,
         Err(error) => {
-            print_error(&format!("LISTEN_FDS: expected listening TCP sockets to be handed over: {error}"));
-            return Exit::Misconfigured;
+            let wrong = format!("LISTEN_FDS: expected listening TCP sockets to be handed over: {error}");
+            return fail(Exit::Misconfigured, wrong);
         }
     };
     let Some(runtime) = runtime(loaded.config.server.threads) else { return Exit::Broken };
@@ -160,8 +170,7 @@ fn print_serve_error(loaded: &Loaded, error: &ServeError) -> Exit {
         }
         other => other.to_string(),
     };
-    print_error(&text);
-    error.exit()
+    fail(error.exit(), text)
 }
 
 fn run_sandbox(args: &SandboxArgs) -> Exit {
@@ -176,37 +185,38 @@ fn run_sandbox(args: &SandboxArgs) -> Exit {
         running.stop().await;
         io::Result::Ok(())
     });
-    ended.map_or_else(
-        |error| {
-            print_error(&format!("simulated providers: {error}"));
-            Exit::Broken
-        },
-        |()| Exit::Done,
-    )
+    match ended {
+        Ok(()) => Exit::Done,
+        Err(error) => fail(Exit::Broken, format_args!("simulated providers: {error}")),
+    }
 }
 
 /// Does what any other command means by the admin API.
 fn ask(command: Command, location: &Location, json: bool) -> Exit {
     privacy::close_process(&print_error);
     if let Err(wrong) = system::check_clock() {
-        print_error(&wrong);
-        return Exit::Broken;
+        return fail(Exit::Broken, wrong);
     }
+    by_itself(json, |runtime| {
+        runtime.block_on(async {
+            let api = Api::new(location, json)?;
+            let performed = perform_by_api(command, &api).await;
+            api.close();
+            performed
+        })
+    })
+}
+
+/// Shows what a command came to that needs no gateway in this process.
+fn by_itself(json: bool, perform: impl FnOnce(Runtime) -> Performed) -> Exit {
     let Some(runtime) = runtime(1) else { return Exit::Broken };
-    let performed = runtime.block_on(async {
-        let api = Api::new(location, json)?;
-        let performed = perform_by_api(command, &api).await;
-        api.close();
-        performed
-    });
-    match performed {
+    match perform(runtime) {
         Ok(shown) => print_shown(&shown, json),
         Err(error) => {
             if let ExecuteError::Refused(refusal) = &error {
                 print_refusal(&refusal.body, json);
             }
-            print_error(&error.to_string());
-            Exit::from(&error)
+            fail(Exit::from(&error), error)
         }
     }
 }
@@ -225,14 +235,10 @@ fn health(location: &Location, live: bool) -> Exit {
     match asked {
         Ok((status, text)) if status.is_success() => print_text(&text),
         Ok((status, text)) => {
-            print_error(&format!("{path} answers {}: {}", status.as_u16(), text.trim_end()));
-            Exit::Refused
+            fail(Exit::Refused, format_args!("{path} answers {}: {}", status.as_u16(), text.trim_end()))
         }
         // Nothing else is told apart: a probe asks whether it serves.
-        Err(error) => {
-            print_error(&error.to_string());
-            Exit::Refused
-        }
+        Err(error) => fail(Exit::Refused, error),
     }
 }
 
@@ -259,37 +265,24 @@ async fn page(
     api?.page(path).await.map_err(|error| ExecuteError::Unreachable(error.to_string()))
 }
 
-fn finish(done: Result<String, String>) -> Exit {
-    match done {
-        Ok(text) => print_text(&text),
-        Err(problem) => {
-            print_error(&problem);
-            Exit::Misconfigured
-        }
-    }
-}
-
 fn configuration(location: &Location) -> Result<Loaded, Exit> {
     configuration_with(location, None)
 }
 
 /// The same with the defaults that a family brings.
 fn configuration_with(location: &Location, defaults: Option<&Path>) -> Result<Loaded, Exit> {
-    let brought = defaults.map(read_defaults).transpose().map_err(|problem| {
-        print_error(&problem);
-        Exit::Misconfigured
-    })?;
+    let brought = defaults.map(read_defaults).transpose();
+    let brought = brought.map_err(|problem| fail(Exit::Misconfigured, problem))?;
     let brought = brought.map(|file| FamilyDefaults { family: None, name: file.name, text: file.text });
     load_with(location, PLUGINS, environment::overrides(), brought).map_err(misconfigured)
 }
 
 fn misconfigured(errors: ConfigErrors) -> Exit {
-    print_error(&errors.to_string());
-    Exit::Misconfigured
+    fail(Exit::Misconfigured, errors)
 }
 
 /// 0 threads: one for every two processors. An idle thread that is woken for every request costs more than it serves.
-pub(super) fn runtime(threads: u8) -> Option<tokio::runtime::Runtime> {
+fn runtime(threads: u8) -> Option<Runtime> {
     let half = || std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2));
     let threads = if threads == 0 { half() } else { threads.into() };
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();

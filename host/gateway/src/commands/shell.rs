@@ -9,7 +9,7 @@ use clap_complete::Shell;
 
 use super::cli::Cli;
 use crate::exit::Exit;
-use crate::terminal::{print, print_error};
+use crate::terminal::{end, print};
 
 /// Prints the script that a shell sources.
 pub(super) fn completions(shell: Shell) -> Exit {
@@ -20,13 +20,9 @@ pub(super) fn completions(shell: Shell) -> Exit {
 
 /// Writes `gatehouse.1` and a page for each command, such as `gatehouse-key-create.1`.
 pub(super) fn man(folder: &Path) -> Exit {
-    match write_pages(folder) {
-        Ok(pages) => print(&format!("{pages} pages in {}\n", folder.display())),
-        Err(error) => {
-            print_error(&format!("{}: {error}", folder.display()));
-            Exit::Broken
-        }
-    }
+    let at = folder.display();
+    let written = write_pages(folder).map(|pages| format!("{pages} pages in {at}\n"));
+    end(written.map_err(|error| format!("{at}: {error}")), Exit::Broken)
 }
 
 fn write_pages(folder: &Path) -> io::Result<usize> {

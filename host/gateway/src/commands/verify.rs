@@ -8,7 +8,7 @@ use gatehouse_runtime::escape_control;
 use gatehouse_tasks::{StatementCheck, VerifiedStatement};
 
 use crate::exit::Exit;
-use crate::terminal::{print, print_error};
+use crate::terminal::end;
 
 /// The longest line: far more than any entry has.
 const MAX_LINE: u64 = 64 << 10;
@@ -16,13 +16,8 @@ const MAX_LINE: u64 = 64 << 10;
 /// Prints what the file proves, or the first line that is wrong.
 pub(super) fn run(file: &Path) -> Exit {
     let checked = File::open(file).map_err(|error| error.to_string()).and_then(check);
-    match checked {
-        Ok(found) => print(&format!("{found}\n")),
-        Err(problem) => {
-            print_error(&format!("{}: {problem}", file.display()));
-            Exit::Refused
-        }
-    }
+    let checked = checked.map(|found| format!("{found}\n"));
+    end(checked.map_err(|problem| format!("{}: {problem}", file.display())), Exit::Refused)
 }
 
 fn check(file: impl std::io::Read) -> Result<VerifiedStatement, String> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use gatehouse_model::{Digest, Price, SecretRef};
+use gatehouse_model::{Digest, Price, SecretRef, settings};
 use gatehouse_runtime::{Inventory, OwnPath, Trust};
 use gatehouse_upstream::{
     FairnessConfig, FetchConfig, OutgoingConfig, OutgoingRoute, ProviderConfig, WebhooksConfig,
@@ -69,83 +69,55 @@ pub(crate) struct Config {
     pub(crate) sandbox: SandboxConfig,
 }
 
-/// The `[data]` table.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct DataConfig {
-    /// The data folder.
-    pub(crate) folder: PathBuf,
-    /// The database that the store is in; absent: a file in the folder.
-    pub(crate) url: Option<DatabaseUrl>,
-    /// The password to it.
-    pub(crate) password: Option<SecretRef>,
-    /// Memory and batches of the store.
-    pub(crate) store: gatehouse_store::Config,
-    /// MiB that must be free on the store's disk for a new task; absent: 256, or a tenth of a small disk.
-    pub(crate) min_free_mib: Option<u32>,
-}
-
-impl Default for DataConfig {
-    fn default() -> Self {
-        Self {
-            folder: PathBuf::from("gatehouse-data"),
-            url: None,
-            password: None,
-            store: gatehouse_store::Config::default(),
-            min_free_mib: None,
-        }
+settings! {
+    /// The `[data]` table.
+    #[derive(Clone, Debug, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub(crate) struct DataConfig {
+        /// The data folder.
+        pub(crate) folder: PathBuf = PathBuf::from("gatehouse-data"),
+        /// The database that the store is in; absent: a file in the folder.
+        pub(crate) url: Option<DatabaseUrl> = None,
+        /// The password to it.
+        pub(crate) password: Option<SecretRef> = None,
+        /// Memory and batches of the store.
+        pub(crate) store: gatehouse_store::Config = gatehouse_store::Config::default(),
+        /// MiB that must be free on the store's disk for a new task; absent: 256, or a tenth of a small disk.
+        pub(crate) min_free_mib: Option<u32> = None,
     }
 }
 
-/// The `[plugins]` table.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct PluginsConfig {
-    /// Threads that run plugins; 0 is one for each core.
-    pub(crate) threads: usize,
-    /// Text streams open at once; each holds an instance of its plugin.
-    pub(crate) streams: usize,
-    /// Limits of every plugin.
-    pub(crate) limits: gatehouse_runtime::Limits,
-    /// Limits of single families, in place of `limits`.
-    pub(crate) limits_by_family: BTreeMap<String, gatehouse_runtime::Limits>,
-    /// Refuses plugins that none of the trusted keys has signed.
-    pub(crate) require_signature: bool,
-    /// Trusted public keys, by any name.
-    pub(crate) trusted_keys: BTreeMap<String, gatehouse_runtime::PublicKey>,
-    /// When a fresh version, a canary, is rolled back.
-    pub(crate) canary: gatehouse_runtime::CanaryConfig,
-    /// What one compilation may use.
-    pub(crate) compiler: gatehouse_runtime::CompilerLimits,
-    /// A folder; a component copied into it is installed.
-    pub(crate) watch_folder: Option<PathBuf>,
-    /// What clients are told of models that are not served.
-    pub(crate) unserved: gatehouse_runtime::Unserved,
-    /// Paths that any family may declare, beside those below `/v1/<family>/`; `/v1/audio/*` are all below it.
-    pub(crate) paths: Vec<String>,
-    /// Single families.
-    pub(crate) families: BTreeMap<String, FamilyConfig>,
-    /// Settings for the plugin of each family, part of every call.
-    pub(crate) settings: BTreeMap<String, serde_json::Value>,
-}
-
-impl Default for PluginsConfig {
-    fn default() -> Self {
-        Self {
-            threads: 0,
-            streams: gatehouse_runtime::STREAMS,
-            require_signature: false,
-            trusted_keys: Default::default(),
-            canary: Default::default(),
-            compiler: Default::default(),
-            watch_folder: None,
-            limits: gatehouse_runtime::Limits::default(),
-            limits_by_family: BTreeMap::new(),
-            unserved: Default::default(),
-            paths: Vec::new(),
-            families: BTreeMap::new(),
-            settings: BTreeMap::new(),
-        }
+settings! {
+    /// The `[plugins]` table.
+    #[derive(Clone, Debug, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub(crate) struct PluginsConfig {
+        /// Threads that run plugins; 0 is one for each core.
+        pub(crate) threads: usize = 0,
+        /// Text streams open at once; each holds an instance of its plugin.
+        pub(crate) streams: usize = gatehouse_runtime::STREAMS,
+        /// Limits of every plugin.
+        pub(crate) limits: gatehouse_runtime::Limits = gatehouse_runtime::Limits::default(),
+        /// Limits of single families, in place of `limits`.
+        pub(crate) limits_by_family: BTreeMap<String, gatehouse_runtime::Limits> = BTreeMap::new(),
+        /// Refuses plugins that none of the trusted keys has signed.
+        pub(crate) require_signature: bool = false,
+        /// Trusted public keys, by any name.
+        pub(crate) trusted_keys: BTreeMap<String, gatehouse_runtime::PublicKey> = Default::default(),
+        /// When a fresh version, a canary, is rolled back.
+        pub(crate) canary: gatehouse_runtime::CanaryConfig = Default::default(),
+        /// What one compilation may use.
+        pub(crate) compiler: gatehouse_runtime::CompilerLimits = Default::default(),
+        /// A folder; a component copied into it is installed.
+        pub(crate) watch_folder: Option<PathBuf> = None,
+        /// What clients are told of models that are not served.
+        pub(crate) unserved: gatehouse_runtime::Unserved = Default::default(),
+        /// Paths that any family may declare, beside those below `/v1/<family>/`; `/v1/audio/*` are all below it.
+        pub(crate) paths: Vec<String> = Vec::new(),
+        /// Single families.
+        pub(crate) families: BTreeMap<String, FamilyConfig> = BTreeMap::new(),
+        /// Settings for the plugin of each family, part of every call.
+        pub(crate) settings: BTreeMap<String, serde_json::Value> = BTreeMap::new(),
     }
 }
 

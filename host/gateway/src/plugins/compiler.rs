@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_s
 
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
-use crate::terminal::print_error;
+use crate::terminal::fail;
 
 /// The running program, also after its file was replaced: code of another release would not fit.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -49,8 +49,7 @@ pub(crate) fn packaged_code() -> Option<PackagedCode> {
 pub(crate) fn package(folder: &Path) -> Exit {
     for plugin in PLUGINS {
         if let Err(why) = gatehouse_runtime::package_code(folder, plugin.wasm) {
-            print_error(&format!("{}: {}: {why}", folder.display(), plugin.name));
-            return Exit::Broken;
+            return fail(Exit::Broken, format_args!("{}: {}: {why}", folder.display(), plugin.name));
         }
     }
     Exit::Done
@@ -60,14 +59,8 @@ pub(crate) fn package(folder: &Path) -> Exit {
 pub(crate) fn run(args: CompilerArgs) -> Exit {
     match limit(args).and_then(|()| compile()) {
         Ok(Ok(())) => Exit::Done,
-        Ok(Err(why)) => {
-            print_error(&why);
-            Exit::Refused
-        }
-        Err(error) => {
-            print_error(&format!("the compiler's process: {error}"));
-            Exit::Refused
-        }
+        Ok(Err(why)) => fail(Exit::Refused, why),
+        Err(error) => fail(Exit::Refused, format_args!("the compiler's process: {error}")),
     }
 }
 

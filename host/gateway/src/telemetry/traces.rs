@@ -16,6 +16,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_model::{
     Clock, EndedSpan, Secret, SecretRef, Seed, SpanKind, SpanSink, SpanValue, Tracer, UnixMs, metric,
+    settings,
 };
 use gatehouse_upstream::{Collector, OutgoingRoute, check_collector_url};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -33,34 +34,23 @@ use crate::secrets;
 /// Spans that may wait, at most.
 const MAX_QUEUE: usize = 1 << 20;
 
-/// The `[traces]` table.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct TracesConfig {
-    /// Where a collector takes traces, OTLP over HTTP with protobuf; absent: no traces are made.
-    pub(crate) endpoint: Option<String>,
-    /// Headers that are sent along.
-    pub(crate) headers: BTreeMap<String, SecretRef>,
-    /// The share of requests that are traced, 0 to 1.
-    pub(crate) sample: f64,
-    /// Whether the sampled flag of a client's `traceparent` decides for its request.
-    pub(crate) follow_parent: bool,
-    /// Spans that may wait for the collector.
-    pub(crate) queue: usize,
-    /// What the collector calls this gateway.
-    pub(crate) service_name: String,
-}
-
-impl Default for TracesConfig {
-    fn default() -> Self {
-        Self {
-            endpoint: None,
-            headers: BTreeMap::new(),
-            sample: 1.0,
-            follow_parent: true,
-            queue: 4096,
-            service_name: "gatehouse".to_owned(),
-        }
+settings! {
+    /// The `[traces]` table.
+    #[derive(Clone, Debug, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub(crate) struct TracesConfig {
+        /// Where a collector takes traces, OTLP over HTTP with protobuf; absent: no traces are made.
+        pub(crate) endpoint: Option<String> = None,
+        /// Headers that are sent along.
+        pub(crate) headers: BTreeMap<String, SecretRef> = BTreeMap::new(),
+        /// The share of requests that are traced, 0 to 1.
+        pub(crate) sample: f64 = 1.0,
+        /// Whether the sampled flag of a client's `traceparent` decides for its request.
+        pub(crate) follow_parent: bool = true,
+        /// Spans that may wait for the collector.
+        pub(crate) queue: usize = 4096,
+        /// What the collector calls this gateway.
+        pub(crate) service_name: String = "gatehouse".to_owned(),
     }
 }
 

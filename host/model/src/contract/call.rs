@@ -5,6 +5,8 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::words;
+
 /// One header of a call or a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
@@ -181,17 +183,19 @@ impl Reply {
     }
 }
 
-/// Why no reply came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Outage {
-    /// Nothing was sent.
-    Unreachable,
-    /// Sent, no answer in time.
-    Timeout,
-    /// Sent, the connection broke.
-    Broken,
-    /// The answer was too large.
-    TooLarge,
-    /// The host refused to make the call.
-    Refused,
+words! {
+    /// Why no reply came.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Outage {
+        /// Nothing was sent.
+        Unreachable = "unreachable",
+        /// Sent, no answer in time.
+        Timeout = "timeout",
+        /// Sent, the connection broke.
+        Broken = "broken",
+        /// The answer was too large.
+        TooLarge = "too_large",
+        /// The host refused to make the call.
+        Refused = "refused",
+    }
 }

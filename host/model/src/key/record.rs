@@ -14,6 +14,7 @@ use crate::credits::Credits;
 use crate::ids::{CustomerId, KeyId};
 use crate::quota::{PeriodUse, QuotaPeriod, QuotaUse};
 use crate::time::UnixMs;
+use crate::words;
 
 /// An API key's record: its policy and its share of the account's spending.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,37 +129,16 @@ pub struct KeyPolicy {
     pub model_limits: BTreeMap<String, Limits>,
 }
 
-/// How a chat completion is answered (spec/decisions.md, "Chat completions").
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ChatFormat {
-    /// Within `{code, data}`.
-    #[default]
-    Wrapped,
-    /// The object itself, as the protocol's own clients expect.
-    Bare,
-}
-
-impl ChatFormat {
-    /// Its word in commands, headers and outputs.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Wrapped => "wrapped",
-            Self::Bare => "bare",
-        }
-    }
-}
-
-impl std::str::FromStr for ChatFormat {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "wrapped" => Ok(Self::Wrapped),
-            "bare" => Ok(Self::Bare),
-            other => Err(format!("expected wrapped or bare, got {other:?}")),
-        }
+words! {
+    /// How a chat completion is answered (spec/decisions.md, "Chat completions").
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ChatFormat {
+        /// Within `{code, data}`.
+        #[default]
+        Wrapped = "wrapped",
+        /// The object itself, as the protocol's own clients expect.
+        Bare = "bare",
     }
 }
 
@@ -180,44 +160,33 @@ impl Key {
         created: UnixMs,
         policy: KeyPolicy,
     ) -> Self {
-        let KeyPolicy {
-            name,
-            quota,
-            quota_period,
-            quota_alert,
-            models,
-            networks,
-            expires,
-            chat_format,
-            limits,
-            model_limits,
-        } = policy;
-        Self {
+        let unused = Self {
             id,
             customer,
-            name,
+            name: String::new(),
             digest,
             created,
-            quota,
+            quota: None,
             used: Credits::ZERO,
-            models,
-            networks,
-            expires,
+            models: Vec::new(),
+            networks: Vec::new(),
+            expires: None,
             revoked: None,
-            chat_format,
-            limits,
-            model_limits,
+            chat_format: ChatFormat::default(),
+            limits: Limits::default(),
+            model_limits: BTreeMap::new(),
             revision: 0,
             rotated_from: None,
             rotated_to: None,
             first: None,
             used_before_quota: Credits::ZERO,
-            quota_period,
-            quota_alert,
+            quota_period: None,
+            quota_alert: None,
             quota_told: None,
             period_use: None,
             open: BTreeMap::new(),
-        }
+        };
+        unused.with_policy(policy)
     }
 
     /// What an operator decided about it.

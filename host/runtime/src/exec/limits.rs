@@ -5,37 +5,40 @@ use std::num::NonZeroU32;
 
 use gatehouse_contract::STATE_KIB;
 use gatehouse_guest::GuestLimits;
+use gatehouse_model::settings;
 use serde::{Deserialize, Serialize};
 
 use crate::exec::engine::TABLE_ELEMENTS;
 
-/// The limits of a family. Strict by default; an operator raises them for a family that needs more (a component
-/// made from Python has 18 MB).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Limits {
-    /// Linear memory of an instance, MiB. Like `call_ms`, it grows with a text of several MiB.
-    pub memory_mib: NonZeroU32,
-    /// Processor time of a submit or an advance, ms.
-    pub call_ms: NonZeroU32,
-    /// Processor time of a describe, a migrate or a self-test, ms.
-    pub load_ms: NonZeroU32,
-    /// MiB that one call may copy out of the guest; also the largest upstream reply it gets.
-    pub crossing_mib: NonZeroU32,
-    /// The JSON of a task's request without its blobs, KiB.
-    pub input_kib: NonZeroU32,
-    /// The JSON of a text request without its blobs, KiB. Models read a million tokens and more.
-    pub text_kib: NonZeroU32,
-    /// A task's state, KiB.
-    pub state_kib: NonZeroU32,
-    /// The component's file, MiB.
-    pub component_mib: NonZeroU32,
-    /// Log lines of one call.
-    pub log_lines: NonZeroU32,
-    /// One log line, KiB.
-    pub log_line_kib: NonZeroU32,
-    /// Component-model handles an instance may hold at once.
-    pub handles: NonZeroU32,
+settings! {
+    /// The limits of a family. Strict by default; an operator raises them for a family that needs more (a component
+    /// made from Python has 18 MB).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct Limits {
+        /// Linear memory of an instance, MiB. Like `call_ms`, it grows with a text of several MiB.
+        pub memory_mib: NonZeroU32 = count(32),
+        /// Processor time of a submit or an advance, ms.
+        pub call_ms: NonZeroU32 = count(100),
+        /// Processor time of a describe, a migrate or a self-test, ms.
+        pub load_ms: NonZeroU32 = count(1000),
+        /// MiB that one call may copy out of the guest; also the largest upstream reply it gets.
+        pub crossing_mib: NonZeroU32 = count(8),
+        /// The JSON of a task's request without its blobs, KiB.
+        pub input_kib: NonZeroU32 = count(1024),
+        /// The JSON of a text request without its blobs, KiB. Models read a million tokens and more.
+        pub text_kib: NonZeroU32 = count(8192),
+        /// A task's state, KiB.
+        pub state_kib: NonZeroU32 = count(STATE_KIB),
+        /// The component's file, MiB.
+        pub component_mib: NonZeroU32 = count(24),
+        /// Log lines of one call.
+        pub log_lines: NonZeroU32 = count(64),
+        /// One log line, KiB.
+        pub log_line_kib: NonZeroU32 = count(4),
+        /// Component-model handles an instance may hold at once.
+        pub handles: NonZeroU32 = count(64),
+    }
 }
 
 /// MiB of memory for each MiB of a text request: the text, its parts, the conversation that a response is made of and the
@@ -44,24 +47,6 @@ pub(crate) const MEMORY_PER_INPUT_MIB: u32 = 24;
 
 pub(crate) const fn count(value: u32) -> NonZeroU32 {
     NonZeroU32::new(value).expect("a literal above zero")
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            memory_mib: count(32),
-            call_ms: count(100),
-            load_ms: count(1000),
-            crossing_mib: count(8),
-            input_kib: count(1024),
-            text_kib: count(8192),
-            state_kib: count(STATE_KIB),
-            component_mib: count(24),
-            log_lines: count(64),
-            log_line_kib: count(4),
-            handles: count(64),
-        }
-    }
 }
 
 impl Limits {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use gatehouse_model::{About, Digest};
+use gatehouse_model::{About, Digest, words};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,27 +17,17 @@ use crate::stages::inspect::InspectError;
 use crate::stages::rehearse::RehearseError;
 use crate::stages::self_test::SelfTestError;
 
-/// The end of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum StageVerdict {
-    /// The version may go on.
-    Passed,
-    /// The version was refused here.
-    Refused,
-    /// There was nothing to do.
-    Skipped,
-}
-
-impl StageVerdict {
-    /// Its word, in the API and in reports that are kept.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Refused => "refused",
-            Self::Skipped => "skipped",
-        }
+words! {
+    /// The end of a stage.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum StageVerdict {
+        /// The version may go on.
+        Passed = "passed",
+        /// The version was refused here.
+        Refused = "refused",
+        /// There was nothing to do.
+        Skipped = "skipped",
     }
 }
 

@@ -5,7 +5,7 @@
 //! [`Movement`] names how each changes and can only be made so that the changes cancel out. Balances and a
 //! key's `used` are folds of these rows; `doctor` folds them again.
 
-use gatehouse_model::{Credits, CustomerId, Digest, KeyId, LedgerHead, Tags, UnixMs};
+use gatehouse_model::{Credits, CustomerId, Digest, KeyId, LedgerHead, Tags, UnixMs, words};
 use serde::{Deserialize, Serialize};
 
 use crate::records::hold::HoldId;
@@ -13,20 +13,22 @@ use crate::records::hold::HoldId;
 /// Bytes of tags that a row keeps: a row is kept for good.
 pub(crate) const MAX_TAG_BYTES: usize = 1024;
 
-/// Why money moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EntryKind {
-    /// Paid in, or taken back when negative.
-    Deposit,
-    /// Reserved.
-    Hold,
-    /// Reserved by a request that joined a task, in addition to what is held for the task.
-    Join,
-    /// Given back whole.
-    Release,
-    /// Spent; what the hold had more was given back, and what it had less was taken.
-    Settle,
+words! {
+    /// Why money moved. Its words go into the chain and into statements: never change one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum EntryKind {
+        /// Paid in, or taken back when negative.
+        Deposit = "deposit",
+        /// Reserved.
+        Hold = "hold",
+        /// Reserved by a request that joined a task, in addition to what is held for the task.
+        Join = "join",
+        /// Given back whole.
+        Release = "release",
+        /// Spent; what the hold had more was given back, and what it had less was taken.
+        Settle = "settle",
+    }
 }
 
 /// How much each of them gained or lost. The four always sum to zero.
@@ -168,19 +170,5 @@ impl JournalEntry {
     #[must_use]
     pub fn head(&self) -> LedgerHead {
         LedgerHead { next: self.seq.saturating_add(1), chain: self.chain }
-    }
-}
-
-impl EntryKind {
-    /// The word that goes into the chain and into statements; never change one.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Deposit => "deposit",
-            Self::Hold => "hold",
-            Self::Join => "join",
-            Self::Release => "release",
-            Self::Settle => "settle",
-        }
     }
 }

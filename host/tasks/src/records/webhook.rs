@@ -1,6 +1,6 @@
 //! The rows of webhooks and of their deliveries. Data only.
 
-use gatehouse_model::{CustomerId, DeliveryId, KeyId, TaskId, UnixMs, WebhookId};
+use gatehouse_model::{CustomerId, DeliveryId, KeyId, TaskId, UnixMs, WebhookId, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,37 +26,39 @@ pub const MAX_DESCRIPTION: usize = 200;
 pub const MAX_ANSWER: usize = 1_024;
 
 // Rows and the admin API have this one type.
-/// An event that a webhook may be told of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum WebhookEvent {
-    /// A task completed.
-    #[serde(rename = "task.completed")]
-    Completed,
-    /// A task failed, by its time limit too.
-    #[serde(rename = "task.failed")]
-    Failed,
-    /// Its client stopped it.
-    #[serde(rename = "task.cancelled")]
-    Cancelled,
-    /// What the customer has not spent fell below its `low_balance_micro`.
-    #[serde(rename = "balance.low")]
-    BalanceLow,
-    /// The customer's quota, or that of one of its keys, is used up to its `quota_alert_percent`.
-    #[serde(rename = "quota.reached")]
-    QuotaReached,
-    /// An account of a provider cannot be used. Of the operators' own webhooks, as are those below.
-    #[serde(rename = "account.down")]
-    AccountDown,
-    /// It can be used again.
-    #[serde(rename = "account.up")]
-    AccountUp,
-    /// A canary was rolled back.
-    #[serde(rename = "canary.rolled_back")]
-    CanaryRolledBack,
-    /// An operator tries the webhook out. No webhook chooses it.
-    #[serde(rename = "webhook.test")]
-    #[schemars(skip)]
-    Test,
+words! {
+    /// An event that a webhook may be told of.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum WebhookEvent {
+        /// A task completed.
+        #[serde(rename = "task.completed")]
+        Completed = "task.completed",
+        /// A task failed, by its time limit too.
+        #[serde(rename = "task.failed")]
+        Failed = "task.failed",
+        /// Its client stopped it.
+        #[serde(rename = "task.cancelled")]
+        Cancelled = "task.cancelled",
+        /// What the customer has not spent fell below its `low_balance_micro`.
+        #[serde(rename = "balance.low")]
+        BalanceLow = "balance.low",
+        /// The customer's quota, or that of one of its keys, is used up to its `quota_alert_percent`.
+        #[serde(rename = "quota.reached")]
+        QuotaReached = "quota.reached",
+        /// An account of a provider cannot be used. Of the operators' own webhooks, as are those below.
+        #[serde(rename = "account.down")]
+        AccountDown = "account.down",
+        /// It can be used again.
+        #[serde(rename = "account.up")]
+        AccountUp = "account.up",
+        /// A canary was rolled back.
+        #[serde(rename = "canary.rolled_back")]
+        CanaryRolledBack = "canary.rolled_back",
+        /// An operator tries the webhook out. No webhook chooses it.
+        #[serde(rename = "webhook.test")]
+        #[schemars(skip)]
+        Test = "webhook.test",
+    }
 }
 
 impl WebhookEvent {
@@ -75,22 +77,6 @@ impl WebhookEvent {
     #[must_use]
     pub fn all_of(owner: &CustomerId) -> &'static [Self] {
         if owner.0.is_empty() { &Self::OF_OPERATORS } else { &Self::OF_CUSTOMERS }
-    }
-
-    /// The `type` of the payload.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "task.completed",
-            Self::Failed => "task.failed",
-            Self::Cancelled => "task.cancelled",
-            Self::BalanceLow => "balance.low",
-            Self::QuotaReached => "quota.reached",
-            Self::AccountDown => "account.down",
-            Self::AccountUp => "account.up",
-            Self::CanaryRolledBack => "canary.rolled_back",
-            Self::Test => "webhook.test",
-        }
     }
 
     /// The event of that name, if a customer's webhook can choose it.

@@ -1,28 +1,18 @@
 //! Decisions about a task that depend on nothing but the task and the time.
 
-use gatehouse_model::{Call, FailureKind, Outage, Replay, Task, TaskFailure, UnixMs};
+use gatehouse_model::{Call, FailureKind, Outage, Replay, Task, TaskFailure, UnixMs, words};
 
-/// What to do about a call whose bytes may have left and whose reply is not on record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AfterCrash {
-    /// Keep the task as it is, until an operator says what became of the call or its time is over.
-    Ask,
-    /// Fail the task and give its hold back: nobody knows whether the provider works on it, and the user
-    /// must not pay twice for a guess.
-    Refund,
-    /// Send the same bytes again: harmless, or recognised by the provider.
-    Resend,
-}
-
-impl AfterCrash {
-    /// The word for metrics and the audit record.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ask => "ask",
-            Self::Refund => "refund",
-            Self::Resend => "resend",
-        }
+words! {
+    /// What to do about a call whose bytes may have left and whose reply is not on record.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum AfterCrash {
+        /// Keep the task as it is, until an operator says what became of the call or its time is over.
+        Ask = "ask",
+        /// Fail the task and give its hold back: nobody knows whether the provider works on it, and the user
+        /// must not pay twice for a guess.
+        Refund = "refund",
+        /// Send the same bytes again: harmless, or recognised by the provider.
+        Resend = "resend",
     }
 }
 

@@ -72,7 +72,7 @@ impl CallPermit {
             .record(seconds);
         let label = outcome
             .as_ref()
-            .map_or_else(|failure| outage_label(failure.outage), |answer| status_label(answer.status()));
+            .map_or_else(|failure| failure.outage.as_str(), |answer| status_label(answer.status()));
         metrics::counter!(metric::CALLS, "provider" => provider(), "account" => account(), "outcome" => label)
             .increment(1);
         outcome.map_err(|failure| self.lost(failure))
@@ -85,7 +85,7 @@ impl CallPermit {
         let detail = self.redactor().clean(detail.into_bytes());
         let detail = String::from_utf8_lossy(&detail);
         if let Some(signal) = signal {
-            self.note_error(format!("{}: {detail}", outage_label(outage)));
+            self.note_error(format!("{}: {detail}", outage.as_str()));
             self.report(signal);
         }
         tracing::warn!(provider = self.provider(), account = self.account(), ?outage, %detail, "no reply");
@@ -282,16 +282,6 @@ impl From<BodyError> for CallFailure {
     }
 }
 
-const fn outage_label(outage: Outage) -> &'static str {
-    match outage {
-        Outage::Unreachable => "unreachable",
-        Outage::Timeout => "timeout",
-        Outage::Broken => "broken",
-        Outage::TooLarge => "too_large",
-        Outage::Refused => "refused",
-    }
-}
-
 const fn status_label(status: u16) -> &'static str {
     match status {
         429 => "rate_limited",
@@ -313,7 +303,7 @@ mod tests {
         for outage in
             [Outage::Unreachable, Outage::Timeout, Outage::Broken, Outage::TooLarge, Outage::Refused]
         {
-            assert!(OUTCOMES.contains(&outage_label(outage)), "{outage:?}");
+            assert!(OUTCOMES.contains(&outage.as_str()), "{outage:?}");
         }
         for status in [200, 204, 301, 400, 404, 429, 500, 503] {
             assert!(OUTCOMES.contains(&status_label(status)), "{status}");

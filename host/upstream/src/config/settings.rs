@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gatehouse_model::{Secret, SecretRef};
+use gatehouse_model::{Secret, SecretRef, settings};
 use serde::Deserialize;
 
 use crate::auth::scheme::Auth;
@@ -170,27 +170,29 @@ pub enum ExtraValue {
     Secret(SecretRef),
 }
 
-/// Fetching media that users or providers point to.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct FetchConfig {
-    /// `host` or `host:port` that may be fetched although its address is private or its port unusual.
-    pub allow_private: Vec<String>,
-    /// Milliseconds to resolve, connect and shake hands.
-    pub connect_timeout_ms: u64,
-    /// Bytes a second a fetch must bring on average once it is ten seconds old.
-    pub min_bytes_per_second: u64,
-    /// Fetches of clients' links under way at once; more wait, shared by customer.
-    pub concurrency: u32,
-    /// Of these, those of one customer.
-    pub concurrency_per_customer: u32,
-    /// Of these, those from one host.
-    pub concurrency_per_host: u32,
-    /// PEM file of root certificates trusted besides the built-in ones, for calls too.
-    pub extra_roots_file: Option<PathBuf>,
-    /// In sandbox mode, the folder of files that are fetched in the place of addresses of documentation.
-    #[serde(skip)]
-    pub stand_ins: Option<String>,
+settings! {
+    /// Fetching media that users or providers point to.
+    #[derive(Clone, Debug, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct FetchConfig {
+        /// `host` or `host:port` that may be fetched although its address is private or its port unusual.
+        pub allow_private: Vec<String> = vec![],
+        /// Milliseconds to resolve, connect and shake hands.
+        pub connect_timeout_ms: u64 = defaults::connect_timeout_ms(),
+        /// Bytes a second a fetch must bring on average once it is ten seconds old.
+        pub min_bytes_per_second: u64 = 4096,
+        /// Fetches of clients' links under way at once; more wait, shared by customer.
+        pub concurrency: u32 = 256,
+        /// Of these, those of one customer.
+        pub concurrency_per_customer: u32 = 64,
+        /// Of these, those from one host.
+        pub concurrency_per_host: u32 = 32,
+        /// PEM file of root certificates trusted besides the built-in ones, for calls too.
+        pub extra_roots_file: Option<PathBuf> = None,
+        /// In sandbox mode, the folder of files that are fetched in the place of addresses of documentation.
+        #[serde(skip)]
+        pub stand_ins: Option<String> = None,
+    }
 }
 
 /// The `[webhooks]` table: posting to addresses of customers.
@@ -199,21 +201,6 @@ pub struct FetchConfig {
 pub struct WebhooksConfig {
     /// `host` or `host:port` that may be posted to although its address is private or its port unusual.
     pub allow_private: Vec<String>,
-}
-
-impl Default for FetchConfig {
-    fn default() -> Self {
-        Self {
-            allow_private: vec![],
-            connect_timeout_ms: defaults::connect_timeout_ms(),
-            min_bytes_per_second: 4096,
-            concurrency: 256,
-            concurrency_per_customer: 64,
-            concurrency_per_host: 32,
-            extra_roots_file: None,
-            stand_ins: None,
-        }
-    }
 }
 
 impl Config {

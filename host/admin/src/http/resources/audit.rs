@@ -28,11 +28,13 @@ const FILTERS: [Parameter; 7] = [
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/audit", "listAudit", "Lists the audit record, newest first.", list)
+        Route::get("/audit", "listAudit", list)
+            .says("Lists the audit record, newest first.")
             .query(&FILTERS)
             .paged()
             .returns::<List<AuditLine>>(),
-        Route::get("/audit.csv", "exportAudit", "The audit record as CSV, newest first.", export)
+        Route::get("/audit.csv", "exportAudit", export)
+            .says("The audit record as CSV, newest first.")
             .query(&FILTERS)
             .returns_text(csv::CONTENT_TYPE),
     ]

@@ -23,47 +23,39 @@ const FILTERS: [Parameter; 2] = [
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/customers", "listCustomers", "Lists customers by id.", list)
+        Route::get("/customers", "listCustomers", list)
+            .says("Lists customers by id.")
             .query(&FILTERS)
             .paged()
             .returns::<List<CustomerView>>(),
-        Route::post("/customers", "createCustomer", "Opens a customer without credit.", create)
+        Route::post("/customers", "createCustomer", create)
+            .says("Opens a customer without credit.")
             .body::<NewCustomer>()
             .creates::<CustomerView>(),
-        Route::get("/customers/{customer}", "getCustomer", "Shows one customer.", show)
+        Route::get("/customers/{customer}", "getCustomer", show)
+            .says("Shows one customer.")
             .returns::<CustomerView>()
             .tagged(),
-        Route::patch(
-            "/customers/{customer}",
-            "editCustomer",
-            "Changes what a customer may spend, what it pays, and when its webhooks are told.",
-            edit,
-        )
-        .patches::<QuotaPolicy>()
-        .returns::<CustomerView>()
-        .tagged(),
-        Route::post("/customers/{customer}/deposits", "deposit", "Pays credits in.", deposit)
+        Route::patch("/customers/{customer}", "editCustomer", edit)
+            .says("Changes what a customer may spend, what it pays, and when its webhooks are told.")
+            .patches::<QuotaPolicy>()
+            .returns::<CustomerView>()
+            .tagged(),
+        Route::post("/customers/{customer}/deposits", "deposit", deposit)
+            .says("Pays credits in.")
             .body::<NewDeposit>()
             .creates::<MoneyMoved>()
             .idempotent(),
-        Route::post(
-            "/customers/{customer}/withdrawals",
-            "withdraw",
-            "Takes back credits that are free.",
-            withdraw,
-        )
-        .body::<NewWithdrawal>()
-        .creates::<MoneyMoved>()
-        .idempotent(),
-        Route::post(
-            "/customers/{customer}/adjustments",
-            "adjust",
-            "Corrects a balance, with a reason.",
-            adjust,
-        )
-        .body::<NewAdjustment>()
-        .creates::<MoneyMoved>()
-        .idempotent(),
+        Route::post("/customers/{customer}/withdrawals", "withdraw", withdraw)
+            .says("Takes back credits that are free.")
+            .body::<NewWithdrawal>()
+            .creates::<MoneyMoved>()
+            .idempotent(),
+        Route::post("/customers/{customer}/adjustments", "adjust", adjust)
+            .says("Corrects a balance, with a reason.")
+            .body::<NewAdjustment>()
+            .creates::<MoneyMoved>()
+            .idempotent(),
     ]
 }
 

@@ -44,33 +44,34 @@ fn is_forced(call: &Call) -> bool {
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/keys", "listKeys", "Lists keys by id.", list)
+        Route::get("/keys", "listKeys", list)
+            .says("Lists keys by id.")
             .query(&FILTERS)
             .paged()
             .returns::<List<ApiKeyView>>(),
-        Route::post("/keys", "createKey", "Makes a key; its secret is shown this one time.", create)
+        Route::post("/keys", "createKey", create)
+            .says("Makes a key; its secret is shown this one time.")
             .query(&FORCE)
             .body::<NewApiKey>()
             .creates::<NewSecret>()
             .idempotent(),
-        Route::get("/keys/{key}", "getKey", "Shows one key, never its secret.", show)
+        Route::get("/keys/{key}", "getKey", show)
+            .says("Shows one key, never its secret.")
             .returns::<ApiKeyView>()
             .tagged(),
-        Route::patch("/keys/{key}", "editKey", "Changes what a key may do.", edit)
+        Route::patch("/keys/{key}", "editKey", edit)
+            .says("Changes what a key may do.")
             .query(&FORCE)
             .patches::<PolicyView>()
             .returns::<ApiKeyView>()
             .tagged(),
-        Route::post(
-            "/keys/{key}/rotate",
-            "rotateKey",
-            "Makes a successor of a key; its secret is shown this one time.",
-            rotate,
-        )
-        .body::<Rotation>()
-        .creates::<NewSecret>()
-        .idempotent(),
-        Route::post("/keys/{key}/revoke", "revokeKey", "Revokes a key at once.", revoke)
+        Route::post("/keys/{key}/rotate", "rotateKey", rotate)
+            .says("Makes a successor of a key; its secret is shown this one time.")
+            .body::<Rotation>()
+            .creates::<NewSecret>()
+            .idempotent(),
+        Route::post("/keys/{key}/revoke", "revokeKey", revoke)
+            .says("Revokes a key at once.")
             .returns::<ApiKeyView>(),
     ]
 }

@@ -41,48 +41,44 @@ const MOST_PAGES: usize = 20;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/ledger", "listLedger", "Lists the ledger, newest first.", list)
+        Route::get("/ledger", "listLedger", list)
+            .says("Lists the ledger, newest first.")
             .query(&[CUSTOMER, KEY])
             .query(&TAGS)
             .query(&TIME)
             .paged()
             .returns::<List<LedgerLine>>()
             .looks_up(),
-        Route::get("/ledger.csv", "exportLedger", "The ledger as CSV, newest first.", export)
+        Route::get("/ledger.csv", "exportLedger", export)
+            .says("The ledger as CSV, newest first.")
             .query(&[CUSTOMER, KEY])
             .query(&TAGS)
             .query(&TIME)
             .returns_text(csv::CONTENT_TYPE)
             .looks_up(),
-        Route::get(
-            "/ledger/sums",
-            "sumLedger",
-            "What the rows of the ledger come to, with the balance before and after; more than 10,000 by whole days (UTC).",
-            sums,
-        )
-        .query(&[CUSTOMER, KEY])
-        .query(&TIME)
-        .returns::<LedgerSums>()
-        .looks_up(),
-        Route::get(
-            "/customers/{customer}/ledger",
-            "listCustomerLedger",
-            "A customer's statement, newest first.",
-            list,
-        )
-        .query(&[KEY])
-        .query(&TAGS)
-        .query(&TIME)
-        .paged()
-        .returns::<List<LedgerLine>>(),
-        Route::get(
-            "/customers/{customer}/statement",
-            "exportStatement",
-            "A customer's whole statement, oldest entry first, as lines that `gatehouse verify` checks in a file.",
-            statement,
-        )
-        .paged()
-        .returns::<List<FileLine>>(),
+        Route::get("/ledger/sums", "sumLedger", sums)
+            .says(
+                "What the rows of the ledger come to, with the balance before and after; more than 10,000 by \
+                whole days (UTC).",
+            )
+            .query(&[CUSTOMER, KEY])
+            .query(&TIME)
+            .returns::<LedgerSums>()
+            .looks_up(),
+        Route::get("/customers/{customer}/ledger", "listCustomerLedger", list)
+            .says("A customer's statement, newest first.")
+            .query(&[KEY])
+            .query(&TAGS)
+            .query(&TIME)
+            .paged()
+            .returns::<List<LedgerLine>>(),
+        Route::get("/customers/{customer}/statement", "exportStatement", statement)
+            .says(
+                "A customer's whole statement, oldest entry first, as lines that `gatehouse verify` checks \
+                in a file.",
+            )
+            .paged()
+            .returns::<List<FileLine>>(),
     ]
 }
 

@@ -9,12 +9,12 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
-use gatehouse_model::KeyId;
+use gatehouse_model::{KeyId, RequestLine};
 use http::header::CACHE_CONTROL;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::values::{List, Moment};
+use crate::api::values::{List, Moment, view};
 use crate::http::call::{Call, Outcome};
 use crate::http::request::query::{Form, Parameter, filter, option};
 use crate::http::route::Route;
@@ -49,12 +49,14 @@ const QUIET: u32 = 60;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/logs", "listLogs", "Lists what is kept of a log, newest first.", list)
+        Route::get("/logs", "listLogs", list)
+            .says("Lists what is kept of a log, newest first.")
             .query(&FILTERS)
             .paged()
             .returns::<List<LogRow>>()
             .for_operators(),
-        Route::get("/logs/tail", "tailLogs", "Sends a log's lines as events, from now on.", tail)
+        Route::get("/logs/tail", "tailLogs", tail)
+            .says("Sends a log's lines as events, from now on.")
             .query(&FILTERS)
             .query(&[option("after", Form::Text, "Begin after the line of this number.")])
             .returns_text("text/event-stream")
@@ -84,98 +86,74 @@ struct LogRow {
     request: Option<LoggedRequest>,
 }
 
-/// A request of a client.
-#[derive(Debug, Serialize, JsonSchema)]
-struct LoggedRequest {
-    /// Its id.
-    id: String,
-    /// Its method.
-    method: &'static str,
-    /// The pattern of its path; "-" where there is no such path.
-    route: &'static str,
-    /// The status of its answer; 499 where the client left first.
-    status: u16,
-    /// Milliseconds until its answer had left.
-    ms: u32,
-    /// The id of its key.
-    key: Option<String>,
-    /// The customer of that key. Null for a key that does not exist.
-    customer: Option<String>,
-    /// The canonical id of the model it is for. Null where that was never known.
-    model: Option<String>,
-    /// The plugin that read it: family, version and the beginning of its digest.
-    plugin: Option<String>,
-    /// The provider that was called last. Null where none was.
-    provider: Option<String>,
-    /// The account of that provider.
-    account: Option<String>,
-    /// The target of the model that answered, as `provider/upstream`. Null where none did, and for a task.
-    target: Option<String>,
-    /// Calls that were made for it while its client waited.
-    attempts: u32,
-    /// Milliseconds from the last call to the head of its answer.
-    first_byte_ms: Option<u32>,
-    /// Milliseconds from the request to the first content of a stream.
-    first_token_ms: Option<u32>,
-    /// Tokens it read, those from a cache and into one among them. Null where nothing was counted.
-    input_tokens: Option<u64>,
-    /// Of these, from a cache.
-    cached_tokens: Option<u64>,
-    /// Tokens that were written for it.
-    output_tokens: Option<u64>,
-    /// Its client's `user`, or the `metadata.user_id` of messages.
-    user: Option<String>,
-    /// The texts of its client's `metadata`, by name.
-    metadata: BTreeMap<String, String>,
-    /// The client's address. Null for a request of the console.
-    client: Option<String>,
-    /// Bytes of its body.
-    received: u64,
-    /// Bytes of its answer.
-    sent: u64,
-    /// What was held for it: the most that a text may cost, or the price of a task. Null where it costs nothing.
-    held_micro: Option<i64>,
-    /// What it was charged. Null where nothing was held, and for a task.
-    charged_micro: Option<i64>,
+view! {
+    /// A request of a client.
+    #[derive(Debug, Serialize, JsonSchema)]
+    struct LoggedRequest of (line: RequestLine) where {
+        let facts = line.facts;
+        let tags = facts.tags.as_deref().cloned().unwrap_or_default();
+        let text = |fact: Option<Arc<str>>| fact.map(|fact| fact.as_ref().to_owned());
+    } {
+        /// Its id.
+        id: String = line.id.to_string(),
+        /// Its method.
+        method: &'static str = line.method,
+        /// The pattern of its path; "-" where there is no such path.
+        route: &'static str = line.route,
+        /// The status of its answer; 499 where the client left first.
+        status: u16 = line.status,
+        /// Milliseconds until its answer had left.
+        ms: u32 = line.ms,
+        /// The id of its key.
+        key: Option<String> = line.key.map(|key| key.0),
+        /// The customer of that key. Null for a key that does not exist.
+        customer: Option<String> = line.customer.map(|customer| customer.0),
+        /// The canonical id of the model it is for. Null where that was never known.
+        model: Option<String> = text(facts.model),
+        /// The plugin that read it: family, version and the beginning of its digest.
+        plugin: Option<String> = text(facts.plugin),
+        /// The provider that was called last. Null where none was.
+        provider: Option<String> = text(facts.provider),
+        /// The account of that provider.
+        account: Option<String> = text(facts.account),
+        /// The target of the model that answered, as `provider/upstream`. Null where none did, and for a task.
+        target: Option<String> = text(facts.target),
+        /// Calls that were made for it while its client waited.
+        attempts: u32 = facts.attempts,
+        /// Milliseconds from the last call to the head of its answer.
+        first_byte_ms: Option<u32> = facts.first_byte_ms,
+        /// Milliseconds from the request to the first content of a stream.
+        first_token_ms: Option<u32> = facts.first_token_ms,
+        /// Tokens it read, those from a cache and into one among them. Null where nothing was counted.
+        input_tokens: Option<u64> = facts.tokens.map(|tokens| tokens.read()),
+        /// Of these, from a cache.
+        cached_tokens: Option<u64> = facts.tokens.map(|tokens| tokens.cached),
+        /// Tokens that were written for it.
+        output_tokens: Option<u64> = facts.tokens.map(|tokens| tokens.output),
+        /// Its client's `user`, or the `metadata.user_id` of messages.
+        user: Option<String> = tags.user,
+        /// The texts of its client's `metadata`, by name.
+        metadata: BTreeMap<String, String> = tags.metadata,
+        /// The client's address. Null for a request of the console.
+        client: Option<String> = line.client.map(|client| client.to_string()),
+        /// Bytes of its body.
+        received: u64 = line.received,
+        /// Bytes of its answer.
+        sent: u64 = line.sent,
+        /// What was held for it: the most that a text may cost, or the price of a task. Null where it costs nothing.
+        held_micro: Option<i64> = facts.held.map(|amount| amount.0),
+        /// What it was charged. Null where nothing was held, and for a task.
+        charged_micro: Option<i64> = facts.charged.map(|amount| amount.0),
+    }
 }
 
 impl From<(u64, LogLine)> for LogRow {
     fn from((number, line): (u64, LogLine)) -> Self {
         match line {
             LogLine::Request(line) => {
-                let line = *line;
-                let facts = line.facts;
-                let tags = facts.tags.as_deref().cloned().unwrap_or_default();
-                let text = |fact: Option<Arc<str>>| fact.map(|fact| fact.as_ref().to_owned());
-                let request = LoggedRequest {
-                    id: line.id.to_string(),
-                    method: line.method,
-                    route: line.route,
-                    status: line.status,
-                    ms: line.ms,
-                    key: line.key.map(|key| key.0),
-                    customer: line.customer.map(|customer| customer.0),
-                    model: text(facts.model),
-                    plugin: text(facts.plugin),
-                    provider: text(facts.provider),
-                    account: text(facts.account),
-                    target: text(facts.target),
-                    attempts: facts.attempts,
-                    first_byte_ms: facts.first_byte_ms,
-                    first_token_ms: facts.first_token_ms,
-                    input_tokens: facts.tokens.map(|tokens| tokens.read()),
-                    cached_tokens: facts.tokens.map(|tokens| tokens.cached),
-                    output_tokens: facts.tokens.map(|tokens| tokens.output),
-                    user: tags.user,
-                    metadata: tags.metadata,
-                    client: line.client.map(|client| client.to_string()),
-                    received: line.received,
-                    sent: line.sent,
-                    held_micro: facts.held.map(|amount| amount.0),
-                    charged_micro: facts.charged.map(|amount| amount.0),
-                };
                 let at = line.id.timestamp().into();
-                Self { number, at, level: None, target: None, text: None, request: Some(request) }
+                let request = Some(LoggedRequest::from(*line));
+                Self { number, at, level: None, target: None, text: None, request }
             }
             LogLine::Process(line) => Self {
                 number,

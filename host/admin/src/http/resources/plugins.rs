@@ -37,90 +37,52 @@ const FAMILY: Parameter = filter("family", Form::Text, "Only of this family.");
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/plugins", "listPlugins", "Lists plugin versions by family and digest.", list)
+        Route::get("/plugins", "listPlugins", list)
+            .says("Lists plugin versions by family and digest.")
             .query(&FILTERS)
             .paged()
             .returns::<List<PluginVersion>>(),
-        Route::post(
-            "/plugins",
-            "deployPlugin",
-            "Deploys a component: every stage, the switch included. As JSON it brings its defaults.",
-            deploy,
-        )
-        .query(&[SHA256, SIGNATURE, REMOVAL])
-        .file::<PluginOffer>()
-        .returns::<DeployedView>(),
-        Route::post(
-            "/plugins/check",
-            "checkPlugin",
-            "Takes a component through every stage but the switch. As JSON it brings its defaults.",
-            check,
-        )
-        .query(&[SHA256, SIGNATURE, REMOVAL])
-        .file::<PluginOffer>()
-        .returns::<DeployedView>(),
-        Route::post(
-            "/plugins/{digest}/activate",
-            "activatePlugin",
-            "Switches a family to a version that is kept.",
-            activate,
-        )
-        .query(&[REMOVAL])
-        .returns::<DeployedView>(),
-        Route::delete("/plugins/{digest}", "removePlugin", "Deletes a version that serves nothing.", remove)
+        Route::post("/plugins", "deployPlugin", deploy)
+            .says("Deploys a component: every stage, the switch included. As JSON it brings its defaults.")
+            .query(&[SHA256, SIGNATURE, REMOVAL])
+            .file::<PluginOffer>()
+            .returns::<DeployedView>(),
+        Route::post("/plugins/check", "checkPlugin", check)
+            .says("Takes a component through every stage but the switch. As JSON it brings its defaults.")
+            .query(&[SHA256, SIGNATURE, REMOVAL])
+            .file::<PluginOffer>()
+            .returns::<DeployedView>(),
+        Route::post("/plugins/{digest}/activate", "activatePlugin", activate)
+            .says("Switches a family to a version that is kept.")
+            .query(&[REMOVAL])
+            .returns::<DeployedView>(),
+        Route::delete("/plugins/{digest}", "removePlugin", remove)
+            .says("Deletes a version that serves nothing.")
             .returns_nothing(),
-        Route::get(
-            "/families",
-            "listFamilies",
-            "Lists families with the version that serves each.",
-            families,
-        )
-        .paged()
-        .returns::<List<Family>>(),
-        Route::post(
-            "/families/{family}/rollback",
-            "rollBackFamily",
-            "Switches a family back to its previous version.",
-            roll_back,
-        )
-        .returns::<DeployedView>(),
-        Route::post(
-            "/families/{family}/disable",
-            "disableFamily",
-            "Keeps new requests away from a family until it is enabled; its tasks go on.",
-            disable,
-        )
-        .returns::<DisabledFamily>(),
-        Route::post(
-            "/families/{family}/enable",
-            "enableFamily",
-            "Has a family serve again that was disabled, with the version it had.",
-            enable,
-        )
-        .returns::<DeployedView>(),
-        Route::delete(
-            "/families/{family}",
-            "uninstallFamily",
-            "Takes away a family, with every version of it and the defaults that came with it.",
-            uninstall,
-        )
-        .returns::<UninstalledView>(),
-        Route::get(
-            "/deployments",
-            "listDeployments",
-            "Lists the reports of deployments, newest first; the last 1,000 are kept.",
-            list_deployments,
-        )
-        .query(&[FAMILY])
-        .paged()
-        .returns::<List<DeploymentView>>(),
-        Route::get(
-            "/deployments/{number}",
-            "getDeployment",
-            "Shows one report with its stages.",
-            show_deployment,
-        )
-        .returns::<DeploymentView>(),
+        Route::get("/families", "listFamilies", families)
+            .says("Lists families with the version that serves each.")
+            .paged()
+            .returns::<List<Family>>(),
+        Route::post("/families/{family}/rollback", "rollBackFamily", roll_back)
+            .says("Switches a family back to its previous version.")
+            .returns::<DeployedView>(),
+        Route::post("/families/{family}/disable", "disableFamily", disable)
+            .says("Keeps new requests away from a family until it is enabled; its tasks go on.")
+            .returns::<DisabledFamily>(),
+        Route::post("/families/{family}/enable", "enableFamily", enable)
+            .says("Has a family serve again that was disabled, with the version it had.")
+            .returns::<DeployedView>(),
+        Route::delete("/families/{family}", "uninstallFamily", uninstall)
+            .says("Takes away a family, with every version of it and the defaults that came with it.")
+            .returns::<UninstalledView>(),
+        Route::get("/deployments", "listDeployments", list_deployments)
+            .says("Lists the reports of deployments, newest first; the last 1,000 are kept.")
+            .query(&[FAMILY])
+            .paged()
+            .returns::<List<DeploymentView>>(),
+        Route::get("/deployments/{number}", "getDeployment", show_deployment)
+            .says("Shows one report with its stages.")
+            .returns::<DeploymentView>(),
     ]
 }
 

@@ -19,35 +19,25 @@ const AGAINST: Parameter = option("against", Form::Text, "Another version; witho
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/price-books/active", "getActivePrices", "Shows the prices in effect.", show_active)
+        Route::get("/price-books/active", "getActivePrices", show_active)
+            .says("Shows the prices in effect.")
             .returns::<PricesView>()
             .tagged(),
-        Route::post(
-            "/price-books/preview",
-            "previewPrice",
-            "Says what a request would cost; makes nothing, and needs no key and no money.",
-            preview,
-        )
-        .body::<PreviewRequest>()
-        .returns::<PricePreview>(),
-        Route::get(
-            "/price-books",
-            "listPriceBooks",
-            "Lists the versions of the price book, newest first; the last 500 are kept.",
-            list,
-        )
-        .paged()
-        .returns::<List<PriceVersionView>>(),
-        Route::get("/price-books/{number}", "getPriceBook", "Shows a version with its prices.", show)
+        Route::post("/price-books/preview", "previewPrice", preview)
+            .says("Says what a request would cost; makes nothing, and needs no key and no money.")
+            .body::<PreviewRequest>()
+            .returns::<PricePreview>(),
+        Route::get("/price-books", "listPriceBooks", list)
+            .says("Lists the versions of the price book, newest first; the last 500 are kept.")
+            .paged()
+            .returns::<List<PriceVersionView>>(),
+        Route::get("/price-books/{number}", "getPriceBook", show)
+            .says("Shows a version with its prices.")
             .returns::<PriceVersionDetails>(),
-        Route::get(
-            "/price-books/{number}/changes",
-            "getPriceBookChanges",
-            "Shows what differs between a version and another.",
-            changes,
-        )
-        .query(&[AGAINST])
-        .returns::<PriceChanges>(),
+        Route::get("/price-books/{number}/changes", "getPriceBookChanges", changes)
+            .says("Shows what differs between a version and another.")
+            .query(&[AGAINST])
+            .returns::<PriceChanges>(),
     ]
 }
 

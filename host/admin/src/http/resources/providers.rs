@@ -9,32 +9,22 @@ use crate::service::account_changes;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/providers", "listProviders", "Lists providers by name, each with its accounts.", list)
+        Route::get("/providers", "listProviders", list)
+            .says("Lists providers by name, each with its accounts.")
             .paged()
             .returns::<List<ProviderView>>(),
-        Route::get("/providers/{provider}", "getProvider", "Shows one provider.", show)
+        Route::get("/providers/{provider}", "getProvider", show)
+            .says("Shows one provider.")
             .returns::<ProviderView>(),
-        Route::get(
-            "/providers/{provider}/accounts/{account}",
-            "getProviderAccount",
-            "Shows one account of a provider.",
-            show_account,
-        )
-        .returns::<ProviderAccountView>(),
-        Route::post(
-            "/providers/{provider}/accounts/{account}/drain",
-            "drainAccount",
-            "Keeps new work away from an account; what is in flight goes on. Ends with the process.",
-            drain,
-        )
-        .returns::<ProviderAccountView>(),
-        Route::post(
-            "/providers/{provider}/accounts/{account}/resume",
-            "resumeAccount",
-            "Lets new work come to a drained account again.",
-            resume,
-        )
-        .returns::<ProviderAccountView>(),
+        Route::get("/providers/{provider}/accounts/{account}", "getProviderAccount", show_account)
+            .says("Shows one account of a provider.")
+            .returns::<ProviderAccountView>(),
+        Route::post("/providers/{provider}/accounts/{account}/drain", "drainAccount", drain)
+            .says("Keeps new work away from an account; what is in flight goes on. Ends with the process.")
+            .returns::<ProviderAccountView>(),
+        Route::post("/providers/{provider}/accounts/{account}/resume", "resumeAccount", resume)
+            .says("Lets new work come to a drained account again.")
+            .returns::<ProviderAccountView>(),
     ]
 }
 

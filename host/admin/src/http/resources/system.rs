@@ -1,14 +1,13 @@
 //! `/config`, `/doctor`, `/backups`, `/fleet` and `/console`: the configuration in effect, its reload, the examination of the ledger,
 //! backups, the gateways of a database, and logins.
 
-use gatehouse_tasks::FieldChange;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::access::{LoginLinkView, Role};
 use crate::api::error::OperationError;
 use crate::api::system::{BackupRun, DoctorRun, EffectiveView, FleetView, NewBackup, ReloadView};
+use crate::audit::told;
 use crate::http::call::{Call, Outcome};
 use crate::http::request::query::{Form, option};
 use crate::http::route::Route;
@@ -16,52 +15,51 @@ use crate::reply::Reply;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/config", "getConfig", "Shows the configuration, never a secret.", config)
+        Route::get("/config", "getConfig", config)
+            .says("Shows the configuration, never a secret.")
             .returns::<EffectiveView>(),
-        Route::post(
-            "/config/reload",
-            "reloadConfig",
-            "Reads the configuration again, or changes nothing.",
-            reload,
-        )
-        .returns::<ReloadView>(),
-        Route::get(
-            "/doctor",
-            "runDoctor",
-            "Sums up the ledger again and checks every hold and index: begins, or tells how far the examination is.",
-            doctor,
-        )
-        .query(&[option("run", Form::Text, "Looks at the examination of this number; without it one begins.")])
-        .looks_up()
-        .returns::<DoctorRun>(),
-        Route::post(
-            "/backups",
-            "createBackup",
-            "Begins a backup of store, pepper, plugins and their defaults, of everything confirmed by now.",
-            create_backup,
-        )
-        .body::<NewBackup>()
-        .returns::<BackupRun>(),
-        Route::get("/backups", "getBackup", "Tells how far a backup is, and what it holds.", backup)
-            .query(&[option("run", Form::Text, "Looks at the backup of this number; without it at the last one.")])
+        Route::post("/config/reload", "reloadConfig", reload)
+            .says("Reads the configuration again, or changes nothing.")
+            .returns::<ReloadView>(),
+        Route::get("/doctor", "runDoctor", doctor)
+            .says(
+                "Sums up the ledger again and checks every hold and index: begins, or tells how far the \
+                examination is.",
+            )
+            .query(&[option(
+                "run",
+                Form::Text,
+                "Looks at the examination of this number; without it one begins.",
+            )])
+            .looks_up()
+            .returns::<DoctorRun>(),
+        Route::post("/backups", "createBackup", create_backup)
+            .says(
+                "Begins a backup of store, pepper, plugins and their defaults, of everything confirmed by \
+                now.",
+            )
+            .body::<NewBackup>()
+            .returns::<BackupRun>(),
+        Route::get("/backups", "getBackup", backup)
+            .says("Tells how far a backup is, and what it holds.")
+            .query(&[option(
+                "run",
+                Form::Text,
+                "Looks at the backup of this number; without it at the last one.",
+            )])
             .looks_up()
             .returns::<BackupRun>(),
-        Route::get(
-            "/fleet",
-            "getFleet",
-            "Shows the gateways that share the database of data.url: who is at work, who waits, what is left of the lease.",
-            fleet,
-        )
-        .looks_up()
-        .returns::<FleetView>(),
-        Route::post(
-            "/console/links",
-            "createLoginLink",
-            "Makes a link that logs one person in to the console; it works once, for ten minutes.",
-            login_link,
-        )
-        .body::<NewLoginLink>()
-        .creates::<LoginLinkView>(),
+        Route::get("/fleet", "getFleet", fleet)
+            .says(
+                "Shows the gateways that share the database of data.url: who is at work, who waits, what is \
+                left of the lease.",
+            )
+            .looks_up()
+            .returns::<FleetView>(),
+        Route::post("/console/links", "createLoginLink", login_link)
+            .says("Makes a link that logs one person in to the console; it works once, for ten minutes.")
+            .body::<NewLoginLink>()
+            .creates::<LoginLinkView>(),
     ]
 }
 
@@ -89,11 +87,7 @@ async fn config(call: Call) -> Outcome {
 
 async fn reload(call: Call) -> Outcome {
     let view = call.service.reloads.reload().await?;
-    let changes = view.changed.iter().chain(&view.accounts).map(|field| FieldChange {
-        field: field.clone(),
-        before: None,
-        after: Some(Value::from("changed").to_string()),
-    });
+    let changes = view.changed.iter().chain(&view.accounts).map(|field| told(field, "changed"));
     call.describe("config", changes.collect());
     Ok(Reply::json(&view))
 }

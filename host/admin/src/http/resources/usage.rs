@@ -42,18 +42,18 @@ const PARAMETERS: [Parameter; 6] = [
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/usage", "listUsage", "Sums up usage by any part of it.", list)
+        Route::get("/usage", "listUsage", list)
+            .says("Sums up usage by any part of it.")
             .query(&PARAMETERS)
             .paged()
             .returns::<UsageList>(),
-        Route::get(
-            "/usage.csv",
-            "exportUsage",
-            "Every row of usage as CSV, by customer, key, time and model; grouped by `hour` its rows are hours.",
-            export,
-        )
-        .query(&PARAMETERS)
-        .returns_text(csv::CONTENT_TYPE),
+        Route::get("/usage.csv", "exportUsage", export)
+            .says(
+                "Every row of usage as CSV, by customer, key, time and model; grouped by `hour` its rows are \
+                hours.",
+            )
+            .query(&PARAMETERS)
+            .returns_text(csv::CONTENT_TYPE),
     ]
 }
 

@@ -26,91 +26,53 @@ const FILTERS: [Parameter; 1] = [filter("customer", Form::Text, "Only webhooks o
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/webhooks", "listWebhooks", "Lists webhooks by id.", list)
+        Route::get("/webhooks", "listWebhooks", list)
+            .says("Lists webhooks by id.")
             .query(&FILTERS)
             .paged()
             .returns::<List<WebhookView>>(),
-        Route::post(
-            "/webhooks",
-            "createWebhook",
-            "Makes a webhook; its secret is shown this one time.",
-            create,
-        )
-        .body::<NewWebhook>()
-        .creates::<NewWebhookSecret>()
-        .idempotent(),
-        Route::get("/webhooks/{webhook}", "getWebhook", "Shows one webhook, never its secret.", show)
+        Route::post("/webhooks", "createWebhook", create)
+            .says("Makes a webhook; its secret is shown this one time.")
+            .body::<NewWebhook>()
+            .creates::<NewWebhookSecret>()
+            .idempotent(),
+        Route::get("/webhooks/{webhook}", "getWebhook", show)
+            .says("Shows one webhook, never its secret.")
             .returns::<WebhookView>()
             .tagged(),
-        Route::patch(
-            "/webhooks/{webhook}",
-            "editWebhook",
-            "Changes a webhook, enables or disables it.",
-            edit,
-        )
-        .patches::<WebhookPolicy>()
-        .returns::<WebhookView>()
-        .tagged(),
-        Route::delete(
-            "/webhooks/{webhook}",
-            "removeWebhook",
-            "Forgets a webhook with what waits for it.",
-            remove,
-        )
-        .returns_nothing(),
-        Route::post(
-            "/webhooks/{webhook}/rotate-secret",
-            "rotateWebhookSecret",
-            "Makes another secret; the one before signs too for 24 hours.",
-            rotate,
-        )
-        .creates::<NewWebhookSecret>()
-        .idempotent(),
-        Route::post(
-            "/webhooks/{webhook}/retire-secret",
-            "retireWebhookSecret",
-            "Ends the secret before the last rotation at once.",
-            retire,
-        )
-        .returns::<WebhookView>(),
-        Route::post(
-            "/webhooks/{webhook}/test",
-            "testWebhook",
-            "Sends an event that only tries it out.",
-            test,
-        )
-        .creates::<DeliveryView>(),
-        Route::get(
-            "/webhooks/{webhook}/deliveries",
-            "listDeliveries",
-            "Lists the deliveries of the last seven days, newest first.",
-            list_deliveries,
-        )
-        .query(&DELIVERY_FILTERS)
-        .paged()
-        .returns::<List<DeliveryView>>(),
-        Route::post(
-            "/webhooks/{webhook}/resend",
-            "resendDeliveries",
-            "Sends the events of a range again, newest first; at most 500 in one request.",
-            resend_range,
-        )
-        .body::<ResendRange>()
-        .returns::<ResentRange>(),
-        Route::get(
-            "/deliveries/{delivery}",
-            "getDelivery",
-            "Shows one delivery with its attempts.",
-            show_delivery,
-        )
-        .returns::<DeliveryView>(),
-        Route::post(
-            "/deliveries/{delivery}/resend",
-            "resendDelivery",
-            "Sends an event again under its id, or now instead of later.",
-            resend,
-        )
-        .returns::<DeliveryView>(),
+        Route::patch("/webhooks/{webhook}", "editWebhook", edit)
+            .says("Changes a webhook, enables or disables it.")
+            .patches::<WebhookPolicy>()
+            .returns::<WebhookView>()
+            .tagged(),
+        Route::delete("/webhooks/{webhook}", "removeWebhook", remove)
+            .says("Forgets a webhook with what waits for it.")
+            .returns_nothing(),
+        Route::post("/webhooks/{webhook}/rotate-secret", "rotateWebhookSecret", rotate)
+            .says("Makes another secret; the one before signs too for 24 hours.")
+            .creates::<NewWebhookSecret>()
+            .idempotent(),
+        Route::post("/webhooks/{webhook}/retire-secret", "retireWebhookSecret", retire)
+            .says("Ends the secret before the last rotation at once.")
+            .returns::<WebhookView>(),
+        Route::post("/webhooks/{webhook}/test", "testWebhook", test)
+            .says("Sends an event that only tries it out.")
+            .creates::<DeliveryView>(),
+        Route::get("/webhooks/{webhook}/deliveries", "listDeliveries", list_deliveries)
+            .says("Lists the deliveries of the last seven days, newest first.")
+            .query(&DELIVERY_FILTERS)
+            .paged()
+            .returns::<List<DeliveryView>>(),
+        Route::post("/webhooks/{webhook}/resend", "resendDeliveries", resend_range)
+            .says("Sends the events of a range again, newest first; at most 500 in one request.")
+            .body::<ResendRange>()
+            .returns::<ResentRange>(),
+        Route::get("/deliveries/{delivery}", "getDelivery", show_delivery)
+            .says("Shows one delivery with its attempts.")
+            .returns::<DeliveryView>(),
+        Route::post("/deliveries/{delivery}/resend", "resendDelivery", resend)
+            .says("Sends an event again under its id, or now instead of later.")
+            .returns::<DeliveryView>(),
     ]
 }
 

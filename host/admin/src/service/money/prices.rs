@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_driver::{FamilyListing, ModelPrices, PriceList, VariantPrices};
-use gatehouse_model::{Credits, CustomerId, Price};
+use gatehouse_driver::{ModelPrices, PriceList, VariantPrices};
+use gatehouse_model::{Credits, CustomerId, FamilyListing, Price};
 use gatehouse_store::Store;
 use gatehouse_tasks::{MAX_PRICE_BOOKS, PricePart, PriceVersion, price_changes};
 use serde_json::Value;

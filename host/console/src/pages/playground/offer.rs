@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_admin::{FamilyListing, KeyQuery, KeyState, PublicEndpoint, SurfaceListing};
-use gatehouse_model::{CustomerId, Key, KeyId, UnixMs};
+use gatehouse_admin::{KeyQuery, KeyState, PublicEndpoint};
+use gatehouse_model::{CustomerId, FamilyListing, Key, KeyId, SurfaceListing, UnixMs};
 use gatehouse_schema::{Choice, Field, Kind, Reader};
 use serde_json::{Map, Value, json};
 

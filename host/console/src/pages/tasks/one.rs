@@ -132,7 +132,7 @@ fn content(details: &TaskDetails, steps: Option<&[StepRow]>, scale: Scale, now: 
     html! {
         div.title { (state(task)) @if !task.status.is_final() { (progress(task)) } }
         @if let Some(failure) = &task.failure {
-            div.problems { p { strong { (format!("{:?}", failure.kind).to_lowercase()) } ": " (failure.message) } }
+            div.problems { p { strong { (failure.kind.as_str()) } ": " (failure.message) } }
         }
         div.halves {
             section aria-labelledby="result" {
@@ -206,7 +206,7 @@ fn money(details: &TaskDetails, now: UnixMs) -> Markup {
                         tr {
                             td.less { (entry.seq) }
                             td { (moment(entry.at, now)) }
-                            td { (format!("{:?}", entry.kind).to_lowercase()) }
+                            td { (entry.kind.as_str()) }
                             td.right data-label="Available" { (credits(entry.movement.available)) }
                             td.right data-label="Held" { (credits(entry.movement.reserved)) }
                             td.right data-label="Spent" { (credits(entry.movement.spent)) }

@@ -8,7 +8,6 @@ use gatehouse_model::{Call, Event, Outage, Phase, Replay, UnixMs, metric};
 use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
 
 use crate::step::call::phase::Calls;
-use crate::step::log::exchange::outage_word;
 use crate::step::run_context::{RunContext, StepOutcome, StepResult};
 
 impl Calls {
@@ -73,7 +72,7 @@ impl Calls {
             call.method,
             call.provider,
             borrowed.as_deref().or(assigned).unwrap_or("none"),
-            outage.map_or("the gateway stopped", outage_word),
+            outage.map_or("the gateway stopped", Outage::as_str),
             verdict.as_str(),
         );
         tracing::warn!(task = %run.task.id, audit, "call outcome unknown");

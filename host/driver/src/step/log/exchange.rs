@@ -71,7 +71,7 @@ impl NotedExchange {
                 Target::Path(text) | Target::Url(text) => without_query_values(text),
             },
             status: self.status,
-            outage: self.outage.map(|outage| outage_word(outage).to_owned()),
+            outage: self.outage.map(|outage| outage.as_str().to_owned()),
             sent_bytes,
             received_bytes,
             request,
@@ -143,16 +143,6 @@ impl NotedPayload {
                 (excerpt(text.as_bytes(), text.len() as u64), bytes)
             }
         }
-    }
-}
-
-pub(in crate::step) const fn outage_word(outage: Outage) -> &'static str {
-    match outage {
-        Outage::Unreachable => "unreachable",
-        Outage::Timeout => "timeout",
-        Outage::Broken => "broken",
-        Outage::TooLarge => "too_large",
-        Outage::Refused => "refused",
     }
 }
 

@@ -11,7 +11,7 @@ use gatehouse_tasks::{Command, MAX_STEPS_OF_A_ROW, StepKind, StepRecord};
 
 use crate::live::QuietSteps;
 use crate::step::log::excerpt::excerpt;
-use crate::step::log::exchange::{NotedExchange, outage_word};
+use crate::step::log::exchange::NotedExchange;
 
 /// Steps that are held until a commit, so many that they fit into a row with the count of those before; beyond it the
 /// oldest are only counted.
@@ -133,7 +133,7 @@ impl StepLog {
             part.set("http.request.method", call.method.as_str());
             match event {
                 Event::Reply(reply) => part.set("http.response.status_code", u32::from(reply.status)),
-                Event::Outage(outage) => part.fail(outage_word(*outage)),
+                Event::Outage(outage) => part.fail(outage.as_str()),
                 _ => {}
             }
         }

@@ -38,33 +38,21 @@ pub(in crate::endpoints) fn is_wanted(request: &EndpointRequest<'_>, key: &Key) 
 }
 
 /// Makes pictures.
-pub(in crate::endpoints) async fn generate(
-    context: &EdgeContext,
-    request: EndpointRequest<'_>,
-    key: Arc<Key>,
-) -> Outcome {
-    answer(context, request, key, false).await.map_err(in_openai_form)
+pub(in crate::endpoints) async fn generate(request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
+    answer(request, key, false).await.map_err(in_openai_form)
 }
 
 /// Makes pictures of pictures.
-pub(in crate::endpoints) async fn edit(
-    context: &EdgeContext,
-    request: EndpointRequest<'_>,
-    key: Arc<Key>,
-) -> Outcome {
-    answer(context, request, key, true).await
+pub(in crate::endpoints) async fn edit(request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
+    answer(request, key, true).await
 }
 
-async fn answer(
-    context: &EdgeContext,
-    request: EndpointRequest<'_>,
-    key: Arc<Key>,
-    is_edit: bool,
-) -> Outcome {
+async fn answer(mut request: EndpointRequest<'_>, key: Arc<Key>, is_edit: bool) -> Outcome {
+    let context = request.context;
     let media_type = body::media_type(&request.parts.headers, is_edit)?;
     let form = form();
     let given = (&media_type, is_edit.then_some(&form));
-    let asked = jobs::checked_body_of(context, request.body, &key, None, given).await?;
+    let asked = jobs::checked_body_of(&mut request, &key, None, given).await?;
     let is_form = media_type != MediaType::Json;
     let mut fields = Fields::read(&*context.backend, &key, &asked, (SURFACE, is_form)).await?;
     let delivery = translate(&mut fields, is_edit)?;

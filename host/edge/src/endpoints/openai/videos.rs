@@ -14,7 +14,7 @@ use crate::endpoints::openai::{images, made};
 use crate::endpoints::{dry_run, jobs, media, tasks};
 use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::body::{self, MediaType};
-use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::context::EndpointRequest;
 use crate::http::query::{Query, quoted};
 use crate::response;
 
@@ -109,15 +109,12 @@ fn code(kind: FailureKind) -> &'static str {
 }
 
 /// Makes a video.
-pub(in crate::endpoints) async fn create(
-    context: &EdgeContext,
-    request: EndpointRequest<'_>,
-    key: Arc<Key>,
-) -> Outcome {
+pub(in crate::endpoints) async fn create(mut request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
+    let context = request.context;
     let media_type = body::media_type(&request.parts.headers, true)?;
     let form = FormTypes::default();
     let given = (&media_type, Some(&form));
-    let asked = jobs::checked_body_of(context, request.body, &key, None, given).await?;
+    let asked = jobs::checked_body_of(&mut request, &key, None, given).await?;
     let is_form = media_type != MediaType::Json;
     let mut fields = Fields::read(&*context.backend, &key, &asked, (SURFACE, is_form)).await?;
     translate(&mut fields)?;
@@ -168,11 +165,7 @@ fn translate(fields: &mut Fields) -> Result<(), Refusal> {
 }
 
 /// A page of the caller's videos, newest first.
-pub(in crate::endpoints) async fn list(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Outcome {
+pub(in crate::endpoints) async fn list(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
     let limit = query.page_limit()?;
     query.read("order", "desc, as the newest come first", |text| (text == "desc").then_some(()))?;
@@ -181,12 +174,12 @@ pub(in crate::endpoints) async fn list(
     let (mut found, mut has_more): (Vec<Task>, bool) = (Vec::new(), true);
     for looks in 1.. {
         let filter = TaskFilter { after, limit: BATCH, ..TaskFilter::default() };
-        let page = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
+        let page = request.context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
         after = page.tasks.last().map(|task| task.id);
         has_more = page.more;
         for task in page.tasks.into_iter().filter(is_video) {
             if found.len() <= limit
-                && !context.backend.is_result_deleted(&task).await.map_err(media::refusal)?
+                && !request.context.backend.is_result_deleted(&task).await.map_err(media::refusal)?
             {
                 found.push(task);
             }
@@ -207,23 +200,15 @@ pub(in crate::endpoints) async fn list(
 }
 
 /// One video.
-pub(in crate::endpoints) async fn read(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Outcome {
-    Ok(response::json(&Video::from(find(context, request.param, key).await?)))
+pub(in crate::endpoints) async fn read(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+    Ok(response::json(&Video::from(find(request, key).await?)))
 }
 
 /// The file of a video that has completed, or a part of it.
-pub(in crate::endpoints) async fn content(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Outcome {
+pub(in crate::endpoints) async fn content(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
     query.read("variant", "video, which is all there is", |text| (text == "video").then_some(()))?;
-    let task = find(context, request.param, key).await?;
+    let task = find(request, key).await?;
     if task.status != Status::Completed {
         let message =
             format!("video {} is {}: only a completed one has a file", task.id, status(task.status));
@@ -235,20 +220,16 @@ pub(in crate::endpoints) async fn content(
     let tag = format!("\"{}\"", film.id);
     let range = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
     let range = range.filter(|_| media::if_range_matches(headers, &tag));
-    let file = context.backend.result_file(film, range).await.map_err(|refusal| match refusal {
+    let file = request.context.backend.result_file(film, range).await.map_err(|refusal| match refusal {
         MediaRefusal::NotFound | MediaRefusal::Expired => gone(),
         other => media::refusal(other),
     })?;
-    Ok(media::respond(file, &task.id.to_string(), &tag, headers, context.clock.now()))
+    Ok(media::respond(file, &task.id.to_string(), &tag, headers, request.context.clock.now()))
 }
 
 /// Deletes the files of a video that has completed. The task stays, as what was paid for.
-pub(in crate::endpoints) async fn delete(
-    context: &EdgeContext,
-    request: &EndpointRequest<'_>,
-    key: &Key,
-) -> Outcome {
-    let task = find(context, request.param, key).await?;
+pub(in crate::endpoints) async fn delete(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+    let task = find(request, key).await?;
     if task.status != Status::Completed {
         let id = task.id;
         let message = match task.status {
@@ -257,16 +238,17 @@ pub(in crate::endpoints) async fn delete(
         };
         return Err(Refusal::new(Kind::Conflict, message));
     }
-    context.backend.delete_result(&task).await.map_err(media::refusal)?;
+    request.context.backend.delete_result(&task).await.map_err(media::refusal)?;
     Ok(response::json(&Deleted { id: task.id, object: "video.deleted", deleted: true }))
 }
 
 /// The caller's video of that id. A task that makes something else does not count, nor does a deleted video.
-async fn find(context: &EdgeContext, id: &str, key: &Key) -> Result<Task, Refusal> {
+async fn find(request: &EndpointRequest<'_>, key: &Key) -> Result<Task, Refusal> {
+    let (backend, id) = (&request.context.backend, request.param);
     let unknown = || Refusal::new(Kind::NotFound, format!("unknown video {}", quoted(id)));
-    let task = context.backend.task(key, id.parse().map_err(|_| unknown())?).await.map_err(store_refusal)?;
+    let task = backend.task(key, id.parse().map_err(|_| unknown())?).await.map_err(store_refusal)?;
     let task = task.filter(is_video).ok_or_else(unknown)?;
-    let is_deleted = context.backend.is_result_deleted(&task).await.map_err(media::refusal)?;
+    let is_deleted = backend.is_result_deleted(&task).await.map_err(media::refusal)?;
     if is_deleted { Err(unknown()) } else { Ok(task) }
 }
 

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
     AnswerPieces, AnswerRequest, AnswerResponse, CancelError, Cancelled, ChargeUnit, CompletionRequest,
-    CompletionResponse, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, ListedPrice, MediaFile,
-    MediaRefusal, Modality, ModelFacts, ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError,
-    SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow,
-    UsageRows, UsageSums, ViewError, ViewRequest, Waiting, WebhookRequest, WholeAnswer,
+    CompletionResponse, DryRun, FollowedTask, Funds, KeptResponse, ListedPrice, MediaFile, MediaRefusal,
+    Modality, ModelFacts, ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError,
+    SubmitRequest, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow, UsageRows, UsageSums, ViewError,
+    ViewRequest, Waiting, WebhookRequest, WholeAnswer,
 };
 use gatehouse_model::{
-    Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Media, Obstacle, QuotaUse,
-    Sse, Status, Task, TaskId, Tracer, UnixMs,
+    Credits, CustomerId, Digest, FailureKind, FamilyListing, Key, KeyDigest, KeyId, KeyPolicy, Media,
+    Obstacle, QuotaUse, Sse, Status, SurfaceListing, Task, TaskId, Tracer, UnixMs,
 };
 use serde_json::Value;
 use tokio::sync::watch;

@@ -38,7 +38,7 @@ pub(crate) struct TasksArgs {
     #[arg(long)]
     ambiguous: bool,
     /// Only those in this state: submitted, pending, processing, completed or failed
-    #[arg(long, value_parser = status)]
+    #[arg(long)]
     status: Option<Status>,
     /// Only this customer's
     #[arg(long, alias = "customer", value_name = "ACCOUNT")]
@@ -221,11 +221,6 @@ fn tasks(rows: &[Value]) -> String {
         );
     }
     text
-}
-
-fn status(word: &str) -> Result<Status, String> {
-    let words: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
-    Status::parse(word).ok_or_else(|| format!("expected one of {}", words.join(", ")))
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use crate::commands::args::author::{Language, NewArgs};
 use crate::exit::Exit;
-use crate::terminal::{print, print_error};
+use crate::terminal::end;
 
 pub(super) fn run(args: &NewArgs) -> Exit {
-    match write(args) {
-        Ok(folder) => print(&format!(
+    let written = write(args).map(|folder| {
+        format!(
             "{} is written. From there:\n  sh build.sh                              # writes family.wasm{}\n  \
              gatehouse plugin play play family.wasm   # plays its scripts\n  \
              gatehouse plugin mock play               # serves them as the provider of a gateway\n  \
@@ -21,12 +21,9 @@ pub(super) fn run(args: &NewArgs) -> Exit {
              gatehouse plugin dev .                   # builds, plays and installs on every change\n",
             folder.display(),
             first_build(args.lang),
-        )),
-        Err(problem) => {
-            print_error(&problem);
-            Exit::Refused
-        }
-    }
+        )
+    });
+    end(written, Exit::Refused)
 }
 
 /// What a first build needs, beside time.

@@ -12,17 +12,11 @@ use crate::commands::args::author::PlayArgs;
 use crate::config::Loaded;
 use crate::environment;
 use crate::exit::Exit;
-use crate::terminal::{print, print_error};
+use crate::terminal::end;
 
 pub(super) fn run(args: &PlayArgs, loaded: &Loaded) -> Exit {
     let limits = loaded.config.runtime(PathBuf::new());
-    match play(&args.script, &args.component, &limits) {
-        Ok(report) => print(&report),
-        Err(problem) => {
-            print_error(&problem);
-            Exit::Refused
-        }
-    }
+    end(play(&args.script, &args.component, &limits), Exit::Refused)
 }
 
 /// Plays one script, or all of a folder; the lines to print.

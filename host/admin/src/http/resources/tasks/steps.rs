@@ -3,13 +3,13 @@
 //! the audit record.
 
 use gatehouse_model::TaskId;
-use gatehouse_tasks::{ExchangeRecord, StepKind, StepRecord, StepRow};
+use gatehouse_tasks::{StepKind, StepRecord, StepRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::task::TaskLine;
 use crate::api::task::TaskRuling;
-use crate::api::values::{List, Moment};
+use crate::api::values::{List, Moment, view};
 use crate::http::call::{Call, Outcome};
 use crate::http::route::Route;
 use crate::reply::Reply;
@@ -17,51 +17,49 @@ use crate::service::ruling_changes;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get(
-            "/tasks/{task}/steps",
-            "listTaskSteps",
-            "Lists what a task did, oldest first; a row for each of its commits.",
-            list,
-        )
-        .paged()
-        .for_operators()
-        .returns::<List<TaskSteps>>(),
-        Route::post(
-            "/tasks/{task}/reconcile",
-            "reconcileTask",
-            "Rules on the ambiguous call of a task: it is sent again, given up with a refund, or has a reply. 409 for a task \
-             that waits for no ruling, and once its time is over.",
-            reconcile,
-        )
-        .idempotent()
-        .body::<TaskRuling>()
-        .returns::<TaskLine>(),
+        Route::get("/tasks/{task}/steps", "listTaskSteps", list)
+            .says("Lists what a task did, oldest first; a row for each of its commits.")
+            .paged()
+            .for_operators()
+            .returns::<List<TaskSteps>>(),
+        Route::post("/tasks/{task}/reconcile", "reconcileTask", reconcile)
+            .says(
+                "Rules on the ambiguous call of a task: it is sent again, given up with a refund, or has \
+                a reply. 409 for a task that waits for no ruling, and once its time is over.",
+            )
+            .idempotent()
+            .body::<TaskRuling>()
+            .returns::<TaskLine>(),
     ]
 }
 
-/// What led to one commit of a task.
-#[derive(Debug, Serialize, JsonSchema)]
-struct TaskSteps {
-    /// The task's revision since then.
-    revision: u64,
-    /// When it was sent to the store.
-    at: Moment,
-    /// Oldest first.
-    steps: Vec<TaskStep>,
-    /// Older steps of this row that had no room.
-    left_out: u64,
+view! {
+    /// What led to one commit of a task.
+    #[derive(Debug, Serialize, JsonSchema)]
+    struct TaskSteps of (row: StepRow) {
+        /// The task's revision since then.
+        revision: u64 = row.revision,
+        /// When it was sent to the store.
+        at: Moment = row.at.into(),
+        /// Oldest first.
+        steps: Vec<TaskStep> = row.steps.into_iter().map(TaskStep::from).collect(),
+        /// Older steps of this row that had no room.
+        left_out: u64 = row.left_out,
+    }
 }
 
-/// One step.
-#[derive(Debug, Serialize, JsonSchema)]
-struct TaskStep {
-    /// When it began.
-    at: Moment,
-    /// How long it took.
-    took_ms: u64,
-    /// What was done.
-    #[serde(flatten)]
-    what: TaskStepKind,
+view! {
+    /// One step.
+    #[derive(Debug, Serialize, JsonSchema)]
+    struct TaskStep of (record: StepRecord) {
+        /// When it began.
+        at: Moment = record.at.into(),
+        /// How long it took.
+        took_ms: u64 = record.took_ms,
+        /// What was done.
+        #[serde(flatten)]
+        what: TaskStepKind = record.what.into(),
+    }
 }
 
 /// What a step did.
@@ -139,52 +137,24 @@ enum TaskStepKind {
     },
 }
 
-impl From<StepRow> for TaskSteps {
-    fn from(row: StepRow) -> Self {
-        let StepRow { task: _, revision, at, steps, left_out } = row;
-        Self { revision, at: at.into(), steps: steps.into_iter().map(TaskStep::from).collect(), left_out }
-    }
-}
-
-impl From<StepRecord> for TaskStep {
-    fn from(record: StepRecord) -> Self {
-        let StepRecord { at, took_ms, what } = record;
-        Self { at: at.into(), took_ms, what: what.into() }
-    }
-}
-
 impl From<StepKind> for TaskStepKind {
     fn from(kind: StepKind) -> Self {
         match kind {
             StepKind::Plugin { digest, event, verdict, progress, state_bytes, fault } => {
                 Self::Plugin { version: digest.to_string(), event, verdict, progress, state_bytes, fault }
             }
-            StepKind::Exchange(exchange) => {
-                let ExchangeRecord {
-                    provider,
-                    account,
-                    method,
-                    url,
-                    status,
-                    outage,
-                    sent_bytes,
-                    received_bytes,
-                    request,
-                    reply,
-                } = *exchange;
-                Self::Exchange {
-                    provider,
-                    account,
-                    method,
-                    url,
-                    status,
-                    outage,
-                    sent_bytes,
-                    received_bytes,
-                    request,
-                    reply,
-                }
-            }
+            StepKind::Exchange(exchange) => Self::Exchange {
+                provider: exchange.provider,
+                account: exchange.account,
+                method: exchange.method,
+                url: exchange.url,
+                status: exchange.status,
+                outage: exchange.outage,
+                sent_bytes: exchange.sent_bytes,
+                received_bytes: exchange.received_bytes,
+                request: exchange.request,
+                reply: exchange.reply,
+            },
             StepKind::Probe { media } => Self::Probe { media },
             StepKind::Copy { media, bytes } => Self::Copy { media, bytes },
             StepKind::Wait { until, reason } => Self::Wait { until: until.into(), reason },

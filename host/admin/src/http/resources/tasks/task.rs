@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gatehouse_driver::ambiguous_exchange;
-use gatehouse_model::{FailureKind, KeyId, Line, Media, Phase, Price, Status, Task, TaskId};
+use gatehouse_model::{KeyId, Line, Media, Phase, Price, Status, Task, TaskId};
 use gatehouse_store::AllTasksQuery;
 use gatehouse_tasks::JournalEntry;
 use schemars::JsonSchema;
@@ -40,24 +40,25 @@ const PIECE: usize = 200;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/tasks", "listTasks", "Lists tasks of all customers, newest first.", list)
+        Route::get("/tasks", "listTasks", list)
+            .says("Lists tasks of all customers, newest first.")
             .query(&FILTERS)
             .paged()
             .returns::<List<TaskLine>>(),
-        Route::get("/tasks.csv", "exportTasks", "Tasks of all customers as CSV, newest first.", export)
+        Route::get("/tasks.csv", "exportTasks", export)
+            .says("Tasks of all customers as CSV, newest first.")
             .query(&FILTERS)
             .returns_text(csv::CONTENT_TYPE),
-        Route::get("/tasks/{task}", "getTask", "Shows one task and its ledger rows.", show)
+        Route::get("/tasks/{task}", "getTask", show)
+            .says("Shows one task and its ledger rows.")
             .returns::<TaskView>(),
-        Route::post(
-            "/tasks/{task}/cancel",
-            "cancelTask",
-            "Ends a task that its provider has not begun, or that is given up; it is refunded. 202 where its provider is \
-             asked to stop it first.",
-            cancel,
-        )
-        .body::<Cancellation>()
-        .returns::<TaskLine>(),
+        Route::post("/tasks/{task}/cancel", "cancelTask", cancel)
+            .says(
+                "Ends a task that its provider has not begun, or that is given up; it is refunded. 202 \
+                where its provider is asked to stop it first.",
+            )
+            .body::<Cancellation>()
+            .returns::<TaskLine>(),
     ]
 }
 
@@ -111,7 +112,7 @@ view! {
         failure: Option<FailureLine> = task
             .failure
             .as_ref()
-            .map(|failure| FailureLine { kind: kind(failure.kind), message: failure.message.clone() }),
+            .map(|failure| FailureLine { kind: failure.kind.as_str(), message: failure.message.clone() }),
     }
 }
 
@@ -226,18 +227,20 @@ struct AccountLine {
     account: String,
 }
 
-/// A copied product.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "TaskMedia")]
-struct MediaLine {
-    /// Its id.
-    id: String,
-    /// Its type.
-    mime: String,
-    /// Its length.
-    bytes: u64,
-    /// When its link ends.
-    expires: Moment,
+view! {
+    /// A copied product.
+    #[derive(Debug, Serialize, JsonSchema)]
+    #[schemars(rename = "TaskMedia")]
+    struct MediaLine of (media: &Media) {
+        /// Its id.
+        id: String = media.id.to_string(),
+        /// Its type.
+        mime: String = media.mime.clone(),
+        /// Its length.
+        bytes: u64 = media.bytes,
+        /// When its link ends.
+        expires: Moment = media.expires.into(),
+    }
 }
 
 view! {
@@ -269,25 +272,6 @@ struct Cancellation {
     /// Also while its provider works on it: what the provider still bills is the operator's.
     #[serde(default)]
     give_up: bool,
-}
-
-impl From<&Media> for MediaLine {
-    fn from(media: &Media) -> Self {
-        let Media { id, mime, bytes, expires } = media;
-        Self { id: id.to_string(), mime: mime.clone(), bytes: *bytes, expires: (*expires).into() }
-    }
-}
-
-fn kind(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::Request => "request",
-        FailureKind::Moderation => "moderation",
-        FailureKind::Upstream => "upstream",
-        FailureKind::Timeout => "timeout",
-        FailureKind::Cancelled => "cancelled",
-        FailureKind::Limit => "limit",
-        FailureKind::Internal => "internal",
-    }
 }
 
 fn next(phase: &Phase) -> NextStep {

@@ -175,7 +175,7 @@ fn row(event: &Event<'_>, task: &Task, with_bodies: bool, now: UnixMs) -> Markup
 }
 
 fn money(entry: &JournalEntry) -> Markup {
-    let word = format!("{:?}", entry.kind).to_lowercase();
+    let word = entry.kind.as_str();
     let amount = match entry.kind {
         EntryKind::Hold | EntryKind::Join => entry.movement.reserved,
         EntryKind::Settle => entry.movement.spent,

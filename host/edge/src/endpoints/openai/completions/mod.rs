@@ -29,13 +29,10 @@ const SURFACE: &str = "chat.completions";
 const BATCHES: usize = 4;
 
 /// Answers a request of one or several prompts.
-pub(in crate::endpoints) async fn complete(
-    context: &EdgeContext,
-    request: EndpointRequest<'_>,
-    key: Arc<Key>,
-) -> Outcome {
+pub(in crate::endpoints) async fn complete(mut request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
+    let context = request.context;
     body::check_type(&request.parts.headers)?;
-    let body = jobs::checked_body(context, request.body, &key, None).await?;
+    let body = jobs::checked_body(&mut request, &key, None).await?;
     let (length, is_dry_run) = (body.bytes().len(), body.is_dry_run());
     let (asked, bodies) = off_worker(length, move || Asked::read(&body)?.with_bodies()).await??;
     let mut requests = Vec::with_capacity(bodies.len());

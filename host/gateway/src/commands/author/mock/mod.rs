@@ -17,24 +17,18 @@ use super::play;
 use crate::commands::args::author::MockArgs;
 use crate::exit::Exit;
 use crate::server::Signals;
-use crate::terminal::{print, print_error};
+use crate::terminal::{fail, print};
 use provider::MockProvider;
 
 pub(super) fn run(args: &MockArgs) -> Exit {
     let conversations = match read(&args.script) {
         Ok(conversations) => conversations,
-        Err(problem) => {
-            print_error(&problem);
-            return Exit::Refused;
-        }
+        Err(problem) => return fail(Exit::Refused, problem),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime.and_then(|runtime| runtime.block_on(serve(args.port, conversations))) {
         Ok(exit) => exit,
-        Err(error) => {
-            print_error(&format!("127.0.0.1:{}: {error}", args.port));
-            Exit::Broken
-        }
+        Err(error) => fail(Exit::Broken, format_args!("127.0.0.1:{}: {error}", args.port)),
     }
 }
 

@@ -1,13 +1,25 @@
-//! What the fault tables of the image families share: the outcome of one row, what a client may never read, and the
-//! time limit.
+//! What the fault tables of the families share: the outcome of one row, what a client may never read, and the time limit.
 
-use gatehouse_sandbox::Settings;
+use gatehouse_sandbox::MarkerInfo;
 use serde_json::{Value, json};
-
-use crate::api::TestGateway;
 
 /// The outcome of a failed task: `error.type`, and words of the message.
 pub(crate) type Failed = (&'static str, &'static [&'static str]);
+
+/// Ends a task in time, whatever its provider does.
+pub(crate) const TIME_LIMIT: &str = "[tasks]\ntime_limit_s = 2\n";
+
+/// Expects that each of a provider's faults is in one of the rows, which are prompts with markers.
+pub(crate) fn expect_listed<'m, M: 'm, G: 'm>(
+    markers: impl IntoIterator<Item = &'m MarkerInfo<M, G>>,
+    rows: impl IntoIterator<Item = &'static str>,
+) {
+    let rows: Vec<&str> = rows.into_iter().map(|row| row.trim_matches(['[', ']'])).collect();
+    for marker in markers {
+        let is_listed = rows.iter().any(|row| row.split(':').next() == Some(marker.name));
+        assert!(is_listed, "[[{}]] ({}) has no row here", marker.name, marker.effect);
+    }
+}
 
 /// Expects that no row is broken.
 pub(crate) async fn expect_all(rows: impl IntoIterator<Item = impl Future<Output = Result<(), String>>>) {
@@ -18,7 +30,7 @@ pub(crate) async fn expect_all(rows: impl IntoIterator<Item = impl Future<Output
 }
 
 /// Whether a task has failed like that, without a result, and at no cost.
-pub(crate) fn has_failed(task: &Value, (kind, words): Failed) -> bool {
+pub(crate) fn has_failed(task: &Value, kind: &str, words: &[&str]) -> bool {
     let error = &task["error"];
     let message = error["message"].as_str().unwrap_or_default();
     task["status"] == "failed"
@@ -39,18 +51,11 @@ pub(crate) fn verdict(marker: &str, task: &Value, is_right: bool, secrets: &[&st
     }
 }
 
-/// Requests whose providers never end them: they fail at the time limit, and cost nothing.
-pub(crate) async fn expect_time_limit(bodies: impl IntoIterator<Item = Value>) {
-    let gateway = TestGateway::start_with(Settings::default(), "[tasks]\ntime_limit_s = 2\n").await;
-    let bodies: Vec<Value> = bodies.into_iter().collect();
-    let ends = bodies.iter().map(|body| gateway.finish(body));
-    for task in futures_util::future::join_all(ends).await {
-        assert_eq!(task["status"], "failed", "{task}");
-        assert_eq!(
-            task["error"],
-            json!({"type": "timeout_error", "code": "task_failed", "message": "Task timeout"})
-        );
-        assert_eq!(task["cost"], 0.0);
+/// Expects that tasks whose providers never end them have failed at the time limit, and cost nothing.
+pub(crate) fn expect_timed_out(tasks: &[Value]) {
+    for task in tasks {
+        assert!(task["status"] == "failed" && task["cost"] == 0.0, "{task}");
+        let error = json!({"type": "timeout_error", "code": "task_failed", "message": "Task timeout"});
+        assert_eq!(task["error"], error);
     }
-    gateway.process.expect_sound_ledger().await;
 }
