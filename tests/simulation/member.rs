@@ -1,6 +1,5 @@
 //! What a gateway is within a fleet of several over one database.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use gatehouse_store::SimulatedServer;
@@ -11,32 +10,17 @@ pub(crate) const TURN: u64 = 10;
 pub(crate) const RENEWAL: u64 = 1_000;
 /// Nothing begins so long after the last renewal, in ms.
 const EFFECTS: u64 = 8_000;
-/// What was about to leave when a process was stopped leaves within so many milliseconds of its going on.
-const WAKING: u64 = 50;
 
 /// One gateway of several.
 pub(crate) struct Member {
     pub(crate) name: &'static str,
     /// Which knows of the simulation.
     server: Weak<SimulatedServer>,
-    /// When its process last went on after a stop, in elapsed milliseconds.
-    woken: AtomicU64,
 }
 
 impl Member {
     pub(crate) fn new(name: &'static str, server: &Arc<SimulatedServer>) -> Self {
-        Self { name, server: Arc::downgrade(server), woken: AtomicU64::new(0) }
-    }
-
-    /// Its process goes on after a stop.
-    pub(crate) fn wake(&self, elapsed: u64) {
-        self.woken.store(elapsed, Ordering::SeqCst);
-    }
-
-    /// Whether it went on a moment ago: what it had begun leaves now, whatever has become of it meanwhile.
-    pub(crate) fn has_just_woken(&self, elapsed: u64) -> bool {
-        let woken = self.woken.load(Ordering::SeqCst);
-        woken > 0 && elapsed <= woken + WAKING
+        Self { name, server: Arc::downgrade(server) }
     }
 
     /// How many milliseconds ago its lease was renewed, where a call may reach a provider now.

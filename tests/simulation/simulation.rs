@@ -230,20 +230,13 @@ impl Simulation {
         lock(&self.report).log.clone()
     }
 
-    /// A call has reached its provider: the gateway that made it must be at work by the clock of the database, or have been stopped
-    /// between its last look and its first byte.
+    /// A call has reached its provider: the gateway that made it must be at work by the clock of the database.
     pub(crate) fn check_effect(&self) {
         match self.member.get().map_or(Ok(0), Member::may_call) {
             Ok(age) if age > RENEWAL + TURN => self.count("a call left more than a second after a renewal"),
             Ok(_) => {}
-            Err(_) if self.has_just_woken() => self.count("a call left late, since its process was stopped"),
             Err(what) => self.fail(what),
         }
-    }
-
-    /// Whether this process went on a moment ago, after a stop.
-    pub(crate) fn has_just_woken(&self) -> bool {
-        self.member.get().is_some_and(|member| member.has_just_woken(self.clock.elapsed()))
     }
 
     /// # Errors

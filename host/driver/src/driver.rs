@@ -3,6 +3,7 @@
 //! The order of the start matters: recovery fills the schedule before the scheduler loop runs, and the loop runs
 //! before the listeners open.
 
+use std::future::pending;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
@@ -31,7 +32,7 @@ use crate::scheduler::account_outages::report_outages;
 use crate::scheduler::housekeeping::Housekeeping;
 use crate::scheduler::run_loop::Scheduler;
 use crate::served::Served;
-use crate::shared::{Shared, ShutdownState};
+use crate::shared::{Shared, ShutdownState, until_it_may_begin};
 use crate::step::bulk::groups::CallGroups;
 use crate::step::bulk::shared::BulkCalls;
 use crate::step::call::phase::Calls;
@@ -255,6 +256,16 @@ impl Driver {
         let disks = Arc::new(Disks::new(disks, store.clone(), Arc::clone(&clock)));
         let served = Arc::new(Served { plugins: plugins.clone(), upstream: upstream.clone() });
         let tables = PreparedTables::of(&config)?.over(&upstream);
+        let gate = (store.clone(), Arc::clone(&clock));
+        upstream.begin_calls_when(move || {
+            let (store, clock) = gate.clone();
+            Box::pin(async move {
+                if until_it_may_begin(&store, &*clock).await.is_err() {
+                    // Nothing leaves any more, and the process ends.
+                    pending().await
+                }
+            })
+        });
         let shared = Arc::new(Shared {
             store,
             plugins,

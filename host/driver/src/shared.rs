@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Clock, Context, CustomerId, Digest, Pepper, Seed, Task, Tracer, UnixMs};
 use gatehouse_runtime::{PluginService, Version};
-use gatehouse_store::Store;
+use gatehouse_store::{Store, StoreError};
 use gatehouse_upstream::Upstream;
 use tokio::sync::watch;
 
@@ -21,6 +21,22 @@ use crate::in_progress::InProgress;
 const PSEUDONYM_BYTES: usize = 12;
 /// How much longer than its request a hold lasts: the sweep of expired holds may not overtake a settlement.
 const GRACE: Duration = Duration::from_secs(60);
+
+/// Between two looks whether a call may leave.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Ends once what has effects may begin, as [`Store::until_it_may_begin`], however long the store is away.
+///
+/// # Errors
+/// The store is of no more use.
+pub(crate) async fn until_it_may_begin(store: &Store, clock: &dyn Clock) -> Result<(), StoreError> {
+    loop {
+        match store.until_it_may_begin().await {
+            Err(error) if error.passes() => clock.pause(LOOK).await,
+            other => return other,
+        }
+    }
+}
 
 /// How far a shutdown has come. Each state includes the restrictions of the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

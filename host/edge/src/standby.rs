@@ -5,17 +5,22 @@
 //! another gateway is never sent on again. The sockets outlive these listeners, so that no client is refused in between.
 
 use std::borrow::Cow;
+use std::future::pending;
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use gatehouse_model::{Boxed, Clock, RequestId, Seed};
 use gatehouse_net::{Certificates, Responding, ServedBody, ShutdownPhase, reached};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -31,7 +36,7 @@ use crate::serving::listeners::{Listeners, Peer, Respond};
 
 /// Requests that are sent on at once; further ones are refused.
 const REQUESTS: usize = 4096;
-/// For requests under way when the listeners end.
+/// For requests under way when the listeners end, and for a word of a gateway that is not at work any more.
 const GRACE: Duration = Duration::from_secs(10);
 /// A takeover takes about as long.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -163,7 +168,7 @@ impl StandbyEdge {
 }
 
 /// The same socket.
-fn copy(listener: &TcpListener) -> std::io::Result<std::net::TcpListener> {
+fn copy(listener: &TcpListener) -> io::Result<std::net::TcpListener> {
     listener.as_fd().try_clone_to_owned().map(Into::into)
 }
 
@@ -195,7 +200,8 @@ impl Standby {
                 "too many connections of this address or its network",
             ));
         }
-        let AtWork { name, address } = self.at_work.borrow().clone();
+        let mut at_work = self.at_work.clone();
+        let AtWork { name, address } = at_work.borrow_and_update().clone();
         let own = match parts.uri.path() {
             "/livez" => Some(json!({ "status": "ok" })),
             "/readyz" if address.is_some() => Some(json!({ "status": "standby", "at_work": name })),
@@ -226,14 +232,15 @@ impl Standby {
                 parts.headers.append(HeaderName::from_static(name), value);
             }
         }
-        let body = ServedBody::new(body.map_err(std::io::Error::other));
+        let body = ServedBody::new(body.map_err(io::Error::other));
         let answer = tokio::select! {
             biased;
             answer = self.send_on.send(address, Request::from_parts(parts, body)) => answer,
-            // One that is stopped never answers.
+            // One that is stopped never answers, whoever takes its place.
             () = reached(self.shutdown.clone(), ShutdownPhase::Draining) => {
                 Err(NotSentOn("this gateway takes over".to_owned()))
             }
+            Ok(()) = at_work.changed() => Err(NotSentOn("another gateway has taken over".to_owned())),
         };
         let mut answer = answer.map_err(|error| {
             tracing::warn!(at_work = name, %error, "a request that was sent on got no answer");
@@ -244,13 +251,55 @@ impl Standby {
         // end for another one.
         let is_use = has_key && answer.status().is_success();
         let held = is_use.then(|| (under_way, permit, peer.open.begin_use()));
-        Ok(answer.map(|body| {
-            body.map_frame(move |frame| {
-                let _held = &held;
-                frame
+        let clock = Arc::clone(&self.clock);
+        Ok(answer.map(|body| PassedOn { body, at_work, clock, silence: None, _held: held }.boxed_unsync()))
+    }
+}
+
+/// An answer of the gateway at work, and what it holds until its last byte. Once another one is at work, the former one may be stopped,
+/// or its machine gone: where it says nothing for a while then, its answer ends.
+struct PassedOn<H> {
+    body: ServedBody,
+    at_work: watch::Receiver<AtWork>,
+    clock: Arc<dyn Clock>,
+    /// Since its last word.
+    silence: Option<Boxed<'static, ()>>,
+    _held: H,
+}
+
+impl<H: Unpin> Body for PassedOn<H> {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let Self { body, at_work, clock, silence, .. } = self.get_mut();
+        let frame = Pin::new(body).poll_frame(cx);
+        if frame.is_ready() {
+            *silence = None;
+            return frame;
+        }
+        let silence = silence.get_or_insert_with(|| {
+            let (mut at_work, clock) = (at_work.clone(), Arc::clone(clock));
+            Box::pin(async move {
+                match at_work.changed().await {
+                    Ok(()) => clock.pause(GRACE).await,
+                    Err(_) => pending().await,
+                }
             })
-            .boxed_unsync()
-        }))
+        });
+        let ended = || Some(Err(io::Error::other("another gateway has taken over")));
+        silence.as_mut().poll(cx).map(|()| ended())
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -107,7 +107,7 @@ impl MediaStore {
     pub fn folder(&self) -> Option<&FilePath> {
         match &self.0.objects.location {
             Location::Folder(folder) => Some(folder),
-            Location::Bucket(_) | Location::Memory => None,
+            Location::Bucket(..) | Location::Memory => None,
         }
     }
 
@@ -127,8 +127,9 @@ impl MediaStore {
     /// # Errors
     /// What it said.
     pub async fn check(&self) -> Result<(), Error> {
-        let Location::Bucket(_) = self.0.objects.location else { return Ok(()) };
-        let path = Path::from(format!("check/{:016x}", self.0.seed.next_u64()));
+        let Location::Bucket(..) = self.0.objects.location else { return Ok(()) };
+        // One name for all: a process that ends in between leaves no more than one object, which the next start deletes.
+        let path = Path::from("check");
         self.0.objects.write(&path, Bytes::from_static(b"gatehouse")).await?;
         self.0.objects.delete(&path).await
     }
@@ -214,7 +215,8 @@ impl MediaStore {
         }
     }
 
-    /// Deletes results whose links ended more than an hour ago, and blobs older than 26 hours.
+    /// Deletes results whose links ended more than an hour ago, and blobs older than 26 hours; with them what is left of uploads of such
+    /// files that nobody ended.
     ///
     /// # Errors
     /// When the store fails; what was deleted before stays deleted.

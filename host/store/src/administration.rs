@@ -45,6 +45,14 @@ impl<T, P> RowPage<T, P> {
         }
         Ok(page)
     }
+
+    /// Of rows of which one more was asked for than the page has.
+    pub(crate) fn cut(mut rows: Vec<T>, limit: usize, position: impl Fn(&T) -> P) -> Self {
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let next = rows.last().filter(|_| more).map(position);
+        Self { rows, next }
+    }
 }
 
 /// Which keys to list.

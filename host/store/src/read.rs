@@ -3,12 +3,12 @@
 
 use std::ops::Bound;
 
-use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId};
+use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, RequestId, Task, TaskId};
 use gatehouse_tasks::{AdminIdempotencyRecord, IdempotencyRecord, KeyLineage, StepRow};
 use redb::ReadTransaction;
 
 use crate::error::StoreError;
-use crate::layout;
+use crate::layout::{self, REQUEST_HOLDS};
 
 /// Rows read under one snapshot.
 pub(crate) const PIECE: usize = 512;
@@ -42,6 +42,13 @@ pub(crate) fn steps(txn: &ReadTransaction, task: TaskId) -> Result<Vec<StepRow>,
     let mut rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
     rows.sort_by_key(|row| row.revision);
     Ok(rows)
+}
+
+/// Requests whose holds are open, by creation.
+pub(crate) fn open_requests(txn: &ReadTransaction) -> Result<Vec<RequestId>, StoreError> {
+    let all = (REQUEST_HOLDS, 0)..=(REQUEST_HOLDS, u128::MAX);
+    let holds = layout::HOLDS.open(txn)?;
+    holds.keys(all)?.map(|id| Ok(RequestId::from_bits(id?.1))).collect()
 }
 
 /// A customer.

@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use gatehouse_model::{
-    Boxed, Claim, Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs,
-    WebhookId,
+    Boxed, Claim, Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, RequestId, Task, TaskId,
+    UnixMs, WebhookId,
 };
 use gatehouse_tasks::{
     AdminIdempotencyRecord, AuditRecord, DeploymentRecord, ExpiredRows, IdempotencyRecord, JournalEntry,
@@ -159,6 +159,8 @@ reads! {
         blocking fn live_tasks_behind(after: Option<TaskId>) -> Vec<Task>;
         /// The log of a task, oldest first: at most [`gatehouse_tasks::MAX_STEP_ROWS`] rows. Empty for a task that is unknown.
         long fn steps(task: TaskId) -> Vec<StepRow>;
+        /// Requests whose holds are open, by creation; all of them.
+        long fn open_requests() -> Vec<RequestId>;
         /// A customer.
         short fn customer(id: &CustomerId) -> Option<Customer>;
         /// How many customers there are. Reads no row.

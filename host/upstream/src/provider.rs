@@ -8,7 +8,7 @@ use std::sync::Arc;
 use gatehouse_model::{Affinity, Clock, Seed};
 
 use crate::auth::token_endpoint::TokenAccess;
-use crate::client::connect::Private;
+use crate::client::connect::{Gate, Private};
 use crate::client::exchange::Http;
 use crate::client::network::{MAX_IDLE, Network};
 use crate::client::origin::{Origin, Pattern};
@@ -23,6 +23,8 @@ pub(crate) struct Provider {
     proxy: Option<Arc<Proxy>>,
     /// For calls: may be private where the operator wrote the origin out.
     pub(crate) calls: Http,
+    /// What calls wait for.
+    pub(crate) gate: Gate,
     /// For results, likewise.
     pub(crate) media: Http,
     /// For the tokens of its service accounts, likewise.
@@ -34,7 +36,7 @@ impl Provider {
     pub(crate) fn new(
         name: &str,
         checked: Checked,
-        network: &Network,
+        (network, gate): (&Network, &Gate),
         before: Option<&Self>,
         clock: &Arc<dyn Clock>,
         seed: &Arc<dyn Seed>,
@@ -44,25 +46,30 @@ impl Provider {
         let network = network.through(proxy.clone());
         let before =
             before.filter(|before| before.checked.connect_timeout == timeout && before.proxy == proxy);
-        let client = |own: &[Pattern], kept: Option<(&[Pattern], &Http)>| {
+        let client = |network: &Network, own: &[Pattern], kept: Option<(&[Pattern], &Http)>| {
             let private = written_out(own);
             match kept.filter(|(origins, _)| written_out(origins) == private) {
                 Some((_, http)) => http.clone(),
                 None => network.client(private, timeout, MAX_IDLE),
             }
         };
-        let calls =
-            client(&checked.origins, before.map(|before| (&before.checked.origins[..], &before.calls)));
+        let calls = client(
+            &network.behind(gate),
+            &checked.origins,
+            before.map(|before| (&before.checked.origins[..], &before.calls)),
+        );
         let media = client(
+            &network,
             &checked.media_origins,
             before.map(|before| (&before.checked.media_origins[..], &before.media)),
         );
         let http = client(
+            &network,
             &checked.token_origins,
             before.map(|before| (&before.checked.token_origins[..], &before.tokens.http)),
         );
         let tokens = TokenAccess { http, clock: Arc::clone(clock), seed: Arc::clone(seed) };
-        Self { name: name.to_owned(), checked, proxy, calls, media, tokens }
+        Self { name: name.to_owned(), checked, proxy, calls, gate: gate.clone(), media, tokens }
     }
 
     /// An account as plugins name it. The same at all providers that share their accounts.

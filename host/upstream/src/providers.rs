@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use gatehouse_model::{Clock, Seed};
 
+use crate::client::connect::Gate;
 use crate::client::network::Network;
 use crate::config::check::{self, Checked};
 use crate::config::credential::Secrets;
@@ -26,6 +27,8 @@ type Pools = HashMap<String, Arc<Pool>>;
 /// What stays as long as the process runs.
 pub(crate) struct Shared {
     pub(crate) network: Network,
+    /// What calls wait for before they leave.
+    pub(crate) gate: Gate,
     /// How customers share permits.
     pub(crate) rules: Arc<PoolRules>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -140,9 +143,9 @@ impl Providers {
 
 impl Shared {
     fn pool(&self, name: &str, mut checked: Checked, before: Option<&Pool>) -> Arc<Pool> {
-        let Self { network, rules, clock, seed } = self;
+        let Self { network, gate, rules, clock, seed } = self;
         let accounts = std::mem::take(&mut checked.accounts);
-        let provider = Provider::new(name, checked, network, before.map(Pool::provider), clock, seed);
+        let provider = Provider::new(name, checked, (network, gate), before.map(Pool::provider), clock, seed);
         Pool::new(provider, accounts, before, Arc::clone(rules), Arc::clone(clock), Arc::clone(seed))
     }
 }

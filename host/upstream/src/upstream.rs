@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use gatehouse_model::{Affinity, Clock, Conversation, CustomerId, Seed};
 use tokio::sync::oneshot;
 use url::Url;
 
+use crate::client::connect::Gate;
 use crate::client::dial::{Dial, Resolve, Sockets};
 use crate::client::network::{self, Network};
 use crate::config::check::{self, affinity};
@@ -56,7 +58,8 @@ impl Upstream {
         let network = Network::new(resolver, dial, config.fetch.extra_roots_file.as_deref());
         let network = network.map_err(check::roots)?.through(check::outgoing(&config.outgoing, secrets)?);
         let rules = Arc::new(PoolRules::new(config.fairness.weights.clone()));
-        let providers = Arc::new(Providers::new(Shared { network, rules, clock, seed }));
+        let providers =
+            Arc::new(Providers::new(Shared { network, gate: Gate::default(), rules, clock, seed }));
         let prepared = providers.prepare(&config.providers, secrets);
         let prepared = prepared.map_err(|mut errors| errors.swap_remove(0))?;
         let fetcher = Fetcher::new(&config.fetch, &config.webhooks, Arc::clone(&providers))?;
@@ -119,6 +122,12 @@ impl Upstream {
     pub fn snapshot(&self) -> Self {
         let providers = Arc::new(self.providers.snapshot());
         Self { fetcher: self.fetcher.of(Arc::clone(&providers)), providers }
+    }
+
+    /// Has calls of providers wait until these futures end, each at the last moment before its first byte: what comes before may take
+    /// its time. Set once.
+    pub fn begin_calls_when(&self, opened: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) {
+        self.providers.shared().gate.set(Box::new(opened));
     }
 
     /// A client of the operator's service at `endpoint`, over connections of its own.

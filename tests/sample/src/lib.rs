@@ -9,8 +9,9 @@ mod templates;
 
 pub use expired::expired;
 pub use rows::{
-    START, STEP, change, claim, completed, customer_id, delivery, digest, failed, join_request, key, key_id,
-    name, quota_period, request_id, result, ruled, sent_call, task, task_id,
+    START, STEP, audit, change, claim, completed, customer_id, delivery, digest, failed, hold, join_request,
+    key, key_id, name, quota_period, request_id, result, ruled, sent_call, settle, task, task_id, webhook,
+    webhook_change,
 };
 pub use templates::{ANY_LIVE, CommandTemplate, beginning, command_sequences};
 

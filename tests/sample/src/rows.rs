@@ -6,9 +6,12 @@ use bytes::Bytes;
 use gatehouse_model::{
     BlobId, Body, Call, Charge, Claim, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest,
     KeyId, KeyPolicy, Payload, Phase, Price, QuotaPeriod, Reading, Replay, Reply, RequestId, Status, Tags,
-    Target, Task, TaskFailure, TaskId, UnixMs,
+    Target, Task, TaskFailure, TaskId, UnixMs, Usage, WebhookId,
 };
-use gatehouse_tasks::{Change, Ending, JoinRequest, JudgedTask, Reconciliation, ResultRecord};
+use gatehouse_tasks::{
+    Change, Command, Ending, JoinRequest, JudgedTask, Reconciliation, ResultRecord, SealedSecret,
+    WebhookChange, WebhookEndpoint, WebhookPolicy,
+};
 
 /// When every sample begins: a little before midnight, so that days change.
 pub const START: UnixMs = UnixMs(20_500 * 86_400_000 - 3_600_000);
@@ -103,6 +106,44 @@ pub fn task(number: u8, key: u8, customer: u8, price: i64, at: UnixMs) -> Task {
         media: vec![],
         failure: None,
     }
+}
+
+/// A line of the audit record.
+pub fn audit(text: impl Into<String>) -> Command {
+    Command::Audit { task: None, text: text.into(), at: START }
+}
+
+/// What a request of the key of that number holds, and for how long at most.
+#[must_use]
+pub fn hold(id: RequestId, (key, model): (u8, &str), amount: i64, (at, span): (UnixMs, Duration)) -> Command {
+    let (key, model, amount) = (key_id(key), model.to_owned(), Credits(amount));
+    Command::Hold { id, key, model, amount, expires: at.plus(span), at }
+}
+
+/// What a request cost, by no tokens.
+#[must_use]
+pub fn settle(id: RequestId, amount: i64, at: UnixMs) -> Command {
+    let (amount, memo, tokens) = (Credits(amount), String::new(), Usage::default());
+    Command::Settle { id, amount, memo, tokens, tags: Tags::default(), at }
+}
+
+/// A webhook of a customer, which hears of every end of a task.
+#[must_use]
+pub fn webhook(number: u128, customer: u8) -> WebhookEndpoint {
+    let policy = WebhookPolicy {
+        url: "https://example.com/hook".to_owned(),
+        events: Vec::new(),
+        description: String::new(),
+        enabled: true,
+    };
+    let secret = SealedSecret { created: START, sealed: vec![1] };
+    WebhookEndpoint::new((WebhookId::from_bits(number), customer_id(customer)), policy, secret, None)
+}
+
+/// A change of a webhook.
+#[must_use]
+pub fn webhook_change(change: WebhookChange, at: UnixMs) -> Command {
+    Command::Webhook { change: Box::new(change), at }
 }
 
 /// Progress that changes status and progress only.

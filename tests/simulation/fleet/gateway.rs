@@ -87,8 +87,6 @@ impl Gateway {
         let simulation = &self.simulation;
         process.runtime.block_on(async {
             if was_stopped {
-                let member = simulation.member.get().expect("a gateway of a fleet");
-                member.wake(now);
                 tokio::time::advance(span).await;
                 simulation.log(format_args!("the process goes on"));
                 return;

@@ -51,9 +51,7 @@ async fn submit(simulation: &Simulation, body: &[u8], account: &str) -> Result<P
     let Some(prompt) = request["prompt"].as_str() else {
         return Ok(page(422, &json!({"detail": [{"loc": ["body", "prompt"], "msg": "Field required"}]})));
     };
-    if let Err(what) = simulation.memory().arrival(prompt)
-        && !simulation.has_just_woken()
-    {
+    if let Err(what) = simulation.memory().arrival(prompt) {
         simulation.fail(what);
     }
     if let Some(source) = request["made_from"].as_u64() {

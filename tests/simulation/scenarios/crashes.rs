@@ -208,19 +208,19 @@ fn a_text_survives_every_crash() {
         streaming,
         leaves: None,
     };
-    let (paid, expired) = ("a text was paid for", "a hold of a text ended by its expiry");
+    let (paid, released) = ("a text was paid for", "a hold of a text was released by the next process");
     // Slow enough that the hold is on the disk before the answer is.
     let refused = [TextOutcome::TooMany(Some(3)), TextOutcome::Slowly(200)];
     every_point(
         "a whole text",
         &Plan::of_text(text(Client::Messages, Protocol::Chat, false), refused),
-        &[paid, expired, "a text went to another account"],
+        &[paid, released, "a text went to another account"],
     );
     every_point(
         "a stream",
         &Plan::of_text(text(Client::Chat, Protocol::Messages, true), [TextOutcome::Slowly(200)])
             .with(103, Action::Activate(8)),
-        &[paid, expired, "the end of a text was lost in a crash"],
+        &[paid, released, "the end of a text was lost in a crash"],
     );
     every_point(
         "a stream that is cut",

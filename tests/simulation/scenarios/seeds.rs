@@ -65,7 +65,7 @@ const COVERED: [&str; 57] = [
     "an operator was asked about a call",
     "a client left before the end of its text",
     "a client left its stream and paid for what was written",
-    "a hold of a text ended by its expiry",
+    "a hold of a text was released by the next process",
     "a stream was cut and paid for",
     "a text failed at its provider",
     "a text took too long",

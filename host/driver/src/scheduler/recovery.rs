@@ -1,13 +1,15 @@
-//! Recovery at a start: every live task gets its version, its account permit and its due time again.
+//! Recovery at a start: every live task gets its version, its account permit and its due time again, and what requests of the
+//! process before held is released.
 //!
-//! It reads the store and changes nothing in it: the task's own next step resolves an ambiguous call. First steps
-//! are spread out, so that a restart does not stampede the providers (goal G10).
+//! It changes nothing of a task: the task's own next step resolves an ambiguous call. First steps are spread out, so that a restart
+//! does not stampede the providers (goal G10).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Phase, Task, UnixMs};
-use gatehouse_store::StoreError;
+use gatehouse_store::{LongRead, StoreError};
+use gatehouse_tasks::Command;
 
 use crate::scheduler::run_loop::Scheduler;
 use crate::store_pause::StorePause;
@@ -19,18 +21,11 @@ const SPREAD_MAX: Duration = Duration::from_secs(30);
 
 impl Scheduler {
     pub(crate) async fn recover(&self) -> Result<(), StoreError> {
+        self.release_requests().await?;
         let now = self.shared.now();
-        let (mut live, mut without_version) = (0_u64, 0_u64);
-        let (mut last, pause) = (None, StorePause::default());
+        let (mut live, mut without_version, mut last) = (0_u64, 0_u64, None);
         loop {
-            let tasks = match self.shared.store.live_tasks(last).await {
-                Ok(tasks) => tasks,
-                Err(error) if error.passes() => {
-                    self.shared.clock.pause(pause.failed(self.shared.now(), self.shared.seed.unit())).await;
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
+            let tasks = self.read(|| self.shared.store.live_tasks(last)).await?;
             let Some(newest) = tasks.last() else { break };
             last = Some(newest.id);
             for task in tasks {
@@ -42,6 +37,30 @@ impl Scheduler {
             tracing::info!(live, without_version, "recovered live tasks");
         }
         Ok(())
+    }
+
+    /// Releases what requests hold that another process began to answer: it is gone, nobody else ends them, and until they expire
+    /// they would count against the limits of their keys and the money of their customers.
+    async fn release_requests(&self) -> Result<(), StoreError> {
+        let left = self.read(|| self.shared.store.open_requests()).await?;
+        if !left.is_empty() {
+            tracing::info!(requests = left.len(), "released what requests of the process before held");
+        }
+        let now = self.shared.now();
+        left.into_iter().try_for_each(|id| self.shared.store.post(Command::Release { id, at: now }))
+    }
+
+    /// Reads as soon as the store is there.
+    async fn read<'a, T>(&self, read: impl Fn() -> LongRead<'a, T>) -> Result<T, StoreError> {
+        let pause = StorePause::default();
+        loop {
+            match read().await {
+                Err(error) if error.passes() => {
+                    self.shared.clock.pause(pause.failed(self.shared.now(), self.shared.seed.unit())).await;
+                }
+                read => return read,
+            }
+        }
     }
 
     /// Schedules a task; whether its version is there.

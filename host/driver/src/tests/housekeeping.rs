@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use gatehouse_harness::{TestClock, until};
-use gatehouse_model::{Clock as _, Credits, CustomerId, UnixMs};
-use gatehouse_sample::START;
+use gatehouse_model::{Clock as _, Credits, CustomerId, Task, UnixMs};
+use gatehouse_sample::{START, request_id, task};
 use gatehouse_store::AuditQuery;
 use gatehouse_tasks::{Command, ResponseLimits, ResponseRecord};
 use serde_json::json;
@@ -51,6 +51,46 @@ async fn a_sweep_forgets_more_rows_than_it_reads_at_once() {
     stream::iter(keep).buffered(500).for_each(async |kept| drop(kept.expect("a store").expect("kept"))).await;
     sweep(&clock).await;
     assert_eq!(store.expired(clock.now(), 9).await, Ok(vec![]));
+}
+
+/// A key would be refused for an hour as if the requests went on that a crash cut off, or that another gateway had, and its customer's
+/// money would be held as long.
+#[tokio::test]
+async fn what_requests_of_the_process_before_held_is_free_at_a_start_and_what_tasks_hold_stays() {
+    let data = tempfile::tempdir().expect("a folder");
+    let clock = TestClock::at(START.0);
+    let start = async || Process::start(data.path(), json!({}), Config::default(), clock.clone()).await;
+    let process = start().await;
+    let key = customer(&process.store, START).await;
+    let held = |number| Command::Hold {
+        id: request_id(number),
+        key: key.id.clone(),
+        model: "text".to_owned(),
+        amount: Credits(7),
+        expires: START.plus(Duration::from_secs(3_600)),
+        at: START,
+    };
+    let owned = Task { key: key.id.clone(), customer: key.customer.clone(), ..task(1, 0, 0, 10, START) };
+    let submitted = Command::Submit { task: Box::new(owned), idempotency: None };
+    for command in [held(1), held(2), submitted] {
+        process.store.execute(command).await.expect("a store").expect("allowed");
+    }
+    let before = process.store.customer(&key.customer).await.expect("readable").expect("known");
+    assert_eq!(
+        (before.reserved, process.store.open_requests().await.map(|open| open.len())),
+        (Credits(24), Ok(2))
+    );
+    process.driver.process.stop(Duration::ZERO, Duration::ZERO).await;
+    let Process { store, .. } = process;
+    tokio::task::spawn_blocking(move || store.close()).await.expect("closed");
+
+    let store = start().await.store;
+    store.flush().await.expect("a store");
+    let after = store.customer(&key.customer).await.expect("readable").expect("known");
+    assert_eq!((after.reserved, after.spent), (Credits(10), Credits::ZERO));
+    let row = store.key(&key.id).await.expect("readable").expect("known");
+    assert_eq!((row.open_requests(), store.open_requests().await), (1, Ok(vec![])));
+    assert!(store.examine().expect("readable").is_clean());
 }
 
 /// Without marks an older end of a chain, put back with its balances, passes for the present one.

@@ -1,7 +1,7 @@
 //! The rates and the money of one text request: taken before the call, corrected at its end. Rates come first: a request
 //! that has to wait is told so whatever its customer owns.
 //!
-//! No end waits for the disk; a hold that nothing ends expires.
+//! No end waits for the disk. A hold that its process does not end is released by the next one.
 
 use std::sync::Arc;
 

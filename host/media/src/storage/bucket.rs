@@ -1,7 +1,4 @@
 //! Media in a bucket of an S3 service: its settings, and how `object_store` reaches it over the connections of `upstream`.
-//!
-//! Uploads that a crash leaves unfinished are not listed and cannot be swept: a rule of the bucket ends them (see
-//! gatehouse.example.toml).
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -15,17 +12,19 @@ use gatehouse_model::{Secret, SecretRef};
 use gatehouse_upstream::{ServiceClient, ServiceError};
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::{Body as _, Frame, Incoming};
-use object_store::aws::AmazonS3Builder;
+use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
     HttpService,
 };
+use object_store::path::Path;
 use object_store::prefix::PrefixStore;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use serde::Deserialize;
 use url::Url;
 
 use crate::storage::objects::Error;
+use crate::storage::uploads::Uploads;
 
 /// How the address of a bucket begins.
 pub(crate) const SCHEME: &str = "s3://";
@@ -146,9 +145,28 @@ impl Bucket {
         &self,
         connect: impl FnOnce(&Url) -> Result<ServiceClient, String>,
         retries: Retries,
-    ) -> Result<Arc<dyn ObjectStore>, Error> {
+    ) -> Result<(Arc<dyn ObjectStore>, Uploads), Error> {
         let wrong = |why: String| Error::S3 { key: format!("{}.endpoint", self.table), why };
-        let client = connect(&self.endpoint).map_err(wrong)?;
+        let connections = Connections(connect(&self.endpoint).map_err(wrong)?);
+        let store = self.store(connections.clone(), retries).map_err(|error| wrong(error.to_string()))?;
+        let mut address = self.endpoint.clone();
+        if self.path_style
+            && let Ok(mut path) = address.path_segments_mut()
+        {
+            path.pop_if_empty().push(&self.name);
+        }
+        let prefix = Path::from(self.prefix.as_str());
+        let uploads = Uploads {
+            store: store.clone(),
+            connections,
+            address,
+            prefix: prefix.clone(),
+            region: self.region.clone(),
+        };
+        Ok((Arc::new(PrefixStore::new(store, prefix)), uploads))
+    }
+
+    fn store(&self, connections: Connections, retries: Retries) -> object_store::Result<AmazonS3> {
         let retry = RetryConfig {
             backoff: BackoffConfig::default(),
             max_retries: retries.most,
@@ -163,16 +181,11 @@ impl Bucket {
             .with_access_key_id(self.key_id.expose())
             .with_secret_access_key(self.secret.expose())
             .with_retry(retry)
-            .with_http_connector(Connections(client));
+            .with_http_connector(connections);
         if let Some(token) = &self.token {
             builder = builder.with_token(token.expose());
         }
-        let store = builder.build().map_err(|error| wrong(error.to_string()))?;
-        Ok(if self.prefix.is_empty() {
-            Arc::new(store)
-        } else {
-            Arc::new(PrefixStore::new(store, self.prefix.as_str()))
-        })
+        builder.build()
     }
 }
 
@@ -228,7 +241,8 @@ pub(crate) fn said(error: &object_store::Error) -> String {
 }
 
 /// What `object_store` makes its client of.
-struct Connections(ServiceClient);
+#[derive(Clone)]
+pub(crate) struct Connections(ServiceClient);
 
 impl fmt::Debug for Connections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -238,7 +252,7 @@ impl fmt::Debug for Connections {
 
 impl HttpConnector for Connections {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(Self(self.0.clone())))
+        Ok(HttpClient::new(self.clone()))
     }
 }
 

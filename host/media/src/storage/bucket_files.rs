@@ -87,7 +87,7 @@ impl BucketFiles {
         route: &OutgoingRoute<'_>,
     ) -> Result<Self, Error> {
         let bucket = Bucket::at(address, s3, table, route.secrets)?;
-        let store = bucket.open(|endpoint| ServiceClient::on_route(route, endpoint), OF_FILES)?;
+        let (store, _) = bucket.open(|endpoint| ServiceClient::on_route(route, endpoint), OF_FILES)?;
         Ok(Self { store, address: address.trim_end_matches('/').to_owned() })
     }
 

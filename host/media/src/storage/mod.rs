@@ -5,4 +5,5 @@ pub(crate) mod bucket_files;
 pub(crate) mod objects;
 pub(crate) mod shares;
 pub(crate) mod sweep;
+pub(crate) mod uploads;
 pub(crate) mod writer;

@@ -22,6 +22,7 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use url::Url;
 
 use crate::storage::bucket::{Bucket, OF_MEDIA, said};
+use crate::storage::uploads::Uploads;
 
 /// Bytes of one piece when an object is read.
 const PIECE: usize = 256 * 1024;
@@ -125,8 +126,8 @@ pub(crate) struct Objects {
 pub(crate) enum Location {
     /// In this folder.
     Folder(PathBuf),
-    /// In the bucket of this name.
-    Bucket(String),
+    /// In the bucket of this name, which may have unfinished uploads.
+    Bucket(String, Arc<Uploads>),
     /// In memory.
     Memory,
 }
@@ -140,8 +141,8 @@ pub(crate) struct Reading {
 impl Objects {
     /// The objects of a bucket.
     pub(crate) fn in_bucket(bucket: &Bucket, upstream: &Upstream) -> Result<Self, Error> {
-        let store = bucket.open(|endpoint| upstream.service_client(endpoint), OF_MEDIA)?;
-        Ok(Self { store, location: Location::Bucket(bucket.name().to_owned()) })
+        let (store, uploads) = bucket.open(|endpoint| upstream.service_client(endpoint), OF_MEDIA)?;
+        Ok(Self { store, location: Location::Bucket(bucket.name().to_owned(), Arc::new(uploads)) })
     }
 
     /// Whether a configured address names a folder.
@@ -170,7 +171,7 @@ impl Objects {
     /// What an error of the object store is for the callers.
     pub(crate) fn failed(&self, error: object_store::Error) -> Error {
         match &self.location {
-            Location::Bucket(name) => {
+            Location::Bucket(name, _) => {
                 metrics::counter!(metric::MEDIA_BUCKET_ERRORS).increment(1);
                 let refused = matches!(
                     error,
@@ -194,7 +195,7 @@ impl Objects {
     pub(crate) async fn length(&self, path: &Path) -> Result<Option<u64>, Error> {
         match self.store.head(path).await {
             // The answer to a HEAD does not say what is missing, that to a GET does.
-            Err(object_store::Error::NotFound { .. }) if matches!(self.location, Location::Bucket(_)) => {
+            Err(object_store::Error::NotFound { .. }) if matches!(self.location, Location::Bucket(..)) => {
                 let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
                 Ok(self.found(self.store.get_opts(path, options).await)?.map(|found| found.meta.size))
             }
@@ -207,7 +208,7 @@ impl Objects {
         match found {
             Ok(found) => Ok(Some(found)),
             Err(error @ object_store::Error::NotFound { .. }) => match &self.location {
-                Location::Bucket(_) if error.to_string().contains(NO_BUCKET) => Err(self.failed(error)),
+                Location::Bucket(..) if error.to_string().contains(NO_BUCKET) => Err(self.failed(error)),
                 _ => Ok(None),
             },
             Err(error) => Err(self.failed(error)),

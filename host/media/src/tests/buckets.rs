@@ -1,5 +1,7 @@
 //! Media in a bucket whose service is scripted: one that is gone is an outage, and what is read goes on where it was cut.
 
+use std::sync::Mutex;
+
 use gatehouse_harness::Received;
 use gatehouse_upstream::{Blobs, OutgoingConfig, OutgoingRoute};
 use tokio::io::AsyncWriteExt;
@@ -91,6 +93,55 @@ async fn a_reading_goes_on_where_it_was_cut_as_long_as_something_comes() {
         assert_eq!(pieces.iter().all(Result::is_ok), is_whole, "{pieces:?}");
         let read = pieces.into_iter().flatten().collect::<Vec<_>>().concat();
         assert_eq!(read, if is_whole { FILE } else { &FILE[..3] });
+    }
+}
+
+/// Without it the parts of an upload whose process was killed are paid for until somebody looks for them; or those of a gateway that
+/// works go under its hands.
+#[tokio::test]
+async fn uploads_that_nobody_ends_go_once_their_files_would_have_expired() {
+    let blob = |minutes: u64| {
+        let id = BlobId::new(UnixMs(NEW_YEAR - minutes * 60_000), &TestSeed::default());
+        crate::media_store::blob_path(id).to_string()
+    };
+    let result = |hours: i64| {
+        let expires = UnixMs(NEW_YEAR.saturating_add_signed(hours * HOUR.cast_signed()));
+        crate::links::path("media_1.png", expires).to_string()
+    };
+    let expired = [blob(27 * 60), blob(26 * 60 + 1), blob(26 * 60), result(-2)];
+    let kept = [blob(26 * 60 - 1), blob(0), result(0), result(24), "media/1/another's".to_owned()];
+    let mut all = [expired.as_slice(), &kept].concat();
+    all.sort();
+    for refuses in [false, true] {
+        let left = Arc::new(Mutex::new(all.clone()));
+        let uploads = Arc::clone(&left);
+        let service = Provider::start(move |request: &Received| {
+            let xml = &[("content-type", "application/xml")];
+            let (target, mut left) = (request.target.as_str(), uploads.lock().unwrap());
+            match request.method.as_str() {
+                "GET" if !target.contains("uploads=") => reply(200, xml, "<ListBucketResult/>".to_owned()),
+                "GET" if refuses => reply(403, xml, "<Error><Code>AccessDenied</Code></Error>".to_owned()),
+                "GET" => {
+                    let folder = if target.contains("prefix=blobs%2F") { "blobs/" } else { "media/" };
+                    let below: Vec<_> = left.iter().filter(|key| key.starts_with(folder)).collect();
+                    let upload = |key| format!("<Upload><Key>{key}</Key><UploadId>u1</UploadId></Upload>");
+                    let page: String = below.iter().take(2).map(upload).collect();
+                    let more = below.len() > 2;
+                    let list = "ListMultipartUploadsResult";
+                    reply(200, xml, format!("<{list}><IsTruncated>{more}</IsTruncated>{page}</{list}>"))
+                }
+                "DELETE" => {
+                    left.retain(|key| target != format!("/files/{key}?uploadId=u1"));
+                    reply(204, &[], String::new())
+                }
+                _ => reply(500, &[], String::new()),
+            }
+        })
+        .await;
+        over(service.address).media.sweep().await.expect("a bucket that tells nothing of them is no failure");
+        let mut expected = if refuses { all.clone() } else { kept.to_vec() };
+        expected.sort();
+        assert_eq!(*left.lock().unwrap(), expected, "{refuses}");
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Error};
+use tokio_postgres::{Client, Error, Row};
 
 use super::connect::Server;
 use super::failure::{describe, passes};
@@ -193,9 +193,8 @@ pub(super) async fn take(client: &Client, node: &Node, ended: Option<i64>) -> Re
     let mut values = values(node);
     values.push((Box::new(ended.unwrap_or(-1)), Type::INT8));
     let row = client.query_typed_opt(TAKE, &borrowed(&values)).await?;
-    let begun = |row: tokio_postgres::Row| {
-        Ok(Begun { epoch: row.try_get(0)?, batch: row.try_get(1)?, session: row.try_get(2)? })
-    };
+    let begun =
+        |row: Row| Ok(Begun { epoch: row.try_get(0)?, batch: row.try_get(1)?, session: row.try_get(2)? });
     row.map(begun).transpose()
 }
 
@@ -210,7 +209,7 @@ pub(super) async fn expect_no_lease(client: &Client, server: &Server) -> Result<
         row => row.map_err(|error| broken(&error))?,
     };
     let Some(row) = row else { return Ok(()) };
-    let read = |row: tokio_postgres::Row| Ok((row.try_get(0)?, row.try_get(1)?));
+    let read = |row: Row| Ok((row.try_get(0)?, row.try_get(1)?));
     let (node, seconds) = read(row).map_err(|error: Error| broken(&error))?;
     Err(OpenError::Leased { database: server.to_string(), node, seconds })
 }
@@ -260,16 +259,7 @@ pub(super) async fn look(client: &Client) -> Result<Held, Error> {
     let row = client.query_typed_one(LOOK, &[]).await?;
     let lease = match row.try_get::<_, Option<i64>>(0)? {
         None => None,
-        Some(epoch) => Some(HeldLease {
-            epoch,
-            node: Node {
-                name: row.try_get(1)?,
-                address: row.try_get(2)?,
-                version: row.try_get(3)?,
-                configuration: row.try_get(4)?,
-            },
-            left: row.try_get(5)?,
-        }),
+        Some(epoch) => Some(HeldLease { epoch, node: node_at(&row, 1)?, left: row.try_get(5)? }),
     };
     Ok(Held { lease, locked: row.try_get(6)?, by_holder: row.try_get(7)? })
 }
@@ -308,18 +298,23 @@ pub(super) async fn fleet(client: &Client) -> Result<Fleet, Error> {
     };
     for row in client.query_typed(NODES, &[]).await? {
         fleet.nodes.push(KnownNode {
-            node: Node {
-                name: row.try_get(0)?,
-                address: row.try_get(1)?,
-                version: row.try_get(2)?,
-                configuration: row.try_get(3)?,
-            },
+            node: node_at(&row, 0)?,
             at_work: fleet.at_work && row.try_get::<_, Option<bool>>(4)?.unwrap_or(false),
             seen: milliseconds(row.try_get(5)?),
             is_doubled: row.try_get(6)?,
         });
     }
     Ok(fleet)
+}
+
+/// The columns from that one on.
+fn node_at(row: &Row, first: usize) -> Result<Node, Error> {
+    Ok(Node {
+        name: row.try_get(first)?,
+        address: row.try_get(first + 1)?,
+        version: row.try_get(first + 2)?,
+        configuration: row.try_get(first + 3)?,
+    })
 }
 
 /// `$1` to `$4` of the statements.

@@ -2,11 +2,12 @@
 
 use std::sync::mpsc;
 
-use gatehouse_model::{Credits, CustomerPolicy};
+use gatehouse_model::Credits;
 use gatehouse_sample::{START, customer_id, task, task_id};
 use gatehouse_tasks::{Applied, Command, Rejection};
 use tokio::task::JoinSet;
 
+use super::deferred::open as add_customer;
 use super::{Dump, begin, memory_store};
 use crate::config::Config;
 use crate::durability::Durability;
@@ -15,10 +16,6 @@ use crate::store::Store;
 use crate::table::definition;
 use crate::transaction::open::commit;
 use gatehouse_fault_injection::{Disk, DiskFault};
-
-fn add_customer(name: &str) -> Command {
-    Command::AddCustomer { id: name.into(), policy: CustomerPolicy::default(), at: START }
-}
 
 pub(super) fn submit(number: u8, price: i64) -> Command {
     Command::Submit { task: Box::new(task(number, 0, 0, price, START)), idempotency: None }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gatehouse_model::{Credits, RequestId, Tags, TaskId, Usage};
-use gatehouse_sample::{START, key_id, task};
+use gatehouse_model::{RequestId, TaskId};
+use gatehouse_sample::{START, hold, settle, task};
 use gatehouse_tasks::Command;
 
 use super::{begin, memory_store, minute};
@@ -30,17 +30,10 @@ async fn a_customer_at_work_reads_what_is_new_alone() {
     });
     let text = async |number: u128| {
         let id = RequestId::from_bits((u128::from(START.0) << 80) | number);
-        let (key, model, amount) = (key_id(0), "model".to_owned(), Credits(1));
-        let expires = START.plus(Duration::from_secs(60));
-        let hold = Command::Hold { id, key, model, amount, expires, at: START };
+        let hold = hold(id, (0, "model"), 1, (START, Duration::from_secs(60)));
         store.execute_deferred(hold).await.unwrap().unwrap();
         store.flush().await.unwrap();
-        let (memo, tokens) = (String::new(), Usage::default());
-        store
-            .execute(Command::Settle { id, amount, memo, tokens, tags: Tags::default(), at: START })
-            .await
-            .unwrap()
-            .unwrap();
+        store.execute(settle(id, 1, START)).await.unwrap().unwrap();
     };
     // Customer, key and the end of the ledger are known since they were made.
     for number in 1..4 {

@@ -18,14 +18,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 const PRICE: i64 = 3;
 
 fn hold(request: u128, key: u8, at: UnixMs) -> Command {
-    Command::Hold {
-        id: RequestId::from_bits(request),
-        key: key_id(key),
-        model: "model-0".into(),
-        amount: Credits(PRICE),
-        expires: at.plus(48 * HOUR),
-        at,
-    }
+    gatehouse_sample::hold(RequestId::from_bits(request), (key, "model-0"), PRICE, (at, 48 * HOUR))
 }
 
 /// Key 1 may spend 100 a day, its customer 130.

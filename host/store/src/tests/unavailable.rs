@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use gatehouse_sample::START;
-use gatehouse_tasks::Command;
+use gatehouse_sample::audit;
 use tokio::task::JoinHandle;
 
 use super::{Dump, audited, begin, memory_store};
@@ -13,10 +12,6 @@ use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::wait::Access;
-
-fn audit(text: &str) -> Command {
-    Command::Audit { task: None, text: text.into(), at: START }
-}
 
 /// A store, and the accesses of its engine that fail.
 async fn store() -> (Store, Arc<Mutex<BTreeSet<&'static str>>>) {

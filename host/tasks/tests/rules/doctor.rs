@@ -6,7 +6,8 @@ use gatehouse_model::{Credits, Customer, CustomerId, Key, LedgerHead, Status, Ta
 
 use super::{advance, finish, funded, run, submit};
 use gatehouse_sample::{
-    START, change, claim, completed, customer_id, delivery, failed, join_request, key_id, request_id, task_id,
+    START, change, claim, completed, customer_id, delivery, failed, hold, join_request, key_id, request_id,
+    task_id,
 };
 use gatehouse_tasks::{
     Command, Ending, EntryKind, Examination, Hold, JoinRequest, JournalEntry, JudgedTask, LedgerMark,
@@ -83,15 +84,8 @@ fn busy() -> Rows {
     run(&mut storage, advance(1, 0, change(Status::Processing, 50))).unwrap();
     run(&mut storage, finish(2, 0, completed(7))).unwrap();
     run(&mut storage, finish(3, 0, failed())).unwrap();
-    let hold = Command::Hold {
-        id: request_id(0),
-        key: key_id(2),
-        model: "model-0".into(),
-        amount: Credits(5),
-        expires: START.plus(std::time::Duration::from_secs(60)),
-        at: START,
-    };
-    run(&mut storage, hold).unwrap();
+    let lasts = (START, std::time::Duration::from_secs(60));
+    run(&mut storage, hold(request_id(0), (2, "model-0"), 5, lasts)).unwrap();
     Rows::of(&storage)
 }
 

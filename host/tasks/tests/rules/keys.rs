@@ -33,14 +33,7 @@ fn rotate(number: u8, new: u8, overlap: Duration) -> Command {
 }
 
 fn hold(request: u8, key: u8, amount: i64, model: &str) -> Command {
-    Command::Hold {
-        id: request_id(request),
-        key: key_id(key),
-        model: model.into(),
-        amount: Credits(amount),
-        expires: START.plus(Duration::from_secs(60)),
-        at: START,
-    }
+    gatehouse_sample::hold(request_id(request), (key, model), amount, (START, Duration::from_secs(60)))
 }
 
 fn most(concurrency: u32) -> Limits {

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-use gatehouse_model::{CustomerId, WebhookId};
-use gatehouse_sample::{START, STEP, beginning, command_sequences, customer_id, key_id};
+use gatehouse_model::CustomerId;
+use gatehouse_sample::{
+    START, STEP, beginning, command_sequences, customer_id, key_id, webhook, webhook_change,
+};
 use gatehouse_tasks::{
     Command, HoldId, LedgerStorage as _, MemoryLedgerStorage, Owner, ResponseLimits, ResponseRecord,
-    SealedSecret, WebhookChange, WebhookEndpoint, WebhookPolicy,
+    WebhookChange,
 };
 use proptest::prelude::*;
 
@@ -58,17 +60,8 @@ fn with_webhooks_and_responses() -> MemoryLedgerStorage {
         };
         let limits = ResponseLimits { count: 9, bytes: 99 };
         run(&mut storage, Command::KeepResponse { record: Box::new(record), limits }).unwrap();
-        let policy = WebhookPolicy {
-            url: "https://example.com/hook".to_owned(),
-            events: vec![],
-            description: String::new(),
-            enabled: true,
-        };
-        let secret = SealedSecret { created: START, sealed: vec![1] };
-        let owner = (WebhookId::from_bits(number.into()), customer_id(number));
-        let webhook = WebhookEndpoint::new(owner, policy, secret, None);
-        let add = Box::new(WebhookChange::Add(Box::new(webhook)));
-        run(&mut storage, Command::Webhook { change: add, at: START }).unwrap();
+        let add = WebhookChange::Add(Box::new(webhook(number.into(), number)));
+        run(&mut storage, webhook_change(add, START)).unwrap();
     }
     storage
 }

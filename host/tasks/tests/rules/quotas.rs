@@ -1,6 +1,8 @@
 //! Quotas that reset: in which period what counts, of keys and of customers.
 
-use gatehouse_model::{Credits, Customer, CustomerPolicy, Key, KeyPolicy, PeriodUse, Tags, UnixMs};
+use std::time::Duration;
+
+use gatehouse_model::{Credits, Customer, CustomerPolicy, Key, KeyPolicy, PeriodUse, UnixMs};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -74,26 +76,12 @@ fn daily() -> MemoryLedgerStorage {
 }
 
 fn hold(request: u8, key: u8, amount: i64, at: UnixMs) -> Command {
-    Command::Hold {
-        id: request_id(request),
-        key: key_id(key),
-        model: "model-0".into(),
-        amount: Credits(amount),
-        expires: UnixMs(at.0 + 2 * HOUR),
-        at,
-    }
+    let lasts = (at, Duration::from_millis(2 * HOUR));
+    gatehouse_sample::hold(request_id(request), (key, "model-0"), amount, lasts)
 }
 
 fn settle(request: u8, amount: i64, at: UnixMs) -> Command {
-    let (memo, tokens) = (String::new(), gatehouse_model::Usage::default());
-    Command::Settle {
-        id: request_id(request),
-        amount: Credits(amount),
-        memo,
-        tokens,
-        tags: Tags::default(),
-        at,
-    }
+    gatehouse_sample::settle(request_id(request), amount, at)
 }
 
 fn release(request: u8, at: UnixMs) -> Command {

@@ -1,7 +1,9 @@
 //! A statement as lines: right as it was written, and the first line that is not is named.
 
+use std::time::Duration;
+
 use gatehouse_model::{Credits, Tags, UnixMs};
-use gatehouse_sample::{START, command_sequences, customer_id, key_id, request_id};
+use gatehouse_sample::{START, command_sequences, customer_id, hold, request_id};
 use gatehouse_tasks::{
     Command, MemoryLedgerStorage, StatementCheck, StatementLine, VerifiedStatement, WrongLine,
 };
@@ -9,6 +11,8 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{funded, last, run};
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// A customer's statement as a file has it.
 fn lines(storage: &MemoryLedgerStorage, number: u8) -> Vec<String> {
@@ -35,9 +39,7 @@ fn statement() -> Vec<String> {
     let mut storage = funded();
     let at = UnixMs(START.0 + 5);
     for number in 0..2 {
-        let (id, key, amount) = (request_id(number), key_id(0), Credits(20));
-        let expires = UnixMs(START.0 + 60_000);
-        run(&mut storage, Command::Hold { id, key, model: "m".into(), amount, expires, at }).unwrap();
+        run(&mut storage, hold(request_id(number), (0, "m"), 20, (at, MINUTE))).unwrap();
     }
     let (memo, tokens) = ("m: 1 in".to_owned(), Default::default());
     let tags = Tags::new(Some("ann".to_owned()), [("team".to_owned(), "red".to_owned())]);
@@ -267,11 +269,10 @@ fn a_row_keeps_so_many_bytes_of_tags() {
     ] {
         let mut storage = funded();
         let (id, at) = (request_id(0), UnixMs(START.0 + 5));
-        let (key, amount, expires) = (key_id(0), Credits(20), UnixMs(START.0 + 60_000));
-        run(&mut storage, Command::Hold { id, key, model: "m".into(), amount, expires, at }).unwrap();
+        run(&mut storage, hold(id, (0, "m"), 20, (at, MINUTE))).unwrap();
+        let (amount, memo, tokens) = (Credits(20), String::new(), Default::default());
         let tags = Tags::new(user.map(str::to_owned), pairs);
-        let settle =
-            Command::Settle { id, amount, memo: String::new(), tokens: Default::default(), tags, at };
+        let settle = Command::Settle { id, amount, memo, tokens, tags, at };
         run(&mut storage, settle).unwrap();
         let row = last(&storage);
         let names: Vec<&str> = row.tags.metadata.keys().map(String::as_str).collect();

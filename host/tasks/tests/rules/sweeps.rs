@@ -5,19 +5,17 @@ use std::time::Duration;
 use gatehouse_model::{Credits, Digest, Tags, UnixMs, Usage};
 
 use super::{balances, finish, forget, funded, over_quota, refused, run, submit, used};
-use gatehouse_sample::{START, completed, customer_id, failed, key_id, request_id, task, task_id};
+use gatehouse_sample::{
+    START, completed, customer_id, failed, hold, key_id, request_id, settle, task, task_id,
+};
 use gatehouse_tasks::{Applied, Command, ExpiredRow, HoldId, Idempotency, MemoryLedgerStorage, Rejection};
 
 #[test]
 fn a_request_hold_is_settled_released_or_swept() {
     let mut storage = funded();
-    let hold = |number, amount, seconds| Command::Hold {
-        id: request_id(number),
-        key: key_id(1),
-        model: "model-0".into(),
-        amount: Credits(amount),
-        expires: START.plus(Duration::from_secs(seconds)),
-        at: START,
+    let hold = |number, amount, seconds| {
+        let lasts = (START, Duration::from_secs(seconds));
+        hold(request_id(number), (1, "model-0"), amount, lasts)
     };
     let settle = |number, amount| Command::Settle {
         id: request_id(number),
@@ -58,22 +56,9 @@ fn a_request_costs_more_than_its_hold_as_far_as_balance_and_quota_go() {
         [(20, 20, 20, 0), (20, 21, 21, 0), (20, 100, 100, 0), (20, 140, 100, 40), (0, 7, 7, 0)]
     {
         let mut storage = funded();
-        let hold = |number, amount| Command::Hold {
-            id: request_id(number),
-            key: key_id(1),
-            model: "model-0".into(),
-            amount: Credits(amount),
-            expires: START.plus(Duration::from_secs(60)),
-            at: START,
-        };
-        let settle = |number, amount| Command::Settle {
-            id: request_id(number),
-            amount: Credits(amount),
-            memo: String::new(),
-            tokens: Usage::default(),
-            tags: Tags::default(),
-            at: START,
-        };
+        let lasts = (START, Duration::from_secs(60));
+        let hold = |number, amount| hold(request_id(number), (1, "model-0"), amount, lasts);
+        let settle = |number, amount| settle(request_id(number), amount, START);
         run(&mut storage, hold(0, held)).unwrap();
         let settled = Applied::Settled { paid: Credits(paid), unpaid: Credits(unpaid) };
         assert_eq!(run(&mut storage, settle(0, cost)), Ok(settled));

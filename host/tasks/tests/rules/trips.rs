@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use gatehouse_model::{Credits, Tags, Usage};
-use gatehouse_sample::{START, completed, customer_id, join_request, key_id, request_id};
+use gatehouse_model::Credits;
+use gatehouse_sample::{START, completed, customer_id, join_request, request_id, settle};
 use gatehouse_tasks::{
     Backend, Command, Kept, LedgerStorage as _, List, MemoryLedgerStorage, Row, RowChange, RowKey, Rows,
     apply,
@@ -77,14 +77,8 @@ fn trips(rows: &BTreeMap<RowKey, Row>, command: &Command) -> usize {
 fn a_command_costs_a_trip_or_two_where_nothing_is_known() {
     let mut storage = funded();
     let (amount, at) = (Credits(1), START);
-    let hold = |number| {
-        let (id, key, model) = (request_id(number), key_id(0), "model".to_owned());
-        Command::Hold { id, key, model, amount, expires: START.plus(Duration::from_secs(60)), at }
-    };
-    let settle = |number| {
-        let (id, memo, tokens) = (request_id(number), String::new(), Usage::default());
-        Command::Settle { id, amount, memo, tokens, tags: Tags::default(), at }
-    };
+    let lasts = (START, Duration::from_secs(60));
+    let hold = |number| gatehouse_sample::hold(request_id(number), (0, "model"), 1, lasts);
     run(&mut storage, submit(1, 0, 1)).unwrap();
     run(&mut storage, submit(2, 0, 1)).unwrap();
     run(&mut storage, hold(1)).unwrap();
@@ -101,7 +95,7 @@ fn a_command_costs_a_trip_or_two_where_nothing_is_known() {
     for (command, most) in [
         (submit(3, 0, 1), 1),
         (hold(2), 2),
-        (settle(1), 2),
+        (settle(request_id(1), 1, at), 2),
         (Command::Release { id: request_id(1), at }, 2),
         (finish(1, 0, completed(1)), 2),
         (deposit, 1),

@@ -15,14 +15,7 @@ use gatehouse_tasks::{
 const TOKENS: Usage = Usage { input: 7, output: 5, cached: 3, cache_write: 1, cache_write_hour: 0 };
 
 fn hold(number: u8, amount: i64) -> Command {
-    Command::Hold {
-        id: request_id(number),
-        key: key_id(1),
-        amount: Credits(amount),
-        model: "text-1".into(),
-        expires: START.plus(Duration::from_secs(60)),
-        at: START,
-    }
+    gatehouse_sample::hold(request_id(number), (1, "text-1"), amount, (START, Duration::from_secs(60)))
 }
 
 fn settle(number: u8, amount: i64, minutes: u64) -> Command {

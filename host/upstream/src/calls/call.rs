@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Call, Outage, Payload, Reading, Replay, Reply, UnixMs, metric};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::auth::credential::{CallCredential, Proof};
 use crate::auth::redact::Redactor;
@@ -130,6 +130,10 @@ impl CallPermit {
             };
             self.redact_with(Arc::clone(&credential.redactor));
             let request = self.request(provider, &credential.proof, call, blobs).await?;
+            if timeout_at(end, provider.gate.opened()).await.is_err() {
+                let detail = "this gateway may not send before another one is known not to".to_owned();
+                return Err(CallFailure { outage: Outage::Unreachable, detail, signal: None });
+            }
             let response = exchange::send_marked(&provider.calls, request, end, self.progress()).await?;
             let is_refused = response.status() == http::StatusCode::UNAUTHORIZED;
             if !(is_first && is_refused && credential.is_renewed_after_refusal(self.clock().now())) {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -39,6 +39,26 @@ struct ConnectorState {
 
 /// Hosts that may have private addresses because the operator wrote them out. Without a port: at the usual ports.
 pub(crate) type Private = HashSet<(String, Option<u16>)>;
+
+/// What calls wait for before they leave, once somebody has said what that is.
+#[derive(Clone, Default)]
+pub(crate) struct Gate(Arc<OnceLock<Opens>>);
+
+type Opens = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
+
+impl Gate {
+    /// From now on calls wait for these futures, of which each gets one. Set once.
+    pub(crate) fn set(&self, opens: Opens) {
+        drop(self.0.set(opens));
+    }
+
+    /// Ends once a call may leave.
+    pub(crate) async fn opened(&self) {
+        if let Some(opens) = self.0.get() {
+            opens().await;
+        }
+    }
+}
 
 /// Why there is no connection. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
@@ -80,9 +100,12 @@ impl tower_service::Service<Uri> for Connector {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
             let timeout = inner.timeout;
-            tokio::time::timeout(timeout, inner.connect(&uri))
-                .await
-                .map_err(|_| ConnectError::Timeout(timeout))?
+            let connected = tokio::time::timeout(timeout, inner.connect(&uri)).await;
+            let connection = connected.map_err(|_| ConnectError::Timeout(timeout))??;
+            if let Some(gate) = &inner.network.gate {
+                gate.opened().await;
+            }
+            Ok(connection)
         })
     }
 }

@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
-use crate::client::connect::{Connector, Private};
+use crate::client::connect::{Connector, Gate, Private};
 use crate::client::dial::{Dial, Resolve, Sockets, SystemResolver};
 use crate::client::exchange::Http;
 use crate::client::proxy::Proxy;
@@ -30,6 +30,8 @@ pub(crate) struct Network {
     pub(super) tls: TlsConnector,
     /// What connections go through that are not exempt from it.
     pub(crate) proxy: Option<Arc<Proxy>>,
+    /// What a new connection waits for before it is used.
+    pub(super) gate: Option<Gate>,
 }
 
 impl Network {
@@ -40,7 +42,7 @@ impl Network {
         extra_roots: Option<&Path>,
     ) -> Result<Self, String> {
         let tls = TlsConnector::from(Arc::new(tls(roots(extra_roots)?)));
-        Ok(Self { resolver, dial, tls, proxy: None })
+        Ok(Self { resolver, dial, tls, proxy: None, gate: None })
     }
 
     /// The operating system's, without a proxy.
@@ -55,6 +57,11 @@ impl Network {
     /// The same through that proxy, or without one.
     pub(crate) fn through(&self, proxy: Option<Arc<Proxy>>) -> Self {
         Self { proxy, ..self.clone() }
+    }
+
+    /// The same, whose connections wait for that gate.
+    pub(crate) fn behind(&self, gate: &Gate) -> Self {
+        Self { gate: Some(gate.clone()), ..self.clone() }
     }
 
     /// A client for hosts of which those in `private` may be private. Pooled connections are keyed by scheme and authority,

@@ -2,7 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use gatehouse_harness::until;
 use gatehouse_model::{Body, Header, Outage, Part, Reply};
+use tokio::sync::Semaphore;
 
 use super::*;
 
@@ -40,6 +42,38 @@ async fn the_credential_goes_into_its_slot_and_nowhere_else() {
         let leaks = seen.headers.values().filter(|value| value.to_str().unwrap().contains(SECRET)).count();
         assert_eq!(leaks, usize::from(expected.is_some()), "{auth}");
         assert_eq!(seen.header("accept-encoding"), Some("identity"));
+    }
+}
+
+/// A process that was stopped while it made a request ready, or while it connected, would send what another one sends as well.
+#[tokio::test]
+async fn a_call_waits_before_it_leaves_and_once_more_on_a_new_connection() {
+    let server = Provider::start(|_| reply(200, &[], "ok")).await;
+    let upstream = upstream(&provider(&server.url(), ""));
+    let (asked, may) = (Arc::<AtomicUsize>::default(), Arc::new(Semaphore::new(0)));
+    let gate = (Arc::clone(&asked), Arc::clone(&may));
+    upstream.begin_calls_when(move || {
+        let (asked, may) = gate.clone();
+        Box::pin(async move {
+            asked.fetch_add(1, Ordering::SeqCst);
+            may.acquire().await.unwrap().forget();
+        })
+    });
+    // Nobody waits for longer than the call may take, and then nothing was sent.
+    let short = Call { timeout_ms: 20, ..post("{}") };
+    assert_eq!(call(&upstream, &short, &Memory::default()).await, Err(Outage::Unreachable));
+    for (number, waits) in [(1, 2), (2, 1)] {
+        asked.store(0, Ordering::SeqCst);
+        let call = async { call(&upstream, &post("{}"), &Memory::default()).await.unwrap().status };
+        let opens = async {
+            for wait in 1..=waits {
+                until("it waits", async || asked.load(Ordering::SeqCst) == wait).await;
+                assert_eq!(server.received().len(), number - 1);
+                may.add_permits(1);
+            }
+        };
+        assert_eq!(tokio::join!(call, opens).0, 200);
+        assert_eq!((server.received().len(), asked.load(Ordering::SeqCst)), (number, waits));
     }
 }
 

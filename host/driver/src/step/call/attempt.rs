@@ -4,26 +4,21 @@
 //! call that has made nothing is made at the next account. Which accounts have refused a task is known to this process only;
 //! after a restart each may be asked once more.
 
-use std::time::Duration;
-
 use gatehouse_model::{
     AccountAssignment, Action, Blame, BlobId, Body, Call, Event, Phase, Replay, Reply, Step, UnixMs,
 };
-use gatehouse_store::StoreError;
 use gatehouse_tasks::asks_after_outage;
 use gatehouse_upstream::{AccountPermit, CallPermit};
 
 use crate::in_progress::InProgressGuard;
 use crate::live::AnsweredCall;
+use crate::shared::until_it_may_begin;
 use crate::step::bulk::merged::not_before;
 use crate::step::call::phase::Calls;
 use crate::step::run_context::{RunContext, StepOutcome, StepResult};
 
 /// Statuses by which the account was told already, when the answer came.
 const TOLD: [u16; 2] = [401, 402];
-
-/// Between two looks whether a call may leave.
-const LOOK: Duration = Duration::from_millis(200);
 
 /// The permit of a call, and that of an account borrowed for it.
 pub(in crate::step) type OfCall = (CallPermit, Option<AccountPermit>);
@@ -80,7 +75,9 @@ impl Calls {
         let Attempt { call, permit, at, borrowed, _in_progress } = attempt;
         // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
         run.step_permit = None;
-        self.until_it_may_begin().await?;
+        // This process may have been stopped since the attempt became durable. While another one may be at work the call waits: it is
+        // known not to have left, which nobody else could say of it.
+        until_it_may_begin(&self.shared.store, &*self.shared.clock).await?;
         let began = self.shared.now();
         if let Some(place) = run.log.place() {
             permit.trace_with(place);
@@ -103,17 +100,6 @@ impl Calls {
             return self.commits.commit_then(run, StepOutcome::Continue).await;
         }
         Ok(StepOutcome::Continue)
-    }
-
-    /// This process may have been stopped since the attempt became durable. While another one may be at work the call waits: it is
-    /// known not to have left, which nobody else could say of it.
-    async fn until_it_may_begin(&self) -> Result<(), StoreError> {
-        loop {
-            match self.shared.store.until_it_may_begin().await {
-                Err(error) if error.passes() => self.shared.clock.pause(LOOK).await,
-                other => return other,
-            }
-        }
     }
 
     async fn send(

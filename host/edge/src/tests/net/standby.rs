@@ -1,20 +1,25 @@
 //! The listeners of a gateway that waits: what they answer themselves, what they send on, and their sockets.
 
+use std::future::pending;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_harness::{Connection, TestClock, TestSeed};
+use futures_util::stream::{self, StreamExt as _};
+use gatehouse_harness::{Connection, TestClock, TestSeed, until};
 use gatehouse_model::{Boxed, Clock, Seed};
 use gatehouse_net::ServedBody;
 use http::{HeaderMap, Request, Response};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::Frame;
 use tokio::sync::watch;
 
 use crate::config::Config;
 use crate::standby::{AtWork, NotSentOn, SendOn, StandbyEdge};
 use crate::tests::NOW;
 
-/// What it was sent, and its answer: the body of the request, or nothing at an address of one that is gone.
+/// What it was sent, and its answer: the body of the request, or nothing at an address of one that is gone or
+/// stopped, or a word and then nothing.
 #[derive(Default)]
 struct Other(Mutex<Vec<(String, HeaderMap)>>);
 
@@ -29,6 +34,13 @@ impl SendOn for Other {
         Box::pin(async move {
             if address.contains("gone") {
                 return Err(NotSentOn("no connection".to_owned()));
+            }
+            if address.contains("stopped") {
+                return pending().await;
+            }
+            if address.contains("silent") {
+                let first = stream::iter([Ok(Frame::data(Bytes::from_static(b"a word")))]);
+                return Ok(Response::new(ServedBody::new(StreamBody::new(first.chain(stream::pending())))));
             }
             let body = request.into_body().collect().await.unwrap().to_bytes();
             let body = ServedBody::new(Full::<Bytes>::new(body).map_err(|never| match never {}));
@@ -89,4 +101,38 @@ async fn a_standby_sends_on_what_it_cannot_answer() {
     let edge = StandbyEdge::start(&config, "b".to_owned(), times, None, sockets, watched, other).unwrap();
     assert_eq!(edge.addresses(), [address]);
     assert_eq!(waiting.await.unwrap(), 200);
+}
+
+/// A request or an answer would wait for a process that is stopped, and keep its permit, long after another gateway has taken the place.
+#[tokio::test]
+async fn a_request_that_waits_for_a_gateway_ends_once_another_one_is_at_work() {
+    let config: Config = toml::from_str("listen = \"127.0.0.1:0\"").unwrap();
+    let at = |name: &str| AtWork { name: name.to_owned(), address: Some(format!("http://{name}:1")) };
+    let (at_work, watched) = watch::channel(at("stopped"));
+    let (other, clock) = (Arc::<Other>::default(), TestClock::at(NOW));
+    let times: (Arc<dyn Clock>, Arc<dyn Seed>) = (clock.clone(), Arc::<TestSeed>::default());
+    let edge =
+        StandbyEdge::start(&config, "b".to_owned(), times, None, Vec::new(), watched, other.clone()).unwrap();
+    let address = edge.addresses()[0];
+    let text = "GET /v1/models HTTP/1.1\r\nHost: a\r\n\r\n";
+    let ask = async move || Connection::open(address).await.ask(text).await;
+    let waiting = tokio::spawn(async move { ask().await });
+    until("it was sent on", async || other.0.lock().unwrap().len() == 1).await;
+    at_work.send_replace(at("c"));
+    let refused = waiting.await.unwrap();
+    assert_eq!((refused.status, refused.header("retry-after")), (503, "1"));
+    assert_eq!(ask().await.status, 201);
+
+    at_work.send_replace(at("silent"));
+    let mut connection = Connection::open(address).await;
+    connection.send(text).await;
+    assert_eq!(connection.read_head().await.unwrap().status, 200);
+    assert_eq!(connection.read_until("a word").await, "a word");
+    at_work.send_replace(at("c"));
+    let ends = tokio::spawn(async move { while connection.fill().await {} });
+    until("the answer ends", async || {
+        clock.advance(Duration::from_secs(10));
+        ends.is_finished()
+    })
+    .await;
 }

@@ -25,7 +25,7 @@ pub(crate) use records::{deployment, list_deployments, list_price_books, price_b
 pub(crate) use responses::{conversation, response, responses_with_items};
 pub(crate) use rows::{
     admin_idempotency_record, count_customers, customer, idempotency_record, key, key_by_digest, key_lineage,
-    live_tasks, owned_names, steps, task,
+    live_tasks, open_requests, owned_names, steps, task,
 };
 pub(super) use statement::{ENTRIES, entry};
 pub(crate) use statement::{count_statement, journal_entry, statement, statement_behind};

@@ -4,12 +4,15 @@ use std::ops::Range;
 
 use gatehouse_model::{Customer, CustomerId, Key, KeyId, UnixMs};
 use gatehouse_tasks::AuditRecord;
-use tokio_postgres::GenericClient;
+use tokio_postgres::types::Type;
+use tokio_postgres::{GenericClient, Row};
 
 use super::length;
 use crate::administration::{AuditQuery, KeyQuery, MAX_ROWS_READ, RowPage};
 use crate::error::StoreError;
-use crate::postgres::sql::{column, count, decoded, each, first, limit, moment, number, query as ask, text};
+use crate::postgres::sql::{
+    Value, column, count, decoded, each, first, limit, moment, number, query as ask, storable, text, value,
+};
 use crate::postgres::write::WITHOUT_CREDIT;
 
 const ALL_CUSTOMERS: &str = "
@@ -90,11 +93,8 @@ async fn customers(
 ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
     // No id is empty.
     let values = vec![text(after.map_or("", |id| &id.0)), limit(most.saturating_add(1))];
-    let mut rows: Vec<Customer> = each("customer", &ask(client, sql, values).await?)?;
-    let more = rows.len() > most;
-    rows.truncate(most);
-    let next = rows.last().filter(|_| more).map(|last| last.id.clone());
-    Ok(RowPage { rows, next })
+    let rows: Vec<Customer> = each("customer", &ask(client, sql, values).await?)?;
+    Ok(RowPage::cut(rows, most, |last| last.id.clone()))
 }
 
 /// How many customers have no credit.
@@ -109,26 +109,44 @@ pub(crate) async fn list_keys(
     after: Option<&KeyId>,
     most: usize,
 ) -> Result<RowPage<Key, KeyId>, StoreError> {
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    let (mut last, mut looked_at) = (after.cloned(), 0);
-    loop {
-        let mut values = vec![text(last.as_ref().map_or("", |id| &id.0)), limit(PIECE)];
+    let sql = if query.customer.is_some() { KEYS_OF } else { ALL_KEYS };
+    let values = |last: &Option<KeyId>| {
+        let last = storable(last.as_ref().map_or("", |id| &id.0)).into_owned();
+        let mut values = vec![value(last, Type::TEXT), limit(PIECE)];
         values.extend(query.customer.as_ref().map(|customer| text(&customer.0)));
-        let sql = if query.customer.is_some() { KEYS_OF } else { ALL_KEYS };
-        let keys: Vec<Key> = each("api_key", &ask(client, sql, values).await?)?;
-        let is_last = keys.len() < PIECE;
-        for key in keys {
+        values
+    };
+    look_at(client, (sql, PIECE), (after.cloned(), most), values, |row| {
+        let key: Key = decoded("api_key", row, 0)?;
+        Ok((key.id.clone(), query.takes(&key).then_some(key)))
+    })
+    .await
+}
+
+/// Rows that `take` wants, of a bounded number that a statement answers piece by piece, each from the position where the one before
+/// ended.
+pub(super) async fn look_at<'v, P, T>(
+    client: &impl GenericClient,
+    (sql, piece): (&str, usize),
+    (from, most): (Option<P>, usize),
+    values: impl Fn(&Option<P>) -> Vec<Value<'v>>,
+    take: impl Fn(&Row) -> Result<(P, Option<T>), StoreError>,
+) -> Result<RowPage<T, P>, StoreError> {
+    let mut page = RowPage { rows: Vec::new(), next: None };
+    let (mut last, mut looked_at) = (from, 0);
+    loop {
+        let rows = ask(client, sql, values(&last)).await?;
+        for row in &rows {
             if page.rows.len() == most || looked_at == MAX_ROWS_READ {
                 page.next = last.filter(|_| looked_at > 0);
                 return Ok(page);
             }
             looked_at += 1;
-            last = Some(key.id.clone());
-            if query.takes(&key) {
-                page.rows.push(key);
-            }
+            let (position, row) = take(row)?;
+            last = Some(position);
+            page.rows.extend(row);
         }
-        if is_last {
+        if rows.len() < piece {
             return Ok(page);
         }
     }
@@ -142,28 +160,14 @@ pub(crate) async fn list_audit(
     most: usize,
 ) -> Result<RowPage<(u64, AuditRecord), u64>, StoreError> {
     let span = span(client, query).await?;
-    let mut end = before.map_or(span.end, |before| before.min(span.end));
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    let mut looked_at = 0;
-    loop {
-        let values = vec![number(span.start), number(end), limit(PIECE)];
-        let lines = ask(client, LINES, values).await?;
-        for line in &lines {
-            if page.rows.len() == most || looked_at == MAX_ROWS_READ {
-                page.next = Some(end).filter(|_| looked_at > 0);
-                return Ok(page);
-            }
-            looked_at += 1;
-            end = count(line, 0)?;
-            let record: AuditRecord = decoded("audit", line, 1)?;
-            if query.takes(&record) {
-                page.rows.push((end, record));
-            }
-        }
-        if lines.len() < PIECE {
-            return Ok(page);
-        }
-    }
+    let end = before.map_or(span.end, |before| before.min(span.end));
+    let values =
+        |last: &Option<u64>| vec![number(span.start), number(last.unwrap_or(span.end)), limit(PIECE)];
+    look_at(client, (LINES, PIECE), (Some(end), most), values, |line| {
+        let (number, record) = (count(line, 0)?, decoded("audit", line, 1)?);
+        Ok((number, query.takes(&record).then_some((number, record))))
+    })
+    .await
 }
 
 /// How many lines of the audit record lie in the range of time of `query`.

@@ -4,9 +4,10 @@ use gatehouse_tasks::{DeploymentRecord, PriceVersion};
 use serde::de::DeserializeOwned;
 use tokio_postgres::GenericClient;
 
-use crate::administration::{MAX_ROWS_READ, RowPage};
+use super::pages::look_at;
+use crate::administration::RowPage;
 use crate::error::StoreError;
-use crate::postgres::sql::{count, decoded, first, limit, number, query};
+use crate::postgres::sql::{count, decoded, first, limit, number};
 use crate::records::PriceVersionSummary;
 
 const PRICE_BOOK: &str = "select row from price_book where number = $1";
@@ -74,21 +75,9 @@ async fn page<T: DeserializeOwned, R>(
     most: usize,
     take: impl Fn(T) -> Option<R>,
 ) -> Result<RowPage<R, u64>, StoreError> {
-    let mut page = RowPage { rows: Vec::new(), next: None };
-    let (mut last, mut looked_at) = (before, 0);
-    loop {
-        let rows = query(client, sql, vec![number(last.unwrap_or(u64::MAX)), limit(PIECE)]).await?;
-        for row in &rows {
-            if page.rows.len() == most || looked_at == MAX_ROWS_READ {
-                page.next = last.filter(|_| looked_at > 0);
-                return Ok(page);
-            }
-            looked_at += 1;
-            last = Some(count(row, 1)?);
-            page.rows.extend(take(decoded(table, row, 0)?));
-        }
-        if rows.len() < PIECE {
-            return Ok(page);
-        }
-    }
+    let values = |last: &Option<u64>| vec![number(last.unwrap_or(u64::MAX)), limit(PIECE)];
+    look_at(client, (sql, PIECE), (before, most), values, |row| {
+        Ok((count(row, 1)?, take(decoded(table, row, 0)?)))
+    })
+    .await
 }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId};
+use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, RequestId, Task, TaskId};
 use gatehouse_tasks::{AdminIdempotencyRecord, IdempotencyRecord, KeyLineage, NameRecord, StepRow};
 use serde::de::DeserializeOwned;
 use tokio_postgres::GenericClient;
 
 use super::length;
 use crate::error::StoreError;
-use crate::postgres::sql::{Value, bytes, decoded, each, first, limit, query, text, texts, uuid};
+use crate::postgres::sql::{Value, bytes, decoded, each, first, id, limit, query, text, texts, uuid};
 use crate::postgres::write::CUSTOMERS;
 use crate::read::PIECE;
 
@@ -20,13 +20,8 @@ const LIVE_TASKS: &str = "
     where live and id > $1
     order by id
     limit $2";
-const FIRST_LIVE_TASKS: &str = "
-    select row
-    from task
-    where live
-    order by id
-    limit $1";
 const STEPS: &str = "select row from step where task = $1";
+const OPEN_REQUESTS: &str = "select id from hold where not of_task order by id";
 const CUSTOMER: &str = "select row from customer where id = $1";
 const KEY: &str = "select row from api_key where id = $1";
 const KEY_BY_DIGEST: &str = "select row from api_key where digest = $1";
@@ -68,11 +63,9 @@ pub(crate) async fn live_tasks(
     client: &impl GenericClient,
     after: Option<TaskId>,
 ) -> Result<Vec<Task>, StoreError> {
-    let rows = match after {
-        Some(after) => query(client, LIVE_TASKS, vec![uuid(after.bits()), limit(PIECE)]).await?,
-        None => query(client, FIRST_LIVE_TASKS, vec![limit(PIECE)]).await?,
-    };
-    each("task", &rows)
+    // No id is zero.
+    let values = vec![uuid(after.map_or(0, TaskId::bits)), limit(PIECE)];
+    each("task", &query(client, LIVE_TASKS, values).await?)
 }
 
 /// The log of a task, oldest first.
@@ -80,6 +73,12 @@ pub(crate) async fn steps(client: &impl GenericClient, task: TaskId) -> Result<V
     let mut rows: Vec<StepRow> = each("step", &query(client, STEPS, vec![uuid(task.bits())]).await?)?;
     rows.sort_by_key(|row| row.revision);
     Ok(rows)
+}
+
+/// Requests whose holds are open, by creation.
+pub(crate) async fn open_requests(client: &impl GenericClient) -> Result<Vec<RequestId>, StoreError> {
+    let rows = query(client, OPEN_REQUESTS, vec![]).await?;
+    rows.iter().map(|row| Ok(RequestId::from_bits(id(row, 0)?))).collect()
 }
 
 /// A customer.

@@ -50,23 +50,12 @@ const ALL_WEBHOOKS: &str = "
     where id > $1
     order by id
     limit $2";
-const FIRST_WEBHOOKS: &str = "
-    select row
-    from webhook
-    order by id
-    limit $1";
 const WEBHOOKS_OF: &str = "
     select row
     from webhook
     where id > $1 and customer = $3
     order by id
     limit $2";
-const FIRST_WEBHOOKS_OF: &str = "
-    select row
-    from webhook
-    where customer = $2
-    order by id
-    limit $1";
 const TROUBLED: &str = "
     select row
     from webhook
@@ -126,21 +115,12 @@ pub(crate) async fn list_webhooks(
     after: Option<WebhookId>,
     most: usize,
 ) -> Result<RowPage<WebhookEndpoint, WebhookId>, StoreError> {
-    let sql = match (customer, after) {
-        (None, None) => FIRST_WEBHOOKS,
-        (None, Some(_)) => ALL_WEBHOOKS,
-        (Some(_), None) => FIRST_WEBHOOKS_OF,
-        (Some(_), Some(_)) => WEBHOOKS_OF,
-    };
-    let mut values = Vec::new();
-    values.extend(after.map(|id| uuid(id.bits())));
-    values.push(limit(most.saturating_add(1)));
+    // No id is zero.
+    let mut values = vec![uuid(after.map_or(0, WebhookId::bits)), limit(most.saturating_add(1))];
     values.extend(customer.map(|customer| text(&customer.0)));
-    let mut rows: Vec<WebhookEndpoint> = each("webhook", &ask(client, sql, values).await?)?;
-    let more = rows.len() > most;
-    rows.truncate(most);
-    let next = rows.last().filter(|_| more).map(|last| last.id);
-    Ok(RowPage { rows, next })
+    let sql = if customer.is_some() { WEBHOOKS_OF } else { ALL_WEBHOOKS };
+    let rows: Vec<WebhookEndpoint> = each("webhook", &ask(client, sql, values).await?)?;
+    Ok(RowPage::cut(rows, most, |last| last.id))
 }
 
 /// Webhooks that do not reach their receiver, by id; the first `most` of them.
@@ -166,9 +146,6 @@ pub(crate) async fn list_deliveries(
     let sql = if query.pending { PENDING_DELIVERIES } else { DELIVERIES };
     let before = before.map_or(u128::MAX, DeliveryId::bits);
     let values = vec![uuid(query.webhook.bits()), uuid(before), limit(most.saturating_add(1))];
-    let mut rows: Vec<WebhookDelivery> = each("delivery", &ask(client, sql, values).await?)?;
-    let more = rows.len() > most;
-    rows.truncate(most);
-    let next = rows.last().filter(|_| more).map(|last| last.id);
-    Ok(RowPage { rows, next })
+    let rows: Vec<WebhookDelivery> = each("delivery", &ask(client, sql, values).await?)?;
+    Ok(RowPage::cut(rows, most, |last| last.id))
 }

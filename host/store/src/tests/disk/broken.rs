@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use gatehouse_model::TaskId;
-use gatehouse_sample::START;
+use gatehouse_sample::audit;
 use gatehouse_tasks::{Applied, Command};
 
 use crate::config::Config;
@@ -19,10 +19,6 @@ use gatehouse_fault_injection::{Access, Disk, DiskFault, each_cut};
 const COMMANDS: usize = 10;
 /// Disks looked at after each fault, for the case that the power goes as well.
 const IMAGES: usize = 2;
-
-fn audit(text: &str) -> Command {
-    Command::Audit { task: None, text: text.into(), at: START }
-}
 
 /// The states a store goes through, one command a batch, and the commands between them.
 fn scenario() -> (Vec<Checkpoint>, Vec<Command>) {

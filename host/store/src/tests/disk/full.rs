@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_sample::START;
+use gatehouse_sample::audit;
 use gatehouse_tasks::Command;
 use redb::StorageBackend as _;
 
@@ -15,10 +15,6 @@ use crate::store::Store;
 use crate::tests::{Dump, audited, begin};
 use crate::wait::WriterWait;
 use gatehouse_fault_injection::{Disk, DiskFault};
-
-fn audit(text: &str) -> Command {
-    Command::Audit { task: None, text: text.into(), at: START }
-}
 
 /// More than the free pages of a new file hold.
 fn large(letter: &str) -> Command {

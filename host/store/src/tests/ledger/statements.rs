@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, CustomerId, Tags, UnixMs, Usage};
-use gatehouse_sample::{START, customer_id, key_id, request_id, task};
+use gatehouse_model::{Credits, CustomerId, UnixMs};
+use gatehouse_sample::{START, customer_id, hold, key_id, request_id, settle, task};
 use gatehouse_tasks::{Command, EntryKind, JournalEntry};
 
 use crate::layout;
@@ -43,21 +43,13 @@ async fn busy_days() -> Store {
     begin(&store).await;
     for number in 0..70_u8 {
         let at = START.plus(Duration::from_secs(u64::from(number) * 7_200));
-        let (id, key, amount) = (request_id(number), key_id(number % 3), Credits(3));
-        let expires = at.plus(Duration::from_secs(3_600 * 24 * 30));
-        let model = format!("model-{}", number % 4);
-        let mut commands = vec![Command::Hold { id, key, amount, model, expires, at }];
+        let (id, model) = (request_id(number), format!("model-{}", number % 4));
+        let lasts = (at, Duration::from_secs(3_600 * 24 * 30));
+        let mut commands = vec![hold(id, (number % 3, &model), 3, lasts)];
         match number % 5 {
             0 => {}
             1 => commands.push(Command::Release { id, at }),
-            charged => commands.push(Command::Settle {
-                id,
-                amount: Credits(i64::from(charged) - 1),
-                memo: String::new(),
-                tokens: Usage::default(),
-                tags: Tags::default(),
-                at,
-            }),
+            charged => commands.push(settle(id, i64::from(charged) - 1, at)),
         }
         if number % 9 < 2 {
             let (customer, amount) = (customer_id(number % 2), Credits(5 - 9 * i64::from(number % 9)));

@@ -228,6 +228,7 @@ async fn rows_are_found_as_in_a_file() {
     same!(pair, read::live_tasks(None::<TaskId>));
     let tasks = pair.tasks();
     same!(pair, read::live_tasks(Some(tasks[tasks.len() / 2])));
+    same!(pair, read::open_requests());
     for (seconds, most) in [(0, 100), (70, 2), (600, 100), (100 * 86_400, 3), (100 * 86_400, 1_000)] {
         let now = START.plus(Duration::from_secs(seconds));
         same!(pair, expired::expired(now, most));

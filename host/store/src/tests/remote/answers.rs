@@ -121,6 +121,7 @@ impl Answers {
         let first = tasks.last().map(|task| task.id);
         self.add("live_tasks behind", store.live_tasks(first).await);
         self.add("live_tasks_behind", store.live_tasks_behind(None));
+        self.add("open_requests", store.open_requests().await);
     }
 
     async fn money(&mut self, store: &Store, customers: &[CustomerId], keys: &[KeyId]) {

@@ -4,17 +4,12 @@
 use std::net::{Ipv4Addr, TcpListener};
 
 use gatehouse_fault_injection::{ConnectionCut, PostgresServer};
-use gatehouse_sample::START;
-use gatehouse_tasks::Command;
+use gatehouse_sample::audit;
 
 use super::{behind_relay, open};
 use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::tests::{audited, begin};
-
-fn audit(text: impl Into<String>) -> Command {
-    Command::Audit { task: None, text: text.into(), at: START }
-}
 
 /// The texts of all lines, oldest first.
 async fn texts(store: &crate::Store) -> Vec<String> {

@@ -2,8 +2,7 @@
 //! was away; and the former one writes nothing any more.
 
 use gatehouse_fault_injection::{PostgresServer, Relay};
-use gatehouse_sample::START;
-use gatehouse_tasks::Command;
+use gatehouse_sample::audit;
 
 use super::{behind_relay, open_as};
 use crate::config::Config;
@@ -11,10 +10,6 @@ use crate::error::{OpenError, StoreError};
 use crate::postgres::{Node, Position, Server, Standby};
 use crate::store::Store;
 use crate::tests::audited;
-
-fn audit(text: &str) -> Command {
-    Command::Audit { task: None, text: text.into(), at: START }
-}
 
 fn node(name: &str) -> Node {
     let address = Some(format!("http://{name}:8080"));

@@ -2,23 +2,19 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, RequestId, Tags, Usage};
-use gatehouse_sample::{START, key_id};
+use gatehouse_model::RequestId;
+use gatehouse_sample::{START, settle};
 use gatehouse_tasks::Command;
 
 use super::behind_relay;
 use crate::tests::begin;
 
-fn hold(number: u128) -> Command {
-    let id = RequestId::from_bits((u128::from(START.0) << 80) | number);
-    let (key, model, amount) = (key_id(0), "model".to_owned(), Credits(1));
-    Command::Hold { id, key, model, amount, expires: START.plus(Duration::from_secs(60)), at: START }
+fn id(number: u128) -> RequestId {
+    RequestId::from_bits((u128::from(START.0) << 80) | number)
 }
 
-fn settle(number: u128) -> Command {
-    let id = RequestId::from_bits((u128::from(START.0) << 80) | number);
-    let (memo, tokens) = (String::new(), Usage::default());
-    Command::Settle { id, amount: Credits(1), memo, tokens, tags: Tags::default(), at: START }
+fn hold(number: u128) -> Command {
+    gatehouse_sample::hold(id(number), (0, "model"), 1, (START, Duration::from_secs(60)))
 }
 
 /// Each text would take as long as the network, and none would be answered while the server is slow.
@@ -30,9 +26,9 @@ async fn a_text_of_a_customer_at_work_is_answered_without_the_server() {
     // Nothing arrives any more: what is answered now was known.
     relay.be_silent(true);
     store.execute_deferred(hold(2)).await.unwrap().unwrap();
-    store.post(settle(1)).unwrap();
+    store.post(settle(id(1), 1, START)).unwrap();
     relay.be_silent(false);
     relay.cut_all();
-    store.execute_when_free(settle(2), crate::Durability::Immediate).await.unwrap().unwrap();
+    store.execute_when_free(settle(id(2), 1, START), crate::Durability::Immediate).await.unwrap().unwrap();
     assert!(store.examine().unwrap().is_clean());
 }

@@ -1,8 +1,7 @@
 //! One writer a database: another gateway is told so, and one that was replaced writes nothing.
 
 use gatehouse_fault_injection::PostgresServer;
-use gatehouse_sample::START;
-use gatehouse_tasks::Command;
+use gatehouse_sample::audit;
 
 use super::{behind_relay, open};
 use crate::config::Config;
@@ -10,10 +9,6 @@ use crate::error::{OpenError, StoreError};
 use crate::postgres::{Node, Server};
 use crate::store::Store;
 use crate::tests::audited;
-
-fn audit(text: &str) -> Command {
-    Command::Audit { task: None, text: text.into(), at: START }
-}
 
 /// Two writers would each believe that they know every row.
 #[tokio::test(flavor = "multi_thread")]

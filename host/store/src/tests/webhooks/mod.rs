@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use gatehouse_model::{CustomerPolicy, DeliveryId, UnixMs, WebhookId};
-use gatehouse_sample::{START, beginning, completed, customer_id, task, task_id};
+use gatehouse_sample::{
+    START, beginning, completed, customer_id, task, task_id, webhook, webhook_change as change,
+};
 use gatehouse_tasks::{
-    Command, MemoryLedgerStorage, SealedSecret, WebhookAttempt, WebhookChange, WebhookDelivery,
-    WebhookEndpoint, WebhookPolicy,
+    Command, MemoryLedgerStorage, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint,
 };
 use redb::ReadableDatabase as _;
 
@@ -21,21 +22,6 @@ use crate::store::Store;
 use crate::transaction::open::commit;
 use crate::webhooks::DeliveryQuery;
 use gatehouse_fault_injection::Disk;
-
-fn webhook(number: u128, customer: u8) -> WebhookEndpoint {
-    let policy = WebhookPolicy {
-        url: "https://example.com/hook".to_owned(),
-        events: Vec::new(),
-        description: String::new(),
-        enabled: true,
-    };
-    let secret = SealedSecret { created: START, sealed: vec![1] };
-    WebhookEndpoint::new((WebhookId::from_bits(number), customer_id(customer)), policy, secret, None)
-}
-
-fn change(change: WebhookChange, at: UnixMs) -> Command {
-    Command::Webhook { change: Box::new(change), at }
-}
 
 pub(super) fn add(number: u128, customer: u8) -> Command {
     change(WebhookChange::Add(Box::new(webhook(number, customer))), START)

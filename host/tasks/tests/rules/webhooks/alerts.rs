@@ -1,7 +1,7 @@
 //! What webhooks are told beside the ends of tasks: of a customer's money, of a key's quota, of accounts and canaries.
 
 use gatehouse_model::{Credits, CustomerPolicy, Digest, KeyPolicy, UnixMs, WebhookId};
-use gatehouse_sample::{START, completed, customer_id, failed, key_id};
+use gatehouse_sample::{START, completed, customer_id, failed, hold, key_id, request_id};
 use gatehouse_tasks::{
     AccountRecord, Command, DeploymentKind, DeploymentOutcome, DeploymentRecord, MemoryLedgerStorage,
     OperatorRecord, Rejection, WebhookChange, WebhookEndpoint, WebhookEvent, operators,
@@ -68,15 +68,8 @@ fn a_share_of_the_quota_is_told_once_in_each_period_and_again_after_an_edit() {
     };
     let mut storage = watched(quota(10));
     top_up(&mut storage, 1_000);
-    let hold = |number: u8, amount: i64, at: UnixMs| Command::Hold {
-        id: gatehouse_sample::request_id(number),
-        key: key_id(0),
-        model: "m".to_owned(),
-        amount: Credits(amount),
-        expires: at.plus(24 * HOUR),
-        at,
-    };
-    let release = |number: u8, at: UnixMs| Command::Release { id: gatehouse_sample::request_id(number), at };
+    let hold = |number: u8, amount, at| hold(request_id(number), (0, "m"), amount, (at, 24 * HOUR));
+    let release = |number: u8, at: UnixMs| Command::Release { id: request_id(number), at };
     let count = |storage: &MemoryLedgerStorage| told(storage, WebhookEvent::QuotaReached).len();
     run(&mut storage, hold(1, 7, START)).unwrap();
     assert_eq!(count(&storage), 0);
@@ -126,14 +119,7 @@ fn a_share_of_a_keys_quota_is_told_once_also_where_the_key_is_rotated_and_the_cu
         let all = told(storage, WebhookEvent::QuotaReached).into_iter();
         all.map(|body| body["data"].clone()).filter(|data| !data["key"].is_null()).collect()
     };
-    let hold = |number: u8, key: u8, amount: i64| Command::Hold {
-        id: gatehouse_sample::request_id(number),
-        key: key_id(key),
-        model: "m".to_owned(),
-        amount: Credits(amount),
-        expires: START.plus(24 * HOUR),
-        at: START,
-    };
+    let hold = |number: u8, key, amount| hold(request_id(number), (key, "m"), amount, (START, 24 * HOUR));
     run(&mut storage, hold(1, 0, 7)).unwrap();
     assert_eq!(of_keys(&storage), Vec::<serde_json::Value>::new());
     // One movement reaches both: two events with ids of their own.
@@ -144,7 +130,7 @@ fn a_share_of_a_keys_quota_is_told_once_also_where_the_key_is_rotated_and_the_cu
     let ids: std::collections::BTreeSet<_> = storage.deliveries().map(|row| row.id).collect();
     assert_eq!(ids.len(), storage.deliveries().count());
     // What swings about the share, and a successor that shares the quota, tell nothing anew.
-    run(&mut storage, Command::Release { id: gatehouse_sample::request_id(2), at: START }).unwrap();
+    run(&mut storage, Command::Release { id: request_id(2), at: START }).unwrap();
     let rotate = Command::RotateKey {
         id: key_id(0),
         new: key_id(200),

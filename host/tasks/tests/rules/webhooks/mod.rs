@@ -7,7 +7,7 @@ use std::time::Duration;
 use gatehouse_model::{DeliveryId, FailureKind, TaskFailure, UnixMs, WebhookId};
 
 use super::{finish, funded, refused, run, submit};
-use gatehouse_sample::{START, completed, customer_id, failed, key_id, task_id};
+use gatehouse_sample::{START, completed, failed, key_id, task_id, webhook, webhook_change as change};
 use gatehouse_tasks::{
     Applied, Callback, Command, DeliveryState, Ending, MAX_OWN_WEBHOOKS, MAX_PENDING, MAX_WEBHOOKS,
     MemoryLedgerStorage, Rejection, SealedSecret, WebhookAttempt, WebhookChange, WebhookDelivery,
@@ -15,21 +15,6 @@ use gatehouse_tasks::{
 };
 
 const HOUR: Duration = Duration::from_secs(3_600);
-
-fn webhook(number: u128, customer: u8) -> WebhookEndpoint {
-    let policy = WebhookPolicy {
-        url: "https://example.com/hook".to_owned(),
-        events: Vec::new(),
-        description: String::new(),
-        enabled: true,
-    };
-    let secret = SealedSecret { created: START, sealed: vec![1] };
-    WebhookEndpoint::new((WebhookId::from_bits(number), customer_id(customer)), policy, secret, None)
-}
-
-fn change(change: WebhookChange, at: UnixMs) -> Command {
-    Command::Webhook { change: Box::new(change), at }
-}
 
 fn add(webhook: WebhookEndpoint) -> Command {
     change(WebhookChange::Add(Box::new(webhook)), START)
