@@ -252,9 +252,8 @@ fn a_link_leads_no_provider_where_the_gateway_would_not_go() {
         assert!(broken.is_empty(), "{} rows are broken:\n{}", broken.len(), broken.join("\n"));
         // What the operator allows for fetches is allowed here too, and a text about such an address is a text.
         let allowed = scene.sample("800x600.png");
-        for (path, body) in
-            PICTURES.iter().filter(takes_links).filter(|(path, _)| *path == VIDEOS).chain(&HANDED_ON)
-        {
+        let jobs = PICTURES.iter().filter(|(path, _)| *path == VIDEOS).chain(&HANDED_ON);
+        for (path, body) in jobs.filter(|(path, _)| *path != "/v1/messages") {
             let answer = scene.caller.post(path, &body(&allowed)).await;
             assert!(is_taken(&answer), "{path}: {} {}", answer.status, answer.text());
         }

@@ -72,7 +72,7 @@ async fn a_long_film_is_known_by_its_tables() {
 
 /// Without it a film that no program opens to its end is handed to the provider.
 #[tokio::test]
-async fn a_film_that_says_it_is_longer_is_none() {
+async fn a_film_that_says_it_is_longer_is_no_medium() {
     for (length, moov_first) in [(9 * MIB, true), (9 * MIB, false), (MIB / 8, true), (MIB / 8, false)] {
         let file = film(length, moov_first);
         let server = serve_parts(file[..file.len() - 500].to_vec()).await;
