@@ -48,7 +48,7 @@ const AT_LEAST_ONE: [&str; 27] = [
 
 /// The most that a key may say. More is a slip of the pen: it is a start that breaks, a buffer that no machine has, or a moment
 /// after the year 9999.
-const AT_MOST: [(&str, i64); 21] = [
+const AT_MOST: [(&str, i64); 20] = [
     ("admin.connections", 1_000_000),
     ("data.store.batch", 1_000_000),
     ("data.store.cache_mib", 1 << 20),
@@ -57,7 +57,6 @@ const AT_MOST: [(&str, i64); 21] = [
     ("media.link_hours", 876_000),
     ("plugins.canary.percent", 100),
     ("plugins.compilers", 1024),
-    ("plugins.streams", 1_000_000),
     ("plugins.threads", 1024),
     ("server.limits.connections", 10_000_000),
     ("server.limits.handshakes", 1_000_000),

@@ -52,6 +52,8 @@ const WORDS: [&str; 23] = [
     "video",
     "voice",
 ];
+/// Objects that are media under a name which does not say so.
+const OWNERS: [&str; 2] = ["assets", "source"];
 /// Fields whose texts an image engine reads for links.
 const PROMPTS: [&str; 2] = ["prompt", "extra"];
 /// The client's note, and what of it is read.
@@ -148,6 +150,8 @@ impl Found<'_> {
             Value::Object(fields) => {
                 let is_call =
                     fields.get("type").and_then(Value::as_str).is_some_and(|it| it.ends_with("tool_use"));
+                // What is called `url` alone is a medium's where the object around it is one.
+                let has_links = path.is_empty() || OWNERS.contains(&name) || holds_media(name);
                 for (key, value) in fields {
                     let is_skipped = SKIPPED.contains(&key.as_str())
                         || (is_call && key == "input")
@@ -157,7 +161,8 @@ impl Found<'_> {
                         || (path == NOTE && !FLAGS.contains(&key.as_str()));
                     if !is_skipped {
                         let dot = if path.is_empty() { "" } else { "." };
-                        self.look(value, &format!("{path}{dot}{key}"), key);
+                        let is_other = is_link_name(key) && !has_links;
+                        self.look(value, &format!("{path}{dot}{key}"), if is_other { "" } else { key });
                     }
                 }
             }
@@ -172,17 +177,20 @@ impl Found<'_> {
     }
 }
 
+fn is_link_name(name: &str) -> bool {
+    ["url", "urls", "uri", "uris"].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
 /// Whether the field holds a link that is fetched: `url`, `image_urls`, `imageUrl`, `first_frame_image`, `file2`.
 fn holds_media(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let is_link = matches!(name.as_str(), "url" | "urls" | "uri" | "uris");
     let is_medium = |word: &str| {
         let word = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
         let word = word.strip_suffix('s').unwrap_or(word);
         let word = word.strip_suffix("url").or_else(|| word.strip_suffix("uri")).unwrap_or(word);
         WORDS.contains(&word) || word.strip_suffix('s').is_some_and(|word| WORDS.contains(&word))
     };
-    is_link || name.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_medium)
+    is_link_name(&name) || name.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_medium)
 }
 
 #[cfg(test)]
@@ -258,6 +266,7 @@ mod tests {
             json!({"tools": [{"function": {"name": "f", "parameters": {"image": BAD}}}]}),
             json!({"prompt": format!("a browser that shows {BAD}")}),
             json!({"metadata": {"image": BAD, "url": BAD}}),
+            json!({"script": {"target": {"url": BAD}}, "steps": [{"url": BAD}]}),
             json!({"webhook_url": BAD, "image_": "x", "": BAD}),
             json!({"user": BAD, "profile": BAD, "homepage": BAD}),
             json!({"image_urls": ["https://e.com/a"], "url": "ftp://10.0.0.1/a"}),
