@@ -53,7 +53,7 @@ fn a_file_that_cannot_be_used_leaves_the_task_waiting() {
         assert_eq!((&task["waiting_for"], task.get("result")), (&json!("modal"), None), "{task}");
 
         // What is embedded is judged at once.
-        let gif = [&b"GIF89a\x40\0\x40\0"[..], &[0; 8000]].concat();
+        let gif = [&b"GIF89a\x40\0\x40\0"[..], &[0; 8000], b";"].concat();
         let gif = format!("data:image/gif;base64,{}", STANDARD.encode(gif));
         for (area, words) in [
             (gif, &["mask_url", "PNG, JPEG or WebP", "image/gif"][..]),

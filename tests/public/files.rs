@@ -1,5 +1,5 @@
 //! Files in every form in which clients write them, at every place that takes one, short and long: the host cuts the long ones out,
-//! families read the short ones, and a client must not notice which. Asked by `dry_run`, but for texts, which are answered.
+//! families read the short ones, and a client must not notice which. And links, which a provider may fetch. Asked by `dry_run`, but for texts, which are answered.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ fn picture(noise: u32) -> Vec<u8> {
 
 /// A second of silence at that rate.
 fn sound(rate: u32) -> Vec<u8> {
-    let mut file = b"RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0".to_vec();
+    let mut file = [&b"RIFF"[..], &(36 + rate).to_le_bytes(), b"WAVEfmt \x10\0\0\0\x01\0\x01\0"].concat();
     file.extend(rate.to_le_bytes());
     file.extend(rate.to_le_bytes());
     file.extend(b"\x01\0\x08\0data");
@@ -107,6 +107,11 @@ fn forms(file: &[u8], mime: &str) -> [Vec<String>; 2] {
         " ".to_owned(),
         String::new(),
     ];
+    // Cut short: no program opens it, whatever its beginning says.
+    for length in [file.len() / 2, file.len() - 9] {
+        let cut = STANDARD.encode(&file[..length]);
+        bad.extend([format!("data:{mime};base64,{cut}"), cut]);
+    }
     // Of a sound that tells no type some providers know more.
     if mime.starts_with("image/") {
         bad.push(format!("data:{mime};base64,{words}"));
@@ -190,6 +195,69 @@ fn a_text_that_is_the_name_of_a_file_is_refused() {
             }
         }
         let about = json!({"model": "over-chat", "messages": [{"role": "user", "content": format!("what is {name}?")}]});
+        assert_eq!(scene.caller.post("/v1/chat/completions", &about).await.status, 200);
+    });
+}
+
+/// Further places of links. The gateway does not look at what they lead to: the provider fetches it.
+const HANDED_ON: [MediaField; 5] = [
+    ("/v1/clip2/private-avatar", |link| json!({"url": link, "name": "face", "dry_run": true})),
+    ("/v1/journey/generations/imagine", |link| asked("", json!({"cref": link}))),
+    ("/v1/journey/generations/imagine", |link| {
+        asked("", json!({"prompt": format!("a cat --sref {link} --v 7")}))
+    }),
+    ("/v1/journey/generations/imagine", |link| asked("", json!({"prompt": format!("{link} a cat")}))),
+    ("/v1/messages", |link| {
+        let picture = json!({"type": "image", "source": {"type": "url", "url": link}});
+        let call = json!({"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}});
+        let result = json!({"type": "tool_result", "tool_use_id": "toolu_1", "content": [picture]});
+        let messages = json!([{"role": "user", "content": "look"}, {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result]}]);
+        json!({"model": "over-messages", "max_tokens": 9, "messages": messages,
+            "tools": [{"name": "look", "input_schema": {"type": "object"}}]})
+    }),
+];
+
+/// Without it a client makes a provider that runs beside the gateway, or one that trusts its network, read what is not public.
+#[test]
+fn a_link_leads_no_provider_where_the_gateway_would_not_go() {
+    run(async {
+        let scene = Scene::start(Duration::ZERO).await;
+        let mut broken = Vec::new();
+        let takes_links =
+            |(path, body): &&MediaField| *path != "/v1/messages" || !body("x").to_string().contains("base64");
+        for (path, body) in PICTURES.iter().filter(takes_links).chain(&HANDED_ON) {
+            for (link, reason) in [
+                ("https://127.0.0.1/a.png", "127.0.0.1 is not a public address or does not exist"),
+                ("https://2852039166/latest/meta-data", "169.254.169.254 is not a public address"),
+                ("https://0x7f.1/a.png", "127.0.0.1 is not a public address"),
+                ("https://012.0.0.1/a.png", "10.0.0.1 is not a public address"),
+                ("https://[::ffff:192.168.0.1]/a.png", "is not a public address"),
+                ("https://localhost/a.png", "localhost is not a public address"),
+                (
+                    "https://metadata.google.internal/a.png",
+                    "metadata.google.internal is not a public address",
+                ),
+                ("https://user:word@example.com/a.png", "must not hold a user name or password"),
+                ("https://example.com:8443/a.png", "only ports 80 and 443 are allowed"),
+            ] {
+                let answer = scene.caller.post(path, &body(link)).await;
+                let text = answer.text();
+                let is_told = text.contains("could not be fetched: ") && text.contains(reason);
+                if is_taken(&answer) || !matches!(answer.status, 200 | 400) || !is_told {
+                    broken.push(format!("  {path} {}\n    {} {text}", body(link), answer.status));
+                }
+            }
+        }
+        assert!(broken.is_empty(), "{} rows are broken:\n{}", broken.len(), broken.join("\n"));
+        // What the operator allows for fetches is allowed here too, and a text about such an address is a text.
+        let allowed = scene.sample("800x600.png");
+        let jobs = PICTURES.iter().filter(|(path, _)| *path == VIDEOS).chain(&HANDED_ON);
+        for (path, body) in jobs.filter(|(path, _)| *path != "/v1/messages") {
+            let answer = scene.caller.post(path, &body(&allowed)).await;
+            assert!(is_taken(&answer), "{path}: {} {}", answer.status, answer.text());
+        }
+        let about = json!({"model": "over-chat", "messages": [{"role": "user", "content": "http://127.0.0.1/a.png"}]});
         assert_eq!(scene.caller.post("/v1/chat/completions", &about).await.status, 200);
     });
 }

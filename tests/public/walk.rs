@@ -85,6 +85,9 @@ async fn images(scene: &Scene) {
     let good = json!({"model": "imagine-1.5-gw", "prompt": "a kite"});
     let mut rows = accepts("size", ["1:1", "16:9", "9:16", "3:2", "2:3"].map(Value::from).into());
     rows.extend(refuses("size", vec![json!("4:3"), json!(""), json!(1)]));
+    rows.extend(accepts("aspect_ratio", vec![json!("16:9"), json!(null)]));
+    rows.extend(refuses("aspect_ratio", vec![json!("4:3"), json!(1)]));
+    rows.push((json!({"size": "1:1", "aspect_ratio": "16:9"}), &["aspect_ratio", "the same as `size`"]));
     rows.extend(accepts("n", vec![json!(1), json!(10), json!(2.0), json!(null)]));
     rows.extend(refuses("n", vec![json!(0), json!(11), json!("2"), json!(1.5)]));
     rows.extend(accepts("image_urls", vec![json!([]), json!([TINY])]));
@@ -217,6 +220,11 @@ async fn motion(scene: &Scene) {
         ),
     ]);
     rows.extend(switches(&["prompt_extend", "watermark"]));
+    // What motion-2.6 has: another film would be made and charged.
+    rows.extend(refuses("template", vec![json!("squish")]));
+    rows.extend(refuses("shot_type", vec![json!("multi")]));
+    rows.extend(refuses("audio", vec![json!(true)]));
+    rows.extend(accepts("audio", vec![json!(false), json!(null)]));
     rows.extend(other_names());
     none(walk(scene, VIDEOS, good, rows).await);
 }

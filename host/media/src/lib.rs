@@ -29,6 +29,7 @@ mod tests;
 
 pub use config::Config;
 pub use ingest::extract::{ExtractError, Extracted, NewBlob};
+pub use ingest::linked::BadLink;
 pub use links::{MediaFile, MediaRefusal};
 pub use look::look_at::Probed;
 pub use media_store::{MediaStore, TaskBlobs};

@@ -18,6 +18,7 @@ use object_store::path::Path;
 use crate::config::Config;
 use crate::edit::apply::Editor;
 use crate::ingest::extract::{self, Author, ExtractError, Extracted, NewBlob};
+use crate::ingest::linked;
 use crate::probe::facts::UNKNOWN;
 use crate::storage::bucket::{Bucket, Secrets};
 use crate::storage::objects::{Error, Location, Objects, Reading};
@@ -162,7 +163,12 @@ impl MediaStore {
     }
 
     fn extract_now(&self, author: Author, json: &Json, max: u64) -> Result<Extracted, ExtractError> {
-        extract::extract(json, author, max, &*self.0.clock, &*self.0.seed)
+        let cut = extract::extract(json, author, max, &*self.0.clock, &*self.0.seed)?;
+        let bad_links = match author {
+            Author::Client => linked::bad_links(&cut.json, &|link| self.check_link_for_provider(link).err()),
+            Author::Provider => vec![],
+        };
+        Ok(Extracted { bad_links, ..cut })
     }
 
     /// Counts the files of a customer's new task, which are written next; [`MediaStore::drop_blobs`] ends that. `room` is

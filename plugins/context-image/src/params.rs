@@ -76,6 +76,10 @@ pub(crate) struct Params {
     #[garde(skip)]
     #[schemars(with = "Option<String>", extend("default" = "1:1"))]
     pub(crate) size: Option<Size>,
+    /// Another name for `size`.
+    #[garde(skip)]
+    #[schemars(with = "Option<String>")]
+    pub(crate) aspect_ratio: Option<Size>,
     /// Encoding of the picture, `png` by default.
     #[garde(skip)]
     #[schemars(extend("default" = "png"))]

@@ -57,6 +57,9 @@ pub(crate) struct Params {
     #[garde(skip)]
     #[schemars(extend("default" = "1:1"))]
     pub(crate) size: Option<Size>,
+    /// Another name for `size`.
+    #[garde(skip)]
+    pub(crate) aspect_ratio: Option<Size>,
     /// How many images, 1 by default: a number, never in quotes.
     #[garde(range(min = 1, max = 10))]
     #[schemars(extend("default" = 1))]

@@ -28,10 +28,12 @@ impl ImageRequest {
     pub(crate) fn read(request: &Submission) -> Result<Self, InvalidParam> {
         let params: Params = params::read(&request.body)?;
         params::known_media(&request.body, &["image_urls"])?;
+        let names = (("size", params.size), ("aspect_ratio", params.aspect_ratio));
+        let size = params::either(&request.body, names.0, names.1)?;
         let entry = params.image_urls.unwrap_or_default().pop();
         let image = Self {
             prompt: params.prompt,
-            size: params.size.unwrap_or_default(),
+            size: size.map(|(size, _)| size).unwrap_or_default(),
             n: params.n.and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
             reference: entry.map(|entry| reference::source(&entry, &request.blobs)).transpose()?,
         };

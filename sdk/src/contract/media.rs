@@ -62,7 +62,8 @@ impl Probe {
         Self { source: source.into(), keep: true }
     }
 
-    /// Asks for a picture of the task, `blob:<id>`, as a PNG of those pixels, which becomes a blob of its own.
+    /// Asks for a picture of the task, `blob:<id>`, as a PNG of those pixels, which becomes a blob of its own: as a viewer
+    /// shows it, with 8 bits a channel, and black where it is transparent.
     #[must_use]
     pub fn scaled(blob: &str, (width, height): (u32, u32)) -> Self {
         Self::keep(format!("{blob}:png:{width}x{height}"))

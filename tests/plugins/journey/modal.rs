@@ -89,6 +89,8 @@ fn the_joined_task_goes_on_under_its_own_id() {
         .later(Duration::from_secs(60))
         .joined(brief("a hat", Some(PICTURE), "fast"))
         .expect_probe(|probes| assert_eq!((probes[0].source.as_str(), probes[0].keep), (PICTURE, true)))
+        .probed([Ok(picture(640, 480, "blob:own"))])
+        .expect_probe(|probes| assert_eq!(probes[0].source, "blob:own:png:640x480"))
         .probed([Ok(picture(640, 480, "blob:area"))])
         .expect_call(|call| {
             assert_eq!(call.target, Target::Path("/mj-fast/mj/submit/modal".to_owned()));
@@ -223,10 +225,12 @@ fn of_type(mime: &str, facts: Facts) -> Facts {
     Facts { mime: mime.to_owned(), ..facts }
 }
 
-/// Without it a file of another size or format would end the task for good.
+/// Without it a file of another size or format would end the task for good, and one of 16 bits or with transparency be read in
+/// the provider's own way.
 #[test]
-fn a_file_is_scaled_to_the_picture() {
+fn a_file_is_made_anew_in_the_pixels_of_the_picture() {
     for found in [
+        picture(640, 480, "blob:1"),
         picture(640, 481, "blob:1"),
         picture(64, 48, "blob:1"),
         of_type("image/jpeg", picture(640, 480, "blob:1")),

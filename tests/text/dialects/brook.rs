@@ -76,10 +76,10 @@ fn what_a_dialect_says_of_a_request_names_the_clients_own_fields() {
         let provider = Provider::default();
         let scene = provider.scene("").await;
         install(&scene, "brook.wasm", &component("tests/fixtures/brook")).await;
-        let image = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==";
+        let image = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
         let chat = |parts: serde_json::Value| json!({"model": "over-brook", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": parts}]});
         let part = json!({"type": "image_url", "image_url": {"url": image}});
-        let block = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUg=="}});
+        let block = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="}});
         let text = json!({"type": "text", "text": "look"});
         let messages = json!({"model": "over-brook", "max_tokens": 9, "messages": [{"role": "user", "content": [text, block]}]});
         for stream in [false, true] {

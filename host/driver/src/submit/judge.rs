@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use gatehouse_media::{ExtractError, Extracted, NewBlob};
+use gatehouse_media::{BadLink, ExtractError, Extracted, NewBlob};
 use gatehouse_model::{
-    Charge, Context, Credits, CustomerId, Json, Key, ModelInfo, ModelName, Price, Submission, UnixMs,
+    Action, Charge, Context, Credits, CustomerId, Event, Json, Key, ModelInfo, ModelName, Price, Submission,
+    TaskId, UnixMs,
 };
-use gatehouse_runtime::{Resolved, ServedBy, StartContext, Submitted};
+use gatehouse_runtime::{Resolved, ServedBy, StartContext, Submitted, Version};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::Quote;
 
@@ -19,6 +20,9 @@ use crate::served::Served;
 use crate::shared::Shared;
 use crate::submit::references::References;
 use crate::submit::refusal::{fault_error, refusal_error};
+
+/// The surface whose errors have paths with dots.
+const MESSAGES: &str = "messages.create";
 
 /// Judges requests: what they ask for, and whether their keys may.
 pub(crate) struct Judge {
@@ -43,6 +47,15 @@ impl Judge {
             ExtractError::Interrupted => SubmitError::Draining,
             error => SubmitError::Invalid { field: None, message: error.to_string() },
         })
+    }
+
+    /// The same for a request that is answered at once: its links leave with its call.
+    pub(crate) async fn cut_to_send(&self, body: Json, surface: &str) -> Result<Extracted, SubmitError> {
+        let cut = self.cut(body).await?;
+        match cut.bad_links.first() {
+            Some(bad) => Err(bad_link(bad, surface)),
+            None => Ok(cut),
+        }
     }
 
     /// The model that it asks for, and the version that serves it.
@@ -126,6 +139,8 @@ impl Judge {
         context: Context,
         start: StartContext,
     ) -> Result<(Resolved, Submitted, Vec<NewBlob>), SubmitError> {
+        // Before the plugin has them: a request without bad links, as nearly all are, is not held up.
+        let links = (!cut.bad_links.is_empty()).then(|| (cut.bad_links, context.clone()));
         let submission = Submission {
             surface: request.surface.to_owned(),
             model: ModelName { id: found.model.clone(), alias: alias_of(request, &found.model) },
@@ -138,6 +153,9 @@ impl Judge {
         let _span = plugin_span(&request.report, "plugin submit", &found.version);
         match plugins.submit_with_fallback(&found, request.surface, context, submission, start).await {
             Ok(ServedBy { by, answer: Ok(submitted) }) => {
+                if let Some((links, context)) = links {
+                    self.check_links(request.surface, &by, &submitted, context, links).await?;
+                }
                 Ok((Resolved { version: by, ..found }, submitted, cut.blobs))
             }
             Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
@@ -146,6 +164,42 @@ impl Judge {
                 SubmitError::Plugin(found.model)
             })),
         }
+    }
+
+    /// Refuses a link that the plugin would hand to its provider as it is, where the gateway itself would not fetch it. What the
+    /// plugin has the host look at first fails by that look, in the words and at the time of its family.
+    async fn check_links(
+        &self,
+        surface: &str,
+        by: &Arc<Version>,
+        submitted: &Submitted,
+        context: Context,
+        links: Vec<BadLink>,
+    ) -> Result<(), SubmitError> {
+        let accepted = &submitted.accepted;
+        if accepted.doomed.is_some() {
+            return Ok(());
+        }
+        let refused = |link: Option<&BadLink>| link.map_or(Ok(()), |link| Err(bad_link(link, surface)));
+        if by.surface(surface).is_some_and(|surface| surface.joins) {
+            // The task that it joins looks at its files.
+            return refused(links.iter().find(|link| link.in_text));
+        }
+        let next = match &submitted.first_step {
+            Some(step) => step.next.clone(),
+            None => {
+                let task = Some(TaskId::new(context.now, &*self.shared.seed));
+                let (state, start) = (accepted.state.clone(), Event::Start(accepted.brief.clone()));
+                let step = self.shared.plugins.advance(by, Context { task, ..context }, state, start).await;
+                let Ok(step) = step else { return refused(links.first()) };
+                step.next
+            }
+        };
+        let is_looked_at = |link: &BadLink| match &next {
+            Action::Probe(probes) => probes.iter().any(|probe| probe.source.eq_ignore_ascii_case(&link.link)),
+            _ => false,
+        };
+        refused(links.iter().find(|link| link.in_text || !is_looked_at(link)))
     }
 
     /// The variant of the price book that a customer's requests are priced by. Without variants nobody is looked up.
@@ -205,6 +259,18 @@ impl QuotedTerms {
         });
         told.collect()
     }
+}
+
+/// The refusal of a link that must not be handed on. Clients of Messages read its words as those of their own provider.
+fn bad_link(bad: &BadLink, surface: &str) -> SubmitError {
+    let BadLink { field, reason, .. } = bad;
+    let (field, message) = if surface == MESSAGES {
+        let dotted = field.replace('[', ".").replace(']', "");
+        (dotted.clone(), format!("{dotted}: {reason}"))
+    } else {
+        (field.clone(), format!("`{field}`: {reason}"))
+    };
+    SubmitError::Invalid { field: Some(field), message }
 }
 
 /// The name under which a request asked for the model, where that is not its own id.

@@ -101,9 +101,9 @@ impl Texts {
         let mut targets = self.calls.usable_targets(&tables, &model, &request, &json).await?;
         let cut = if model.kind == ModelKind::Embedding {
             // Its inputs are texts: what looks like a file is one all the same.
-            Extracted { json, blobs: vec![] }
+            Extracted { json, blobs: vec![], bad_links: vec![] }
         } else {
-            self.judge.cut(json).await?
+            self.judge.cut_to_send(json, request.surface).await?
         };
         let cx = self.shared.waiting_context(&version, &request.key.customer);
         let mut source = Source {

@@ -13,6 +13,10 @@ use std::time::Duration;
 use gatehouse_harness::{Connection, Response, TestClock, TestSeed, until};
 use gatehouse_model::{ApiKey, CustomerId, Key, KeyPolicy, Pepper, UnixMs};
 
+use rustls::pki_types::CertificateDer;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
 use crate::{Certificates, Config, Edge};
 use support::backend::ScriptedBackend;
 
@@ -31,7 +35,13 @@ struct TestEdge {
     backend: Arc<ScriptedBackend>,
     clock: Arc<TestClock>,
     key: String,
+    /// What its clients trust, where it is behind TLS.
+    certificate: Option<CertificateDer<'static>>,
 }
+
+/// What a client writes to and reads from.
+trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Wire for T {}
 
 impl TestEdge {
     async fn with(settings: &str) -> Self {
@@ -50,7 +60,7 @@ impl TestEdge {
         let server =
             Edge::serve(config, backend.clone(), pepper, clock.clone(), seed, certificates, Vec::new());
         let server = server.await.unwrap();
-        Self { server, backend, clock, key: key.reveal().to_owned() }
+        Self { server, backend, clock, key: key.reveal().to_owned(), certificate: None }
     }
 
     async fn plain() -> Self {
@@ -59,6 +69,26 @@ impl TestEdge {
 
     async fn connect(&self) -> Connection {
         self.connect_to(0).await
+    }
+
+    /// One in the clear and one behind TLS: what holds for one must hold for the other.
+    async fn both(settings: &str) -> [Self; 2] {
+        let (mut secure, certificate) = net::http2::secure_with(settings).await;
+        secure.certificate = Some(certificate);
+        [Self::with(settings).await, secure]
+    }
+
+    /// Connects as its clients do, speaking HTTP/1.1.
+    async fn client(&self) -> Connection<Box<dyn Wire>> {
+        Connection::over(self.stream(b"http/1.1").await)
+    }
+
+    /// The same for another protocol.
+    async fn stream(&self, protocol: &[u8]) -> Box<dyn Wire> {
+        match &self.certificate {
+            Some(certificate) => Box::new(net::http2::shake(self, certificate, &[protocol]).await),
+            None => Box::new(TcpStream::connect(self.server.addresses()[0]).await.unwrap()),
+        }
     }
 
     /// Connects to the address of that number.

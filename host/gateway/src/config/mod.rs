@@ -16,6 +16,7 @@ mod renamed_keys;
 mod sections;
 #[cfg(test)]
 mod tests;
+mod text_rules;
 mod unusable;
 
 pub(crate) use database::{DatabaseError, node, server as database};

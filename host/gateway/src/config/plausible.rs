@@ -12,6 +12,7 @@ use toml::{Table, Value};
 
 use super::family_defaults::{FamilyDefaults, find, is_secret};
 use super::ownership::base;
+use super::text_rules::{self, RULES};
 use crate::plugins::built_in::BuiltInPlugin;
 
 /// Keys with a number that says nothing is ever done, kept or waited for when it is 0; `*` is any name.
@@ -45,24 +46,29 @@ const AT_LEAST_ONE: [&str; 27] = [
     "text.time_limit_s",
 ];
 
-/// The `rules` of text models, as `plugins/text-protocols/src/rules.rs` has them.
-const RULES: [&str; 16] = [
-    "betas",
-    "continues",
-    "default_output",
-    "encoding_format",
-    "include_usage",
-    "max_output",
-    "max_tokens_field",
-    "pass",
-    "prefill",
-    "reasoning_history",
-    "sampling",
-    "strict",
-    "system_messages",
-    "thinking",
-    "tools",
-    "version",
+/// The most that a key may say. More is a slip of the pen: it is a start that breaks, a buffer that no machine has, or a moment
+/// after the year 9999.
+const AT_MOST: [(&str, i64); 20] = [
+    ("admin.connections", 1_000_000),
+    ("data.store.batch", 1_000_000),
+    ("data.store.cache_mib", 1 << 20),
+    ("data.store.queue", 10_000_000),
+    ("fairness.weights.*", 100_000),
+    ("media.link_hours", 876_000),
+    ("plugins.canary.percent", 100),
+    ("plugins.compilers", 1024),
+    ("plugins.threads", 1024),
+    ("server.limits.connections", 10_000_000),
+    ("server.limits.handshakes", 1_000_000),
+    ("server.limits.head_kib", 16_384),
+    ("server.limits.header_list_kib", 16_384),
+    ("server.limits.headers", 10_000),
+    ("server.limits.streams", 1_000_000),
+    ("tasks.concurrency", 10_000_000),
+    ("tasks.history_days", 36_500),
+    ("tasks.idempotency_hours", 876_000),
+    ("tasks.waiting_files", 10_000_000),
+    ("text.response_days", 36_500),
 ];
 
 /// The settings that built-in plugins read, for a folder where no version of theirs has published its schema yet.
@@ -90,14 +96,19 @@ pub(super) fn impossible(table: &Table, is_set: &dyn Fn(&str) -> bool) -> Vec<Fi
     each(table, &mut Vec::new(), &mut |path, value| {
         let key = path.join(".");
         let why = match value {
+            Value::Integer(number) if most_of(path).is_some_and(|most| *number > most) => {
+                format!("expected at most {}, got {number}", most_of(path).unwrap_or_default())
+            }
             Value::Integer(0) if needs_one(path) => {
                 "expected at least 1, got 0; remove the line to have the default, or set how much is meant"
                     .to_owned()
             }
-            Value::String(text) if text.starts_with('~') && is_path(path) => format!(
-                "expected a path, got {text:?}, and `~` is only known to shells; write the whole path, such as \"/home/me{}\"",
-                text.trim_start_matches('~')
-            ),
+            Value::String(text) if is_path(path) => match shells_own(text) {
+                Some((own, rest)) => format!(
+                    "expected a path, got {text:?}, and `{own}` is only known to shells; write the whole path, such as \"/home/me{rest}\""
+                ),
+                None => return,
+            },
             _ => return,
         };
         if is_set(&key) {
@@ -108,11 +119,22 @@ pub(super) fn impossible(table: &Table, is_set: &dyn Fn(&str) -> bool) -> Vec<Fi
 }
 
 fn needs_one(path: &[String]) -> bool {
-    let is = |pattern: &str| {
-        let parts: Vec<&str> = pattern.split('.').collect();
-        parts.len() == path.len() && parts.iter().zip(path).all(|(part, key)| *part == "*" || part == key)
-    };
-    AT_LEAST_ONE.iter().any(|pattern| is(pattern))
+    AT_LEAST_ONE.iter().any(|pattern| is_at(path, pattern))
+}
+
+fn most_of(path: &[String]) -> Option<i64> {
+    AT_MOST.iter().find(|(pattern, _)| is_at(path, pattern)).map(|(_, most)| *most)
+}
+
+fn is_at(path: &[String], pattern: &str) -> bool {
+    let parts: Vec<&str> = pattern.split('.').collect();
+    parts.len() == path.len() && parts.iter().zip(path).all(|(part, key)| *part == "*" || part == key)
+}
+
+/// What a shell would replace at the beginning of a path, and the rest.
+fn shells_own(text: &str) -> Option<(&str, &str)> {
+    let own = ["~", "$HOME", "${HOME}"].into_iter().find(|own| text.starts_with(own))?;
+    Some((own, text[own.len()..].trim_start_matches('~')))
 }
 
 /// Whether text there is no plugin's own.
@@ -211,8 +233,9 @@ impl Known {
         }
         let models = entries_of(table, "models");
         for (model, _) in &models {
-            for (path, rule, _) in entries(&["models", model, "rules"]) {
-                found.extend(unknown(path, rule, "rule", &RULES, true));
+            for (path, rule, value) in entries(&["models", model, "rules"]) {
+                found.extend(text_rules::problem(rule, value).map(|why| (path.clone(), why)));
+                found.extend(unknown(path, rule, "rule", &RULES.map(|(name, _)| name), true));
             }
             for (path, _, protocol) in
                 entries(&["models", model]).into_iter().filter(|(_, key, _)| *key == "protocol")
@@ -229,8 +252,12 @@ impl Known {
             }
         }
         let priced: Vec<&str> = self.priced.iter().map(String::as_str).collect();
-        for (path, key, _) in entries(&["prices"]) {
-            found.extend(unknown(path, base(key), "price key", &priced, !self.has_others));
+        let variants = entries_of(table, "price_variants");
+        let of_variants = variants.iter().map(|(variant, _)| vec!["price_variants", *variant, "prices"]);
+        for section in std::iter::once(vec!["prices"]).chain(of_variants) {
+            for (path, key, _) in entries(&section) {
+                found.extend(unknown(path, base(key), "price key", &priced, !self.has_others));
+            }
         }
         let text = models.iter().flat_map(|(id, model)| {
             let aliases = model.get("aliases").and_then(Value::as_array).into_iter().flatten();
@@ -337,6 +364,12 @@ mod tests {
             ("[text]\ntime_limit_s = 0", "text.time_limit_s"),
             ("[providers.bfl]\nconcurrency = 0", "providers.bfl.concurrency"),
             ("[data]\nfolder = \"~/data\"", "data.folder"),
+            ("[data]\nfolder = \"$HOME/data\"", "data.folder"),
+            ("[tasks]\nconcurrency = 9223372036854775807", "tasks.concurrency"),
+            ("[data.store]\nqueue = 9223372036854775807", "data.store.queue"),
+            ("[server.limits]\nheaders = 4294967295", "server.limits.headers"),
+            ("[plugins.canary]\npercent = 101", "plugins.canary.percent"),
+            ("[fairness.weights]\nacme = 4294967295", "fairness.weights.acme"),
             ("[server.tls]\ncertificate = \"~/c\"\nkey = \"/k\"", "server.tls.certificate"),
             (
                 "[providers.bfl.accounts.main]\nsecret = { file = \"~/s\" }",
@@ -356,6 +389,11 @@ mod tests {
     fn a_name_that_nothing_has_is_named_with_the_nearest() {
         for (text, key, remedy) in [
             ("[prices]\n\"ctx-por\" = \"4\"", "prices.ctx-por", "did you mean `ctx-pro`?"),
+            (
+                "[price_variants.p.prices]\n\"ctx-por\" = \"4\"",
+                "price_variants.p.prices.ctx-por",
+                "did you mean `ctx-pro`?",
+            ),
             ("[prices]\n\"clip-20@4k\" = \"4\"", "prices.clip-20@4k", "did you mean `clip-2.0`?"),
             ("[models.m.rules]\nmax_ouput = 5", "models.m.rules.max_ouput", "did you mean `max_output`?"),
             ("[plugins.settings.clip]\nmodel = {}", "plugins.settings.clip.model", "did you mean `models`?"),
@@ -421,7 +459,7 @@ mod tests {
         let (rules, _) = rules.split_once("\n}").unwrap();
         let fields = rules.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(':'));
         let fields: BTreeSet<&str> = fields.map(|(name, _)| name).collect();
-        assert_eq!(fields, BTreeSet::from(RULES));
+        assert_eq!(fields, BTreeSet::from(RULES.map(|(name, _)| name)));
         for (family, keys) in SETTINGS {
             let mut read = BTreeSet::new();
             sources(&plugins.join(family).join("src"), &mut |text| {

@@ -1,15 +1,15 @@
 //! A picture as a PNG of other pixels: what a provider wants that takes a picture in one size and format only, such as
 //! the file that says where another picture is painted again.
 
-use image::ImageFormat;
 use image::imageops::FilterType;
+use image::{DynamicImage, ImageFormat, Rgba};
 
 use crate::edit::tile::{decoded, encoded, format_of};
 
 /// Bytes of a pixel at most, decoded: four channels of 16 bits.
 const PIXEL: u64 = 8;
 
-/// The picture of `width` x `height` pixels, as a viewer shows it; neither the source nor the result takes more than
+/// The picture of `width` x `height` pixels, as a viewer shows it, with 8 bits a channel, black where it is transparent; neither the source nor the result takes more than
 /// `most` bytes decoded.
 ///
 /// # Errors
@@ -20,7 +20,8 @@ pub(crate) fn scaled(source: &[u8], (width, height): (u32, u32), most: u64) -> R
     if width == 0 || height == 0 || u64::from(width) * u64::from(height) > most / PIXEL {
         return Err(format!("a picture of {width} x {height} pixels cannot be made"));
     }
-    let (mut picture, profile) = decoded(source, format, most)?;
+    let (picture, profile) = decoded(source, format, most)?;
+    let mut picture = plain(picture);
     if (picture.width(), picture.height()) != (width, height) {
         picture = picture.resize_exact(width, height, FilterType::Triangle);
     }
@@ -28,15 +29,51 @@ pub(crate) fn scaled(source: &[u8], (width, height): (u32, u32), most: u64) -> R
         .map_err(|error| format!("the picture could not be written: {error}"))
 }
 
+/// What every reader of pictures takes: no palette, no transparency, nothing deeper than 8 bits.
+fn plain(picture: DynamicImage) -> DynamicImage {
+    let has_color = picture.color().has_color();
+    let mut opaque = picture.into_rgba8();
+    for Rgba([red, green, blue, alpha]) in opaque.pixels_mut() {
+        for channel in [red, green, blue] {
+            *channel = u8::try_from(u16::from(*channel) * u16::from(*alpha) / 255).unwrap_or(u8::MAX);
+        }
+        *alpha = u8::MAX;
+    }
+    let opaque = DynamicImage::from(opaque);
+    if has_color { opaque.into_rgb8().into() } else { opaque.into_luma8().into() }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Cursor;
 
-    use image::{DynamicImage, GrayImage, Luma};
+    use image::codecs::png::PngEncoder;
+    use image::{GrayAlphaImage, GrayImage, ImageBuffer, ImageEncoder as _, Luma, LumaA};
 
     use super::*;
 
     const PLENTY: u64 = 64 * 1024 * 1024;
+    /// White on the left half, black or transparent on the right one; made by hand, as no encoder here writes them.
+    const PALETTE: &str = "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAMAAACdt4HsAAAABlBMVEX///8AAABVwtN+AAAAKklEQVR42u3MQREAAAwCINe/9CL49yAASXFFBAKBQCAQCAQCgUAgEKwHD5QACAGx6jEAAAAAAElFTkSuQmCC";
+    const PALETTE_WITH_ALPHA: &str = "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAMAAACdt4HsAAAABlBMVEX///////9VfPVsAAAAAnRSTlP/AOW3MEoAAAAqSURBVHja7cxBEQAADAIg17/0Ivj3IABJcUUEAoFAIBAIBAKBQCAQrAcPlAAIAbHqMQAAAAAASUVORK5CYII=";
+    const INTERLACED: &str = "iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAAH1FXzlAAAAGklEQVR42mP4wIAf/megEgLikUWAqVEGdgYAYZIGGG7WB78AAAAASUVORK5CYII=";
+    const ANIMATED: &str = "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAAAAACPAi4CAAAACGFjVEwAAAACAAAAAPONk3AAAAAaZmNUTAAAAAAAAABAAAAAQAAAAAAAAAAAAAEACgAAs5X8NQAAACpJREFUeNrtzEERAAAMAiD7l94i+PcgALkijUAgEAgEAoFAIBAIBIL14AFjHvhquU4a3gAAABpmY1RMAAAAAQAAAEAAAABAAAAAAAAAAAAAAQAKAAAo5hbhAAAALWZkQVQAAAACeNrtzEERAAAMAiD7l9YQ++0gAOlRBAKBQCAQCAQCgUAgEHwPBqcL8OKoNoskAAAAAElFTkSuQmCC";
+    const CMYK: &str = "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwAICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI/8AAFAgAQABABAERAAIRAAMRAAQRAP/EABYAAQEBAAAAAAAAAAAAAAAAAAAHCP/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAOBAEAAgADAAQAAD8Av6/r+v4AAAADAAAAAADf4AAAADAAAAAADf4AAAADAAAAAADf4AAAADAAAAAADf4AAAADAAAAAADf4AAAADAAAAAADf4AAAADAAAAAADf4AAAADAAAAAD/9k=";
+
+    fn base64(text: &str) -> Vec<u8> {
+        gatehouse_contract::decode_base64(text.as_bytes()).unwrap()
+    }
+
+    /// With an orientation that turns it by half.
+    fn turned(picture: &DynamicImage) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut encoder = PngEncoder::new(&mut bytes);
+        encoder
+            .set_exif_metadata(b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x03\0\0\0\0\0\0".to_vec())
+            .unwrap();
+        picture.write_with_encoder(encoder).unwrap();
+        bytes
+    }
 
     /// White on the left half, black on the right one.
     fn halves(format: ImageFormat, width: u32, height: u32) -> Vec<u8> {
@@ -59,6 +96,50 @@ mod tests {
                 let (left, right) = (picture.get_pixel(1, 1).0[0], picture.get_pixel(to.0 - 2, 1).0[0]);
                 assert!(left > 250 && right < 5, "{format:?} {from:?} {to:?}: {left} {right}");
             }
+        }
+    }
+
+    /// Without it a file of a rarer kind reaches the provider, which paints elsewhere or refuses it.
+    #[test]
+    fn every_kind_of_picture_becomes_a_plain_one() {
+        let is_left = |x: u32| x < 32;
+        let level = |x| if is_left(x) { 255_u8 } else { 0 };
+        let gray = DynamicImage::from(GrayImage::from_fn(64, 64, |x, _| Luma([level(x)])));
+        let png = |picture: &DynamicImage| {
+            let mut bytes = Cursor::new(Vec::new());
+            picture.write_to(&mut bytes, ImageFormat::Png).unwrap();
+            bytes.into_inner()
+        };
+        let deep = ImageBuffer::<Luma<u16>, _>::from_fn(64, 64, |x, _| Luma([u16::from(level(x)) * 257]));
+        let pierced = GrayAlphaImage::from_fn(64, 64, |x, _| LumaA([255, level(x)]));
+        let deep_pierced = ImageBuffer::<Rgba<u16>, _>::from_fn(64, 64, |x, _| {
+            Rgba([0xffff, 0xffff, 0xffff, u16::from(level(x)) * 257])
+        });
+        for (kind, source) in [
+            ("16 bits", png(&DynamicImage::from(deep))),
+            ("grey with alpha", png(&DynamicImage::from(pierced))),
+            ("16 bits with alpha", png(&DynamicImage::from(deep_pierced))),
+            ("a palette", base64(PALETTE)),
+            ("a palette with transparency", base64(PALETTE_WITH_ALPHA)),
+            ("two levels, interlaced", base64(INTERLACED)),
+            ("an animation", base64(ANIMATED)),
+            ("CMYK", base64(CMYK)),
+            ("turned by half", turned(&gray)),
+        ] {
+            let made = scaled(&source, (64, 64), PLENTY).unwrap_or_else(|error| panic!("{kind}: {error}"));
+            let made = image::load_from_memory_with_format(&made, ImageFormat::Png).unwrap();
+            assert!(
+                matches!(made, DynamicImage::ImageLuma8(_) | DynamicImage::ImageRgb8(_)),
+                "{kind}: {:?}",
+                made.color()
+            );
+            let made = made.to_luma8();
+            let (left, right) = (made.get_pixel(8, 32).0[0], made.get_pixel(56, 32).0[0]);
+            let expected = if kind == "turned by half" { (0, 255) } else { (255, 0) };
+            assert!(
+                left.abs_diff(expected.0) < 8 && right.abs_diff(expected.1) < 8,
+                "{kind}: {left} {right}"
+            );
         }
     }
 

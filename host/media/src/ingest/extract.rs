@@ -6,10 +6,12 @@
 
 use bytes::Bytes;
 use gatehouse_contract::{Payload, decode_base64, encode_base64, payload, type_of};
-use gatehouse_model::{BlobId, Clock, Facts, Json, Seed};
+use gatehouse_model::{BlobId, Clock, Facts, Json, MediaKind, Seed};
 
+use crate::ingest::linked::BadLink;
 use crate::ingest::scan;
-use crate::probe::facts::{self, facts};
+use crate::probe::cut::{facts_of_all, is_cut};
+use crate::probe::facts::{UNKNOWN, facts, kind};
 
 /// Strings up to this length stay where they are: short enough that the few a request may hold fit a task's
 /// state (64 KiB) together.
@@ -28,6 +30,8 @@ pub struct Extracted {
     pub json: Json,
     /// The files, in order.
     pub blobs: Vec<NewBlob>,
+    /// Links that must not be handed on to a provider.
+    pub bad_links: Vec<BadLink>,
 }
 
 /// A blob that has not been written yet.
@@ -78,22 +82,32 @@ pub(crate) fn extract(
     let mut left = String::new();
     let mut done = 0;
     for range in scan::strings(json.as_bytes(), SHORTEST) {
-        if range.len() <= THRESHOLD {
-            if author == Author::Client && is_blob_name(json.as_bytes(), range.clone()) {
-                return Err(ExtractError::BlobName);
+        let found = if range.len() > THRESHOLD {
+            file(json.as_bytes(), range.clone(), max)?
+        } else if author == Author::Client && is_blob_name(json.as_bytes(), range.clone()) {
+            return Err(ExtractError::BlobName);
+        } else {
+            match short(json.as_bytes(), range.clone()) {
+                Some(Short::Mended(text)) => {
+                    left.push_str(&json[done..range.start]);
+                    left.push_str(&text);
+                    done = range.end;
+                    None
+                }
+                Some(Short::Cut(bytes)) if author == Author::Client => Some((bytes, None)),
+                _ => None,
             }
-            if let Some(text) = mended(json.as_bytes(), range.clone()) {
-                left.push_str(&json[done..range.start]);
-                left.push_str(&text);
-                done = range.end;
-            }
-            continue;
-        }
-        let Some((bytes, declared)) = file(json.as_bytes(), range.clone(), max)? else { continue };
+        };
+        let Some((bytes, declared)) = found else { continue };
         if blobs.len() == MAX_FILES {
             return Err(ExtractError::TooMany(MAX_FILES));
         }
-        let blob = NewBlob::new(BlobId::new(clock.now(), seed), bytes.into()).declared(declared.as_deref());
+        let id = BlobId::new(clock.now(), seed);
+        let blob = match author {
+            Author::Client => NewBlob::new(id, bytes.into()).declared(declared.as_deref()),
+            // Whether a result is whole shows when it is copied.
+            Author::Provider => NewBlob::of(id, bytes.into(), facts).declared(declared.as_deref()),
+        };
         // A string begins and ends at a quote, so both are borders of characters.
         left.push_str(&json[done..range.start]);
         left.push_str(&format!("blob:{}", blob.id));
@@ -101,14 +115,19 @@ pub(crate) fn extract(
         blobs.push(blob);
     }
     if done == 0 {
-        return Ok(Extracted { json: json.clone(), blobs });
+        return Ok(Extracted { json: json.clone(), blobs, bad_links: vec![] });
     }
     left.push_str(&json[done..]);
-    Ok(Extracted { json: left.into(), blobs })
+    Ok(Extracted { json: left.into(), blobs, bad_links: vec![] })
 }
 
 impl NewBlob {
+    /// A file of a client.
     pub(crate) fn new(id: BlobId, bytes: Bytes) -> Self {
+        Self::of(id, bytes, facts_of_all)
+    }
+
+    fn of(id: BlobId, bytes: Bytes, facts: fn(&[u8]) -> Facts) -> Self {
         let facts = Facts { blob: Some(format!("blob:{id}")), ..facts(&bytes) };
         Self { id, bytes, facts }
     }
@@ -117,7 +136,7 @@ impl NewBlob {
     /// sounds are known by their bytes alone: the client's word does not make one.
     fn declared(mut self, mime: Option<&str>) -> Self {
         let is_media = |mime: &str| ["image/", "video/", "audio/"].iter().any(|kind| mime.starts_with(kind));
-        if self.facts.mime == facts::UNKNOWN
+        if self.facts.mime == UNKNOWN
             && let Some(mime) = mime.filter(|mime| !is_media(mime) && !self.bytes.is_empty())
         {
             mime.clone_into(&mut self.facts.mime);
@@ -139,21 +158,37 @@ fn is_blob_name(json: &[u8], range: std::ops::Range<usize>) -> bool {
     name.is_some_and(|name| name.parse::<BlobId>().is_ok())
 }
 
-/// A short `data:` URI as the host would write it, if that differs. What does not decode is the family's to judge.
-fn mended(json: &[u8], range: std::ops::Range<usize>) -> Option<String> {
+/// What becomes of a short text.
+enum Short {
+    /// A `data:` URI, as the host writes it.
+    Mended(String),
+    /// A file that ends too early; as a blob its family knows it by its facts.
+    Cut(Vec<u8>),
+}
+
+/// A short `data:` URI that differs from what the host would write, or a file that is cut short. What does not decode is the
+/// family's to judge.
+fn short(json: &[u8], range: std::ops::Range<usize>) -> Option<Short> {
     // White space before it may be escaped.
     let raw = &json[range.clone()];
     let may_be = |raw: &[u8]| raw.get(..5).is_some_and(|head| head.eq_ignore_ascii_case(b"data:"));
-    if !may_be(raw) && !matches!(raw.first(), Some(b' ' | b'\\')) {
+    let is_bare = !may_be(raw) && !matches!(raw.first(), Some(b' ' | b'\\'));
+    if is_bare && !is_bare_media(json, range.clone()) {
         return None;
     }
     let text: String = serde_json::from_slice(&json[range.start - 1..=range.end]).ok()?;
     let payload = payload(text.as_bytes());
-    if !payload.is_uri() {
+    if !is_bare && !payload.is_uri() {
         return None;
     }
     let bytes = payload.file()?;
     let known = type_of(&bytes).map(str::to_owned);
+    if known.as_ref().is_some_and(|mime| kind(mime) != MediaKind::Other && is_cut(&bytes, mime)) {
+        return Some(Short::Cut(bytes));
+    }
+    if is_bare {
+        return None;
+    }
     let mime = known.or_else(|| payload.declared()).unwrap_or_default();
     // Parameters stay where all else of the head is as the host writes it.
     let plain = format!("data:{mime};");
@@ -161,7 +196,26 @@ fn mended(json: &[u8], range: std::ops::Range<usize>) -> Option<String> {
     let head = if is_plain { String::from_utf8_lossy(payload.head).into_owned() } else { plain + "base64" };
     let mended = format!("{head},{}", encode_base64(&bytes));
     // Heads and base64 have no letter that JSON escapes.
-    (mended != text && !mended.contains(['"', '\\'])).then_some(mended)
+    (mended != text && !mended.contains(['"', '\\'])).then_some(Short::Mended(mended))
+}
+
+/// How base64 begins whose bytes are a picture, a film or a sound.
+const BEGINNINGS: [&[u8]; 9] =
+    [b"iVBORw0KGgo", b"/9j/", b"R0lGODlh", b"R0lGODdh", b"UklGR", b"AAAA", b"SUQz", b"T2dnUw", b"ZkxhQw"];
+/// Fields whose value is a text, whatever it looks like.
+const TEXTS: [&[u8]; 7] = [b"text", b"content", b"prompt", b"input", b"thinking", b"arguments", b"signature"];
+
+/// Whether a text outside of a `data:` URI may be a file.
+fn is_bare_media(json: &[u8], range: std::ops::Range<usize>) -> bool {
+    if !BEGINNINGS.iter().any(|begin| json[range.clone()].starts_with(begin)) {
+        return false;
+    }
+    let before = json[..range.start - 1].trim_ascii_end();
+    let name = before.strip_suffix(b":").and_then(|before| before.trim_ascii_end().strip_suffix(b"\""));
+    let is_text = |name: &[u8]| {
+        TEXTS.iter().any(|text| name.strip_suffix(*text).is_some_and(|rest| rest.ends_with(b"\"")))
+    };
+    !name.is_some_and(is_text)
 }
 
 /// A file, and the type that it is declared to have.

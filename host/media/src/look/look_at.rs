@@ -19,6 +19,7 @@ use crate::links;
 use crate::links::Checked;
 use crate::look::remote::RemoteFile;
 use crate::media_store::{MediaStore, TaskBlobs, blob_path};
+use crate::probe::cut::facts_of_all;
 use crate::probe::facts::facts;
 use crate::storage::objects::{Error, Reading};
 
@@ -140,7 +141,7 @@ impl MediaStore {
         }
         let bytes = self.bytes_of(source, blobs.customer()).await?;
         if !keep {
-            return Ok((facts(&bytes), None));
+            return Ok((facts_of_all(&bytes), None));
         }
         self.kept(bytes, blobs).await
     }
@@ -155,6 +156,17 @@ impl MediaStore {
         }
         blobs.add(blob.id);
         Ok((blob.facts, Some(blob.id)))
+    }
+
+    /// Whether a provider may be told to fetch a link: where the gateway would, or a result of its own.
+    ///
+    /// # Errors
+    /// Why not, as if it had been fetched here.
+    pub(crate) fn check_link_for_provider(&self, link: &str) -> Result<(), String> {
+        if Url::parse(link).is_ok_and(|url| self.own_link(&url).is_some()) {
+            return Ok(());
+        }
+        self.0.upstream.fetcher().check_url(link).map_err(|why| fetch_failed(&why))
     }
 
     async fn bytes_of(&self, source: &str, customer: Option<&CustomerId>) -> Result<Bytes, Miss> {
@@ -227,7 +239,9 @@ async fn own(name: &str, blobs: &TaskBlobs) -> Result<(BlobId, OpenBlob), Miss> 
 
 async fn facts_of_blob(id: BlobId, blob: OpenBlob) -> Result<Facts, Error> {
     let bytes = beginning(blob.body).await?;
-    Ok(Facts { blob: Some(format!("blob:{id}")), bytes: blob.length, ..facts(&bytes) })
+    let is_all = bytes.len() as u64 == blob.length;
+    let found = if is_all { facts_of_all(&bytes) } else { facts(&bytes) };
+    Ok(Facts { blob: Some(format!("blob:{id}")), bytes: blob.length, ..found })
 }
 
 fn no_source(source: &str) -> String {
@@ -240,7 +254,11 @@ fn unusable(reason: &str) -> Miss {
 }
 
 fn not_fetched(why: &FetchError) -> Miss {
-    Miss::Unusable(format!("could not be fetched: {why}"))
+    Miss::Unusable(fetch_failed(why))
+}
+
+fn fetch_failed(why: &FetchError) -> String {
+    format!("could not be fetched: {why}")
 }
 
 /// All of it, unless it is larger than what is ever looked at.

@@ -13,6 +13,7 @@ use gatehouse_model::{CustomerId, Facts, MediaKind};
 use gatehouse_upstream::{FetchError, Fetched, Origins, Policy, Upstream};
 use url::Url;
 
+use crate::probe::cut::{facts_of_all, truncated};
 use crate::probe::facts::{facts, kind};
 use crate::probe::mp4::{word32, word64};
 use crate::probe::orientation;
@@ -70,7 +71,7 @@ impl<'a> RemoteFile<'a> {
         let is_over = read(&mut fetched, &mut begin, PIECE).await?;
         let length = begin.len() as u64;
         if is_over && !fetched.is_part() || total.is_some_and(|total| total <= length) {
-            return Ok(facts(&begin));
+            return Ok(facts_of_all(&begin));
         }
         let known = sniff(&begin[..begin.len().min(SNIFFED)]);
         if let (Some(total), Some(MediaKind::Image)) = (total, known.map(kind)) {
@@ -83,7 +84,7 @@ impl<'a> RemoteFile<'a> {
         let is_large = total.is_none_or(|total| total > max);
         if !fetched.is_part() && !is_large {
             read(&mut fetched, &mut begin, max + 1).await?;
-            return Ok(facts(&begin));
+            return Ok(facts_of_all(&begin));
         }
         let is_film = matches!(known, Some("video/mp4" | "video/quicktime" | "audio/mp4"));
         match total {
@@ -95,12 +96,12 @@ impl<'a> RemoteFile<'a> {
             Some(_) if is_large => Err(FetchError::TooLarge(max)),
             Some(_) => {
                 drop(fetched);
-                Ok(facts(&self.whole().await?))
+                Ok(facts_of_all(&self.whole().await?))
             }
             // How long it is shows when it ends; past the limit the fetch fails.
             None => {
                 read(&mut fetched, &mut begin, max + 1).await?;
-                Ok(facts(&begin))
+                Ok(facts_of_all(&begin))
             }
         }
     }
@@ -128,6 +129,9 @@ impl Film<'_> {
         while at + 8 <= self.total {
             let head = self.bytes(at, 16.min(self.total - at)).await?;
             let Some((name, length)) = box_head(&head, self.total - at) else { break };
+            if length > self.total - at {
+                return Ok(self.cut(&tables));
+            }
             if matches!(&name, b"ftyp" | b"moov" | b"moof") {
                 if length > MAX_TABLES - tables.len() as u64 {
                     break;
@@ -136,11 +140,21 @@ impl Film<'_> {
             }
             // What is not fragmented is known with its `moov`.
             if name == *b"moov" && facts(&tables).milliseconds.is_some_and(|length| length > 0) {
+                let (next, left) = (at + length, self.total - at - length);
+                let head = self.piece.part(next, left.min(16)).and_then(|head| box_head(&head, left));
+                if head.is_some_and(|(_, length)| length > left) {
+                    return Ok(self.cut(&tables));
+                }
                 break;
             }
             at = at.saturating_add(length);
         }
         Ok(Facts { bytes: self.total, ..facts(&tables) })
+    }
+
+    /// The facts of a film that says it is longer than its file.
+    fn cut(&self, tables: &[u8]) -> Facts {
+        truncated(Facts { bytes: self.total, ..facts(tables) })
     }
 
     /// A part of the file, from the last piece or by a request.
@@ -174,13 +188,13 @@ impl Piece {
     }
 }
 
-/// Name and whole length of a box, of which `left` bytes are in the file.
+/// Name and whole length of a box, behind whose beginning are `left` bytes of the file: it may have been longer.
 fn box_head(head: &[u8], left: u64) -> Option<([u8; 4], u64)> {
-    let name = head.get(4..8)?.try_into().ok()?;
+    let name: [u8; 4] = head.get(4..8)?.try_into().ok()?;
     let length = match word32(head, 0)? {
         0 => left,
         1 => word64(head, 8)?,
         length => length.into(),
     };
-    (length >= 8 && length <= left).then_some((name, length))
+    (length >= 8 && name.is_ascii()).then_some((name, length))
 }

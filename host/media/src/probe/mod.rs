@@ -1,5 +1,6 @@
 //! What media are, by their own bytes. Pure: knows no other part of this crate.
 
+pub(crate) mod cut;
 pub(crate) mod facts;
 mod fragments;
 mod length;

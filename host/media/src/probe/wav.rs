@@ -1,8 +1,30 @@
-//! The length of a WAV file. Pure.
+//! The length of a WAV file, and whether all of it is there. Pure.
+
+/// A length from here on stands for one that the writer of a stream did not know.
+const UNKNOWN: u32 = 0x7fff_0000;
+
+/// Where the sound is.
+struct Data {
+    /// As the file says.
+    length: u32,
+    /// Bytes of the file that are left for it.
+    here: u64,
+    bytes_per_second: Option<u64>,
+}
 
 /// Milliseconds of sound: bytes of the `data` chunk over bytes a second of the `fmt ` chunk. A length written
 /// as "unknown" (streamed files) counts up to the end of the file.
 pub(crate) fn milliseconds(bytes: &[u8]) -> Option<u64> {
+    let data = data(bytes)?;
+    (u64::from(data.length).min(data.here) * 1000).checked_div(data.bytes_per_second?)
+}
+
+/// Whether there is less sound than the file says. A byte of padding at its end may be left out.
+pub(crate) fn is_cut(bytes: &[u8]) -> bool {
+    data(bytes).is_none_or(|data| data.length < UNKNOWN && u64::from(data.length) > data.here)
+}
+
+fn data(bytes: &[u8]) -> Option<Data> {
     let mut at = 12;
     let mut bytes_per_second = None;
     loop {
@@ -13,10 +35,7 @@ pub(crate) fn milliseconds(bytes: &[u8]) -> Option<u64> {
                 let rate = bytes.get(content + 8..content + 12)?.try_into().ok()?;
                 bytes_per_second = Some(u64::from(u32::from_le_bytes(rate)));
             }
-            b"data" => {
-                let here = (bytes.len() - content) as u64;
-                return (u64::from(length).min(here) * 1000).checked_div(bytes_per_second?);
-            }
+            b"data" => return Some(Data { length, here: (bytes.len() - content) as u64, bytes_per_second }),
             _ => {}
         }
         // Chunks are padded to even lengths.

@@ -19,6 +19,7 @@ use gatehouse_model::{BlobId, Edit, Media, MediaId, MediaKind, Product, metric};
 use crate::edit::apply::{EditError, Edited, Stored};
 use crate::links;
 use crate::media_store::{MediaStore, TaskBlobs, blob_path};
+use crate::probe::cut::is_cut;
 use crate::probe::facts;
 use crate::probe::whole::Whole;
 use crate::results::source::{SaveError, Source, copy, lost, own_blob, too_large};
@@ -53,6 +54,9 @@ pub enum InputError {
     /// There is nothing in it.
     #[error("expected a picture, a film or a sound, got an empty file")]
     Empty,
+    /// It ends too early.
+    #[error("expected a picture, a film or a sound, got a file that is cut short")]
+    Cut,
     /// Its own bytes do not show what it is.
     #[error("expected a picture, a film or a sound, got a file of no known kind")]
     Unknown,
@@ -132,6 +136,9 @@ impl MediaStore {
             return Err(InputError::TooLarge { max, got });
         }
         let mime = sniff(&bytes[..bytes.len().min(SNIFFED)]).ok_or(InputError::Unknown)?;
+        if is_cut(bytes, mime) {
+            return Err(InputError::Cut);
+        }
         let (mut media, mut writer) = self.new_media(mime.to_owned());
         if let Err(error) = writer.write(bytes).await {
             writer.abort().await;

@@ -125,6 +125,46 @@ fn a_short_file_is_written_as_a_long_one_would_be() {
     }
 }
 
+/// Without it a file that no program opens is accepted, and its task fails at the provider.
+#[test]
+fn a_file_that_is_cut_short_is_no_medium_at_any_size() {
+    for length in [600, 40_000] {
+        let file = [&b"RIFF"[..], &1_000_000_u32.to_le_bytes(), b"WEBPVP8 ", &vec![7; length]].concat();
+        let base64 = STANDARD.encode(&file);
+        for text in [uri(&file), base64.clone(), URL_SAFE_NO_PAD.encode(&file)] {
+            let cut = cut_text(&format!(r#"{{"image":"{text}"}}"#)).unwrap();
+            let [blob] = &cut.blobs[..] else { panic!("{length}: {}", cut.json) };
+            let known = (blob.facts.kind, blob.facts.mime.as_str(), blob.facts.bytes);
+            assert_eq!(known, (MediaKind::Other, "application/x-truncated-webp", file.len() as u64));
+        }
+        let clock = TestClock::skipping_pauses_at(NEW_YEAR);
+        let reply = format!(r#"["{}"]"#, uri(&file));
+        let reply = extract::extract(&reply.into(), Author::Provider, MAX, &*clock, &TestSeed::default());
+        assert!(reply.unwrap().blobs.iter().all(|blob| blob.facts.kind == MediaKind::Image));
+    }
+    let text = format!(r#"{{"text":"{}"}}"#, &STANDARD.encode(picture(600))[..400]);
+    assert_eq!(&*cut_text(&text).unwrap().json, text, "a text is a text");
+}
+
+/// Without it a provider fetches for a client what the gateway itself would not.
+#[tokio::test]
+async fn links_that_no_provider_is_handed_are_told() {
+    let server = serve(|_| (200, "image/png", png(1, 1))).await;
+    let test = TestMedia::new(&[server.address]);
+    let own = test.media.link("http://127.0.0.1:8080", &saved(&test, &png(64, 48)).await);
+    let links = [&server.url(), &own, "https://example.com/a.png", "http://10.0.0.1/", "http://[kite/a.png"];
+    let cut = test.media.extract(serde_json::json!({"image_urls": links}).to_string().into()).await.unwrap();
+    let told: Vec<_> = cut.bad_links.iter().map(|bad| (bad.field.as_str(), bad.reason.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            ("image_urls[3]", "could not be fetched: 10.0.0.1 is not a public address or does not exist"),
+            ("image_urls[4]", "could not be fetched: not a URL that can be fetched: it does not parse"),
+        ]
+    );
+    assert_eq!(cut.bad_links[0].link, "http://10.0.0.1/");
+}
+
 /// Without it a client's text is taken for a file of the gateway when it is sent, and the request fails as if a plugin were at fault.
 #[test]
 fn a_text_that_is_a_blobs_name_is_refused() {

@@ -1,7 +1,7 @@
 //! Films behind URLs: what is fetched to know them, and what a server may do.
 
 use gatehouse_harness::{Provider, Received, reply};
-use gatehouse_model::{Facts, Probe};
+use gatehouse_model::{Facts, MediaKind, Probe};
 
 use super::clips::maker::{FilmSpec, Order, audio, boxed, video};
 use super::*;
@@ -67,6 +67,18 @@ async fn a_long_film_is_known_by_its_tables() {
         let requests = server.received().len();
         assert_eq!(requests, if moov_first { 1 } else { 2 }, "moov first: {moov_first}");
         assert!(sent(&server, &file) <= 512 * 1024, "{} of {} bytes", sent(&server, &file), file.len());
+    }
+}
+
+/// Without it a film that no program opens to its end is handed to the provider.
+#[tokio::test]
+async fn a_film_that_says_it_is_longer_is_no_medium() {
+    for (length, moov_first) in [(9 * MIB, true), (9 * MIB, false), (MIB / 8, true), (MIB / 8, false)] {
+        let file = film(length, moov_first);
+        let server = serve_parts(file[..file.len() - 500].to_vec()).await;
+        let found = facts(&server).await.unwrap();
+        let known = (found.kind, found.mime.as_str(), found.bytes);
+        assert_eq!(known, (MediaKind::Other, "application/x-truncated-mp4", file.len() as u64 - 500));
     }
 }
 

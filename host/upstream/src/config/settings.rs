@@ -175,7 +175,8 @@ settings! {
     #[derive(Clone, Debug, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct FetchConfig {
-        /// `host` or `host:port` that may be fetched although its address is private or its port unusual.
+        /// `host` or `host:port` that may be fetched, here or by a provider, although its address is private or its
+        /// port unusual.
         pub allow_private: Vec<String> = vec![],
         /// Milliseconds to resolve, connect and shake hands.
         pub connect_timeout_ms: u64 = defaults::connect_timeout_ms(),

@@ -16,8 +16,9 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
-use url::Url;
+use url::{Host, Url};
 
+use crate::client::address::reserved;
 use crate::client::connect::{ConnectError, Private, is_private_allowed};
 use crate::client::exchange::{self, ExchangeError, Http, Payload};
 use crate::client::origin::Origin;
@@ -159,6 +160,21 @@ impl Outside {
         is_private_allowed(&self.private, origin.bare_host(), origin.port())
     }
 
+    /// Refuses a host that is written out as an address that is not public, or has a name that no public host has. What other
+    /// names resolve to shows when they are connected to.
+    pub(super) fn check_host(&self, url: &Url, origin: &Origin) -> Result<(), FetchError> {
+        let is_inside = match url.host() {
+            Some(Host::Ipv4(address)) => reserved(address.into()).is_some(),
+            Some(Host::Ipv6(address)) => reserved(address.into()).is_some(),
+            Some(Host::Domain(name)) => is_never_public(name),
+            None => false,
+        };
+        if is_inside && !self.is_private_allowed(origin) {
+            return Err(FetchError::NotPublic(origin.bare_host().to_owned()));
+        }
+        Ok(())
+    }
+
     /// The client that may connect to `origin`, as far as its port says.
     pub(super) fn client(&self, origin: &Origin) -> Result<Http, FetchError> {
         if matches!(origin.port(), 80 | 443) || self.is_private_allowed(origin) {
@@ -234,6 +250,18 @@ impl Fetcher {
             }
         }
         Err(FetchError::TooManyRedirects)
+    }
+
+    /// Checks a link of a client that a provider is to fetch, as far as it can be without a name server: nobody is sent where
+    /// the gateway itself would not go.
+    ///
+    /// # Errors
+    /// As for a fetch of it.
+    pub fn check_url(&self, url: &str) -> Result<(), FetchError> {
+        let url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
+        self.client_for(&url, Origins::User)?;
+        let origin = Origin::of(&url).ok_or(FetchError::BadUrl("expected http or https"))?;
+        self.rules.user.check_host(&url, &origin)
     }
 
     /// The client that may fetch `url`, if it may be fetched at all.
@@ -374,6 +402,18 @@ impl Fetched {
         }
         Ok(all.freeze())
     }
+}
+
+/// Ends of names that lead into a network and never out of it (RFC 6761, 6762, 8375, and ICANN's reservation of `internal`);
+/// metadata of clouds is served under some of them.
+const INSIDE: [&str; 6] = ["localhost", "internal", "local", "localdomain", "home.arpa", "lan"];
+
+/// Whether a name can be no public host's: one of [`INSIDE`], or of one label.
+fn is_never_public(name: &str) -> bool {
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    let is_below =
+        |end: &str| name.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    !name.contains('.') || INSIDE.into_iter().any(is_below)
 }
 
 fn get(url: &Url, part: Option<(u64, u64)>) -> Result<Request<Payload>, FetchError> {

@@ -4,7 +4,6 @@
 //! the host out, here in `webhooks.allow_private`: a host that links may be fetched from need not take what customers post. No redirect is followed, no credential and no cookie is sent. Every error text may be shown to the owner of
 //! the address.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -14,9 +13,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
-use url::{Host, Url};
+use url::Url;
 
-use crate::client::address::reserved;
 use crate::client::exchange::{self, Payload};
 use crate::client::origin::Origin;
 use crate::fetch::fetcher::{FetchError, Fetcher};
@@ -64,17 +62,7 @@ impl Fetcher {
         let url = parse(url, over_http)?;
         let origin = Origin::of(&url).ok_or(NO_ORIGIN)?;
         self.posts().client(&origin)?;
-        let address = match url.host() {
-            Some(Host::Ipv4(address)) => IpAddr::V4(address),
-            Some(Host::Ipv6(address)) => IpAddr::V6(address),
-            Some(Host::Domain(name)) if !is_of_this_machine(name) => return Ok(()),
-            Some(Host::Domain(_)) => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            None => return Ok(()),
-        };
-        if reserved(address).is_some() && !self.posts().is_private_allowed(&origin) {
-            return Err(FetchError::NotPublic(origin.bare_host().to_owned()));
-        }
-        Ok(())
+        self.posts().check_host(&url, &origin)
     }
 
     /// Posts, and waits for the answer.
@@ -96,12 +84,6 @@ impl Fetcher {
             body: beginning(response.into_body(), post.max_answer, deadline).await,
         })
     }
-}
-
-/// Names that are never anything but this machine (RFC 6761).
-fn is_of_this_machine(name: &str) -> bool {
-    let name = name.trim_end_matches('.').to_ascii_lowercase();
-    name == "localhost" || name.ends_with(".localhost")
 }
 
 fn parse(url: &str, over_http: bool) -> Result<Url, FetchError> {

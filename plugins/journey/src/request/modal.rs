@@ -97,17 +97,17 @@ fn is_picture(facts: &Facts) -> Result<(), String> {
     Err(format!("{PICTURE}, got {}", facts.mime))
 }
 
-/// The pixels to which a file must be scaled to fit the picture, as a PNG; `None` when it is right as it is.
+/// The pixels to which a file is scaled to fit the picture. It is written anew even where it has them: its PNG may have 16 bits,
+/// transparency or an orientation, which a provider reads in ways of its own.
 ///
 /// # Errors
 /// It cannot be used; a sentence for the client.
-pub(crate) fn scaled_to(facts: &Facts, picture: Option<(u32, u32)>) -> Result<Option<(u32, u32)>, String> {
+pub(crate) fn scaled_to(facts: &Facts, picture: Option<(u32, u32)>) -> Result<(u32, u32), String> {
     is_picture(facts)?;
     let Some(own) = facts.width.zip(facts.height) else {
         return Err(format!("{PICTURE}, got one whose size cannot be read"));
     };
-    let wanted = picture.unwrap_or(own);
-    Ok((facts.mime != "image/png" || own != wanted).then_some(wanted))
+    Ok(picture.unwrap_or(own))
 }
 
 /// The record of a task that waits for this route.

@@ -44,9 +44,10 @@ impl Waiting {
         self.probe(modal, probe)
     }
 
-    /// What the host found: a file that fits is sent, another one scaled first, and without a usable one the task waits on.
+    /// What the host found: a file is made one that the provider reads, which is sent; without a usable one the task waits on.
     fn found(mut self, cx: &Context, mut modal: ModalRequest, finding: &Finding) -> Step<State> {
         let Some(area) = &mut modal.area else { return self.send(cx, modal) };
+        let is_made = finding.source != area.source;
         let usable = source::found(&area.field, finding).and_then(|(facts, kept)| {
             let picture = self.job.picture.or(modal.picture);
             let pixels = modal::scaled_to(facts, picture);
@@ -55,13 +56,11 @@ impl Waiting {
         match usable {
             Ok((pixels, kept)) => {
                 area.source = kept;
-                match pixels {
-                    None => self.send(cx, modal),
-                    Some(pixels) => {
-                        let probe = Probe::scaled(&area.source, pixels);
-                        self.probe(modal, probe)
-                    }
+                if is_made {
+                    return self.send(cx, modal);
                 }
+                let probe = Probe::scaled(&area.source, pixels);
+                self.probe(modal, probe)
             }
             Err(problem) => {
                 (self.paid, self.problem) = (Some(modal.speed), Some(problem));

@@ -108,4 +108,13 @@ pub(crate) struct Params {
     #[garde(custom(unsupported("use `audio_url`")))]
     #[schemars(skip)]
     audio_urls: Option<Value>,
+    #[garde(custom(unsupported("motion-2.6 has effects")))]
+    #[schemars(skip)]
+    template: Option<Value>,
+    #[garde(custom(unsupported("motion-2.6 counts shots; say it in `prompt`")))]
+    #[schemars(skip)]
+    shot_type: Option<Value>,
+    #[garde(custom(unsupported("use `audio_url`, or motion-2.6, which makes sound")))]
+    #[schemars(skip)]
+    audio: Option<Value>,
 }

@@ -5,15 +5,15 @@ use std::net::SocketAddr;
 
 use bytes::{Bytes, BytesMut};
 use memchr::memmem;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::response::{End, Framing, Response};
 
 /// An HTTP/1 connection in the test's hands.
 #[derive(Debug)]
-pub struct Connection {
-    stream: TcpStream,
+pub struct Connection<S = TcpStream> {
+    stream: S,
     /// What came and is not yet part of an answer.
     ahead: BytesMut,
     /// Why nothing more comes.
@@ -33,12 +33,7 @@ impl Connection {
     pub async fn try_open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, ahead: BytesMut::new(), broken: None })
-    }
-
-    /// Writes bytes and reads nothing meanwhile. A server that has hung up already is no failure here.
-    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        let _ = self.stream.write_all(bytes.as_ref()).await;
+        Ok(Self::over(stream))
     }
 
     /// Writes a request with its length, and its `Host` where the headers have none. Reads meanwhile: a server may
@@ -70,6 +65,26 @@ impl Connection {
                 read = input.read_buf(&mut self.ahead) => self.broken = ended(&read),
             }
         }
+    }
+
+    /// Whether the server was seen to have closed, between two answers.
+    pub(super) fn is_closed(&self) -> bool {
+        let mut byte = [0];
+        let idle = matches!(self.stream.try_read(&mut byte), Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+        !idle || self.broken.is_some() || !self.ahead.is_empty()
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// Over a stream that is open already.
+    pub fn over(stream: S) -> Self {
+        Self { stream, ahead: BytesMut::new(), broken: None }
+    }
+
+    /// Writes bytes and reads nothing meanwhile. A server that has hung up already is no failure here.
+    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.stream.write_all(bytes.as_ref()).await;
+        let _ = self.stream.flush().await;
     }
 
     /// Ends this side: nothing more will be sent.
@@ -178,13 +193,6 @@ impl Connection {
             self.broken = ended(&read);
         }
         self.broken.is_none()
-    }
-
-    /// Whether the server was seen to have closed, between two answers.
-    pub(super) fn is_closed(&self) -> bool {
-        let mut byte = [0];
-        let idle = matches!(self.stream.try_read(&mut byte), Err(error) if error.kind() == io::ErrorKind::WouldBlock);
-        !idle || self.broken.is_some() || !self.ahead.is_empty()
     }
 
     /// The chunks up to the last, and whether that came.

@@ -14,38 +14,43 @@ use crate::tests::{LIVE, TestEdge};
 /// Without this, idle connections shut the listener, and so do those that ask for what needs no key once a minute.
 #[tokio::test]
 async fn connections_without_a_key_give_way_to_new_ones_the_oldest_first() {
-    let edge = TestEdge::with("limits = { connections = 3 }").await;
-    let mut strangers = [edge.connect().await, edge.connect().await];
-    for stranger in &mut strangers {
-        assert_eq!(stranger.ask(LIVE).await.status, 200);
+    for edge in TestEdge::both("limits = { connections = 3 }").await {
+        let mut strangers = [edge.client().await, edge.client().await];
+        for stranger in &mut strangers {
+            assert_eq!(stranger.ask(LIVE).await.status, 200);
+        }
+        let mut customer = edge.client().await;
+        assert_eq!(customer.ask(edge.get("/v1/models", "")).await.status, 200);
+        // What needs no key makes a connection no younger.
+        assert_eq!(strangers[0].ask(LIVE).await.status, 200);
+        let mut next = edge.client().await;
+        assert_eq!(next.ask(LIVE).await.status, 200);
+        assert!(strangers[0].closes().await);
+        let mut last = edge.client().await;
+        assert_eq!(last.ask(LIVE).await.status, 200);
+        assert!(strangers[1].closes().await);
+        assert_eq!(customer.ask(edge.get("/v1/models", "")).await.status, 200, "it was in use after them");
     }
-    let mut customer = edge.connect().await;
-    assert_eq!(customer.ask(edge.get("/v1/models", "")).await.status, 200);
-    // What needs no key makes a connection no younger.
-    assert_eq!(strangers[0].ask(LIVE).await.status, 200);
-    let mut next = edge.connect().await;
-    assert_eq!(next.ask(LIVE).await.status, 200);
-    assert!(strangers[0].closes().await);
-    let mut last = edge.connect().await;
-    assert_eq!(last.ask(LIVE).await.status, 200);
-    assert!(strangers[1].closes().await);
-    assert_eq!(customer.ask(edge.get("/v1/models", "")).await.status, 200, "it was in use after them");
 }
 
 /// A request with a key is never cut for a new connection; the new one is served once the request has ended.
 #[tokio::test]
 async fn a_connection_in_use_gives_way_after_its_request() {
-    let edge = TestEdge::with("limits = { connections = 1 }").await;
-    let mut first = edge.connect().await;
-    let task = edge.backend.put(1, |_| {});
-    first.send(edge.get(&format!("/v1/tasks/{task}"), "Prefer: wait=60\r\n")).await;
-    edge.until_authenticated().await;
-    let mut second = edge.connect().await;
-    second.send(LIVE).await;
-    edge.backend.put(1, crate::tests::support::samples::complete);
-    assert_eq!(first.read().await.unwrap().status, 200, "whole, although another waits");
-    assert_eq!(second.read().await.unwrap().status, 200);
-    assert!(first.closes().await);
+    for edge in TestEdge::both("limits = { connections = 1 }").await {
+        let mut first = edge.client().await;
+        let task = edge.backend.put(1, |_| {});
+        first.send(edge.get(&format!("/v1/tasks/{task}"), "Prefer: wait=60\r\n")).await;
+        edge.until_authenticated().await;
+        // It is let in, and over TLS shakes hands, once there is room.
+        let second = async { edge.client().await.ask(LIVE).await.status };
+        let first_answer = async {
+            edge.backend.put(1, crate::tests::support::samples::complete);
+            first.read().await.unwrap().status
+        };
+        let (second, first_status) = tokio::join!(second, first_answer);
+        assert_eq!((first_status, second), (200, 200), "whole, although another waits");
+        assert!(first.closes().await);
+    }
 }
 
 /// Two listeners wait for room at the same time, and accept as before after that.

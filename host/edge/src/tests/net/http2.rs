@@ -151,10 +151,10 @@ async fn cleartext_http2_is_served_only_where_it_is_allowed() {
 #[tokio::test]
 async fn answers_without_a_key_that_nobody_takes_are_bounded() {
     const STREAMS: usize = 120;
-    let edge = TestEdge::with("cleartext_http2 = true").await;
-    for (path, beyond) in [("/docs", 503), ("/v1/openapi.json", 503), ("/v1/none", 404), ("/v1/models", 401)]
-    {
-        let stream = TcpStream::connect(edge.server.addresses()[0]).await.unwrap();
+    let paths = [("/docs", 503), ("/v1/openapi.json", 503), ("/v1/none", 404), ("/v1/models", 401)];
+    let edges = TestEdge::both("cleartext_http2 = true").await;
+    for (edge, (path, beyond)) in edges.iter().flat_map(|edge| paths.map(|path| (edge, path))) {
+        let stream = edge.stream(b"h2").await;
         let (sender, connection) = http2::Builder::new(TokioExecutor::new())
             .initial_stream_window_size(0)
             .handshake::<_, Body>(TokioIo::new(stream))
@@ -163,7 +163,7 @@ async fn answers_without_a_key_that_nobody_takes_are_bounded() {
         tokio::spawn(connection);
         let (mut full, mut empty) = (Vec::new(), 0);
         for _ in 0..STREAMS {
-            let request = Request::get(format!("http://gate.test{path}")).version(Version::HTTP_2);
+            let request = Request::get(format!("https://gate.test{path}")).version(Version::HTTP_2);
             let mut sender = sender.clone();
             let response = sender.send_request(request.body(Body::default()).unwrap()).await.unwrap();
             if http_body::Body::is_end_stream(response.body()) {
@@ -175,7 +175,7 @@ async fn answers_without_a_key_that_nobody_takes_are_bounded() {
         }
         assert!(full.len() <= 64 && empty + full.len() == STREAMS, "{path}: {} hold a body", full.len());
         // Another connection is not concerned.
-        let other = edge.connect().await.ask(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+        let other = edge.client().await.ask(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
         assert!(!other.body.is_empty(), "{path}");
     }
 }

@@ -9,7 +9,6 @@ use http_body_util::BodyExt as _;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
-use tokio::net::TcpStream;
 
 use super::http2::Body;
 use crate::http::body::{STREAMED, WORKED_ON};
@@ -17,17 +16,18 @@ use crate::tests::{LIVE, TestEdge};
 
 #[tokio::test]
 async fn connections_of_one_address_are_limited() {
-    let edge = TestEdge::with("limits = { connections_per_ip = 2 }").await;
-    let (mut first, mut second, mut third) =
-        (edge.connect().await, edge.connect().await, edge.connect().await);
-    assert_eq!(first.ask(LIVE).await.status, 200);
-    assert_eq!(second.ask(LIVE).await.status, 200);
-    // It is told why, in the form of its path, and closed; it may come again.
-    let head = "POST /v1/messages HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
-    let refused = third.ask(format!("{head}Content-Length: 200000\r\n\r\n{}", "x".repeat(200_000))).await;
-    assert_eq!((refused.status, refused.header("retry-after")), (429, "1"));
-    assert_eq!(refused.json()["error"]["code"], "rate_limited");
-    assert!(third.closes().await);
+    for edge in TestEdge::both("limits = { connections_per_ip = 2 }").await {
+        let (mut first, mut second, mut third) =
+            (edge.client().await, edge.client().await, edge.client().await);
+        assert_eq!(first.ask(LIVE).await.status, 200);
+        assert_eq!(second.ask(LIVE).await.status, 200);
+        // It is told why, in the form of its path, and closed; it may come again.
+        let head = "POST /v1/messages HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+        let refused = third.ask(format!("{head}Content-Length: 200000\r\n\r\n{}", "x".repeat(200_000))).await;
+        assert_eq!((refused.status, refused.header("retry-after")), (429, "1"));
+        assert_eq!(refused.json()["error"]["code"], "rate_limited");
+        assert!(third.closes().await);
+    }
     // A trusted proxy carries many clients.
     let edge =
         TestEdge::with("trusted_proxies = [\"127.0.0.0/8\"]\nlimits = { connections_per_ip = 1 }").await;
@@ -39,20 +39,21 @@ async fn connections_of_one_address_are_limited() {
 /// HTTP/2 has no `Connection: close`. Without a GOAWAY a refused connection keeps its place, and its client asks on in vain.
 #[tokio::test]
 async fn a_refused_http2_connection_ends_after_its_answer() {
-    let edge = TestEdge::with("cleartext_http2 = true\nlimits = { connections_per_ip = 1 }").await;
-    let mut first = edge.connect().await;
-    assert_eq!(first.ask(LIVE).await.status, 200);
-    let stream = TcpStream::connect(edge.server.addresses()[0]).await.unwrap();
-    let (mut sender, connection) =
-        http2::handshake::<_, _, Body>(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
-    let connection = tokio::spawn(connection);
-    let request = Request::get("http://gate.test/v1/models").body(Body::default()).unwrap();
-    let refused = sender.send_request(request).await.unwrap();
-    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
-    let body = refused.into_body().collect().await.unwrap().to_bytes();
-    assert!(body.starts_with(b"{"), "the answer is whole");
-    connection.await.unwrap().unwrap();
-    assert!(sender.ready().await.is_err());
+    for edge in TestEdge::both("cleartext_http2 = true\nlimits = { connections_per_ip = 1 }").await {
+        let mut first = edge.client().await;
+        assert_eq!(first.ask(LIVE).await.status, 200);
+        let stream = edge.stream(b"h2").await;
+        let (mut sender, connection) =
+            http2::handshake::<_, _, Body>(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        let connection = tokio::spawn(connection);
+        let request = Request::get("https://gate.test/v1/models").body(Body::default()).unwrap();
+        let refused = sender.send_request(request).await.unwrap();
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+        let body = refused.into_body().collect().await.unwrap().to_bytes();
+        assert!(body.starts_with(b"{"), "the answer is whole");
+        connection.await.unwrap().unwrap();
+        assert!(sender.ready().await.is_err());
+    }
 }
 
 /// Several keys of one customer have a limit together: more keys are no larger part of the gateway.

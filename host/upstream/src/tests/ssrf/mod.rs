@@ -102,6 +102,45 @@ async fn webhooks_go_where_urls_of_users_lead() {
     assert_all(rows.len(), &wrong);
 }
 
+/// Without it a provider is told to fetch what the gateway itself would not.
+#[tokio::test]
+async fn links_that_providers_fetch_are_judged_by_the_same_table() {
+    let stage = Stage::set().await;
+    let upstream = stage.upstream(&patterned(), "");
+    let rows = read(include_str!("urls.table"), 4);
+    let mut wrong = vec![];
+    for row in &rows {
+        let host = url::Url::parse(&row[0]).ok();
+        let is_name = host.is_some_and(|url| matches!(url.host(), Some(url::Host::Domain(_))));
+        let expected = match row[1].split(' ').next() {
+            Some("reaches") => Some(true),
+            // What a name resolves to shows when it is fetched.
+            Some("closed" | "unreachable") if is_name => None,
+            _ => Some(false),
+        };
+        let found = upstream.fetcher().check_url(&row[0]);
+        if expected.is_some_and(|expected| found.is_ok() != expected) {
+            wrong.push(format!("{:?}: {found:?}", row[0]));
+        }
+    }
+    assert_all(rows.len(), &wrong);
+    let closed = ["files.internal", "printer.local", "nas.LAN.", "intranet", "a.home.arpa", "10.0.0.1"];
+    for host in closed {
+        let found = upstream.fetcher().check_url(&format!("https://{host}/"));
+        assert!(matches!(found, Err(FetchError::NotPublic(_))), "{host}: {found:?}");
+    }
+    let upstream = stage.upstream("", "allow_private = [\"files.internal\", \"10.0.0.1:8080\"]");
+    for (url, is_allowed) in [
+        ("https://files.internal/a", true),
+        ("http://10.0.0.1:8080/", true),
+        ("http://10.0.0.1/", false),
+        ("https://other.internal/", false),
+        ("https://internal.example/", true),
+    ] {
+        assert_eq!(upstream.fetcher().check_url(url).is_ok(), is_allowed, "{url}");
+    }
+}
+
 #[test]
 fn the_host_that_is_judged_is_the_host_that_is_connected_to() {
     // The URL is judged by one parser and connected to by another's reading of the text the first one wrote.
