@@ -46,8 +46,9 @@ const AT_LEAST_ONE: [&str; 27] = [
 ];
 
 /// The `rules` of text models, as `plugins/text-protocols/src/rules.rs` has them.
-const RULES: [&str; 16] = [
+const RULES: [&str; 17] = [
     "betas",
+    "call_ids",
     "continues",
     "default_output",
     "encoding_format",
