@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use gatehouse_harness::{Connection, run, serve_http};
+use gatehouse_harness::{Connection, Gateway, Provider, Setup, reply, run, serve_http};
+use gatehouse_sandbox::{Sandbox, Settings};
 use hyper::body::{Body, Frame, Incoming};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -167,5 +168,61 @@ fn an_error_after_the_head_of_a_stream_is_the_next_accounts_chance() {
             }
         }
         scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+/// What Groq answers where a request has more tokens than an account takes in a minute.
+const TOO_MUCH: &str = r#"{"error":{"message":"Request too large for model `m` in organization `org_01` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 9104, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}"#;
+
+/// Without it a client reads that its request is too large although another account takes as much, or everyone waits for an account
+/// that takes smaller ones.
+#[test]
+fn more_than_an_account_takes_in_a_minute_is_the_next_accounts_chance() {
+    run(async {
+        let script: Arc<Mutex<VecDeque<(u16, &str)>>> = Arc::default();
+        let answers = Arc::clone(&script);
+        let provider = Provider::start(move |_| {
+            let (status, body) =
+                answers.lock().expect("a lock").pop_front().expect("no more requests than answers");
+            reply(status, &[("content-type", "application/json")], body)
+        })
+        .await;
+        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
+        let context = serde_json::to_value(sandbox.context()).expect("addresses");
+        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
+            .with_provider("other", &provider.url(), "\"bearer\"", 8, &["first", "second"])
+            .with_model("over-other", "other", "chat", "m", "");
+        let gateway = Gateway::start(setup).await;
+        let caller = gateway.open_account("main", "1000").await;
+        let good = r#"{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"served"},"finish_reason":"stop"}]}"#;
+        for path in ["/v1/chat/completions", "/v1/messages", "/v1/responses"] {
+            for stream in [false, true] {
+                let body = match path {
+                    "/v1/responses" => json!({"model": "over-other", "stream": stream, "input": "hi"}),
+                    _ => json!({"model": "over-other", "max_tokens": 50, "stream": stream,
+                        "messages": [{"role": "user", "content": "hi"}]}),
+                };
+                // The first account is asked first each time: it has taken no harm.
+                for (replies, status) in [
+                    (vec![(413, TOO_MUCH), (200, good)], 200),
+                    (vec![(413, TOO_MUCH), (413, TOO_MUCH)], 429),
+                    (vec![(200, good)], 200),
+                ] {
+                    script.lock().expect("a lock").extend(replies);
+                    let answer = caller.post(path, &body).await;
+                    let text = answer.text();
+                    assert_eq!(answer.status, status, "{path} {stream}: {text}");
+                    assert_eq!(text.contains("served"), status == 200, "{path} {stream}: {text}");
+                    assert_eq!(
+                        answer.header("retry-after").is_empty(),
+                        status == 200,
+                        "{path} {stream}: {text}"
+                    );
+                    assert!(!text.contains("org_01"), "{path} {stream}: {text}");
+                    assert!(script.lock().expect("a lock").is_empty(), "{path} {stream}: {text}");
+                }
+            }
+        }
+        gateway.expect_sound_ledger().await;
     });
 }

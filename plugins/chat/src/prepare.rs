@@ -3,6 +3,7 @@
 
 mod conversation;
 mod echoes;
+mod fitting;
 mod pass_through;
 mod passed;
 mod plan;
@@ -22,6 +23,7 @@ use gatehouse_text_protocols::rules::{Rules, Sampling};
 
 use crate::request::Request;
 use crate::state::State;
+use fitting::Fitting;
 use plan::CallPlan;
 use thinking::ThinkingRequest;
 
@@ -63,16 +65,17 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     let max_output_tokens =
         max_output_tokens.saturating_mul(request.answers).saturating_add(request.predicted_bytes);
     let (mut lead, mut names) = (String::new(), Vec::new());
-    let mut fields = FieldNames::of(Origins::new(Translation::ChatToChat, cap_field));
+    let mut origins = Origins::new(Translation::ChatToChat, cap_field);
     let unknown_bytes = passed::unknown_bytes(&request, &rules, route.protocol);
     let call = if is_chat {
-        Call::post(route.provider.clone(), "/v1/chat/completions")
-            .written(pass_through::write(&request, &plan)?)
+        let fitting = Fitting::of(&request.messages, rules.call_ids_of(&route.upstream));
+        let body = pass_through::write(&request, &plan, &fitting)?;
+        origins = origins.with_lists(fitting.lists);
+        Call::post(route.provider.clone(), "/v1/chat/completions").written(body)
     } else {
         let written = to_messages::write(&request, &plan)?;
         lead = written.lead;
-        let origins = Origins::new(Translation::ChatToMessages, cap_field);
-        fields = FieldNames::of(origins.with_messages(written.places)).kept();
+        origins = Origins::new(Translation::ChatToMessages, cap_field).with_messages(written.places);
         names = request.renamed();
         rules.messages_call(text_request, written.body, iter::empty())
     };
@@ -90,7 +93,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             response: None,
             lead,
             names,
-            fields,
+            fields: FieldNames::of(origins).kept(),
             legacy: request.has_functions(),
             several: request.answers > 1,
             embeddings: None,

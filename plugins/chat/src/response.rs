@@ -27,6 +27,8 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
         return Err(errors::of(state).of_answer(reply.status, &body));
     }
     let body = body.trim_start_matches(MARK);
+    let turned = state.turned(body);
+    let state = turned.as_ref().unwrap_or(state);
     let mended = match &state.embeddings {
         None => state.incoming().whole(body),
         Some(_) => None,

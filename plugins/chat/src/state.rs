@@ -1,7 +1,7 @@
 //! What the reading of an answer needs to know of its request.
 
 use gatehouse_text_protocols::field_names::FieldNames;
-use gatehouse_text_protocols::incoming::{ChatClient, Incoming};
+use gatehouse_text_protocols::incoming::{ChatClient, Incoming, speaks_chat};
 use gatehouse_text_protocols::responses::Echo;
 use gatehouse_text_protocols::rules::VectorEncoding;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,13 @@ impl State {
         let reads_completions = self.response.is_none();
         let is_legacy = self.legacy && reads_completions;
         Incoming::of_chat(&self.lead, ChatClient { is_legacy, has_several: self.several, reads_completions })
+    }
+
+    /// The state of the same request to a provider of the other protocol, where that is the one of its answer.
+    pub(crate) fn turned(&self, answer: &str) -> Option<Self> {
+        let is_chat = !self.translated;
+        let is_other = self.embeddings.is_none() && speaks_chat(answer, is_chat) == Some(!is_chat);
+        is_other.then(|| Self { translated: !self.translated, ..self.clone() })
     }
 }
 

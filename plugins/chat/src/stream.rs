@@ -16,7 +16,12 @@ use from_chat::FromChat;
 use from_messages::FromMessages;
 
 /// The stream that answers a request.
-pub(crate) fn begin(cx: &Context, mut state: State) -> Stream {
+pub(crate) fn begin(cx: &Context, state: State) -> Stream {
+    let (other, cx) = (State { translated: !state.translated, ..state.clone() }, cx.clone());
+    stream(&cx, state).or(move || stream(&cx, other))
+}
+
+fn stream(cx: &Context, mut state: State) -> Stream {
     let incoming = state.incoming();
     match (state.translated, state.response.take()) {
         (true, None) => Stream::new(incoming, FromMessages::new(cx, state)),

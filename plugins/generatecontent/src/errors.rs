@@ -115,6 +115,10 @@ impl ErrorReader<'_> {
                 .contains(&reason);
         match error.status.as_str() {
             _ if is_account => account(),
+            // Google's own reason, whatever the status of what stands before it.
+            _ if reason == "RATE_LIMIT_EXCEEDED" => {
+                TextFailure { retry_after_ms: error.retry_after_ms(), ..by_code(429) }
+            }
             // Vertex has it as a failure of its own, too.
             "INTERNAL" | "UNKNOWN" if says_exceeded(&said) => self.of_argument(&error, &said),
             "INVALID_ARGUMENT" | "FAILED_PRECONDITION" | "OUT_OF_RANGE" => self.of_argument(&error, &said),

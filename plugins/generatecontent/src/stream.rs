@@ -7,6 +7,7 @@ use gatehouse_sdk::{Context, FrameReader, Sse, TextFailure};
 use gatehouse_text_protocols::incoming::{is_harmless, is_notice, without_number_words};
 use gatehouse_text_protocols::json::{Writer, quoted};
 use gatehouse_text_protocols::standard::{GOOGLE, Standard};
+use gatehouse_text_protocols::usage::PieceCounts;
 
 use crate::answer::{is_list, message_id, shaped, unreadable};
 use crate::content::{GenerateContentResponse, Mended};
@@ -26,6 +27,9 @@ pub struct Stream {
     next: usize,
     open: Option<Open>,
     usage: Option<UsageMetadata>,
+    counts: PieceCounts,
+    /// Bytes of the answer without its thoughts.
+    written: u64,
     reason: Option<String>,
     blocked: bool,
     /// Every frame of the answer so far had a reason.
@@ -70,7 +74,8 @@ impl FrameReader for Stream {
         };
         self.close(&mut events);
         let delta = format!("{{\"stop_reason\":{},\"stop_sequence\":null}}", quoted(stop));
-        let usage = self.usage.unwrap_or_default().json();
+        let usage = self.usage.unwrap_or_default();
+        let usage = self.counts.sum(self.written).map_or(usage, |all| usage.with_candidates(all)).json();
         event(&mut events, "message_delta", &[("delta", &delta), ("usage", &usage)]);
         event(&mut events, "message_stop", &[]);
         Ok(events)
@@ -88,6 +93,8 @@ impl Stream {
             next: 0,
             open: None,
             usage: None,
+            counts: PieceCounts::default(),
+            written: 0,
             reason: None,
             blocked: false,
             has_reasons: true,
@@ -115,6 +122,8 @@ impl Stream {
         if frame.error.is_some() {
             return Err(ErrorReader { state: &self.state }.of_frame(data));
         }
+        let counted = frame.usage_metadata.and_then(|usage| usage.candidates());
+        let before = self.written;
         if let Some(usage) = frame.usage_metadata {
             self.usage = Some(self.usage.map_or(usage, |known| usage.with(known)));
         }
@@ -125,6 +134,9 @@ impl Stream {
             for piece in self.pieces.of(part)? {
                 self.piece(piece, events);
             }
+        }
+        if let Some(count) = counted.filter(|_| self.written > before) {
+            self.counts.add(count);
         }
         self.has_words = false;
         self.has_reasons &= candidate.finish_reason.is_some();
@@ -149,6 +161,9 @@ impl Stream {
     }
 
     fn piece(&mut self, piece: Piece, events: &mut Vec<Sse>) {
+        if let Piece::Text(text) | Piece::Call { input: text, .. } = &piece {
+            self.written = self.written.saturating_add(text.len() as u64);
+        }
         match piece {
             Piece::Text(text) => {
                 if self.open != Some(Open::Text) {

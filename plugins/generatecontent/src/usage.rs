@@ -61,6 +61,16 @@ impl UsageMetadata {
         }
     }
 
+    /// Tokens of the answer without its thoughts.
+    pub(crate) fn candidates(&self) -> Option<u64> {
+        self.candidates_token_count
+    }
+
+    /// With that many of them at least.
+    pub(crate) fn with_candidates(self, tokens: u64) -> Self {
+        Self { candidates_token_count: self.candidates_token_count.max(Some(tokens)), ..self }
+    }
+
     /// `usage` of a Messages answer.
     pub(crate) fn json(&self) -> String {
         let count = |count: Option<u64>| count.unwrap_or_default();

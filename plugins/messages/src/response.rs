@@ -36,6 +36,8 @@ pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answere
     }
     let text = reply.text();
     let text = text.trim_start_matches('\u{feff}');
+    let turned = state.turned(text);
+    let state = turned.as_ref().unwrap_or(state);
     let mended = Incoming::new(state.wire == Wire::Chat, &state.lead).whole(text);
     let text = mended.as_deref().unwrap_or(text);
     let has_answer = Object::parse(text).is_some_and(|whole| {

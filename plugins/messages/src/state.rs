@@ -2,6 +2,7 @@
 
 use gatehouse_sdk::{Protocol, Usage};
 use gatehouse_text_protocols::field_names::FieldNames;
+use gatehouse_text_protocols::incoming::speaks_chat;
 use serde::{Deserialize, Serialize};
 
 /// Kept between a request and its answer.
@@ -34,6 +35,18 @@ pub struct State {
 }
 
 impl State {
+    /// The state of the same request to a provider of the other protocol.
+    pub(crate) fn other(&self) -> Self {
+        let wire = if self.wire == Wire::Chat { Wire::Messages } else { Wire::Chat };
+        Self { wire, ..self.clone() }
+    }
+
+    /// The same, where that is the protocol of an answer.
+    pub(crate) fn turned(&self, answer: &str) -> Option<Self> {
+        let is_chat = self.wire == Wire::Chat;
+        (speaks_chat(answer, is_chat) == Some(!is_chat)).then(|| self.other())
+    }
+
     /// The counts at the beginning of a stream. Clients that read no later ones would show that nothing was read.
     pub(crate) fn begun(&self, counted: Usage) -> Usage {
         let is_read = (counted.input, counted.cached, counted.cache_write) != (0, 0, 0);

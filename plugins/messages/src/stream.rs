@@ -15,6 +15,11 @@ use from_messages::FromMessages;
 
 /// The stream that answers a request.
 pub(crate) fn begin(cx: &Context, state: State) -> Stream {
+    let (other, cx) = (state.other(), cx.clone());
+    stream(&cx, state).or(move || stream(&cx, other))
+}
+
+fn stream(cx: &Context, state: State) -> Stream {
     let incoming = Incoming::new(state.wire == Wire::Chat, &state.lead);
     match state.wire {
         Wire::Messages => Stream::new(incoming, FromMessages::new(cx, state)),

@@ -101,6 +101,10 @@ impl Failures<'_> {
                 let message = said.and_then(|message| self.for_client(message));
                 (Obstacle::Invalid, or(message, "the provider refuses what the request asks for"))
             }
+            // Groq has a status of its own for more tokens than it takes in a minute, others one for all that they refuse.
+            400 | 403 | 413 | 422 | 500..=599 if error.is_about_rate() => {
+                (Obstacle::RateLimited, BUSY.to_owned())
+            }
             401..=403 => (Obstacle::Account, NO_ACCOUNT.to_owned()),
             // Whatever status a server has for it.
             status if status != 429 && context_length::is_exceeded(&error) => {
@@ -126,7 +130,7 @@ impl Failures<'_> {
             }
             413 => (Obstacle::TooLarge, or(message, "the request is too large for the provider")),
             // The limit is the operator's.
-            429 => (Obstacle::RateLimited, "the provider takes no more requests for now".to_owned()),
+            429 => (Obstacle::RateLimited, BUSY.to_owned()),
             400 | 409 | 422 if said.is_some() => (
                 Obstacle::Invalid,
                 message.unwrap_or_else(|| format!("the provider refuses the request (HTTP {status})")),
@@ -257,6 +261,9 @@ fn lacks(error: &ProviderError) -> Option<&'static str> {
 
 /// What a client reads for an error of the operator's account; names nothing of it.
 const NO_ACCOUNT: &str = "No available upstream, please retry later";
+
+/// What a client reads of a limit that is the operator's.
+const BUSY: &str = "the provider takes no more requests for now";
 
 /// Words of a 403 that is about what the client sent: what the provider does not want to read, and what the model cannot.
 const REQUEST_WORDS: [&str; 16] = [

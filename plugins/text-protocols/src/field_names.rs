@@ -65,7 +65,14 @@ impl Origins {
     /// Of a Messages request that was passed on; `lists` are those of which items were left out.
     #[must_use]
     pub fn shortened(lists: Vec<(String, Vec<usize>)>) -> Self {
-        Self { lists, ..Self::new(Translation::MessagesToMessages, "max_tokens") }
+        Self::new(Translation::MessagesToMessages, "max_tokens").with_lists(lists)
+    }
+
+    /// With the lists of which items were left out.
+    #[must_use]
+    pub fn with_lists(mut self, lists: Vec<(String, Vec<usize>)>) -> Self {
+        self.lists = lists;
+        self
     }
 
     /// With the places of the provider's messages, in order.
@@ -136,7 +143,8 @@ impl Origins {
         let all = match self.translation {
             Translation::ResponsesToChat => "input",
             Translation::ChatToChat if !rest.is_empty() => {
-                return self.written(&[&["messages"], rest].concat());
+                let numbered = self.numbered(&[&["messages"], rest].concat());
+                return self.written(&segments(&numbered));
             }
             _ => "messages",
         };

@@ -4,13 +4,13 @@
 //! And the text that a model was told to begin with is taken off here ([`crate::prefill`]). What needs no change keeps
 //! its bytes, and is not even parsed. Never judges an answer; the families do.
 
+mod bodies;
 mod call_names;
 mod chat;
 mod forms;
 mod listed;
 mod message_forms;
 mod messages;
-mod no_numbers;
 mod notices;
 mod places;
 mod reasons;
@@ -22,10 +22,10 @@ use gatehouse_sdk::Sse;
 use crate::halves::without_halves;
 use crate::json::{self, Raw};
 use crate::prefill::Lead;
+pub use bodies::{speaks_chat, without_number_words};
 use chat::Chat;
 pub use forms::is_error;
 use messages::Messages;
-pub use no_numbers::without_number_words;
 pub use notices::{is_harmless, is_notice};
 
 /// The answer to one request as it comes in.
@@ -69,6 +69,12 @@ impl Incoming {
         Self::of(Protocol::Chat(Chat::new(Lead::new(lead), client)))
     }
 
+    /// Whether it reads a chat provider.
+    #[must_use]
+    pub fn is_chat(&self) -> bool {
+        matches!(self.protocol, Protocol::Chat(_))
+    }
+
     fn of(protocol: Protocol) -> Self {
         Self { protocol, has_words: false }
     }
@@ -79,6 +85,12 @@ impl Incoming {
             && let Some(whole) = self.listed(body)
         {
             return Some(whole);
+        }
+        if let Some(values) = bodies::several(body).filter(|values| !values.is_cut()) {
+            return match values.all[..] {
+                [one] => self.whole(one).or_else(|| Some(one.to_owned())),
+                ref several => self.listed(&format!("[{}]", several.join(","))),
+            };
         }
         let numbers = without_number_words(body);
         let body = numbers.as_deref().unwrap_or(body);
@@ -103,7 +115,7 @@ impl Incoming {
         if objects.is_empty() {
             return None;
         }
-        let is_chat = matches!(self.protocol, Protocol::Chat(_));
+        let is_chat = self.is_chat();
         let word = |raw: &Raw<'_>| serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_owned());
         let mut events = Vec::new();
         for data in all.iter().map(word) {
@@ -116,6 +128,15 @@ impl Incoming {
     /// The next event of a stream, and what was held back before it.
     pub fn event(&mut self, event: Sse) -> Vec<Sse> {
         let event = plain(event);
+        let Some(values) = bodies::several(&event.data) else { return self.one(event) };
+        let rest = Some(values.rest).filter(|rest| !rest.is_empty());
+        let name = if values.all.len() == 1 { event.event.clone() } else { None };
+        let all = values.all.iter().map(|data| (name.clone(), *data)).chain(rest.map(|rest| (None, rest)));
+        all.flat_map(|(name, data)| self.one(plain(Sse { event: name, data: data.to_owned() }))).collect()
+    }
+
+    /// The next event, of one value.
+    fn one(&mut self, event: Sse) -> Vec<Sse> {
         if is_notice(&event) {
             self.has_words |= !is_harmless(&event.data);
             return Vec::new();

@@ -3,7 +3,7 @@
 //! Owns the reading, and the words that concern the operator's account. Never decides what the client is answered;
 //! `failures` does.
 
-use gatehouse_sdk::provider::{is_account_code, says_spent};
+use gatehouse_sdk::provider::{is_account_code, plain_code, says_spent};
 
 use crate::context_length;
 use crate::json::{Object, items};
@@ -62,6 +62,19 @@ const STATUS_BY_CODE: [(&str, u16); 18] = [
     ("overloaded_error", 529),
 ];
 
+/// Beginnings of types and codes about what is asked within a time, as [`plain_code`] has them.
+const RATE_CODES: [&str; 4] = ["ratelimit", "toomanyrequests", "throttl", "requestlimitexceeded"];
+/// What messages about such a limit name, in lower case.
+const RATES: [&str; 8] = [
+    "tokens per min",
+    "tokens per day",
+    "tokens per second",
+    "requests per min",
+    "requests per day",
+    "requests per second",
+    "(tpm)",
+    "(rpm)",
+];
 /// Beginnings of messages about too many requests, in lower case.
 const BUSY_BEGINNINGS: [&str; 3] = ["too many requests", "too many tokens", "rate limit"];
 /// Where servers without an error object have their words.
@@ -146,7 +159,7 @@ impl ProviderError {
             let status = behind.status.or_else(|| status(&error));
             return Some(Self { status, ..behind });
         }
-        let kind = text(&error, "type").unwrap_or_default();
+        let kind = text(&error, "type").or_else(|| text(&error, "__type")).unwrap_or_default();
         let code = text(&error, "code").or_else(|| text(&error, "status")).unwrap_or_default();
         let param = text(&error, "param").filter(|param| !param.is_empty());
         (known || says_failed || ACCOUNT_CODES.iter().any(|account| kind == *account || code == *account))
@@ -199,6 +212,22 @@ impl ProviderError {
             || ACCOUNT_BEGINNINGS.iter().any(|words| self.begins(words))
             || is_account_code(&self.code)
             || is_account_code(&self.kind)
+    }
+
+    /// Whether it is about what is asked within a time, whatever its status is: a conversation is not too long for that.
+    #[must_use]
+    pub fn is_about_rate(&self) -> bool {
+        let is_code = |code: &String| {
+            let code = plain_code(code);
+            RATE_CODES.iter().any(|start| code.starts_with(start))
+        };
+        let says_it = || {
+            BUSY_BEGINNINGS.iter().any(|words| self.begins(words))
+                || RATES.iter().any(|words| self.mentions(words))
+        };
+        ([&self.kind, &self.code].into_iter().any(is_code) || says_it())
+            && !self.is_about_account()
+            && !context_length::is_exceeded(self)
     }
 
     /// Whether it says that the operator's money is spent. Only for an answer that is a rate limit's anyway.

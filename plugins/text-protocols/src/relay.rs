@@ -2,7 +2,7 @@
 
 use gatehouse_sdk::{Chunk, Counter, Relay, Sse, TextFailure, Usage};
 
-use crate::incoming::Incoming;
+use crate::incoming::{Incoming, speaks_chat};
 use crate::usage::apart;
 
 /// One protocol's stream as another's.
@@ -31,6 +31,8 @@ pub trait Translation: 'static {
 pub struct Stream {
     incoming: Incoming,
     translation: Box<dyn Translation>,
+    /// The readers of the other protocol, until it is known which one the provider speaks.
+    other: Option<Box<dyn FnOnce() -> Self>>,
     failed: Option<TextFailure>,
     over: bool,
 }
@@ -39,7 +41,24 @@ impl Stream {
     /// Before the first event.
     #[must_use]
     pub fn new(incoming: Incoming, translation: impl Translation) -> Self {
-        Self { incoming, translation: Box::new(translation), failed: None, over: false }
+        Self { incoming, translation: Box::new(translation), other: None, failed: None, over: false }
+    }
+
+    /// With the stream that it is where the provider speaks the other protocol.
+    #[must_use]
+    pub fn or(self, other: impl FnOnce() -> Self + 'static) -> Self {
+        Self { other: Some(Box::new(other)), ..self }
+    }
+
+    /// Chooses the readers by what comes.
+    fn turn_to(&mut self, event: &Sse) {
+        let asked_chat = self.incoming.is_chat();
+        let spoken = self.other.as_ref().and_then(|_| speaks_chat(&event.data, asked_chat));
+        let Some(speaks_chat) = spoken else { return };
+        if let Some(other) = self.other.take().filter(|_| speaks_chat != asked_chat) {
+            let Self { incoming, translation, .. } = other();
+            (self.incoming, self.translation) = (incoming, translation);
+        }
     }
 
     /// Translates into `chunk`, and keeps in it what is known from then on.
@@ -75,6 +94,7 @@ impl Relay for Stream {
             if event.data.trim().is_empty() {
                 continue;
             }
+            self.turn_to(&event);
             for event in self.incoming.event(event) {
                 if self.failed.is_some() || self.over {
                     break;

@@ -20,6 +20,8 @@ use gatehouse_sdk::{Call, TextRequest, log};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::tool_ids::CallIds;
+
 /// The cap of a request that names none, when the table does not say one.
 const DEFAULT_OUTPUT: u32 = 8192;
 /// Fields beyond the specification's that a Messages provider takes, when the table does not say which.
@@ -108,6 +110,9 @@ pub struct Rules {
     pub version: String,
     /// The name of `max_tokens` at a chat provider.
     pub max_tokens_field: MaxTokensField,
+    /// The ids of calls that a chat provider takes back: `any`, `short` (40 letters), or `nine` letters and digits; absent: by the
+    /// upstream id of the model ([`CallIds::of`]).
+    pub call_ids: Option<CallIds>,
     /// A chat provider expects its `reasoning_content` back.
     pub reasoning_history: bool,
     /// The older way to say of a chat provider that its `prefill` is `native`.
@@ -224,6 +229,7 @@ impl Default for Rules {
             betas: Vec::new(),
             version: "2023-06-01".to_owned(),
             max_tokens_field: MaxTokensField::default(),
+            call_ids: None,
             reasoning_history: false,
             continues: false,
             include_usage: true,
@@ -281,6 +287,12 @@ impl Rules {
     #[must_use]
     pub fn prefill_of(&self, is_chat: bool) -> Prefill {
         if is_chat && self.continues { Prefill::Native } else { self.prefill }
+    }
+
+    /// The ids of calls that a chat provider with that name for the model takes back.
+    #[must_use]
+    pub fn call_ids_of(&self, upstream: &str) -> CallIds {
+        self.call_ids.unwrap_or_else(|| CallIds::of(upstream))
     }
 
     /// Whether the model thinks at all.

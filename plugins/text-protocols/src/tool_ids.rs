@@ -1,11 +1,15 @@
 //! Ids of tool calls that any protocol takes: Messages has letters, digits, `_` and `-` alone, and compatible servers make
 //! ids of anything (`functions.Bash:0`). Such an id is written in those letters, and is itself again at its own provider.
+//! Some chat providers take back fewer ids than others make: those are shortened, always to the same one.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
+
+use crate::tool_names;
 
 /// Begins an id that stands for another.
 const PREFIX: &str = "toolu_gw_";
@@ -29,6 +33,77 @@ pub fn decoded(id: &str) -> Cow<'_, str> {
         Some(inner) => Cow::Owned(inner),
         None => Cow::Borrowed(id),
     }
+}
+
+/// Letters of the longest id at OpenAI.
+const SHORT: usize = 40;
+/// Letters of every id at Mistral, and which.
+const NINE: usize = 9;
+const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// Parts of the names of Mistral's models.
+const OF_MISTRAL: [&str; 9] = [
+    "mistral",
+    "mixtral",
+    "ministral",
+    "codestral",
+    "devstral",
+    "magistral",
+    "mathstral",
+    "pixtral",
+    "voxtral",
+];
+/// A part of the names of models that read the ids of their calls: they have to be their own.
+const OF_KIMI: &str = "kimi";
+
+/// The ids of calls that a chat provider takes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallIds {
+    /// Any.
+    Any,
+    /// Of 40 letters at most, as OpenAI does.
+    Short,
+    /// Of nine letters and digits, as Mistral does.
+    Nine,
+}
+
+impl CallIds {
+    /// What the provider of a model takes, by its own name of the model. An unknown one is taken for OpenAI.
+    #[must_use]
+    pub fn of(upstream: &str) -> Self {
+        let name = upstream.to_ascii_lowercase();
+        if OF_MISTRAL.iter().any(|part| name.contains(part)) {
+            Self::Nine
+        } else if name.contains(OF_KIMI) {
+            Self::Any
+        } else {
+            Self::Short
+        }
+    }
+
+    /// The id as such a provider takes it: that of a call and of its result are the same one, on every turn.
+    #[must_use]
+    pub fn fitted(self, id: &str) -> Cow<'_, str> {
+        match self {
+            Self::Short if id.len() > SHORT => tool_names::fitted(id, SHORT),
+            Self::Nine if id.len() != NINE || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+                Cow::Owned(nine(id))
+            }
+            _ => Cow::Borrowed(id),
+        }
+    }
+}
+
+/// Nine letters and digits for an id.
+fn nine(id: &str) -> String {
+    let base = LETTERS.len() as u64;
+    let mut rest = tool_names::digest(id);
+    let mut letter = || {
+        let letter = LETTERS[(rest % base) as usize];
+        rest /= base;
+        char::from(letter)
+    };
+    (0..NINE).map(|_| letter()).collect()
 }
 
 /// Ids of a conversation's calls as they are sent. A provider takes none twice, and servers that count their calls from 0 in each
@@ -115,6 +190,30 @@ mod tests {
         all.dedup();
         assert_eq!(all.len(), ids.len());
     }
+
+    /// Without it every turn after a call that another server has made is refused, or a result goes to another call.
+    #[test]
+    fn an_id_is_one_that_the_provider_takes() {
+        let long = |end: &str| format!("chatcmpl-tool-{}{end}", "0123456789abcdef".repeat(2));
+        let given = ["call_1", "functions.Bash:0", "a b", "\u{e9}", "Abc123xyZ", &long("0"), &long("1")];
+        for (upstream, is_taken) in [
+            ("gpt-x", (|id| id.len() <= 40) as fn(&str) -> bool),
+            ("vendor/Ministral-8B", |id| id.len() == 9 && id.bytes().all(|it| it.is_ascii_alphanumeric())),
+            ("moonshotai/Kimi-K2", |_| true),
+        ] {
+            let ids = CallIds::of(upstream);
+            let mut sent: Vec<_> = given.iter().map(|id| ids.fitted(id).into_owned()).collect();
+            for (id, given) in sent.iter().zip(given) {
+                assert!(is_taken(id), "{upstream}: {given} as {id}");
+                assert_eq!(ids.fitted(id), *id, "{upstream}: what is taken stays");
+                assert_eq!(is_taken(given), id == given, "{upstream}: {given} as {id}");
+            }
+            sent.sort_unstable();
+            sent.dedup();
+            assert_eq!(sent.len(), given.len(), "{upstream}: {sent:?}");
+        }
+    }
+
     /// Without it a history whose server counts its calls anew in each answer is refused for ever, or a result goes to another call.
     #[test]
     fn no_two_calls_have_one_id_and_each_has_its_result() {

@@ -36,7 +36,7 @@ pub fn own<'n>(renamed: &'n [(String, String)], name: &'n str) -> &'n str {
 }
 
 /// FNV-1a: the same in every version, so that a prompt cache knows the tools again.
-fn digest(text: &str) -> u64 {
+pub(crate) fn digest(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

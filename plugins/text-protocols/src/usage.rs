@@ -4,12 +4,14 @@
 //! counts the three apart. A stream reports its counts several times, and they only grow: a smaller one that comes later
 //! says less, not that less was read or written.
 
+mod pieces;
 mod reports;
 
 use gatehouse_sdk::{Answered, Counter, Usage};
 
 use crate::json::{Object, Raw, Writer};
 
+pub use pieces::PieceCounts;
 use reports::{ChatCounts, cache_writes};
 pub use reports::{Report, chat_reports, completed, has_counts, is_odd, may_report};
 
@@ -35,6 +37,9 @@ pub struct TokenCounts {
     reported: bool,
     /// The count of what was written is the one that a stream begins with, before anything is.
     is_of_beginning: bool,
+    /// What the last report counted as written, until it is known whether its chunk has a text.
+    last_written: Option<u64>,
+    pieces: PieceCounts,
 }
 
 impl From<ChatCounts> for TokenCounts {
@@ -133,6 +138,7 @@ impl TokenCounts {
         let Some(counted) = Object::parse(usage.get()).and_then(|usage| ChatCounts::read(&usage)) else {
             return Report::Nothing;
         };
+        self.last_written = self.last_written.max(Some(counted.completion));
         self.chat = self.chat.greater(counted);
         self.usage = self.chat.usage();
         self.reasoning = self.chat.reasoning;
@@ -140,14 +146,32 @@ impl TokenCounts {
         if self.chat == counted { Report::All } else { Report::Less }
     }
 
-    /// The counts of an answer that has ended, with `written` bytes of text: of a sum alone its part, and no count of what was
-    /// written where there is only that of the beginning.
+    /// Whether the last chunk that was read has a report.
+    #[must_use]
+    pub fn is_reported_now(&self) -> bool {
+        self.last_written.is_some()
+    }
+
+    /// The chunk that was read last has so many bytes of text.
+    pub fn came_with(&mut self, bytes: u64) {
+        if let Some(count) = self.last_written.take().filter(|_| bytes > 0) {
+            self.pieces.add(count);
+        }
+    }
+
+    /// The counts of an answer that has ended, with `written` bytes of text: of a sum alone its part, all of the pieces that were
+    /// counted one by one, and no count of what was written where there is only that of the beginning.
     #[must_use]
     pub fn settled(mut self, written: u64) -> Self {
         let guess = written.div_ceil(USUAL_BYTES_PER_TOKEN);
         if self.is_sum() {
             self.chat.completion = guess.min(self.chat.total);
             self.chat.prompt = self.chat.total - self.chat.completion;
+            self.usage = self.chat.usage();
+        }
+        let of_pieces = self.pieces.sum(written).unwrap_or(0);
+        if of_pieces > self.chat.completion {
+            self.chat.completion = of_pieces;
             self.usage = self.chat.usage();
         }
         if self.is_of_beginning && self.usage.output < guess {

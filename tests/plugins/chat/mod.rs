@@ -11,6 +11,7 @@ mod errors;
 mod events;
 mod field_names;
 mod files;
+mod fitting;
 mod lost_content;
 mod manifest;
 mod pass_through;

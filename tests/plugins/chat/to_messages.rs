@@ -396,7 +396,7 @@ fn refuses_unsupported_fields_by_name() {
         "`messages[1].content[0].image_url.url`: expected a JPEG, PNG, GIF or WebP image, got image/bmp",
     );
     refused(
-        json!({"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": ""}]}),
+        json!({"messages": [{"role": "system", "content": " "}, {"role": "user", "content": ""}]}),
         "`messages`: expected at least one message of a user that is not empty, got none",
     );
 }

@@ -1,6 +1,9 @@
 //! A provider that speaks Chat: what is asked of it.
 
+use std::collections::BTreeSet;
+
 use gatehouse_sdk::{Facts, MediaKind, Protocol, Refusal, Target};
+use gatehouse_text_protocols::tool_ids;
 use messages::Messages;
 use serde_json::{Value, json};
 
@@ -243,4 +246,88 @@ fn refuses_a_blob_inside_quoted_json() {
         Facts { blob: Some("blob:blob_1".to_owned()), ..Facts::new(MediaKind::Image, "image/png", 9) };
     request.blobs.push(facts);
     assert!(matches!(both().prepare::<Messages>(&request), Err(Refusal::Invalid { .. })));
+}
+
+/// Without it every turn after a call that another provider has made is refused, or its result goes to another call.
+#[test]
+fn ids_of_calls_are_those_that_the_provider_takes() {
+    let long = |end: &str| format!("toolu_{}{end}", "0123456789abcdef".repeat(3));
+    // The second one stands for an id of odd letters, the last one is there twice.
+    let ids = [long("0"), tool_ids::encoded("functions.f:0").into_owned(), "t".to_owned(), "t".to_owned()];
+    let call = |id: &String| json!({"type": "tool_use", "id": id, "name": "f", "input": {}});
+    let result = |id: &String| json!({"type": "tool_result", "tool_use_id": id, "content": id});
+    let turns = json!([
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": ids.each_ref().map(call)},
+        {"role": "user", "content": ids.each_ref().map(result)},
+    ]);
+    for (rules, longest, odd) in [
+        (json!({}), 40, "functions.f:0"),
+        (json!({"call_ids": "any"}), 60, "functions.f:0"),
+        (json!({"call_ids": "nine"}), 9, ""),
+    ] {
+        let got = told(turns.clone(), rules.clone());
+        let calls = got[1]["tool_calls"].as_array().expect("calls");
+        let sent: Vec<&str> = calls.iter().map(|call| call["id"].as_str().expect("an id")).collect();
+        assert!(sent.iter().all(|id| id.len() <= longest), "{rules}: {sent:?}");
+        assert!(odd.is_empty() || sent[1] == odd, "{rules}: {sent:?}");
+        assert_eq!(sent.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{rules}: {sent:?}");
+        for (at, id) in ids.iter().enumerate() {
+            assert_eq!(
+                (&got[2 + at]["content"], &got[2 + at]["tool_call_id"]),
+                (&json!(id), &json!(sent[at]))
+            );
+        }
+    }
+}
+
+/// Without it a block that nobody filled is a 400, here or at the provider, on every turn.
+#[test]
+fn texts_that_say_nothing_are_not_sent() {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let calls = json!([text("\n\n"), {"type": "tool_use", "id": "t", "name": "f", "input": {}}]);
+    let results =
+        |content: Value| json!([{"type": "tool_result", "tool_use_id": "t", "content": content}, text("")]);
+    let fields = |content: Value| {
+        json!({"system": [text(""), text("be brief"), text(" ")], "messages": [
+            {"role": "user", "content": [text(""), text("hi")]},
+            {"role": "assistant", "content": calls},
+            {"role": "user", "content": results(content)},
+            {"role": "assistant", "content": "so"},
+            {"role": "user", "content": ""},
+            {"role": "user", "content": "and?"},
+        ]})
+    };
+    for content in [json!([text("")]), json!([text(" "), text("")]), json!(""), json!([])] {
+        let got = asked(fields(content.clone()));
+        let call = json!({"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+        assert_eq!(
+            got["messages"],
+            json!([
+                {"role": "system", "content": "be brief"},
+                {"role": "user", "content": "hi"},
+                {"role": "assistant", "content": null, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "t", "content": ""},
+                {"role": "assistant", "content": "so"},
+                {"role": "user", "content": "and?"},
+            ]),
+            "{content}"
+        );
+        let got = sent(fields(content.clone()), Protocol::Messages, json!({}));
+        assert_eq!(got["system"], json!([text("be brief")]), "{content}");
+        assert_eq!(got["messages"].as_array().map(Vec::len), Some(5), "{content}: {got}");
+        assert_eq!(got["messages"][0]["content"], json!([text("hi")]), "{content}");
+        let result = &got["messages"][2]["content"];
+        assert_eq!(result.as_array().map(Vec::len), Some(1), "{content}: {got}");
+        assert!(!result.to_string().contains("\"text\""), "{content}: {got}");
+    }
+    for system in [json!(""), json!(" "), json!([text("")]), json!([])] {
+        for protocol in [Protocol::Chat, Protocol::Messages] {
+            let got = sent(json!({"system": system}), protocol, json!({}));
+            assert!(
+                got.get("system").is_none() && got["messages"].as_array().map(Vec::len) == Some(1),
+                "{got}"
+            );
+        }
+    }
 }

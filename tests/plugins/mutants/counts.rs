@@ -290,6 +290,39 @@ fn what_was_counted_is_never_less_again() {
     super::none(&faults);
 }
 
+/// Without it an answer of a thousand tokens costs one, where each chunk counts its own.
+#[test]
+fn what_each_chunk_counts_for_itself_is_paid_as_a_whole() {
+    let mut faults = Vec::new();
+    let counts = |completion: u64| json!({"prompt_tokens": 100, "completion_tokens": completion, "total_tokens": 100 + completion});
+    let chunk = |text: &str, usage: Value| {
+        json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "usage": usage,
+            "choices": [{"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": null}]})
+    };
+    let end = json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+        "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+    let frame = |text: &str, tokens: u64, reason: Value| {
+        json!({"responseId": "r", "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": tokens},
+            "candidates": [{"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": reason}]})
+    };
+    for (pieces, all) in [
+        (&[("H", 1), ("e", 1), ("llo", 1)][..], 3),
+        (&[("Hel", 2), ("lo", 1)], 3),
+        (&[("Hel", 1), ("lo", 2)], 2),
+    ] {
+        let told = Some([100, 0, 0, all]);
+        let (whole, _) = completion(&json!({"usage": counts(all)}));
+        let mut events: Vec<Value> = pieces.iter().map(|(text, count)| chunk(text, counts(*count))).collect();
+        events.push(end.clone());
+        check(&mut faults, Provider::Chat, &whole, &events, told);
+        let reason = |at: usize| if at + 1 == pieces.len() { json!("STOP") } else { Value::Null };
+        let frames: Vec<Value> =
+            pieces.iter().enumerate().map(|(at, (text, count))| frame(text, *count, reason(at))).collect();
+        check(&mut faults, Provider::Google, &frame("Hello", all, json!("STOP")), &frames, told);
+    }
+    super::none(&faults);
+}
+
 /// The same of Google's servers, of which some count only all of it.
 #[test]
 fn a_google_models_counts_are_paid_and_shown() {

@@ -9,6 +9,7 @@ mod counts;
 mod jobs;
 mod odd_forms;
 mod recorded;
+mod streams;
 mod too_long;
 
 use gatehouse_sdk::{Obstacle, TextFailure};

@@ -105,6 +105,8 @@ pub(super) enum Attempt {
     Answered(ProviderAnswer),
     /// Another account may do better, of the same target or of another.
     TryNext(TextError),
+    /// The same, where this one would refuse the request again: it is more than the account takes within a time.
+    TryOther(TextError),
     /// Another target may do better. Its provider may have worked on the call, so no other account of it is asked.
     NextTarget(TextError),
     Failed(TextError),
@@ -345,10 +347,16 @@ fn failed_attempt(
         (Obstacle::RateLimited, status) if said.is_some() || (200..300).contains(&status) => {
             permit.report_rate_limit(retry_after);
         }
+        // A status of its own that asks for no pause is about this request: smaller ones are taken.
+        (Obstacle::RateLimited, status) if status != 429 && retry_after.is_some() => {
+            permit.report_rate_limit(retry_after);
+        }
         _ => {}
     }
+    let is_too_much = obstacle == Obstacle::RateLimited && (400..500).contains(&status) && status != 429;
     let error = TextError::Rejected { obstacle, message, field, retry_after };
     match obstacle {
+        Obstacle::RateLimited if is_too_much && retry_after.is_none() => Attempt::TryOther(error),
         // The client has received nothing yet, whatever the status was, so another account may answer.
         Obstacle::RateLimited | Obstacle::Account | Obstacle::Upstream => Attempt::TryNext(error),
         _ => Attempt::Failed(error),

@@ -187,6 +187,7 @@ impl TextCalls {
                     }
                     error
                 }
+                Attempt::TryOther(error) => error,
                 Attempt::NextTarget(error) => {
                     run.targets.leave(target);
                     error
@@ -262,7 +263,10 @@ impl TextCalls {
 fn note_failure(run: &mut TextRun, attempt: &Attempt) {
     let why = match attempt {
         Attempt::Answered(_) => return,
-        Attempt::TryNext(error) | Attempt::NextTarget(error) | Attempt::Failed(error) => error.outline(),
+        Attempt::TryNext(error)
+        | Attempt::TryOther(error)
+        | Attempt::NextTarget(error)
+        | Attempt::Failed(error) => error.outline(),
         Attempt::Left(_) => "its client left".to_owned(),
     };
     if let Some(mut span) = run.span.take() {

@@ -21,8 +21,9 @@ pub(super) enum Form {
 }
 
 /// The rules, as `plugins/text-protocols/src/rules.rs` has them.
-pub(super) const RULES: [(&str, Form); 16] = [
+pub(super) const RULES: [(&str, Form); 17] = [
     ("betas", Form::Texts),
+    ("call_ids", Form::OneOf(&["any", "short", "nine"])),
     ("continues", Form::Switch),
     ("default_output", Form::Count),
     ("encoding_format", Form::OneOf(&["float", "base64"])),

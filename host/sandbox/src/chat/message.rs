@@ -28,12 +28,34 @@ pub(super) struct Message {
     answers: Option<String>,
 }
 
-/// Checks all messages.
-pub(super) fn check(values: &[Value]) -> Result<Vec<Message>, Refusal> {
+/// Letters of the longest id of a call that OpenAI takes back.
+const MAX_ID: usize = 40;
+
+/// Checks all messages; `has_long_ids` is a server that takes back ids of any length.
+pub(super) fn check(values: &[Value], has_long_ids: bool) -> Result<Vec<Message>, Refusal> {
+    if !has_long_ids {
+        check_ids(values)?;
+    }
     let messages = values.iter().enumerate().map(|(at, value)| message(at, value));
     let messages = messages.collect::<Result<Vec<_>, _>>()?;
     check_calls_are_answered(&messages)?;
     Ok(messages)
+}
+
+fn check_ids(values: &[Value]) -> Result<(), Refusal> {
+    let all = values.iter().enumerate().flat_map(|(at, value)| {
+        let calls = items(value, "tool_calls").iter().enumerate();
+        let calls = calls
+            .map(move |(call, value)| (format!("messages[{at}].tool_calls[{call}].id"), text(value, "id")));
+        calls.chain([(format!("messages[{at}].tool_call_id"), text(value, "tool_call_id"))])
+    });
+    let mut lengths = all.map(|(path, id)| (path, id.chars().count()));
+    let Some((path, length)) = lengths.find(|(_, length)| *length > MAX_ID) else { return Ok(()) };
+    let message = format!(
+        "Invalid '{path}': string too long. Expected a string with maximum length {MAX_ID}, but got a string with length \
+         {length} instead."
+    );
+    Err(invalid(&path, message).code("string_above_max_length"))
 }
 
 fn message(at: usize, value: &Value) -> Result<Message, Refusal> {

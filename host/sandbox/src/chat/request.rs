@@ -51,7 +51,7 @@ pub(super) fn check(value: &Value, account: usize) -> Result<Checked<Chat>, Refu
     }
     let tools = tools(value)?;
     let choice = choice(value, &tools)?;
-    let messages = message::check(items(value, "messages"))?;
+    let messages = message::check(items(value, "messages"), model.clone)?;
     let format = format(&value["response_format"], &messages)?;
     let (prefixes, prompt_tokens) = prompt(value, &messages, model, account);
     if prompt_tokens > model.context {

@@ -74,9 +74,7 @@ pub(super) fn check(path: &str, value: &Value, role: Role, newer: bool) -> Resul
             if newer && role == Role::User && !items(value, "citations").is_empty() {
                 return Err(wrong(&format!("{path}.citations"), "Extra inputs are not permitted"));
             }
-            if text(value, "text").is_empty() {
-                return Err(invalid("messages: text content blocks must be non-empty"));
-            }
+            says("messages", text(value, "text"))?;
             return Ok(Block::text(text(value, "text")));
         }
         "image" => image(&source_path, source)?,
@@ -95,6 +93,17 @@ pub(super) fn check(path: &str, value: &Value, role: Role, newer: bool) -> Resul
         _ => (Content::Other, words::count(&value.to_string())),
     };
     Ok(Block { tag: tag.to_owned(), content, tokens })
+}
+
+/// Checks that the text of a block says something.
+pub(super) fn says(field: &str, text: &str) -> Result<(), Refusal> {
+    match text {
+        "" => Err(invalid(format!("{field}: text content blocks must be non-empty"))),
+        text if text.trim().is_empty() => {
+            Err(invalid(format!("{field}: text content blocks must contain non-whitespace text")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn image(path: &str, source: &Value) -> Result<(Content, u64), Refusal> {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::block::says;
 use super::conversation::{self, Message};
 use super::errors::{Messages, invalid, not_found, wrong};
 use super::models::{MODELS, Model};
@@ -126,9 +127,7 @@ fn add_up(prompt: &mut Prompt, value: &Value, messages: &[Message]) -> Result<()
     }
     for block in items(value, "system") {
         let text = text(block, "text");
-        if text.is_empty() {
-            return Err(invalid("system: text content blocks must be non-empty"));
-        }
+        says("system", text)?;
         prompt.add(block, words::count(text));
     }
     for (message, value) in messages.iter().zip(items(value, "messages")) {

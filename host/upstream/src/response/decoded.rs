@@ -71,8 +71,9 @@ struct Zlib {
 }
 
 impl Zlib {
-    fn new() -> Self {
-        Self { inflate: Decompress::new(true), decoded: Vec::new(), is_whole: false }
+    /// Some servers leave the head of a zlib out.
+    fn new(has_head: bool) -> Self {
+        Self { inflate: Decompress::new(has_head), decoded: Vec::new(), is_whole: false }
     }
 
     /// Decodes a part; what stands behind the end is nothing.
@@ -122,7 +123,7 @@ impl<B> Decoded<B> {
         let decoder = if is("gzip") || is("x-gzip") {
             Some((GZIP, Decoder::Gzip(MultiGzDecoder::new(Vec::new()))))
         } else if is("deflate") {
-            Some((ZLIB, Decoder::Zlib(Zlib::new())))
+            Some((ZLIB, Decoder::Zlib(Zlib::new(true))))
         } else if is("zstd") {
             Decoder::zstd().ok().map(|decoder| (ZSTD, decoder))
         } else {
@@ -183,7 +184,12 @@ impl Unpacking {
     /// The next bytes of what has come; `None` where more must come first.
     fn next(&mut self) -> io::Result<Option<Bytes>> {
         while let Some(first) = self.given.first() {
-            self.is_plain |= !self.has_begun && *first != self.magic;
+            if !self.has_begun && *first != self.magic {
+                match &mut self.decoder {
+                    Decoder::Zlib(zlib) if !is_plain(&self.given) => *zlib = Zlib::new(false),
+                    _ => self.is_plain = true,
+                }
+            }
             self.has_begun = true;
             if self.is_plain {
                 return Ok(Some(std::mem::take(&mut self.given)));
@@ -251,6 +257,18 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Body for
 /// Whether JSON, a page or an event begins with that byte.
 fn begins_text(first: u8) -> bool {
     first.is_ascii_graphic() || first.is_ascii_whitespace() || first == 0xef
+}
+
+/// Whether what is labelled as deflate is not compressed at all. Without the head of a zlib, which some servers leave out, a
+/// compressed text may begin as well with most letters, though not with the first two of JSON, events or pages.
+fn is_plain(start: &[u8]) -> bool {
+    match start {
+        [b'd', second, ..] => *second == b'a',
+        [b'e', second, ..] => *second == b'v',
+        [b'<', second, ..] => second.is_ascii_alphabetic() || b"!?".contains(second),
+        [first, ..] => first.is_ascii_whitespace() || b"{[<\":deir\xef".contains(first),
+        [] => true,
+    }
 }
 
 /// The fields of an event, as a line begins with them.
@@ -352,7 +370,7 @@ mod tests {
     use std::io::Write;
 
     use flate2::Compression;
-    use flate2::write::{GzEncoder, ZlibEncoder};
+    use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
     use futures_util::stream;
     use http_body_util::{BodyExt as _, StreamBody};
 
@@ -388,11 +406,14 @@ mod tests {
         let bytes = gzip(&text);
         let mut zlib = ZlibEncoder::new(Vec::new(), Compression::default());
         zlib.write_all(&text).unwrap();
+        let mut headless = DeflateEncoder::new(Vec::new(), Compression::default());
+        headless.write_all(&text).unwrap();
         let zstd = |text: &[u8]| zstd::encode_all(text, 3).unwrap();
         for (encoding, bytes) in [
             ("gzip", bytes.clone()),
             (" X-GZip ", [gzip(&text[..7]), gzip(&text[7..])].concat()),
             ("deflate", zlib.finish().unwrap()),
+            ("deflate", headless.finish().unwrap()),
             ("zstd", zstd(&text)),
             ("ZSTD", [zstd(&text[..7]), zstd(&text[7..])].concat()),
         ] {

@@ -79,10 +79,21 @@ impl<'a> Conversation<'a> {
             conversation.end(&child.index(before.len()), last, rules)?;
         }
         if conversation.role.is_none() {
+            conversation.ask_system();
+        }
+        if conversation.role.is_none() {
             return Err(instead(&child, "at least one message of a user that is not empty", "none"));
         }
         conversation.json.push_str("]}]");
         Ok(conversation)
+    }
+
+    /// Asks what the system prompt says where nobody else says anything: OpenAI's models answer that, and Messages has no request
+    /// without a message of the user.
+    fn ask_system(&mut self) {
+        for (text, cache) in std::mem::take(&mut self.system) {
+            self.text("user", text, cache);
+        }
     }
 
     /// What follows a message that calls tools, up to the next one of the model. A provider takes one result for each call, and
@@ -363,6 +374,7 @@ impl<'a> Conversation<'a> {
         out.string("tool_use_id", id);
         let mut cache = None;
         match content {
+            content if content.is_blank() => out.member("content", "\"\""),
             Content::Text(text) => out.member("content", text.quoted()),
             Content::Parts(parts) => {
                 let mut blocks = Vec::new();

@@ -7,6 +7,7 @@ use gatehouse_text_protocols::broken_json;
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, is_null, items};
 use gatehouse_text_protocols::rules::Rules;
 
+use super::fitting::{Fitting, MESSAGES, content_of};
 use crate::request::Request;
 use crate::request::estimate::InputEstimate;
 
@@ -26,23 +27,30 @@ const INDEX: &str = "index";
 const REASONING: &str = "reasoning_content";
 
 /// Writes the messages.
-pub(super) fn messages(raw: &RawValue, request: &Request<'_>, rules: &Rules, into: &mut String) {
+pub(super) fn messages(
+    raw: &RawValue,
+    request: &Request<'_>,
+    (rules, fitting): (&Rules, &Fitting),
+    into: &mut String,
+) {
     let estimate = &request.estimate;
     let json = raw.get();
     let has_echo = estimate.is_odd
+        || fitting.changes()
         || ECHOES.iter().chain(&[INDEX, "[]", ":null", ": null"]).any(|name| json.contains(name));
     let Some(all) = items(raw).filter(|_| has_echo) else { return with_files(raw, estimate, into) };
     let drops = |name: &str| ECHOES.contains(&name) && !(rules.reasoning_history && name == REASONING);
-    list(&all, into, |raw, into| {
+    list(fitting.sent(MESSAGES, &all), into, |(at, raw), into| {
         let object = Object::parse(raw.get()).unwrap_or_default();
         let says = |name: &str| object.get(name).is_some_and(|raw| raw.get() != "[]");
         let is_silent =
             !["content", "tool_calls", "function_call", "audio", "refusal"].iter().any(|name| says(name));
         members(raw, into, |name, raw, out| match name {
             _ if drops(name) => {}
-            "tool_calls" => calls(raw, out),
+            "tool_calls" => calls(raw, fitting, out),
+            "tool_call_id" => fitting.id(raw, out.name(name)),
             "content" if is_silent => {}
-            "content" => parts(raw, estimate, out.name(name)),
+            "content" => parts(raw, estimate, (fitting, at), out.name(name)),
             // It says nothing, and not every server knows the name.
             _ if is_null(raw) => {}
             _ => out.member(name, raw.get()),
@@ -70,18 +78,19 @@ pub(super) fn tools(raw: &RawValue, into: &mut String) {
             _ => out.member(name, raw.get()),
         });
     };
-    list(&all, into, without);
+    list(all, into, without);
 }
 
 /// Calls; an empty list of them is left out.
-fn calls(raw: &RawValue, out: &mut Writer) {
+fn calls(raw: &RawValue, fitting: &Fitting, out: &mut Writer) {
     match items(raw) {
         Some(none) if none.is_empty() => {}
-        Some(all) => list(&all, out.name("tool_calls"), |raw, into| {
+        Some(all) => list(all, out.name("tool_calls"), |raw, into| {
             let has_type = Object::parse(raw.get()).is_some_and(|call| call.get("type").is_some());
             members(raw, into, |name, raw, out| match name {
                 _ if ECHOES.contains(&name) || name == INDEX => {}
                 "type" if !has_type => {}
+                "id" => fitting.id(raw, out.name(name)),
                 "function" => {
                     if !has_type {
                         out.string("type", name);
@@ -112,9 +121,10 @@ fn function(raw: &RawValue, into: &mut String) {
     into.push_str(&out.done());
 }
 
-fn parts(raw: &RawValue, estimate: &InputEstimate<'_>, into: &mut String) {
+/// The content of the message with that number.
+fn parts(raw: &RawValue, estimate: &InputEstimate<'_>, (fitting, at): (&Fitting, usize), into: &mut String) {
     let Some(all) = items(raw) else { return with_files(raw, estimate, into) };
-    list(&all, into, |raw, into| {
+    list(fitting.sent(&content_of(at), &all), into, |(_, raw), into| {
         members(raw, into, |name, raw, out| {
             if !ECHOES.contains(&name) {
                 with_files(raw, estimate, out.name(name));
@@ -124,13 +134,13 @@ fn parts(raw: &RawValue, estimate: &InputEstimate<'_>, into: &mut String) {
 }
 
 /// Writes an array, item by item.
-fn list(all: &[&RawValue], into: &mut String, one: impl Fn(&RawValue, &mut String)) {
+fn list<T>(all: Vec<T>, into: &mut String, one: impl Fn(T, &mut String)) {
     into.push('[');
-    for (at, raw) in all.iter().enumerate() {
+    for (at, item) in all.into_iter().enumerate() {
         if at > 0 {
             into.push(',');
         }
-        one(raw, into);
+        one(item, into);
     }
     into.push(']');
 }

@@ -7,13 +7,14 @@ use gatehouse_sdk::Protocol;
 use gatehouse_text_protocols::check::{Checked, is_empty};
 use gatehouse_text_protocols::json::{Object, Writer, is_null, quote, quoted};
 
+use super::fitting::Fitting;
 use super::plan::CallPlan;
 use super::thinking;
 use super::{echoes, passed};
 use crate::request::Request;
 use crate::request::tools::ToolChoice;
 
-pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<String> {
+pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>, fitting: &Fitting) -> Checked<String> {
     if plan.thinking.is_on() && !plan.rules.thinks() {
         return Err(thinking::unsupported(&plan.thinking));
     }
@@ -25,7 +26,7 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Strin
     for (name, raw) in body.iter() {
         match name {
             "model" => quote(plan.upstream, out.name(name)),
-            "messages" => echoes::messages(raw, request, plan.rules, out.name(name)),
+            "messages" => echoes::messages(raw, request, (plan.rules, fitting), out.name(name)),
             // Some clients always send the fields of tools; a provider refuses them where there are none.
             "tools" if request.tools.is_empty() => {}
             "parallel_tool_calls" if request.tools.is_empty() => {}

@@ -70,7 +70,26 @@ pub(crate) enum ToolCall<'a> {
         arguments: Option<&'a RawValue>,
         cache: Option<&'a RawValue>,
     },
-    Custom,
+    Custom {
+        id: JsonString<'a>,
+    },
+}
+
+impl<'a> Message<'a> {
+    pub(crate) fn content(&self) -> Option<&Content<'a>> {
+        match self {
+            Self::System(content) | Self::User(content) | Self::Tool { content, .. } => Some(content),
+            Self::Assistant(said) => said.content.as_ref(),
+            Self::Function => None,
+        }
+    }
+}
+
+impl<'a> ToolCall<'a> {
+    pub(crate) fn id(&self) -> &JsonString<'a> {
+        let (Self::Function { id, .. } | Self::Custom { id }) = self;
+        id
+    }
 }
 
 pub(crate) fn read<'a>(
@@ -190,7 +209,7 @@ impl<'a> ContentReader<'_, 'a> {
         if kind == "custom" {
             let input = string(&child.key("input"), required(&child, &called, "input", "a string")?)?;
             self.estimate.input_bytes += name.len() + input.len();
-            return Ok(ToolCall::Custom);
+            return Ok(ToolCall::Custom { id });
         }
         // A model wrote them, or a server: they are never the client's fault.
         let arguments = called.get("arguments");

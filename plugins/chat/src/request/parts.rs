@@ -53,6 +53,14 @@ impl<'a> Content<'a> {
         }
         Self::Parts(parts)
     }
+
+    /// Whether it has nothing but white space.
+    pub(crate) fn is_blank(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_blank(),
+            Self::Parts(parts) => parts.iter().all(Part::is_blank),
+        }
+    }
 }
 
 /// One part.
@@ -60,6 +68,12 @@ impl<'a> Content<'a> {
 pub(crate) struct Part<'a> {
     pub(crate) kind: PartKind<'a>,
     pub(crate) cache: Option<&'a RawValue>,
+}
+
+impl Part<'_> {
+    pub(crate) fn is_blank(&self) -> bool {
+        matches!(self.kind, PartKind::Text(text) | PartKind::Refusal(text) if text.is_blank())
+    }
 }
 
 #[derive(Debug)]

@@ -88,12 +88,18 @@ impl Translation for FromChat {
         let choices = chunk.items("choices").unwrap_or_default();
         let counts = self.count(&chunk, choices.is_empty());
         if choices.is_empty() || counts == Some(UsageOnly) {
+            self.counts.came_with(0);
             return Ok(());
         }
         let has_begun = matches!(&*self.choices, [choice] if choice.begun);
-        let is_learned = has_begun && name.is_none() && self.repeated.is_learning();
+        let is_counted = self.counts.is_reported_now();
+        let is_learned = has_begun && !is_counted && name.is_none() && self.repeated.is_learning();
         let texts = if is_learned { texts(&chunk, &choices) } else { vec![] };
+        let before = self.output_bytes;
         let written = self.rewrite(&chunk, choices, out);
+        // Of several answers each may have counts of its own.
+        let bytes = if self.choices.len() == 1 { self.output_bytes - before } else { 0 };
+        self.counts.came_with(bytes);
         // The chunk may have begun another choice.
         if !texts.is_empty() && self.choices.len() == 1 {
             self.repeated.learn(data, &texts, &written);
@@ -138,10 +144,10 @@ impl FromChat {
         if self.choices.iter().any(|choice| !choice.calls.are_named()) {
             return Err(errors::unreadable("a call of it has no name", ""));
         }
-        let is_sum = self.counts.is_sum();
         let settled = self.counts.settled(self.output_bytes);
+        let is_more = self.counts.is_sum() || settled.usage() != self.counts.usage();
         if let Some(usage_chunk) = self.usage_chunk.take().filter(|_| self.state.counted) {
-            send(out, if is_sum { self.chunk_of_counts(&settled.chat_json()) } else { usage_chunk });
+            send(out, if is_more { self.chunk_of_counts(&settled.chat_json()) } else { usage_chunk });
         }
         done(out);
         Ok(())

@@ -36,7 +36,14 @@ pub(crate) fn messages<'a>(
             &all
         }
     };
+    let says = |index: usize| {
+        let message = &request.messages[index];
+        message.role == Role::Assistant || index + 1 == request.messages.len() || !message.is_blank()
+    };
     for (index, message) in order.iter().map(|index| (*index, &request.messages[*index])) {
+        if !says(index) {
+            continue;
+        }
         match message.role {
             Role::System => between(message, rules, &mut out),
             Role::User => user(index, message, (&mut out, &mut places))?,
@@ -44,8 +51,9 @@ pub(crate) fn messages<'a>(
         }
         places.resize_with(out.len(), || whole(format!("messages.{index}")));
     }
+    let ids = rules.call_ids_of(&text_request.route.upstream);
     let (mut out, mut places): (Vec<_>, Vec<_>) =
-        paired(out.into_iter().zip(places).collect()).into_iter().unzip();
+        paired(out.into_iter().zip(places).collect(), ids).into_iter().unzip();
     if let Some(told) = &request.told {
         add_to_user(told, &mut out);
         places.resize_with(out.len(), || whole("messages".to_owned()));
@@ -91,6 +99,7 @@ fn user<'a>(
     let content = own.key("content");
     let mut parts = Parts::default();
     let mut media = Parts::default();
+    let before = out.len();
     for (block_index, block) in message.blocks.iter().enumerate() {
         let at = content.index(block_index);
         let Block::ToolResult { id, blocks, failed } = block else {
@@ -104,6 +113,7 @@ fn user<'a>(
         }
         for (part, path) in inner.0 {
             match part {
+                Part::Text { text } if text.is_blank() => {}
                 Part::Text { text } => texts.push(text),
                 other => media.0.push((other, path)),
             }
@@ -116,6 +126,11 @@ fn user<'a>(
         places.push(whole(at.to_string()));
     }
     media.0.append(&mut parts.0);
+    // Not every server takes a text that says nothing.
+    let is_blank = |part: &Part<'_>| matches!(part, Part::Text { text } if text.is_blank());
+    if out.len() > before || media.0.iter().any(|(part, _)| !is_blank(part)) {
+        media.0.retain(|(part, _)| !is_blank(part));
+    }
     if !media.0.is_empty() {
         let (media, paths): (Vec<Part<'_>>, Vec<String>) = media.0.into_iter().unzip();
         let content = user_content(media);
@@ -205,7 +220,7 @@ fn assistant<'a>(
     let (mut texts, mut thoughts, mut tool_calls) = (Vec::new(), Vec::new(), Vec::new());
     for block in &message.blocks {
         match block {
-            Block::Text(text) if text.is_empty() => {}
+            Block::Text(text) if text.is_blank() => {}
             Block::Text(text) => texts.push(*text),
             Block::Thinking(thought) => thoughts.push(*thought),
             Block::Redacted | Block::Unsigned => {}

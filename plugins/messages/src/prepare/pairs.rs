@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use gatehouse_text_protocols::field_names::MessagePaths;
-use gatehouse_text_protocols::tool_ids::DistinctIds;
+use gatehouse_text_protocols::tool_ids::{CallIds, DistinctIds};
 
 use super::chat_request::{Message, TextValue, UserContent};
 
@@ -16,13 +16,13 @@ const NO_RESULT: &str = "(no result)";
 /// Before the result of a call that is not in the conversation.
 const LOST_CALL: &str = "Result of an earlier tool call: ";
 
-/// The messages, each call followed by its result.
-pub(crate) fn paired(messages: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
+/// The messages, each call followed by its result, under an id that the provider takes.
+pub(crate) fn paired(messages: Vec<Placed<'_>>, ids: CallIds) -> Vec<Placed<'_>> {
     let mut out = Vec::with_capacity(messages.len());
     let mut rest = messages.into_iter().peekable();
     while let Some((mut message, place)) = rest.next() {
         let own = place.own.clone();
-        let open = calls(&mut message);
+        let open = calls(&mut message, ids);
         out.push((lost(message), place));
         if open.is_empty() || rest.peek().is_none() {
             continue;
@@ -54,13 +54,13 @@ pub(crate) fn paired(messages: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
 }
 
 /// The ids of a message's calls: the client's, and those that are sent. No two of them are the same.
-fn calls(message: &mut Message<'_>) -> Vec<(String, String)> {
+fn calls(message: &mut Message<'_>, fitting: CallIds) -> Vec<(String, String)> {
     let Message::Assistant { tool_calls, .. } = message else { return Vec::new() };
     let mut distinct = DistinctIds::default();
     let mut ids: Vec<(String, String)> = Vec::with_capacity(tool_calls.len());
     for call in tool_calls {
         let own = call.id.text().into_owned();
-        let sent = distinct.next(&own);
+        let sent = fitting.fitted(&distinct.next(&own)).into_owned();
         if sent != own {
             call.id = TextValue::Made(sent.clone().into());
         }

@@ -146,13 +146,15 @@ fn message<'a>(
     if role == Role::Assistant {
         findings.ids.begin();
     }
-    let blocks = content(&at.key("content"), required(at, given, "content")?, Some(role), findings)?;
-    let empty = match blocks.as_slice() {
-        [] => true,
-        [Block::Text(text)] => text.is_empty(),
-        _ => false,
-    };
-    if empty && role != Role::Assistant {
+    let raw = required(at, given, "content")?;
+    let blocks = content(&at.key("content"), raw, Some(role), findings)?;
+    let is_empty = blocks.iter().all(|block| matches!(block, Block::Text(text) if text.is_empty()));
+    // Between others it is left out.
+    if is_empty && role != Role::Assistant && (is_last || is_first) {
+        if !blocks.is_empty() && raw.get().starts_with('[') {
+            let field = at.key("content").index(0).key("text").to_string();
+            return Err(in_provider_words(&field, "messages: text content blocks must be non-empty"));
+        }
         let rule = "all messages must have non-empty content except for the optional final assistant message";
         return Err(at.sentence(rule));
     }
@@ -283,7 +285,7 @@ fn block<'a>(
 ) -> Result<Block<'a>, Refusal> {
     let kind = kind_of(at, given)?;
     match kind.as_ref() {
-        "text" => text_block(at, given, role, findings).map(Block::Text),
+        "text" => text_block(at, given, findings).map(Block::Text),
         "image" => {
             findings.count_pictures(1);
             source(at, given, Some(&IMAGE_TYPES), findings).map(Block::Image)
@@ -374,7 +376,7 @@ pub(crate) fn system<'a>(
         if kind_of(&at, &given)? != "text" {
             return Err(wrong(&at.key("type"), "`text`", required(&at, &given, "type")?));
         }
-        texts.push(text_block(&at, &given, None, findings)?);
+        texts.push(text_block(&at, &given, findings)?);
     }
     let blank = texts.iter().filter(|text| text.is_blank()).count();
     if blank > 0 && blank < texts.len() {
@@ -384,22 +386,13 @@ pub(crate) fn system<'a>(
     Ok(texts)
 }
 
-/// A text block's text. A Messages provider refuses an empty one; one of the model itself is left out.
+/// A text block's text.
 fn text_block<'a>(
     at: &Path<'_>,
     given: &UniqueObject<'a>,
-    role: Option<Role>,
     findings: &mut Findings,
 ) -> Result<JsonString<'a>, Refusal> {
     let found = string(at, given, "text")?;
-    if found.is_empty() && role != Some(Role::Assistant) {
-        let top = at.to_string();
-        let top = top.split('.').next().unwrap_or_default();
-        return Err(in_provider_words(
-            &at.key("text").to_string(),
-            format!("{top}: text content blocks must be non-empty"),
-        ));
-    }
     findings.count(found);
     Ok(found)
 }

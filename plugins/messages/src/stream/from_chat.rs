@@ -42,7 +42,9 @@ impl Translation for FromChat {
     fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let before = chunk.output_bytes;
         let done = self.read(event, chunk);
-        self.written = self.written.saturating_add(chunk.output_bytes.saturating_sub(before).into());
+        let bytes = u64::from(chunk.output_bytes.saturating_sub(before));
+        self.written = self.written.saturating_add(bytes);
+        self.counts.came_with(bytes);
         done
     }
 

@@ -11,6 +11,7 @@ use crate::standard::{CHAT, Form, Standard};
 use crate::tools::several_objects;
 
 use super::ChatClient;
+use super::bodies::lifted;
 use super::call_names::CallNames;
 use super::forms::{self, Forms};
 use super::reasons::{self, Reason};
@@ -104,9 +105,10 @@ impl Chat {
     }
 
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
-        let shaped = match self.standard.read(body) {
+        let lifted = lifted(body);
+        let shaped = match self.standard.read(lifted.as_deref().unwrap_or(body)) {
             Form::Other(shaped) => Some(shaped),
-            Form::Known | Form::Right => None,
+            Form::Known | Form::Right => lifted,
         };
         let body = shaped.as_deref().unwrap_or(body);
         let standard = forms::standard(body, Forms { is_whole: true, is_legacy: self.client.is_legacy });
@@ -120,6 +122,12 @@ impl Chat {
     }
 
     fn in_standard(&mut self, mut event: Sse) -> Vec<Sse> {
+        // A name may say that it is no part of the answer.
+        if event.event.is_none()
+            && let Some(lifted) = lifted(&event.data)
+        {
+            event.data = lifted;
+        }
         if let Form::Other(shaped) = self.standard.read(&event.data) {
             event.data = shaped;
         }

@@ -69,6 +69,8 @@ fn is_odd_member(found: &Found, name: &str, value: &str) -> bool {
         "id" => first.is_ascii_digit(),
         "index" => is_text || first == b'-',
         "text" => is_text && !found.says,
+        "delta" | "message" => is_text,
+        "choices" => value.starts_with("[\""),
         // Arguments of a call under another name.
         "parameters" | "input" => found.calls,
         _ => false,
@@ -111,8 +113,12 @@ pub(super) fn standard(json: &str, forms: Forms) -> Option<String> {
     for (name, raw) in whole.iter() {
         match name {
             "choices" if !is_null(raw) => {
-                let all: Vec<Option<String>> =
-                    choices.iter().map(|raw| choice(&Object::parse(raw.get())?, forms)).collect();
+                let in_form = |raw: &Raw<'_>| {
+                    // A text in the place of a choice.
+                    let text = JsonString::of(raw).map(|_| format!("{{\"text\":{}}}", raw.get()));
+                    choice(&Object::parse(text.as_deref().unwrap_or_else(|| raw.get()))?, forms).or(text)
+                };
+                let all: Vec<Option<String>> = choices.iter().map(in_form).collect();
                 has_changed |= all.iter().any(Option::is_some);
                 let written =
                     all.iter().zip(&choices).map(|(new, raw)| new.as_deref().unwrap_or_else(|| raw.get()));
@@ -150,8 +156,10 @@ fn choice(choice: &Object<'_>, forms: Forms) -> Option<String> {
             }
             "error" if !is_error(raw) => has_changed |= !is_null(raw),
             "text" if !is_there && JsonString::of(raw).is_some() => {
-                let message = format!("{{\"role\":\"assistant\",\"content\":{}}}", raw.get());
-                out.member(own, changed(&message, &mut has_changed));
+                out.member(own, changed(&said(raw), &mut has_changed));
+            }
+            "message" | "delta" if JsonString::of(raw).is_some() => {
+                out.member(name, changed(&said(raw), &mut has_changed));
             }
             "delta" if forms.is_whole && choice.get("message").is_none() && !is_null(raw) => {
                 let message = self::message(&message, forms);
@@ -177,6 +185,11 @@ fn choice(choice: &Object<'_>, forms: Forms) -> Option<String> {
         out.member(own, changed(r#"{"role":"assistant","content":""}"#, &mut has_changed));
     }
     has_changed.then(|| out.done())
+}
+
+/// A message of a text that stands in its place.
+pub(super) fn said(text: Raw<'_>) -> String {
+    format!("{{\"role\":\"assistant\",\"content\":{}}}", text.get())
 }
 
 fn message(message: &Object<'_>, forms: Forms) -> Option<String> {

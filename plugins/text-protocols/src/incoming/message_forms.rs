@@ -1,6 +1,7 @@
 //! Messages and their events in other shapes than the protocol's, in its shapes: a text for a list of blocks, an input as a
 //! text of JSON, reasons in the words of the other protocol or that do not fit the blocks. What is in shape keeps its bytes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use gatehouse_sdk::Sse;
@@ -26,6 +27,16 @@ pub(super) struct Shapes {
     inputs: BTreeMap<u64, String>,
 }
 
+/// The members that say why an answer ended: the protocol's, and that of chat.
+const REASONS: [&str; 2] = ["stop_reason", "finish_reason"];
+
+/// Why a message, or an event of one, has ended, and whether it says so in the protocol's member.
+fn reason_of<'a>(object: &Object<'a>) -> Option<(Cow<'a, str>, bool)> {
+    let said = |name: &&str| object.text(name).filter(|reason| !reason.is_empty());
+    let name = REASONS.iter().find(|name| said(name).is_some())?;
+    Some((said(name)?, *name == REASONS[0]))
+}
+
 /// A whole message in the standard shapes; `None` where it has them already, or is something else.
 pub(super) fn whole(json: &str) -> Option<String> {
     let outer = Object::parse(json)?;
@@ -36,21 +47,22 @@ pub(super) fn whole(json: &str) -> Option<String> {
     let message = inner.as_ref().unwrap_or(&outer);
     let content = message.get("content");
     let is_message = message.text("type").is_some_and(|kind| kind == "message");
-    if !is_message && message.string("stop_reason").is_none() {
+    let told = reason_of(message);
+    if !is_message && message.string(REASONS[0]).is_none() && (told.is_none() || content.is_none()) {
         return None;
     }
     let mut ids = Ids { message: message.text("id").unwrap_or_default().into_owned(), given: Vec::new() };
     if content.is_some_and(calls_nothing) {
         return Some(failure(NAMELESS));
     }
-    let reason = message.text("stop_reason").unwrap_or_default();
+    let (reason, is_own) = told.unwrap_or_default();
     if reasons::is_failed(&reason) {
         return Some(failure(BROKE_OFF));
     }
     let (blocks, has_called) = blocks(content, &mut ids, &mut has_changed)?;
-    let right = right_reason(&reason, has_called);
+    let right = right_reason(&reason, has_called).or_else(|| foreign(&reason, is_own));
     let mut out = Writer::new(json.len() + 64);
-    let has_ended = message.string("stop_reason").is_some();
+    let has_ended = message.string(REASONS[0]).is_some() || !reason.is_empty();
     for (name, json) in [("type", "\"message\""), ("role", "\"assistant\""), ("model", "\"\"")] {
         if has_ended && message.get(name).is_none() {
             has_changed = true;
@@ -60,7 +72,7 @@ pub(super) fn whole(json: &str) -> Option<String> {
     for (name, raw) in message.iter() {
         match name {
             "content" => out.member(name, &blocks),
-            "stop_reason" if right.is_some() => {}
+            _ if right.is_some() && REASONS.contains(&name) => {}
             "type" | "role" | "model" if has_ended && message.get(name).is_none() => {}
             _ => out.member(name, raw.get()),
         }
@@ -68,8 +80,8 @@ pub(super) fn whole(json: &str) -> Option<String> {
     if !message.iter().any(|(name, _)| name == "content") {
         out.member("content", "[]");
     }
-    if let Some(right) = right {
-        out.string("stop_reason", right);
+    if let Some(right) = &right {
+        out.string(REASONS[0], right);
     }
     (has_changed || right.is_some() || content.is_none()).then(|| out.done())
 }
@@ -80,7 +92,7 @@ fn failure(error: &str) -> String {
 }
 
 /// The kind of a block, by what it has where it does not say one.
-pub(super) fn kind_of_block<'b>(block: &'b Object<'_>) -> std::borrow::Cow<'b, str> {
+pub(super) fn kind_of_block<'b>(block: &'b Object<'_>) -> Cow<'b, str> {
     let said = block.text("type").filter(|kind| !kind.is_empty());
     let has = |name: &str| block.get(name).is_some();
     said.unwrap_or_else(|| match () {
@@ -249,13 +261,19 @@ fn input(block: &Object<'_>) -> Option<String> {
 }
 
 /// The reason in the words of the protocol, as the blocks have it; `None` where it is right. Newer reasons stay.
-fn right_reason(reason: &str, has_called: bool) -> Option<&'static str> {
+fn right_reason(reason: &str, has_called: bool) -> Option<Cow<'static, str>> {
     let meant = reasons::of_messages(reason);
-    match (meant.unwrap_or(reason), has_called) {
+    let right = match (meant.unwrap_or(reason), has_called) {
         ("end_turn", true) => Some("tool_use"),
         ("tool_use", false) => Some("end_turn"),
         _ => meant,
-    }
+    };
+    right.map(Cow::Borrowed)
+}
+
+/// A reason that stands in the member of the other protocol.
+fn foreign(reason: &str, is_own: bool) -> Option<Cow<'static, str>> {
+    (!is_own && !reason.is_empty()).then(|| Cow::Owned(reason.to_owned()))
 }
 
 impl Shapes {
@@ -283,7 +301,11 @@ impl Shapes {
             }
             "content_block_start" => {
                 let block = data.object("content_block")?;
-                let kind = block.text("type").filter(|kind| CALLS.contains(&kind.as_ref()))?;
+                let kind = block.text("type")?;
+                if let Some(begun) = begun_with_text(event, &data, (&block, &kind)) {
+                    return Some(begun);
+                }
+                let kind = Some(kind).filter(|kind| CALLS.contains(&kind.as_ref()))?;
                 self.has_called = true;
                 let id = self.ids.of(&block);
                 let given = input(&block).or_else(|| block.get("input").map(|raw| raw.get().to_owned()))?;
@@ -306,17 +328,31 @@ impl Shapes {
             }
             "message_delta" => {
                 let delta = data.object("delta")?;
-                let reason = delta.text("stop_reason")?;
+                let (reason, is_own) = reason_of(&delta)?;
                 if reasons::is_failed(&reason) {
                     return Some(vec![Sse { event: Some("error".to_owned()), data: failure(BROKE_OFF) }]);
                 }
-                let right = right_reason(&reason, self.has_called)?;
-                let members = delta.iter().filter(|(name, _)| *name != "stop_reason");
-                Some(vec![with(event, &data, "delta", &written(members, "stop_reason", &quoted(right)))])
+                let right = right_reason(&reason, self.has_called).or_else(|| foreign(&reason, is_own))?;
+                let members = delta.iter().filter(|(name, _)| !REASONS.contains(name));
+                Some(vec![with(event, &data, "delta", &written(members, REASONS[0], &quoted(&right)))])
             }
             _ => None,
         }
     }
+}
+
+/// A block that begins with a text, and the text as a piece of its own: not every client reads what a block begins with.
+fn begun_with_text(event: &Sse, data: &Object<'_>, (block, kind): (&Object<'_>, &str)) -> Option<Vec<Sse>> {
+    let name = ["text", "thinking"].into_iter().find(|name| *name == kind)?;
+    let text = block.string(name).filter(|text| !text.is_empty())?;
+    let empty = written(block.iter().filter(|(known, _)| *known != name), name, "\"\"");
+    let number = data.unsigned("index").unwrap_or(0);
+    let piece = format!(
+        "{{\"type\":\"content_block_delta\",\"index\":{number},\"delta\":{{\"type\":\"{name}_delta\",\"{name}\":{}}}}}",
+        text.quoted()
+    );
+    let piece = Sse { event: Some("content_block_delta".to_owned()), data: piece };
+    Some(vec![with(event, data, "content_block", &empty), piece])
 }
 
 /// Members, and one more.

@@ -5,7 +5,7 @@ use gatehouse_sdk::Sse;
 
 use crate::json::{Object, Writer, quoted};
 
-use super::chat::NAMELESS;
+use super::chat::{NAMELESS, Said};
 use super::forms::is_error;
 use super::message_forms::{CALLS, kind_of_block};
 
@@ -40,6 +40,9 @@ impl Places {
     /// An event with its kind and number, and whether one that looks the same has them, too, wherever it comes.
     pub(super) fn placed(&mut self, event: Sse) -> (Sse, bool) {
         let Some(data) = Object::parse(&event.data) else { return (event, false) };
+        if let Some(data) = with_text(&data, event.event.as_deref()) {
+            return (self.placed(Sse { data, ..event }).0, false);
+        }
         let said = word(&data);
         // An error is one under any name.
         if said.is_none() && data.get("error").is_some_and(is_error) {
@@ -99,6 +102,19 @@ impl Places {
         self.begun.extend(kind.map(|_| number));
         Ok(())
     }
+}
+
+/// The event of a block with its text, where that stands in the place of the block or the delta, or has another form there.
+fn with_text(data: &Object<'_>, name: Option<&str>) -> Option<String> {
+    let kind = word(data).or_else(|| name.map(str::to_owned))?;
+    let (_, inner) = BLOCK[..2].iter().find(|(event, _)| *event == kind)?;
+    let raw = data.get(inner)?;
+    let own = if kind == START { "text" } else { "text_delta" };
+    let is_odd = Object::parse(raw.get())
+        .is_none_or(|part| word(&part).is_some_and(|kind| kind == own) && part.string("text").is_none());
+    let text = Some(raw).filter(|_| is_odd).map(Said::all).filter(|text| !text.is_empty())?;
+    let part = format!("{{\"type\":\"{own}\",\"text\":{}}}", quoted(&text));
+    Some(written(data, &[(inner, &part)]))
 }
 
 /// The kind that an object says.

@@ -130,7 +130,7 @@ fn conversation(body: &Object<'_>, options: &Options<'_>, target: &Target<'_>) -
         (false, false) => Thinking::Nothing,
     };
     let owner = Owner { customer: target.customer, upstream: target.upstream };
-    let instructions = options.instructions.filter(|text| !text.is_empty());
+    let instructions = options.instructions.filter(|text| !text.is_blank());
     let instructions = instructions.map(JsonString::quoted);
     let conversation = Conversation::write(instructions, &entries, owner, thinking)?;
     if conversation.is_empty() {

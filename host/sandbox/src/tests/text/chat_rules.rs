@@ -6,6 +6,8 @@ use crate::tests::client::{JSON, TestSandbox};
 use crate::tests::text::wire::{BEARER, Wire, X_KEY, question, user, with};
 
 const WIRE: Wire = Wire::Chat;
+/// As vLLM makes them.
+const LONG_ID: &str = "chatcmpl-tool-0123456789abcdef0123456789abcdef";
 
 fn base() -> Value {
     question(WIRE, "hi", false)
@@ -71,6 +73,10 @@ fn table() -> Vec<(Value, &'static str, &'static str, &'static str)> {
          "Invalid value for 'content': expected a string, got null."),
         (messages(&[hi(), result("a")]), "messages.[1].role", "",
          "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."),
+        (messages(&[hi(), calling(&[LONG_ID]), result(LONG_ID)]), "messages[1].tool_calls[0].id", "string_above_max_length",
+         "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 46 instead."),
+        (messages(&[hi(), calling(&["a"]), result(LONG_ID)]), "messages[2].tool_call_id", "string_above_max_length",
+         "Invalid 'messages[2].tool_call_id': string too long."),
         (messages(&[hi(), calling(&["a"]), result("b")]), "messages.[2].role", "",
          "Invalid parameter: 'tool_call_id' not found"),
         (messages(&[hi(), calling(&["a", "b"]), result("a")]), "messages.[3].role", "",

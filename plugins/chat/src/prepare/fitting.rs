@@ -1,0 +1,78 @@
+//! What a chat provider is sent of a conversation in place of what the client wrote: no texts that say nothing, which some servers
+//! refuse, and for the ids of calls that another provider has made those that this one takes back.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use gatehouse_text_protocols::json::{JsonString, quote};
+use gatehouse_text_protocols::tool_ids::CallIds;
+
+use crate::request::messages::{Message, ToolCall};
+use crate::request::parts::Content;
+
+/// The list of messages, as [`Fitting::sent`] names it.
+pub(super) const MESSAGES: &str = "messages";
+
+/// What changes.
+pub(super) struct Fitting {
+    ids: CallIds,
+    has_ids: bool,
+    /// Lists of which items are not sent: the path of each, and the numbers of those that are.
+    pub(super) lists: Vec<(String, Vec<usize>)>,
+}
+
+impl Fitting {
+    pub(super) fn of(messages: &[Message<'_>], ids: CallIds) -> Self {
+        let mut lists = Vec::new();
+        let mut shorten = |list: String, count: usize, is_blank: &dyn Fn(usize) -> bool| {
+            let sent: Vec<usize> = (0..count).filter(|at| !is_blank(*at)).collect();
+            if !sent.is_empty() && sent.len() < count {
+                lists.push((list, sent));
+            }
+        };
+        // A turn of the user or of the model stays one: not every server takes two of one side.
+        shorten(
+            MESSAGES.to_owned(),
+            messages.len(),
+            &|at| matches!(&messages[at], Message::System(content) if content.is_blank()),
+        );
+        for (at, message) in messages.iter().enumerate() {
+            if let Some(Content::Parts(parts)) = message.content() {
+                shorten(content_of(at), parts.len(), &|at| parts[at].is_blank());
+            }
+        }
+        let differs = |id: &JsonString<'_>| matches!(ids.fitted(&id.decoded()), Cow::Owned(_));
+        let has_ids = messages.iter().any(|message| match message {
+            Message::Tool { call, .. } => differs(call),
+            Message::Assistant(said) => said.calls.iter().map(ToolCall::id).any(differs),
+            _ => false,
+        });
+        Self { ids, has_ids, lists }
+    }
+
+    pub(super) fn changes(&self) -> bool {
+        self.has_ids || !self.lists.is_empty()
+    }
+
+    /// The items of a list that are sent, with their numbers.
+    pub(super) fn sent<'r>(&self, list: &str, all: &[&'r RawValue]) -> Vec<(usize, &'r RawValue)> {
+        let numbers = self.lists.iter().find(|(known, _)| known == list).map(|(_, numbers)| numbers);
+        let is_sent = |at: &usize| numbers.is_none_or(|numbers| numbers.contains(at));
+        all.iter().copied().enumerate().filter(|(at, _)| is_sent(at)).collect()
+    }
+
+    /// Writes the id of a call, or of the call that a result is of.
+    pub(super) fn id(&self, raw: &RawValue, into: &mut String) {
+        let own = JsonString::of(raw).map(JsonString::decoded).unwrap_or_default();
+        match self.ids.fitted(&own) {
+            Cow::Owned(fitted) => quote(&fitted, into),
+            Cow::Borrowed(_) => into.push_str(raw.get()),
+        }
+    }
+}
+
+/// The list of parts of a message, as [`Fitting::sent`] names it.
+pub(super) fn content_of(message: usize) -> String {
+    format!("{MESSAGES}.{message}.content")
+}
