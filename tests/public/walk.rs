@@ -7,6 +7,7 @@ use gatehouse_harness::{checks, run_together, with};
 use serde_json::{Value, json};
 
 use crate::public::Scene;
+use crate::video::TEMPLATES;
 
 const IMAGES: &str = "/v1/images/generations";
 const VIDEOS: &str = "/v1/videos/generations";
@@ -152,21 +153,7 @@ async fn motion(scene: &Scene) {
         (json!({"image_urls": [PICTURE], "template": "fly"}), &["template"]),
         (json!({"colour": "red"}), &[]),
     ]);
-    let templates = [
-        "squish",
-        "rotation",
-        "poke",
-        "inflate",
-        "dissolve",
-        "melt",
-        "icecream",
-        "flying",
-        "carousel",
-        "singleheart",
-        "dance1",
-        "dance2",
-    ];
-    rows.extend(templates.map(|name| (json!({"image_urls": [PICTURE], "template": name}), &[][..])));
+    rows.extend(TEMPLATES.map(|name| (json!({"image_urls": [PICTURE], "template": name}), &[][..])));
     rows.extend(switches(&["prompt_extend", "audio", "watermark"]));
     rows.extend(other_names());
     rows.extend(refuses("seed", vec![json!("7"), json!(1.5)]));

@@ -17,6 +17,8 @@ use gatehouse_sandbox::{Sandbox, Settings};
 use mp4_atom::{Codec, Moov, ReadFrom};
 use serde_json::{Value, json};
 
+pub(crate) use motion::TEMPLATES;
+
 /// The route of the video families.
 const ROUTE: &str = "/v1/videos/generations";
 

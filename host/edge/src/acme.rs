@@ -1,33 +1,28 @@
 //! The `[server.acme]` table: for which names an authority issues the listeners' certificate, and where it is asked.
 
-use gatehouse_model::SecretRef;
+use gatehouse_model::{SecretRef, settings};
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 /// Names in one certificate, as public authorities have it.
 const MOST_DOMAINS: usize = 100;
+const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
-/// The `[server.acme]` table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Acme {
-    /// The names that clients know the gateway by. Each leads to a listener on port 443, where the authority validates it.
-    pub domains: Vec<String>,
-    /// An e-mail address that the authority may write to.
-    pub contact: Option<String>,
-    /// The authority's directory.
-    pub directory: Url,
-    /// The name of a customer's account at an authority that serves its customers alone (external account binding).
-    pub eab_kid: Option<String>,
-    /// The key that goes with it, in base64 as the authority shows it.
-    pub eab_hmac: Option<SecretRef>,
-}
-
-impl Default for Acme {
-    fn default() -> Self {
-        let directory = "https://acme-v02.api.letsencrypt.org/directory".parse();
-        let directory = directory.expect("a constant of this file");
-        Self { domains: Vec::new(), contact: None, directory, eab_kid: None, eab_hmac: None }
+settings! {
+    /// The `[server.acme]` table.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct Acme {
+        /// The names that clients know the gateway by. Each leads to a listener on port 443, where the authority validates it.
+        pub domains: Vec<String> = Vec::new(),
+        /// An e-mail address that the authority may write to.
+        pub contact: Option<String> = None,
+        /// The authority's directory.
+        pub directory: Url = LETS_ENCRYPT.parse().expect("a constant of this file"),
+        /// The name of a customer's account at an authority that serves its customers alone (external account binding).
+        pub eab_kid: Option<String> = None,
+        /// The key that goes with it, in base64 as the authority shows it.
+        pub eab_hmac: Option<SecretRef> = None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Digest, UnixMs};
+use gatehouse_model::{Digest, UnixMs, settings};
 use serde::Deserialize;
 
 use crate::exec::limits::Limits;
@@ -134,21 +134,17 @@ impl Config {
     }
 }
 
-/// The `[plugins.canary]` table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CanaryConfig {
-    /// Length of the canary period after a switch, seconds; 0 means none.
-    pub window_s: u32,
-    /// Faults among the last 128 calls at which a version is rolled back ...
-    pub faults: u32,
-    /// ... if they are at least this share of those calls, percent.
-    pub percent: u32,
-}
-
-impl Default for CanaryConfig {
-    fn default() -> Self {
-        Self { window_s: 300, faults: 5, percent: 20 }
+settings! {
+    /// The `[plugins.canary]` table.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct CanaryConfig {
+        /// Length of the canary period after a switch, seconds; 0 means none.
+        pub window_s: u32 = 300,
+        /// Faults among the last 128 calls at which a version is rolled back ...
+        pub faults: u32 = 5,
+        /// ... if they are at least this share of those calls, percent.
+        pub percent: u32 = 20,
     }
 }
 
@@ -185,19 +181,15 @@ pub struct OwnPath {
     pub text: Option<String>,
 }
 
-/// The `[plugins.compiler]` table: what one compilation may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CompilerLimits {
-    /// MiB of address space.
-    pub memory_mib: u32,
-    /// Seconds of processor time.
-    pub seconds: u32,
-}
-
-impl Default for CompilerLimits {
-    fn default() -> Self {
-        Self { memory_mib: 2048, seconds: 120 }
+settings! {
+    /// The `[plugins.compiler]` table: what one compilation may use.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct CompilerLimits {
+        /// MiB of address space.
+        pub memory_mib: u32 = 2048,
+        /// Seconds of processor time.
+        pub seconds: u32 = 120,
     }
 }
 

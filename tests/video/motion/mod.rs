@@ -11,6 +11,22 @@ use serde_json::{Value, json};
 
 use crate::video::with;
 
+/// The effects that motion-2.6 puts a picture into.
+pub(crate) const TEMPLATES: [&str; 12] = [
+    "squish",
+    "rotation",
+    "poke",
+    "inflate",
+    "dissolve",
+    "melt",
+    "icecream",
+    "flying",
+    "carousel",
+    "singleheart",
+    "dance1",
+    "dance2",
+];
+
 /// The provider in a gateway's configuration.
 pub(crate) fn configure(setup: Setup, sandbox: &Sandbox) -> Setup {
     let addresses = sandbox.dashscope();

@@ -3,7 +3,7 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use super::{text26, text27};
+use super::{TEMPLATES, text26, text27};
 use crate::video::{FilmFacts, TestGateway, film_of, with};
 
 const IMAGE: &str = "https://example.com/a.png";
@@ -145,20 +145,7 @@ async fn each_mode_of_motion_26_reaches_the_provider(gateway: &TestGateway) {
         rows.push((text26(json!({"aspect_ratio": ratio, "resolution": "720p"})), sized(small)));
         rows.push((text26(json!({"aspect_ratio": ratio, "resolution": "1080p"})), sized(large)));
     }
-    for template in [
-        "squish",
-        "rotation",
-        "poke",
-        "inflate",
-        "dissolve",
-        "melt",
-        "icecream",
-        "flying",
-        "carousel",
-        "singleheart",
-        "dance1",
-        "dance2",
-    ] {
+    for template in TEMPLATES {
         let body = image26(json!({"template": template, "prompt": "ignored", "prompt_extend": true}));
         rows.push((body, from_image(json!({"template": template}), json!({}))));
     }

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use gatehouse_edge::PublicUrl;
-use gatehouse_model::{Digest, SecretRef};
+use gatehouse_model::{Digest, SecretRef, settings};
 use gatehouse_store::{Node, OpenError, Server};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
@@ -100,23 +100,19 @@ const OWN: [&str; 6] = ["admin", "data", "fleet", "log", "server", "traces"];
 /// Characters of a name.
 const MAX_NAME: usize = 100;
 
-/// The `[fleet]` table.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct FleetConfig {
-    /// Whether a start waits, for as long as another gateway is at work on the database, to take its place.
-    pub(crate) standby: bool,
-    /// What the others call it; absent: the name of the machine and the first port of `server.listen`.
-    pub(crate) name: Option<String>,
-    /// Where the others reach its public API.
-    pub(crate) address: Option<PublicUrl>,
-    /// Whether requests are sent on to the gateway at work while this one waits; refused otherwise.
-    pub(crate) send_on: bool,
-}
-
-impl Default for FleetConfig {
-    fn default() -> Self {
-        Self { standby: false, name: None, address: None, send_on: true }
+settings! {
+    /// The `[fleet]` table.
+    #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub(crate) struct FleetConfig {
+        /// Whether a start waits, for as long as another gateway is at work on the database, to take its place.
+        pub(crate) standby: bool = false,
+        /// What the others call it; absent: the name of the machine and the first port of `server.listen`.
+        pub(crate) name: Option<String> = None,
+        /// Where the others reach its public API.
+        pub(crate) address: Option<PublicUrl> = None,
+        /// Whether requests are sent on to the gateway at work while this one waits; refused otherwise.
+        pub(crate) send_on: bool = true,
     }
 }
 

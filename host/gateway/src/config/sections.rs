@@ -121,37 +121,29 @@ settings! {
     }
 }
 
-/// A `[plugins.families.<family>]` table.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct FamilyConfig {
-    /// Whether the family serves; its tasks go on either way.
-    pub(crate) enabled: bool,
-    /// Paths that it may declare beside its own.
-    pub(crate) paths: Vec<String>,
-}
-
-impl Default for FamilyConfig {
-    fn default() -> Self {
-        Self { enabled: true, paths: Vec::new() }
+settings! {
+    /// A `[plugins.families.<family>]` table.
+    #[derive(Clone, Debug, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub(crate) struct FamilyConfig {
+        /// Whether the family serves; its tasks go on either way.
+        pub(crate) enabled: bool = true,
+        /// Paths that it may declare beside its own.
+        pub(crate) paths: Vec<String> = Vec::new(),
     }
 }
 
-/// The `[sandbox]` table.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct SandboxConfig {
-    /// Starts simulated providers and uses them instead of the real ones. On without a configuration file.
-    pub(crate) enabled: bool,
-    /// Duration of a simulated job in milliseconds.
-    pub(crate) job_ms: u64,
-    /// Lifetime of a simulated provider's links in seconds.
-    pub(crate) link_seconds: u64,
-}
-
-impl Default for SandboxConfig {
-    fn default() -> Self {
-        Self { enabled: false, job_ms: 2000, link_seconds: 600 }
+settings! {
+    /// The `[sandbox]` table.
+    #[derive(Clone, Debug, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub(crate) struct SandboxConfig {
+        /// Starts simulated providers and uses them instead of the real ones. On without a configuration file.
+        pub(crate) enabled: bool = false,
+        /// Duration of a simulated job in milliseconds.
+        pub(crate) job_ms: u64 = 2000,
+        /// Lifetime of a simulated provider's links in seconds.
+        pub(crate) link_seconds: u64 = 600,
     }
 }
 

@@ -10,6 +10,7 @@ mod traces;
 use std::io;
 
 use gatehouse_model::metric::{self, Metric, MetricKind};
+use gatehouse_model::settings;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use serde::Deserialize;
 use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
@@ -24,14 +25,16 @@ pub(crate) use traces::{Exporter, TracesConfig};
 
 use crate::terminal::JsonLines;
 
-/// The `[log]` table.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct LogConfig {
-    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,gatehouse_upstream=debug`.
-    pub(crate) level: String,
-    /// How a line looks.
-    pub(crate) format: LogFormat,
+settings! {
+    /// The `[log]` table.
+    #[derive(Clone, Debug, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub(crate) struct LogConfig {
+        /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,gatehouse_upstream=debug`.
+        pub(crate) level: String = "info".to_owned(),
+        /// How a line looks.
+        pub(crate) format: LogFormat = LogFormat::Text,
+    }
 }
 
 /// How a log line looks.
@@ -43,12 +46,6 @@ pub(crate) enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
-}
-
-impl Default for LogConfig {
-    fn default() -> Self {
-        Self { level: "info".to_owned(), format: LogFormat::Text }
-    }
 }
 
 impl LogConfig {

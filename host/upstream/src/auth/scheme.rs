@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use gatehouse_model::settings;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -27,17 +28,13 @@ pub enum Auth {
     None,
 }
 
-/// A JWT (RFC 7519) signed with HS256: `iss` is the key id, `nbf` five seconds ago, `exp` as far ahead as configured.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct JwtAuth {
-    /// Seconds for which one token is valid.
-    pub lifetime_s: u64,
-}
-
-impl Default for JwtAuth {
-    fn default() -> Self {
-        Self { lifetime_s: 1800 }
+settings! {
+    /// A JWT (RFC 7519) signed with HS256: `iss` is the key id, `nbf` five seconds ago, `exp` as far ahead as configured.
+    #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct JwtAuth {
+        /// Seconds for which one token is valid.
+        pub lifetime_s: u64 = 1800,
     }
 }
 
@@ -66,21 +63,17 @@ pub enum HmacForm {
     Aws4,
 }
 
-/// A service account with an RSA key: the JWT bearer grant of RFC 7523.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ServiceAccountAuth {
-    /// The scopes asked for, separated by spaces.
-    pub scope: String,
-    /// The token endpoint, when it is another than Google's. May be private, since the operator wrote it out.
-    pub token_url: Option<String>,
-    /// Whom the account acts for (`sub`), where it may act for others.
-    pub subject: Option<String>,
-}
-
-impl Default for ServiceAccountAuth {
-    fn default() -> Self {
-        Self { scope: CLOUD_PLATFORM.to_owned(), token_url: None, subject: None }
+settings! {
+    /// A service account with an RSA key: the JWT bearer grant of RFC 7523.
+    #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct ServiceAccountAuth {
+        /// The scopes asked for, separated by spaces.
+        pub scope: String = CLOUD_PLATFORM.to_owned(),
+        /// The token endpoint, when it is another than Google's. May be private, since the operator wrote it out.
+        pub token_url: Option<String> = None,
+        /// Whom the account acts for (`sub`), where it may act for others.
+        pub subject: Option<String> = None,
     }
 }
 

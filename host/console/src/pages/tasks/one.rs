@@ -32,7 +32,7 @@ pub(crate) fn follow(pages: &Arc<PageContext>, request: PageRequest) -> Outcome 
     let session = request.session.as_ref().map_or(0, |session| session.number);
     let (clock, sessions) = (Arc::clone(&pages.service.clock), Arc::clone(&pages.sessions));
     let (pages, is_operator) = (Arc::clone(pages), request.is_operator());
-    let scale = Scale::named(request.query.text("scale"));
+    let scale = request.query.text("scale").parse::<Scale>().unwrap_or_default();
     let look = move || {
         let pages = Arc::clone(&pages);
         async move {
@@ -101,7 +101,7 @@ async fn page(
         }
         false => None,
     };
-    let scale = Scale::named(request.query.text("scale"));
+    let scale = request.query.text("scale").parse::<Scale>().unwrap_or_default();
     let task = &details.task;
     let title = format!("Task {}", task.id);
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/tasks", &title);

@@ -5,7 +5,7 @@ use gatehouse_admin::{
     DeliveryState, EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow, TaskDetails,
     WebhookAttempt, WebhookDelivery,
 };
-use gatehouse_model::{Credits, Task, UnixMs};
+use gatehouse_model::{Credits, Task, UnixMs, words};
 use maud::{Markup, html};
 
 use super::next;
@@ -21,26 +21,15 @@ const NEWEST: usize = 130;
 /// Bytes of bodies on a page; beyond it a call is told without them, oldest last.
 const BODIES: usize = 64 * 1024;
 
-/// How the rows are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Scale {
-    /// Equal blocks: a step of 40 ms is seen beside a wait of 30 s.
-    #[default]
-    Sequence,
-    /// A bar for each row, as long as it took.
-    Time,
-}
-
-impl Scale {
-    pub(super) fn named(word: &str) -> Self {
-        if word == "time" { Self::Time } else { Self::Sequence }
-    }
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sequence => "sequence",
-            Self::Time => "time",
-        }
+words! {
+    /// How the rows are drawn.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(super) enum Scale {
+        /// Equal blocks: a step of 40 ms is seen beside a wait of 30 s.
+        #[default]
+        Sequence = "sequence",
+        /// A bar for each row, as long as it took.
+        Time = "time",
     }
 }
 
@@ -96,7 +85,7 @@ fn scales(task: &Task, scale: Scale) -> Markup {
     html! {
         p.muted {
             "Scale: "
-            @for one in [Scale::Sequence, Scale::Time] {
+            @for one in Scale::ALL {
                 a href={ "/tasks/" (task.id) "?scale=" (one.as_str()) "#timeline" } aria-current=[(one == scale).then_some("true")] { (one.as_str()) }
                 " "
             }
