@@ -262,7 +262,7 @@ impl Driver {
             Box::pin(async move {
                 if until_it_may_begin(&store, &*clock).await.is_err() {
                     // Nothing leaves any more, and the process ends.
-                    pending().await
+                    pending::<()>().await;
                 }
             })
         });

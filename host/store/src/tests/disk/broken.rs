@@ -33,7 +33,7 @@ fn scenario() -> (Vec<Checkpoint>, Vec<Command>) {
         let (mut batch, mut checkpoint) = before.next_batch(1);
         if number == COMMANDS / 2 {
             // A row larger than the whole new file, so that it has to grow.
-            batch = vec![audit(&"x".repeat(1_500_000))];
+            batch = vec![audit("x".repeat(1_500_000))];
             checkpoint = before.after(&batch[0]);
         }
         checkpoints.push(checkpoint);

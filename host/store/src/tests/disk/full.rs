@@ -18,7 +18,7 @@ use gatehouse_fault_injection::{Disk, DiskFault};
 
 /// More than the free pages of a new file hold.
 fn large(letter: &str) -> Command {
-    audit(&letter.repeat(400_000))
+    audit(letter.repeat(400_000))
 }
 
 /// How a full disk shows, and a command that meets it: a write finds no room, or only the sync of a commit does, and drops

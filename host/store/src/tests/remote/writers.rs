@@ -78,7 +78,7 @@ async fn a_session_that_ended_begins_again_though_nothing_is_written() {
     for number in 0..3 {
         relay.cut_all();
         store.until_it_may_begin().await.unwrap();
-        store.execute(audit(&format!("line {number}"))).await.unwrap().unwrap();
+        store.execute(audit(format!("line {number}"))).await.unwrap().unwrap();
     }
     relay.refuse(true);
     relay.cut_all();
