@@ -236,7 +236,7 @@ impl Standby {
         let answer = tokio::select! {
             biased;
             answer = self.send_on.send(address, Request::from_parts(parts, body)) => answer,
-            // One that is stopped never answers, whoever takes its place.
+            // One that is stopped never answers, also once another one has its place.
             () = reached(self.shutdown.clone(), ShutdownPhase::Draining) => {
                 Err(NotSentOn("this gateway takes over".to_owned()))
             }
