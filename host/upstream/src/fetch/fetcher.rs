@@ -261,6 +261,11 @@ impl Fetcher {
         let url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
         self.client_for(&url, Origins::User)?;
         let origin = Origin::of(&url).ok_or(FetchError::BadUrl("expected http or https"))?;
+        // A name of one label is completed by whichever network resolves it.
+        let is_of_one_label = url.domain().is_some_and(|name| !name.trim_end_matches('.').contains('.'));
+        if is_of_one_label && !self.rules.user.is_private_allowed(&origin) {
+            return Err(FetchError::NotPublic(origin.bare_host().to_owned()));
+        }
         self.rules.user.check_host(&url, &origin)
     }
 
@@ -408,12 +413,12 @@ impl Fetched {
 /// metadata of clouds is served under some of them.
 const INSIDE: [&str; 6] = ["localhost", "internal", "local", "localdomain", "home.arpa", "lan"];
 
-/// Whether a name can be no public host's: one of [`INSIDE`], or of one label.
+/// Whether a name can be no public host's.
 fn is_never_public(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     let is_below =
         |end: &str| name.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-    !name.contains('.') || INSIDE.into_iter().any(is_below)
+    INSIDE.into_iter().any(is_below)
 }
 
 fn get(url: &Url, part: Option<(u64, u64)>) -> Result<Request<Payload>, FetchError> {
