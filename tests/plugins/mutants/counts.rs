@@ -306,8 +306,10 @@ fn what_each_chunk_counts_for_itself_is_paid_as_a_whole() {
             "candidates": [{"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": reason}]})
     };
     for (pieces, all) in [
-        (&[("H", 1), ("e", 1), ("llo", 1)][..], 3),
+        (&[("H", 2), ("e", 1), ("llo", 1)][..], 4),
         (&[("Hel", 2), ("lo", 1)], 3),
+        // The whole count in each.
+        (&[("H", 1), ("e", 1), ("llo", 1)], 1),
         (&[("Hel", 1), ("lo", 2)], 2),
     ] {
         let told = Some([100, 0, 0, all]);
