@@ -26,7 +26,7 @@ settings! {
         pub allow_remote: bool = false,
         /// Host names the listener is asked for, beside its addresses and `localhost`. Others are refused, for a web
         /// page may have its own name resolve to this listener. A listener with TLS, or one that `allow_remote` allows, takes all names
-        /// where there are none here.
+        /// where this is empty.
         pub hosts: Vec<String> = Vec::new(),
         /// An identity provider whose users may log in to the console.
         pub oidc: Option<OidcConfig> = None,

@@ -60,7 +60,7 @@ macro_rules! settings {
     };
 }
 
-/// What is said of a text that is none of these words.
+/// What is said of a text that is another word.
 #[must_use]
 pub fn wrong_word(words: &[&str], got: &str) -> String {
     match words {
