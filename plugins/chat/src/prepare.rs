@@ -70,7 +70,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     let call = if is_chat {
         let fitting = Fitting::of(&request.messages, rules.call_ids_of(&route.upstream));
         let body = pass_through::write(&request, &plan, &fitting)?;
-        origins = origins.with_lists(fitting.lists);
+        origins = origins.with_lists(fitting.lists.into_iter().collect());
         Call::post(route.provider.clone(), "/v1/chat/completions").written(body)
     } else {
         let written = to_messages::write(&request, &plan)?;

@@ -2,6 +2,7 @@
 //! refuse, and for the ids of calls that another provider has made those that this one takes back.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
@@ -19,27 +20,30 @@ pub(super) struct Fitting {
     ids: CallIds,
     has_ids: bool,
     /// Lists of which items are not sent: the path of each, and the numbers of those that are.
-    pub(super) lists: Vec<(String, Vec<usize>)>,
+    pub(super) lists: BTreeMap<String, Vec<usize>>,
 }
 
 impl Fitting {
     pub(super) fn of(messages: &[Message<'_>], ids: CallIds) -> Self {
-        let mut lists = Vec::new();
-        let mut shorten = |list: String, count: usize, is_blank: &dyn Fn(usize) -> bool| {
+        let mut lists = BTreeMap::new();
+        let mut shorten = |list: &dyn Fn() -> String, count: usize, is_blank: &dyn Fn(usize) -> bool| {
+            if !(0..count).any(is_blank) {
+                return;
+            }
             let sent: Vec<usize> = (0..count).filter(|at| !is_blank(*at)).collect();
-            if !sent.is_empty() && sent.len() < count {
-                lists.push((list, sent));
+            if !sent.is_empty() {
+                lists.insert(list(), sent);
             }
         };
         // A turn of the user or of the model stays one: not every server takes two of one side.
         shorten(
-            MESSAGES.to_owned(),
+            &|| MESSAGES.to_owned(),
             messages.len(),
             &|at| matches!(&messages[at], Message::System(content) if content.is_blank()),
         );
         for (at, message) in messages.iter().enumerate() {
             if let Some(Content::Parts(parts)) = message.content() {
-                shorten(content_of(at), parts.len(), &|at| parts[at].is_blank());
+                shorten(&|| content_of(at), parts.len(), &|at| parts[at].is_blank());
             }
         }
         let differs = |id: &JsonString<'_>| matches!(ids.fitted(&id.decoded()), Cow::Owned(_));
@@ -57,8 +61,8 @@ impl Fitting {
 
     /// The items of a list that are sent, with their numbers.
     pub(super) fn sent<'r>(&self, list: &str, all: &[&'r RawValue]) -> Vec<(usize, &'r RawValue)> {
-        let numbers = self.lists.iter().find(|(known, _)| known == list).map(|(_, numbers)| numbers);
-        let is_sent = |at: &usize| numbers.is_none_or(|numbers| numbers.contains(at));
+        let numbers = self.lists.get(list);
+        let is_sent = |at: &usize| numbers.is_none_or(|numbers| numbers.binary_search(at).is_ok());
         all.iter().copied().enumerate().filter(|(at, _)| is_sent(at)).collect()
     }
 

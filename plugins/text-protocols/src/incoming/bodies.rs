@@ -55,11 +55,24 @@ pub(super) struct Values<'d> {
     pub(super) rest: &'d str,
 }
 
-/// The values of a body that begins with an object and is not that one alone. Most are, which is known by their braces.
+/// Whether a body that begins with an object may be another than that one alone, by its braces.
+fn may_be_several(body: &str) -> bool {
+    let (mut open, mut before, mut is_followed) = (0_i64, 0, false);
+    for byte in body.bytes() {
+        match byte {
+            b'{' => open += 1,
+            b'}' => open -= 1,
+            _ => {}
+        }
+        is_followed |= before == b'}' && matches!(byte, b'{' | b'\n');
+        before = byte;
+    }
+    is_followed || open != 0 || !body.trim_end().ends_with('}')
+}
+
+/// The values of a body that begins with an object and is not that one alone.
 pub(super) fn several(body: &str) -> Option<Values<'_>> {
-    let count = |brace: u8| body.bytes().filter(|byte| *byte == brace).count();
-    let is_closed = body.trim_end().ends_with('}') && count(b'{') == count(b'}');
-    if !body.trim_start().starts_with('{') || is_closed && !body.contains("}{") && !body.contains("}\n") {
+    if !body.trim_start().starts_with('{') || !may_be_several(body) {
         return None;
     }
     let mut stream = serde_json::Deserializer::from_str(body).into_iter::<Raw<'_>>();

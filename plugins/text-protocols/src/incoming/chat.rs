@@ -122,13 +122,16 @@ impl Chat {
     }
 
     fn in_standard(&mut self, mut event: Sse) -> Vec<Sse> {
-        // A name may say that it is no part of the answer.
-        if event.event.is_none()
+        let mut form = self.standard.read(&event.data);
+        // What looks as the one before is where that was. A name may say that it is no part of the answer.
+        if form != Form::Known
+            && event.event.is_none()
             && let Some(lifted) = lifted(&event.data)
         {
+            form = self.standard.read(&lifted);
             event.data = lifted;
         }
-        if let Form::Other(shaped) = self.standard.read(&event.data) {
+        if let Form::Other(shaped) = form {
             event.data = shaped;
         }
         let is_odd = forms::is_odd(&event.data);
