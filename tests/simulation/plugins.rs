@@ -67,10 +67,12 @@ impl Plugins {
         Self { service: Some(service(dir.path())), dir }
     }
 
-    /// Activates the first version of each family.
+    /// Activates the first version of each family, where another one or none serves.
     pub(crate) fn activate_first(&self) {
-        for number in FIRST {
-            self.service().activate(&versions()[number]).expect("a version");
+        for (number, serving) in FIRST.into_iter().zip(active(self.service())) {
+            if serving != Some(versions()[number]) {
+                self.service().activate(&versions()[number]).expect("a version");
+            }
         }
     }
 
@@ -80,14 +82,16 @@ impl Plugins {
 
     /// Opens the service again on the same folder, as a new process does.
     pub(crate) fn reopen(&mut self) {
-        let active = |service: &PluginService| {
-            FIRST.map(|number| service.registry().family(FAMILIES[number]).map(|version| version.digest()))
-        };
         let before = active(self.service());
         self.service = None;
         self.service = Some(service(self.dir.path()));
         assert_eq!(active(self.service()), before, "a restart keeps the active versions");
     }
+}
+
+/// The active version of each family.
+fn active(service: &PluginService) -> [Option<Digest>; FIRST.len()] {
+    FIRST.map(|number| service.registry().family(FAMILIES[number]).map(|version| version.digest()))
 }
 
 fn service(dir: &Path) -> PluginService {

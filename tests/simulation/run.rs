@@ -142,11 +142,9 @@ pub(crate) async fn settle(system: &System) -> Result<(), String> {
     let patience = Duration::from_secs(u64::from(simulation.plan.limit_s) + 200);
     let end = simulation.clock.elapsed() + u64::try_from(patience.as_millis()).expect("less than an hour");
     loop {
-        let (live, any_hold) = simulation
-            .outage
-            .observe(|| (at_once(system.store.live_tasks(None)), texts::any_hold(&system.store)));
+        let live = simulation.outage.observe(|| at_once(system.store.live_tasks(None)));
         let live = live.map_err(|error| error.to_string())?;
-        if live.is_empty() && !any_hold? {
+        if live.is_empty() && !simulation.outage.observe(|| texts::any_hold(&system.store))? {
             break;
         }
         if simulation.clock.elapsed() > end {

@@ -53,15 +53,13 @@ impl Deployments {
         let serving = Serving::new(versions, clock);
         let mut starting = StartState::default();
         for (family, entry) in active {
-            match serving.disabled_by(&family, &entry) {
-                Some(by) => serving.switch_off(&family, entry.digest, by),
-                None if serving.versions.compiler.is_compiled(&entry.digest) => {
-                    serving.reactivate(family, entry);
-                }
-                None => {
-                    starting.not_ready.insert(family.clone());
-                    starting.without_code.insert(family, entry);
-                }
+            if let Some(by) = serving.disabled_by(&family, &entry) {
+                serving.switch_off(&family, entry.digest, by);
+            } else if let Some(code) = serving.versions.compiler.find(&entry.digest) {
+                serving.reactivate(family, entry, Some(code));
+            } else {
+                starting.not_ready.insert(family.clone());
+                starting.without_code.insert(family, entry);
             }
         }
         Ok(Self {
@@ -82,7 +80,7 @@ impl Deployments {
     pub fn reactivate(&self, family: &str) {
         let entry = lock(&self.starting).without_code.get(family).cloned();
         if let Some(entry) = entry {
-            self.serving.reactivate(family.to_owned(), entry);
+            self.serving.reactivate(family.to_owned(), entry, None);
             // Not before: until then nobody else may take the family for one without a version.
             lock(&self.starting).without_code.remove(family);
         }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use arc_swap::ArcSwap;
 use gatehouse_model::{Clock, Digest};
+use wasmtime::component::Component;
 
 use crate::config::Config;
 use crate::serving::canary::{Canaries, FaultWindow};
@@ -92,13 +93,14 @@ impl Serving {
         })
     }
 
-    /// Makes a version active that was active before the restart, or before its family was switched off.
-    pub(crate) fn reactivate(&self, family: String, entry: ActiveEntry) {
+    /// Makes a version active that was active before the restart, or before its family was switched off. `code` is that of
+    /// the version, where the caller has found it.
+    pub(crate) fn reactivate(&self, family: String, entry: ActiveEntry, code: Option<Component>) {
         let config = self.versions.config.load_full();
-        let loaded = self
-            .versions
-            .check_signature(&config, &entry.digest)
-            .and_then(|()| self.versions.load(&entry.digest).map_err(|unavailable| unavailable.to_string()));
+        let loaded = self.versions.check_signature(&config, &entry.digest).and_then(|()| {
+            let loaded = self.versions.load_with(&entry.digest, code);
+            loaded.map_err(|unavailable| unavailable.to_string())
+        });
         let changed = loaded.and_then(|version| {
             let _one_change = lock(&self.changing);
             let registry = self.registry.load_full();
@@ -268,7 +270,7 @@ impl Serving {
                 (None, Some(by)) => self.switch_off(&family, entry.digest, by),
                 (Some(_), None) => {
                     self.forget_disabled(&family);
-                    self.reactivate(family, entry);
+                    self.reactivate(family, entry, None);
                 }
                 (Some(was), Some(by)) if was != by => self.switch_off(&family, entry.digest, by),
                 _ => {}

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
 use gatehouse_model::{Digest, UnixMs};
+use wasmtime::component::Component;
 
 use crate::config::Config;
 use crate::exec::single_flight::{Reservation, SingleFlight};
@@ -150,10 +151,15 @@ impl Versions {
 
     /// Loads a version on this thread, unless it is loaded.
     pub(crate) fn load(&self, digest: &Digest) -> Loaded {
+        self.load_with(digest, None)
+    }
+
+    /// The same with `code` that was found before: to look for it is to read it whole.
+    pub(crate) fn load_with(&self, digest: &Digest, code: Option<Component>) -> Loaded {
         if let Some(version) = self.loaded(digest) {
             return Ok(version);
         }
-        let version = self.load_from_store(*digest)?;
+        let version = self.load_from_store(*digest, code)?;
         let mut loaded = lock(&self.loaded);
         // Another thread may have been faster; all callers get the same version.
         if let Some(first) = loaded.get(digest).and_then(Weak::upgrade) {
@@ -166,11 +172,12 @@ impl Versions {
     }
 
     /// It passed every stage when it was installed; only newly compiled code is tested again.
-    fn load_from_store(&self, digest: Digest) -> Loaded {
+    fn load_from_store(&self, digest: Digest, code: Option<Component>) -> Loaded {
         let broken = |source| VersionUnavailable::Broken { digest, source: Arc::new(source) };
         let unreadable = |source| VersionUnavailable::Unreadable { digest, source: Arc::new(source) };
-        let kept = if self.store.has_component(&digest) { self.compiler.find(&digest) } else { None };
-        let (component, compiled) = match kept {
+        let is_kept = self.store.has_component(&digest);
+        let code = if is_kept { code.or_else(|| self.compiler.find(&digest)) } else { None };
+        let (component, compiled) = match code {
             Some(component) => (component, false),
             None => {
                 let wasm = self.store.component(&digest).map_err(unreadable)?;
