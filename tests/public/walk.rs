@@ -146,6 +146,7 @@ async fn motion(scene: &Scene) {
         (json!({"aspect_ratio": "9:16", "size": "9:16"}), &[][..]),
         (json!({"aspect_ratio": "9:16", "size": "1:1"}), &["size", "aspect_ratio"]),
         (json!({"image_urls": [PICTURE], "template": "melt", "prompt": null}), &[]),
+        (json!({"image_urls": [PICTURE], "template": "melt", "prompt": 5}), &[]),
         (json!({"image_urls": [PICTURE], "aspect_ratio": "9:16"}), &["aspect_ratio"]),
         (json!({"prompt": null}), &["prompt"]),
         (json!({"prompt": null, "image_urls": [PICTURE]}), &[]),
@@ -384,6 +385,8 @@ async fn journey(scene: &Scene) {
     rows.extend(refuses("motion", vec![json!("wild")]));
     rows.extend(accepts("animate_mode", vec![json!("manual"), json!("auto")]));
     rows.extend(accepts("prompt", vec![json!(null), json!(" "), json!("it flies")]));
+    rows.extend(accepts("image_urls", vec![json!(null), json!([])]));
+    rows.extend(refuses("image_urls", vec![json!([PICTURE]), json!([PICTURE, PICTURE])]));
     broken.extend(walk(scene, &path("video"), json!({"task_id": grid, "index": 0}), rows).await);
     none(broken);
 }

@@ -142,6 +142,15 @@ fn put(object: &mut Map<String, Value>, name: &str, value: Option<impl Into<Valu
     }
 }
 
+/// The same without fields that the spec ignores there, whatever stands in them.
+fn without(body: &Value, ignored: &[&str]) -> Value {
+    let mut body = body.clone();
+    if let Some(fields) = body.as_object_mut() {
+        ignored.iter().for_each(|field| drop(fields.remove(*field)));
+    }
+    body
+}
+
 /// A rule's range says that it fits.
 fn whole_seconds(duration: Option<i64>) -> u32 {
     u32::try_from(duration.unwrap_or(SECONDS)).unwrap_or(u32::MAX)

@@ -110,6 +110,7 @@ fn shapes_and_ranges_are_checked() {
     refused(json!({"duration": "5"}), "duration", "`duration`: expected an integer, got the string \"5\"");
     refused(json!({"duration": 5.5}), "duration", "`duration`: expected an integer, got 5.5");
     refused(json!({"duration": 3}), "duration", "`duration`: expected at least 4, got 3");
+    refused(json!({"duration": -1}), "duration", "`duration`: expected at least 4, got -1");
     refused(json!({"duration": 16}), "duration", "`duration`: expected at most 15, got 16");
     let sizes = "expected one of `16:9`, `9:16`, `1:1`, `4:3`, `3:4`, `21:9`, `adaptive`";
     refused(json!({"size": "2:1"}), "size", &format!("`size`: {sizes}, got the string \"2:1\""));

@@ -196,6 +196,7 @@ fn a_film_of_a_tile_is_made_of_the_tiles_own_file() {
         (json!({"index": 2, "animate_mode": "auto"}), grid(), "blob:tile-2", "natural motion"),
         (json!({}), single(), "blob:tile-0", "a red kite"),
         (json!({"index": 2}), single(), "blob:tile-0", "a red kite"),
+        (json!({"index": 1, "image_urls": []}), grid(), "blob:tile-1", "a red kite"),
     ] {
         let mut sent = json!({"task_id": TASK});
         for (name, value) in fields.as_object().unwrap() {

@@ -272,6 +272,11 @@ fn films_are_made_of_pictures() {
             with(json!({"prompt": "it flies", "batchSize": 2, "motion": "low"})),
         ),
         (
+            json!({"prompt": "it flies --end HTTPS://pictures.example.com/b.png"}),
+            2,
+            with(json!({"prompt": "it flies", "endImage": "blob:1"})),
+        ),
+        (
             json!({"prompt": "it flies --bs 2", "batch_size": 4, "metadata": {"motion": "low"}}),
             1,
             with(json!({"prompt": "it flies", "batchSize": 4, "motion": "low"})),

@@ -140,6 +140,13 @@ fn motion_26_sends_every_default() {
     sends(model(json!({"image_urls": ["HTTPS://example.com/a.png"]})), image(json!({}), "720P"));
     let effect = json!({"template": "dance2", "prompt": "ignored", "negative_prompt": "ignored", "shot_type": "multi"});
     sends(model(effect), image(json!({"template": "dance2"}), "720P"));
+    // Whatever stands there.
+    for prompt in [json!(5), json!(["a"]), json!(""), Value::Null] {
+        let effect = json!({"template": "dance2", "prompt": prompt});
+        sends(model(effect), image(json!({"template": "dance2"}), "720P"));
+    }
+    let wrong = "`prompt`: expected a string, got 5";
+    refused(model(json!({"template": null, "prompt": 5})), "prompt", wrong);
 }
 
 #[test]

@@ -154,7 +154,7 @@ pub(crate) struct Params {
     /// Seconds, 5 by default.
     #[garde(range(min = 4, max = 15))]
     #[schemars(extend("default" = 5))]
-    pub(crate) duration: Option<u32>,
+    pub(crate) duration: Option<i64>,
     /// Width to height, `16:9` by default.
     #[garde(skip)]
     #[schemars(extend("default" = "16:9"))]

@@ -102,7 +102,8 @@ impl VideoRequest {
         let video = Self {
             model: params.model,
             prompt,
-            duration: params.duration.unwrap_or(DURATION),
+            // A rule's range says that it fits.
+            duration: params.duration.and_then(|seconds| u32::try_from(seconds).ok()).unwrap_or(DURATION),
             size: size.map(|(size, _)| size).unwrap_or_default(),
             resolution,
             seed: params.seed,

@@ -1,6 +1,7 @@
 //! The engine's arguments: a field of the body goes before a flag of the prompt, and that before a value of `metadata`.
 //! Together they decide what is sent, the version and the speed.
 
+use gatehouse_sdk::source::normalised;
 use gatehouse_sdk::{InvalidParam, Refusal};
 
 use crate::action::Speed;
@@ -158,6 +159,11 @@ fn check_version(params: &EngineParams, version: Option<Version>) -> Result<(), 
 /// The flags that the fields make, each with its name. An empty one only takes the same flag out of the prompt.
 fn flags(params: &EngineParams) -> Vec<(&'static str, String)> {
     let text = |value: &Option<String>| value.as_ref().map(|text| text.trim().to_owned());
+    // The engine knows schemes in lower case.
+    let links = |value: &Option<String>| {
+        let words: Vec<String> = value.as_ref()?.split_whitespace().map(normalised).collect();
+        Some(words.join(" "))
+    };
     let number = |value: Option<i64>| value.map(|number| number.to_string());
     let values = [
         ("ar", text(&params.size)),
@@ -172,9 +178,9 @@ fn flags(params: &EngineParams) -> Vec<(&'static str, String)> {
         ("cw", number(params.cw)),
         ("sw", number(params.sw)),
         ("dw", number(params.dw)),
-        ("cref", text(&params.cref)),
-        ("sref", text(&params.sref)),
-        ("dref", text(&params.dref)),
+        ("cref", links(&params.cref)),
+        ("sref", links(&params.sref)),
+        ("dref", links(&params.dref)),
         ("stop", number(params.stop)),
     ];
     let switches = [("tile", params.tile), ("raw", params.raw), ("draft", params.draft), ("hd", params.hd)];

@@ -4,6 +4,7 @@ use std::fmt;
 
 use garde::{Error, Validate};
 use gatehouse_sdk::params::unsupported;
+use gatehouse_sdk::source::Source;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
@@ -153,8 +154,9 @@ fn check_words(text: Option<&str>, fits: impl Fn(&str) -> bool, expected: &'stat
     }
 }
 
-fn is_url(word: &str) -> bool {
-    ["https://", "http://"].iter().any(|scheme| word.len() > scheme.len() && word.starts_with(scheme))
+/// A link in the form that every field takes.
+pub(crate) fn is_url(word: &str) -> bool {
+    matches!(Source::of(word), Some(Source::Link(_)))
 }
 
 /// A text, or a number as text: `7` and `"7"` are the same version.

@@ -8,7 +8,7 @@ use garde::Validate;
 use gatehouse_sdk::params::{self, came};
 use gatehouse_sdk::{InvalidParam, Refusal};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::action::Action;
 use crate::request::flags::Prompt;
@@ -177,7 +177,8 @@ impl Fields {
 
     fn rename_aliases(&mut self, fields: &mut Map<String, Value>, lead: &str) {
         for (alias, field) in ALIASES {
-            if !is_absent(fields.get(field)) {
+            // An empty list asks for nothing.
+            if fields.get(field).is_some_and(|value| !value.is_null() && *value != json!([])) {
                 continue;
             }
             let Some(value) = fields.remove(alias).filter(|value| !value.is_null()) else { continue };
@@ -250,7 +251,6 @@ fn is_absent(value: Option<&Value>) -> bool {
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
-    use serde_json::json;
 
     use super::*;
 
@@ -327,6 +327,7 @@ mod tests {
             ),
             (json!({"metadata": {"stylize": "11"}}), "`metadata.stylize`: expected at most 10, got 11"),
             (json!({"image_url": 5}), "`image_url`: expected a string, got 5"),
+            (json!({"image_urls": [], "image_url": 5}), "`image_url`: expected a string, got 5"),
             (json!({"image_url": ["a", 5]}), "`image_url[1]`: expected a string, got 5"),
             (json!({"metadata": {"image_url": 5}}), "`metadata.image_url`: expected a string, got 5"),
             (json!({"image_urls": [5], "image_url": "x"}), "`image_urls[0]`: expected a string, got 5"),

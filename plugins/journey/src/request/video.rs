@@ -10,6 +10,7 @@ use crate::action::{Action, Speed};
 use crate::job::{Body, Film, Input, Job, Motion};
 use crate::record::Kind;
 use crate::request::engine;
+use crate::request::engine_params::is_url;
 use crate::request::fields::Fields;
 use crate::request::flags::Prompt;
 use crate::request::parent::Before;
@@ -21,7 +22,7 @@ use crate::request::rules;
 pub(crate) struct VideoParams {
     /// The first frame, one picture; needed without `task_id`, and not beside it.
     #[garde(custom(one_frame))]
-    #[schemars(length(equal = 1))]
+    #[schemars(length(max = 1))]
     image_urls: Option<Vec<String>>,
     /// A completed task, of which `index` is the first frame.
     #[garde(skip)]
@@ -162,7 +163,7 @@ fn first_frame(
 /// Of several, one would be charged for and the others left out.
 fn one_frame(urls: &Option<Vec<String>>, (): &()) -> garde::Result {
     match urls.as_deref() {
-        None | Some([_]) => Ok(()),
+        None | Some([] | [_]) => Ok(()),
         Some(_) => Err(garde::Error::new("expected one picture, the first frame (the last is `end_url`)")),
     }
 }
@@ -188,7 +189,7 @@ impl Flagged {
                 _ => None,
             }),
             batch_size: prompt.value("bs").and_then(|number| number.parse().ok()),
-            end: prompt.value("end").filter(|url| url.starts_with("http")).map(str::to_owned),
+            end: prompt.value("end").filter(|url| is_url(url)).map(str::to_owned),
         };
         FILM_FLAGS.iter().for_each(|flag| prompt.drop_flag(flag));
         taken

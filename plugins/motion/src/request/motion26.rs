@@ -4,13 +4,15 @@ use gatehouse_sdk::params::{either, known_media, read};
 use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
 use serde_json::{Map, Value};
 
-use super::{Mode, Model, VideoRequest, needed, put, whole_seconds};
+use super::{Mode, Model, VideoRequest, needed, put, whole_seconds, without};
 use crate::media_rules::{Check, Rule};
 use crate::params::{Params26, Ratio, Resolution26 as Resolution, Shots};
 use crate::sources;
 
 pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
-    let params: Params26 = read(body)?;
+    // An effect has no prompt: the spec ignores it.
+    let ignored: &[&str] = if body["template"].is_null() { &[] } else { &["prompt"] };
+    let params: Params26 = read(&without(body, ignored))?;
     known_media(body, &["image_urls", "audio_url"])?;
     let image = params.image_urls.and_then(|urls| urls.into_iter().next());
     let mode = match (&image, params.template) {
@@ -40,7 +42,7 @@ pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, Inv
         let height = if resolution == Resolution::P1080 { "1080P" } else { "720P" };
         put(&mut parameters, "resolution", Some(height));
     }
-    // An effect has no prompt: the spec ignores it, so nothing about prompts is sent.
+    // Nothing about prompts is sent with an effect.
     if mode != Mode::Effects {
         put(&mut input, "prompt", params.prompt);
         put(&mut input, "negative_prompt", params.negative_prompt);

@@ -4,13 +4,15 @@ use gatehouse_sdk::params::{either, known_media, read};
 use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
 use serde_json::{Map, Value, json};
 
-use super::{Mode, Model, VideoRequest, conflict, list_conflict, needed, put, whole_seconds};
+use super::{Mode, Model, VideoRequest, conflict, list_conflict, needed, put, whole_seconds, without};
 use crate::media_rules::{Check, MAX_SECONDS, Rule};
 use crate::params::{Params27, Ratio, Resolution27 as Resolution, Role, RoleImage};
 use crate::sources;
 
 pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
-    let params: Params27 = if has_media(body) { read(&without_size(body))? } else { read(body)? };
+    // With an image or a video the ratio is ignored (spec).
+    let ignored: &[&str] = if has_media(body) { &["size", "aspect_ratio"] } else { &[] };
+    let params: Params27 = read(&without(body, ignored))?;
     known_media(body, &["image_urls", "image_with_roles", "video_urls", "audio_url"])?;
     let size = either(body, ("size", params.size), ("aspect_ratio", params.aspect_ratio))?;
     let images = params.image_urls.unwrap_or_default();
@@ -69,15 +71,6 @@ pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, Inv
 fn has_media(body: &Value) -> bool {
     let lists = ["image_urls", "image_with_roles", "video_urls"];
     lists.into_iter().any(|field| body[field].as_array().is_some_and(|list| !list.is_empty()))
-}
-
-/// With an image or a video the ratio is ignored (spec), whatever stands there.
-fn without_size(body: &Value) -> Value {
-    let mut body = body.clone();
-    if let Some(fields) = body.as_object_mut() {
-        ["size", "aspect_ratio"].iter().for_each(|field| drop(fields.remove(*field)));
-    }
-    body
 }
 
 /// The images and their roles, in the provider's legal sets: a first picture, a first and a last, or a last beside a video.

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use imagesize::ImageType;
 use serde_json::Value;
 
 use super::fields::Model;
@@ -14,6 +15,8 @@ use gatehouse_sandbox_files::Film;
 const MAX_IMAGE_BYTES: u64 = 10 << 20;
 const MAX_SOUND_BYTES: u64 = 15 << 20;
 const MAX_CLIP_BYTES: u64 = 100 << 20;
+/// Where a PNG says what its pixels are; 4 and 6 have transparency.
+const PNG_COLOUR: usize = 25;
 /// Sets of media types that Wan 2.7 accepts.
 const SETS: &[&[&str]] = &[
     &["first_frame"],
@@ -136,6 +139,7 @@ fn source(field: &str, url: &Value, samples: &str) -> Result<Found, Refusal> {
 fn bytes_are(bytes: &[u8]) -> Found {
     let length = bytes.len() as u64;
     match imagesize::blob_size(bytes) {
+        Ok(_) if !is_read(bytes) => Found::Unreadable,
         Ok(size) => Found::Image {
             width: u32::try_from(size.width).unwrap_or(u32::MAX),
             height: u32::try_from(size.height).unwrap_or(u32::MAX),
@@ -144,6 +148,16 @@ fn bytes_are(bytes: &[u8]) -> Found {
         // Only images are looked into.
         Err(_) if bytes.get(4..8) == Some(b"ftyp") || bytes.starts_with(b"RIFF") => Found::Anything,
         Err(_) => Found::Unreadable,
+    }
+}
+
+/// The provider reads JPEG, BMP, WebP, and PNG without transparency.
+fn is_read(image: &[u8]) -> bool {
+    let is_opaque = || !matches!(image.get(PNG_COLOUR), Some(4 | 6));
+    match imagesize::image_type(image) {
+        Ok(ImageType::Jpeg | ImageType::Bmp | ImageType::Webp) => true,
+        Ok(ImageType::Png) => is_opaque(),
+        _ => false,
     }
 }
 
@@ -291,6 +305,26 @@ mod tests {
         assert_eq!(legal, 6);
         let twice = json!({"media": [{"type": "first_frame", "url": "https://e.com/a"}, {"type": "first_frame", "url": "https://e.com/b"}]});
         assert_eq!(outcome(Model::Image27, &twice), Err("InvalidParameter".to_owned()));
+    }
+
+    #[test]
+    fn pictures_are_read_in_four_formats_and_without_transparency() {
+        let png = |colour: u8| {
+            let head = [&b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\x02\0\0\0\x02\0\x08"[..], &[colour, 0, 0, 0]];
+            head.concat()
+        };
+        let gif = b"GIF89a\0\x02\0\x02\0\0\0".to_vec();
+        for (bytes, expected) in [
+            (png(0), Ok(())),
+            (png(2), Ok(())),
+            (png(4), Err("later InvalidFile.Format")),
+            (png(6), Err("later InvalidFile.Format")),
+            (gif, Err("later InvalidFile.Format")),
+        ] {
+            let url = format!("data:image/png;base64,{}", STANDARD.encode(&bytes));
+            let came = outcome(Model::Image26, &json!({"img_url": url}));
+            assert_eq!(came, expected.map_err(str::to_owned), "{bytes:?}");
+        }
     }
 
     #[test]
