@@ -4,7 +4,7 @@ use gatehouse_admin::nearest;
 
 use super::ownership::base;
 
-/// What stands behind `@`, parts with `-` between them: of each place in turn one word or none, of the first one at least.
+/// What stands behind `@`, with `-` between: a word of each place in turn. All places but the first may be left out.
 type Places = &'static [&'static [&'static str]];
 
 /// By what prices are of.
