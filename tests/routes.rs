@@ -4,8 +4,8 @@
 use std::convert::Infallible;
 use std::future::pending;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -29,6 +29,8 @@ const PATHS: &str = "[plugins]\npaths = [\"/v1/audio/*\", \"/v1/voices\"]\n\n";
 const LOUD: usize = 1000;
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
+/// What the provider was asked, by which account, in the order of its coming.
+type Asked = Arc<Mutex<Vec<String>>>;
 
 struct Scene {
     gateway: Gateway,
@@ -36,8 +38,7 @@ struct Scene {
     caller: Caller,
     /// Each permit lets the provider send the rest of one sound.
     rest: Arc<Semaphore>,
-    /// How often the provider was asked.
-    asked: Arc<AtomicU64>,
+    asked: Asked,
     file: String,
 }
 
@@ -63,16 +64,19 @@ fn whole(status: u16, mime: &str, body: impl Into<Bytes>) -> hyper::Response<Bod
 /// What the provider knows.
 struct Provider {
     rest: Arc<Semaphore>,
-    /// How often it was asked.
-    asked: Arc<AtomicU64>,
+    asked: Asked,
     /// Whether the song that needs two accounts was asked for.
     was_asked: AtomicBool,
 }
 
 /// The provider: speaks in two pieces, the second once the test says so.
 async fn provide(request: Request<Incoming>, provider: Arc<Provider>) -> hyper::Response<Body> {
-    let number = provider.asked.fetch_add(1, Ordering::Relaxed);
     let (head, body) = request.into_parts();
+    let number = {
+        let mut asked = provider.asked.lock().expect("no other panic");
+        asked.push(format!("{} {} by {:?}", head.method, head.uri, head.headers.get("authorization")));
+        asked.len() - 1
+    };
     let body = body.collect().await.expect("a body").to_bytes();
     let said: Value = serde_json::from_slice(&body).unwrap_or_default();
     let text = said["text"].as_str().unwrap_or_default().to_owned();
@@ -122,7 +126,7 @@ impl Scene {
     /// A gateway without the family, and the file to install it from.
     async fn start(more: &str) -> Self {
         let rest = Arc::new(Semaphore::new(0));
-        let asked = Arc::new(AtomicU64::new(0));
+        let asked = Asked::default();
         let of_provider = Arc::new(Provider {
             rest: Arc::clone(&rest),
             asked: Arc::clone(&asked),
@@ -165,6 +169,16 @@ impl Scene {
             ("prefer", "wait=1, respond-async"),
         ];
         self.caller.send("POST", SPEECH, &headers, json!({"input": input}).to_string()).await
+    }
+
+    /// How often the provider was asked.
+    fn asked(&self) -> usize {
+        self.asked.lock().expect("no other panic").len()
+    }
+
+    fn expect_asked(&self, times: usize) {
+        let asked = self.asked.lock().expect("no other panic");
+        assert_eq!(asked.len(), times, "{asked:#?}");
     }
 
     async fn spent(&self) -> Value {
@@ -313,7 +327,7 @@ fn an_answer_at_once_is_billed_by_what_its_family_settles() {
         let mut scene = Scene::with_speech().await;
         scene.rest.add_permits(1);
         let second = scene.caller.post(SPEECH, &json!({"input": "second"})).await;
-        assert_eq!((second.status, scene.asked.load(Ordering::Relaxed)), (200, 2), "another account");
+        assert_eq!((second.status, scene.asked()), (200, 2), "another account");
         until("6 characters", async || scene.spent().await == 1_500_000).await;
         assert_eq!(scene.caller.post(SPEECH, &json!({"input": "less"})).await.json()["characters"], 1);
         assert_eq!(scene.spent().await, 1_750_000, "1 of 4");
@@ -328,7 +342,7 @@ fn an_answer_at_once_is_billed_by_what_its_family_settles() {
         let headers =
             [("host", "a"), ("authorization", bearer.as_str()), ("content-type", "application/json")];
         client.request("POST", SPEECH, &headers, br#"{"input": "silent night"}"#).await;
-        until("it is asked", async || scene.asked.load(Ordering::Relaxed) == 5).await;
+        until("it is asked", async || scene.asked() == 5).await;
         scene.gateway.kill().await;
         scene.gateway.restart().await;
         assert_eq!(scene.spent().await, 1_750_000);
@@ -377,7 +391,7 @@ fn a_repeated_request_is_answered_with_the_first_sound() {
             (200, "audio/mpeg", sound)
         );
         assert_eq!(again.header("idempotency-replayed"), "true");
-        assert_eq!(scene.asked.load(Ordering::Relaxed), 1);
+        scene.expect_asked(1);
 
         // One that is not passed is kept too; one that failed is not.
         for (input, replayed) in [("less", "true"), ("bad", "")] {
@@ -388,7 +402,7 @@ fn a_repeated_request_is_answered_with_the_first_sound() {
                 ("", replayed)
             );
         }
-        assert_eq!(scene.asked.load(Ordering::Relaxed), 4);
+        scene.expect_asked(4);
         let other = scene.gateway.make_key("acme", &["--unlimited"]).await;
         scene.rest.add_permits(1);
         let headers = [("content-type", "application/json"), ("idempotency-key", "k1")];
@@ -418,7 +432,7 @@ fn an_answer_is_kept_although_its_client_does_not_read_it() {
         assert_eq!(again.header("idempotency-replayed"), "true");
         let late = client.read().await.expect("the whole answer");
         assert_eq!((late.status, late.text().len()), (200, sound), "it may still read it");
-        assert_eq!(scene.asked.load(Ordering::Relaxed), 1);
+        scene.expect_asked(1);
         scene.gateway.expect_sound_ledger().await;
     });
 }

@@ -259,5 +259,20 @@ fn a_link_leads_no_provider_where_the_gateway_would_not_go() {
         }
         let about = json!({"model": "over-chat", "messages": [{"role": "user", "content": "http://127.0.0.1/a.png"}]});
         assert_eq!(scene.caller.post("/v1/chat/completions", &about).await.status, 200);
+        // So is the prompt of a family whose provider reads no links there.
+        for (path, model) in [
+            (IMAGES, "ctx-pro"),
+            (IMAGES, "imagine-1.5-gw"),
+            (VIDEOS, "motion-2.7"),
+            (VIDEOS, "clip-2.0"),
+            (VIDEOS, "scene-3.1-fast-official"),
+        ] {
+            let prompt = asked(
+                model,
+                json!({"prompt": "http://127.0.0.1/a.png on a screen --sref http://10.0.0.1/b"}),
+            );
+            let answer = scene.caller.post(path, &prompt).await;
+            assert!(is_taken(&answer), "{model}: {} {}", answer.status, answer.text());
+        }
     });
 }

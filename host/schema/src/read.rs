@@ -1,15 +1,21 @@
 //! Reads fields out of a schema. Whatever it does not know becomes [`Kind::Json`]: no field is ever left out.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 use serde_json::{Map, Number, Value};
 
 use crate::field::{Choice, Field, Kind, Limits, Variant};
-use crate::rules::MAX_DEPTH;
+use crate::rules::{MAX_BYTES, MAX_DEPTH};
 
 /// Keywords that say more than a field can: such a value is JSON.
 const BEYOND_FORMS: [&str; 8] =
     ["allOf", "not", "if", "then", "patternProperties", "prefixItems", "dependentSchemas", "contains"];
+
+/// Bytes of schemas that one reading looks at. Without references it is never more: each is looked at twice on each level.
+/// With them a short schema of definitions that name each other several times would be read into one of any size.
+const MAX_READ: usize = 2 * MAX_DEPTH * MAX_BYTES;
 
 /// Reads schemas of one document, whose references it follows: a schema with `$defs`, or an OpenAPI document.
 #[derive(Clone, Copy, Debug)]
@@ -18,16 +24,48 @@ pub struct Reader<'a> {
 }
 
 /// How a schema was reached.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Trail {
     /// Followed so far: a schema inside of itself ends here.
     references: Vec<String>,
     depth: usize,
+    /// Bytes that may still be looked at, in the whole reading.
+    left: Rc<Cell<usize>>,
+}
+
+impl Default for Trail {
+    fn default() -> Self {
+        Self { references: vec![], depth: 0, left: Rc::new(Cell::new(MAX_READ)) }
+    }
 }
 
 impl Trail {
     fn deeper(&self) -> Self {
         Self { depth: self.depth + 1, ..self.clone() }
+    }
+
+    /// Another beginning in the same reading.
+    fn anew(&self) -> Self {
+        Self { left: Rc::clone(&self.left), ..Self::default() }
+    }
+
+    /// Looks at that schema; `None` where too much was looked at.
+    fn spend(&self, schema: &Value) -> Option<()> {
+        let left = self.left.get().checked_sub(bytes(schema));
+        self.left.set(left.unwrap_or_default());
+        left.map(drop)
+    }
+}
+
+/// About as many as it is written with.
+fn bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| 1 + bytes(item)).sum::<usize>() + 1,
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| name.len() + 4 + bytes(value)).sum::<usize>() + 1
+        }
+        _ => 1,
     }
 }
 
@@ -51,14 +89,16 @@ impl<'a> Reader<'a> {
     }
 
     /// The schema behind a reference, with what stands beside the reference over it. `None` where the reference leads
-    /// nowhere, or back to where it came from.
+    /// nowhere, or back to where it came from, or where the schemas are too many.
     fn resolved(&self, schema: &Value, trail: &mut Trail) -> Option<Value> {
+        trail.spend(schema)?;
         let mut schema = schema.clone();
         while let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             if trail.references.iter().any(|before| before == reference) {
                 return None;
             }
             let target = self.document.pointer(reference.strip_prefix('#')?)?;
+            trail.spend(target)?;
             trail.references.push(reference.to_owned());
             let mut own = schema.as_object().cloned().unwrap_or_default();
             own.remove("$ref");
@@ -190,7 +230,7 @@ impl<'a> Reader<'a> {
                 join(own, properties, shared.get("required"));
             }
             Variant {
-                name: self.variant_name(&form, at),
+                name: self.variant_name(&form, at, &trail),
                 help: form.get("description").and_then(Value::as_str).map(str::to_owned),
                 kind: self.kind_at(&form, &trail),
             }
@@ -199,11 +239,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The value of the first constant field, else the title, else the type.
-    fn variant_name(&self, form: &Value, number: usize) -> String {
+    fn variant_name(&self, form: &Value, number: usize, trail: &Trail) -> String {
         let properties = form.get("properties").and_then(Value::as_object);
         let tag = properties.and_then(|all| {
             all.values().find_map(|schema| {
-                let schema = self.resolved(schema, &mut Trail::default())?;
+                let schema = self.resolved(schema, &mut trail.anew())?;
                 let only = schema.get("enum").and_then(Value::as_array).filter(|all| all.len() == 1);
                 let value = schema.get("const").or_else(|| only?.first())?;
                 value.as_str().map(str::to_owned)

@@ -63,10 +63,10 @@ fn route(path: &str, action: Action) -> HttpRoute {
 fn surface(action: Action) -> Surface {
     let name = action.surface();
     let surface = match action {
-        Action::Imagine => return Surface::new::<ImagineSchema>(name),
+        Action::Imagine => return Surface::new::<ImagineSchema>(name).reads_links(),
         Action::Blend => return Surface::new::<BlendParams>(name),
         Action::Describe => return Surface::new::<DescribeParams>(name),
-        Action::Edits => return Surface::new::<EditsSchema>(name),
+        Action::Edits => return Surface::new::<EditsSchema>(name).reads_links(),
         Action::Modal => Surface::new::<ModalParams>(name).joins(),
         Action::Video => Surface::new::<VideoParams>(name),
         Action::Zoom => Surface::new::<ZoomSchema>(name),
@@ -74,7 +74,7 @@ fn surface(action: Action) -> Surface {
         Action::RemixStrong | Action::RemixSubtle => Surface::new::<RemixParams>(name),
         _ => Surface::new::<TileParams>(name),
     };
-    Surface { parent: ParentAt::Field(FIELD.to_owned()), ..surface }
+    Surface { parent: ParentAt::Field(FIELD.to_owned()), reads_links: true, ..surface }
 }
 
 fn with_self_tests(about: About) -> About {
@@ -187,4 +187,19 @@ fn parent(version: Version, kind: Kind, status: Status, buttons: &[&str]) -> Par
         note: Value::Null,
     };
     Parent::new(MODEL, MODEL, record.to_value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it a client's prompt leads the engine to a host that only the operator's network reaches.
+    #[test]
+    fn every_surface_with_a_prompt_says_that_links_in_it_are_fetched() {
+        for surface in about().surfaces {
+            let schema = surface.parsed_schema();
+            let has_words = ["prompt", "extra"].iter().any(|field| schema["properties"].get(field).is_some());
+            assert!(surface.reads_links || !has_words, "{}", surface.name);
+        }
+    }
 }

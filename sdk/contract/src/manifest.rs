@@ -124,6 +124,10 @@ pub struct Surface {
     /// parent's id. The parent's time limit starts anew. Needs a parent.
     #[serde(default)]
     pub joins: bool,
+    /// The provider fetches links among the words of `prompt` and `extra`: those before the text, and the values of flags. The host
+    /// refuses such a link where it would not fetch it itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reads_links: bool,
     /// Where names stand that a customer may own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<NameAt>,
@@ -413,6 +417,13 @@ impl Surface {
     #[must_use]
     pub fn joins(mut self) -> Self {
         self.joins = true;
+        self
+    }
+
+    /// The provider fetches links among the words of `prompt` and `extra`.
+    #[must_use]
+    pub fn reads_links(mut self) -> Self {
+        self.reads_links = true;
         self
     }
 

@@ -91,7 +91,10 @@ impl Answers {
             request.report.of_model(&model);
         }
         request.report.tagged(request.body.tags());
-        let cut = self.judge.cut_to_send(request.body.json().clone(), request.surface).await?;
+        let cut = self
+            .judge
+            .cut_to_send(request.body.json().clone(), request.surface, version.surface(request.surface))
+            .await?;
         let cx = self.shared.waiting_context(&version, &request.key.customer);
         let direct = DirectRequest {
             surface: request.surface.to_owned(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gatehouse_media::{BadLink, ExtractError, Extracted, NewBlob};
 use gatehouse_model::{
     Action, Charge, Context, Credits, CustomerId, Event, Json, Key, ModelInfo, ModelName, Price, Submission,
-    TaskId, UnixMs,
+    SurfaceInfo, TaskId, UnixMs,
 };
 use gatehouse_runtime::{Resolved, ServedBy, StartContext, Submitted, Version};
 use gatehouse_store::StoreError;
@@ -49,11 +49,16 @@ impl Judge {
         })
     }
 
-    /// The same for a request that is answered at once: its links leave with its call.
-    pub(crate) async fn cut_to_send(&self, body: Json, surface: &str) -> Result<Extracted, SubmitError> {
+    /// The same for a request that is answered at once: its links leave with its call. A text has no `surface`.
+    pub(crate) async fn cut_to_send(
+        &self,
+        body: Json,
+        name: &str,
+        surface: Option<&SurfaceInfo>,
+    ) -> Result<Extracted, SubmitError> {
         let cut = self.cut(body).await?;
-        match cut.bad_links.first() {
-            Some(bad) => Err(bad_link(bad, surface)),
+        match cut.bad_links.iter().find(|link| is_read(link, surface)) {
+            Some(bad) => Err(bad_link(bad, name)),
             None => Ok(cut),
         }
     }
@@ -177,11 +182,13 @@ impl Judge {
         links: Vec<BadLink>,
     ) -> Result<(), SubmitError> {
         let accepted = &submitted.accepted;
-        if accepted.doomed.is_some() {
+        let declared = by.surface(surface);
+        let links: Vec<BadLink> = links.into_iter().filter(|link| is_read(link, declared)).collect();
+        if accepted.doomed.is_some() || links.is_empty() {
             return Ok(());
         }
         let refused = |link: Option<&BadLink>| link.map_or(Ok(()), |link| Err(bad_link(link, surface)));
-        if by.surface(surface).is_some_and(|surface| surface.joins) {
+        if declared.is_some_and(|surface| surface.joins) {
             // The task that it joins looks at its files.
             return refused(links.iter().find(|link| link.in_text));
         }
@@ -261,6 +268,11 @@ impl QuotedTerms {
     }
 }
 
+/// Whether somebody fetches a link: one among the words of a prompt is a word, unless the provider behind that surface reads it.
+fn is_read(link: &BadLink, surface: Option<&SurfaceInfo>) -> bool {
+    !link.in_text || surface.is_some_and(|surface| surface.reads_links)
+}
+
 /// The refusal of a link that must not be handed on. Clients of Messages read its words as those of their own provider.
 fn bad_link(bad: &BadLink, surface: &str) -> SubmitError {
     let BadLink { field, reason, .. } = bad;
@@ -289,6 +301,28 @@ fn may_use(key: &Key, requested: &str, canonical: &str, own_id: impl Fn(&str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Without it a prompt about an address is refused by families whose provider reads it as words, or handed to one that fetches it.
+    #[test]
+    fn a_link_in_a_prompt_counts_where_the_provider_reads_it() {
+        let link = |in_text| BadLink {
+            field: "prompt".to_owned(),
+            link: "http://10.0.0.1/".to_owned(),
+            in_text,
+            reason: "private".to_owned(),
+        };
+        let words = SurfaceInfo::default();
+        let read = SurfaceInfo::default().reads_links();
+        for (in_text, surface, is_judged) in [
+            (false, None, true),
+            (false, Some(&words), true),
+            (true, None, false),
+            (true, Some(&words), false),
+            (true, Some(&read), true),
+        ] {
+            assert_eq!(is_read(&link(in_text), surface), is_judged, "{in_text} {surface:?}");
+        }
+    }
 
     /// Without it a key limited to an alias could not use the model by the name that the documentation gives.
     #[test]

@@ -103,7 +103,7 @@ impl Texts {
             // Its inputs are texts: what looks like a file is one all the same.
             Extracted { json, blobs: vec![], bad_links: vec![] }
         } else {
-            self.judge.cut_to_send(json, request.surface).await?
+            self.judge.cut_to_send(json, request.surface, None).await?
         };
         let cx = self.shared.waiting_context(&version, &request.key.customer);
         let mut source = Source {

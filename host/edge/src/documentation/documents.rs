@@ -39,7 +39,8 @@ impl Default for Documents {
 }
 
 impl Documents {
-    /// The document of these families and routes. One that is not kept is made on a blocking thread, in milliseconds.
+    /// The document of these families and routes. One that is not kept is made on a blocking thread, in milliseconds, and once
+    /// for all that ask meanwhile: nobody needs a key for it.
     pub(crate) async fn of(
         &self,
         families: Vec<FamilyListing>,
@@ -49,11 +50,9 @@ impl Documents {
         if let Some(built) = self.0.get(&key) {
             return Ok(built);
         }
-        let operations = operations::all(table);
-        let building = tokio::task::spawn_blocking(move || Built::of(families, operations));
-        let built = Arc::new(building.await.map_err(|error| error.to_string())?);
-        self.0.insert(key, Arc::clone(&built));
-        Ok(built)
+        let (kept, operations) = (self.0.clone(), operations::all(table));
+        let building = move || kept.get_with(key, || Arc::new(Built::of(families, operations)));
+        tokio::task::spawn_blocking(building).await.map_err(|error| error.to_string())
     }
 }
 
@@ -100,6 +99,15 @@ fn identity(families: &[FamilyListing], table: &RouteTable) -> Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Without it each of the requests that come at once after a swap has the document made, which takes milliseconds, without a key.
+    #[tokio::test]
+    async fn what_many_ask_for_at_once_is_made_once() {
+        let (documents, table) = (Documents::default(), RouteTable::of(&Arc::default()));
+        let asked = futures_util::future::join_all((0..16).map(|_| documents.of(Vec::new(), &table))).await;
+        let made: Vec<_> = asked.into_iter().map(Result::unwrap).collect();
+        assert!(made.iter().all(|built| Arc::ptr_eq(built, &made[0])));
+    }
 
     #[test]
     fn a_page_is_copied_for_no_address() {

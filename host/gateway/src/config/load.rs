@@ -15,16 +15,16 @@ use super::differences;
 use super::document::Document;
 use super::error::{ConfigError, ConfigErrors};
 use super::family_defaults::FamilyDefaults;
+use super::impossible::{Finding, impossible};
 use super::installed_defaults::installed;
 use super::ownership::foreign;
-use super::plausible::{Finding, Known, drop_secrets, impossible};
+use super::plausible::{Known, drop_secrets};
 use super::sections::{Config, DataConfig};
 use super::unusable::Unusable;
 use crate::backup::{BackupConfig, BucketSettings};
 use crate::plugins::built_in::BuiltInPlugin;
 use crate::secrets;
 
-/// The file read by default.
 /// Where a configuration is looked for that nobody names: in the folder of work, then where packages put it.
 const DEFAULT_FILES: [&str; 2] = ["gatehouse.toml", "/etc/gatehouse/gatehouse.toml"];
 
@@ -372,7 +372,6 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
     Ok(Read { config, table, warnings, unusable })
 }
 
-/// Name, text, and whether there is a file.
 /// The file of a location, if there is one.
 pub(crate) fn file_of(location: &Location) -> Option<&Path> {
     named_or_default(location.file.as_deref())
@@ -384,6 +383,7 @@ fn named_or_default(file: Option<&Path>) -> Option<&Path> {
     file.or_else(default)
 }
 
+/// Name, text, and whether there is a file.
 fn find(file: Option<&Path>) -> Result<(String, String, bool), ConfigError> {
     let Some(path) = named_or_default(file) else {
         return Ok(("no configuration file".to_owned(), "[sandbox]\nenabled = true\n".to_owned(), false));

@@ -8,10 +8,12 @@ mod differences;
 mod document;
 mod error;
 mod family_defaults;
+mod impossible;
 mod installed_defaults;
 mod load;
 mod ownership;
 mod plausible;
+mod price_names;
 mod renamed_keys;
 mod sections;
 #[cfg(test)]

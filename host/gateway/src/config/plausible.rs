@@ -1,5 +1,4 @@
-//! Values that fit their type and cannot be meant: what no gateway works with is an error, a name that nothing here has is
-//! a warning. Only what the operator set is judged.
+//! Names that nothing here has, and what has no effect: each is a warning. Only what the operator set is judged.
 //!
 //! A name may belong to a plugin that this configuration does not know, so a misspelt one is never refused.
 
@@ -11,65 +10,11 @@ use gatehouse_runtime::{active_versions, settings_problems, settings_schemas};
 use toml::{Table, Value};
 
 use super::family_defaults::{FamilyDefaults, find, is_secret};
+use super::impossible::Finding;
 use super::ownership::base;
+use super::price_names;
 use super::text_rules::{self, RULES};
 use crate::plugins::built_in::BuiltInPlugin;
-
-/// Keys with a number that says nothing is ever done, kept or waited for when it is 0; `*` is any name.
-const AT_LEAST_ONE: [&str; 27] = [
-    "data.store.batch",
-    "data.store.queue",
-    "fairness.weights.*",
-    "fetch.connect_timeout_ms",
-    "media.link_hours",
-    "media.max_blob_mib",
-    "media.max_probe_mib",
-    "media.max_result_mib",
-    "media.probe_timeout_seconds",
-    "media.result_timeout_seconds",
-    "plugins.compiler.memory_mib",
-    "plugins.compiler.seconds",
-    "plugins.streams",
-    "providers.*.concurrency",
-    "providers.*.connect_timeout_ms",
-    "providers.*.max_reply_mib",
-    "providers.*.submit_timeout_ms",
-    "providers.*.total_timeout_ms",
-    "tasks.concurrency",
-    "tasks.history_days",
-    "tasks.steps",
-    "tasks.time_limit_s",
-    "tasks.time_limit_s_by_model.*",
-    "tasks.waiting_files",
-    "text.idle_s",
-    "text.stream_s",
-    "text.time_limit_s",
-];
-
-/// The most that a key may say. More is a slip of the pen: it is a start that breaks, a buffer that no machine has, or a moment
-/// after the year 9999.
-const AT_MOST: [(&str, i64); 20] = [
-    ("admin.connections", 1_000_000),
-    ("data.store.batch", 1_000_000),
-    ("data.store.cache_mib", 1 << 20),
-    ("data.store.queue", 10_000_000),
-    ("fairness.weights.*", 100_000),
-    ("media.link_hours", 876_000),
-    ("plugins.canary.percent", 100),
-    ("plugins.compilers", 1024),
-    ("plugins.threads", 1024),
-    ("server.limits.connections", 10_000_000),
-    ("server.limits.handshakes", 1_000_000),
-    ("server.limits.head_kib", 16_384),
-    ("server.limits.header_list_kib", 16_384),
-    ("server.limits.headers", 10_000),
-    ("server.limits.streams", 1_000_000),
-    ("tasks.concurrency", 10_000_000),
-    ("tasks.history_days", 36_500),
-    ("tasks.idempotency_hours", 876_000),
-    ("tasks.waiting_files", 10_000_000),
-    ("text.response_days", 36_500),
-];
 
 /// The settings that built-in plugins read, for a folder where no version of theirs has published its schema yet.
 const SETTINGS: [(&str, &[&str]); 9] = [
@@ -87,80 +32,14 @@ const SETTINGS: [(&str, &[&str]); 9] = [
 /// What text families speak to providers, and the dialects of built-in plugins.
 const PROTOCOLS: [&str; 3] = ["chat", "messages", "generatecontent"];
 
-/// A key, what is wrong with it, and after a semicolon the remedy.
-pub(super) type Finding = (String, String);
-
-/// Values that no gateway works with.
-pub(super) fn impossible(table: &Table, is_set: &dyn Fn(&str) -> bool) -> Vec<Finding> {
-    let mut found = Vec::new();
-    each(table, &mut Vec::new(), &mut |path, value| {
-        let key = path.join(".");
-        let why = match value {
-            Value::Integer(number) if most_of(path).is_some_and(|most| *number > most) => {
-                format!("expected at most {}, got {number}", most_of(path).unwrap_or_default())
-            }
-            Value::Integer(0) if needs_one(path) => {
-                "expected at least 1, got 0; remove the line to have the default, or set how much is meant"
-                    .to_owned()
-            }
-            Value::String(text) if is_path(path) => match shells_own(text) {
-                Some((own, rest)) => format!(
-                    "expected a path, got {text:?}, and `{own}` is only known to shells; write the whole path, such as \"/home/me{rest}\""
-                ),
-                None => return,
-            },
-            _ => return,
-        };
-        if is_set(&key) {
-            found.push((key, why));
-        }
-    });
-    found
-}
-
-fn needs_one(path: &[String]) -> bool {
-    AT_LEAST_ONE.iter().any(|pattern| is_at(path, pattern))
-}
-
-fn most_of(path: &[String]) -> Option<i64> {
-    AT_MOST.iter().find(|(pattern, _)| is_at(path, pattern)).map(|(_, most)| *most)
-}
-
-fn is_at(path: &[String], pattern: &str) -> bool {
-    let parts: Vec<&str> = pattern.split('.').collect();
-    parts.len() == path.len() && parts.iter().zip(path).all(|(part, key)| *part == "*" || part == key)
-}
-
-/// What a shell would replace at the beginning of a path, and the rest.
-fn shells_own(text: &str) -> Option<(&str, &str)> {
-    let own = ["~", "$HOME", "${HOME}"].into_iter().find(|own| text.starts_with(own))?;
-    Some((own, text[own.len()..].trim_start_matches('~')))
-}
-
-/// Whether text there is no plugin's own.
-fn is_path(path: &[String]) -> bool {
-    let text: Vec<&str> = path.iter().map(String::as_str).collect();
-    !matches!(text[..], ["plugins", "settings", ..] | ["models", _, "rules", ..])
-}
-
-fn each<'a>(table: &'a Table, path: &mut Vec<String>, visit: &mut impl FnMut(&[String], &'a Value)) {
-    for (key, value) in table {
-        path.push(key.clone());
-        match value {
-            Value::Table(inner) => each(inner, path, visit),
-            Value::Array(all) => all.iter().for_each(|one| visit(path, one)),
-            one => visit(path, one),
-        }
-        path.pop();
-    }
-}
-
 /// What the families of this gateway have names for.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     families: BTreeSet<String>,
     /// What prices are of: the parts before `@` of their keys.
     priced: BTreeSet<String>,
+    /// The keys themselves.
+    price_keys: BTreeSet<String>,
     /// Whether a plugin is active whose names are not known here.
     has_others: bool,
     /// The schema of the settings of each family whose active version publishes one.
@@ -177,7 +56,9 @@ impl Known {
             known.families.extend(family.map(str::to_owned));
             known.has_others |= family.is_none();
             let prices = table.get("prices").and_then(Value::as_table).into_iter().flatten();
-            known.priced.extend(prices.map(|(key, _)| base(key).to_owned()));
+            let keys: Vec<&String> = prices.map(|(key, _)| key).collect();
+            known.priced.extend(keys.iter().map(|key| base(key).to_owned()));
+            known.price_keys.extend(keys.into_iter().cloned());
         }
         known.schemas = data.and_then(|data| settings_schemas(data).ok()).unwrap_or_default();
         // A list that cannot be read is found by the start.
@@ -256,6 +137,8 @@ impl Known {
         let of_variants = variants.iter().map(|(variant, _)| vec!["price_variants", *variant, "prices"]);
         for section in std::iter::once(vec!["prices"]).chain(of_variants) {
             for (path, key, _) in entries(&section) {
+                let own = Some(key).filter(|key| !self.price_keys.contains(*key));
+                found.extend(own.and_then(price_names::problem).map(|why| (path.clone(), why)));
                 found.extend(unknown(path, base(key), "price key", &priced, !self.has_others));
             }
         }
@@ -349,39 +232,8 @@ mod tests {
     use super::*;
     use crate::plugins::built_in::PLUGINS;
 
-    fn findings(text: &str) -> (Vec<Finding>, Vec<Finding>) {
-        let table = text.parse().unwrap();
-        let known = Known::new(PLUGINS, &[], None);
-        (impossible(&table, &|_| true), known.unknown_names(&table, &|_| true))
-    }
-
-    /// A limit of 0 answers every request with an error, and a `~` makes a folder of that name.
-    #[test]
-    fn what_no_gateway_works_with_is_an_error() {
-        for (text, key) in [
-            ("[tasks]\ntime_limit_s = 0", "tasks.time_limit_s"),
-            ("[tasks.time_limit_s_by_model]\n\"motion-2.6\" = 0", "tasks.time_limit_s_by_model.motion-2.6"),
-            ("[text]\ntime_limit_s = 0", "text.time_limit_s"),
-            ("[providers.bfl]\nconcurrency = 0", "providers.bfl.concurrency"),
-            ("[data]\nfolder = \"~/data\"", "data.folder"),
-            ("[data]\nfolder = \"$HOME/data\"", "data.folder"),
-            ("[tasks]\nconcurrency = 9223372036854775807", "tasks.concurrency"),
-            ("[data.store]\nqueue = 9223372036854775807", "data.store.queue"),
-            ("[server.limits]\nheaders = 4294967295", "server.limits.headers"),
-            ("[plugins.canary]\npercent = 101", "plugins.canary.percent"),
-            ("[fairness.weights]\nacme = 4294967295", "fairness.weights.acme"),
-            ("[server.tls]\ncertificate = \"~/c\"\nkey = \"/k\"", "server.tls.certificate"),
-            (
-                "[providers.bfl.accounts.main]\nsecret = { file = \"~/s\" }",
-                "providers.bfl.accounts.main.secret.file",
-            ),
-        ] {
-            let (errors, _) = findings(text);
-            assert_eq!(errors.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), [key], "{text}");
-        }
-        for text in ["[text]\nhead_s = 0", "[plugins.settings.f]\nx = \"~/x\"", "[tasks]\ntime_limit_s = 1"] {
-            assert_eq!(findings(text).0, [], "{text}");
-        }
+    fn findings(text: &str) -> Vec<Finding> {
+        Known::new(PLUGINS, &[], None).unknown_names(&text.parse().unwrap(), &|_| true)
     }
 
     /// A price, a rule or a setting under a misspelt name does nothing, and nothing else would tell.
@@ -395,6 +247,17 @@ mod tests {
                 "did you mean `ctx-pro`?",
             ),
             ("[prices]\n\"clip-20@4k\" = \"4\"", "prices.clip-20@4k", "did you mean `clip-2.0`?"),
+            ("[prices]\n\"clip-2.0@1080\" = \"4\"", "prices.clip-2.0@1080", "did you mean `1080p`?"),
+            (
+                "[price_variants.p.prices]\n\"ctx-pro@hd\" = \"4\"",
+                "price_variants.p.prices.ctx-pro@hd",
+                "it has one price, `ctx-pro`",
+            ),
+            (
+                "[models.m.rules]\npass = [\"service_teir\"]",
+                "models.m.rules.pass",
+                "did you mean `service_tier`?",
+            ),
             ("[models.m.rules]\nmax_ouput = 5", "models.m.rules.max_ouput", "did you mean `max_output`?"),
             ("[plugins.settings.clip]\nmodel = {}", "plugins.settings.clip.model", "did you mean `models`?"),
             ("[plugins.settings.imagin]\nx = 1", "plugins.settings.imagin", "did you mean `imagine`?"),
@@ -431,17 +294,17 @@ mod tests {
                 "install the plugin that speaks it, or name one of chat, messages, generatecontent",
             ),
         ] {
-            let (_, warnings) = findings(text);
+            let warnings = findings(text);
             let [(found, why)] = &warnings[..] else { panic!("{text}: {warnings:?}") };
             assert!(found == key && why.contains(remedy), "{found} {why}");
         }
         for text in [
-            "[prices]\n\"ctx-pro\" = \"4\"\n\"ctx-pro@hd\" = \"4\"",
+            "[prices]\n\"ctx-pro\" = \"4\"\n\"journey@pan-fast\" = \"4\"",
             "[models.m]\naliases = [\"n\"]\n[tasks.time_limit_s_by_model]\nn = 9\nm = 9",
             "[models.m.rules]\nmax_output = 5",
             "[models.m]\nprotocol = \"generatecontent\"",
         ] {
-            assert_eq!(findings(text).1, [], "{text}");
+            assert_eq!(findings(text), [], "{text}");
         }
         // Of a plugin without defaults nothing is known but that it is there.
         let known = Known { has_others: true, ..Known::new(PLUGINS, &[], None) };

@@ -18,7 +18,7 @@ pub struct BadLink {
     pub field: String,
     /// As the client wrote it.
     pub link: String,
-    /// Whether it stands among the words of a prompt.
+    /// Whether it stands among the words of a prompt, which not every provider reads.
     pub in_text: bool,
     /// Why, in words a client may read.
     pub reason: String,

@@ -165,3 +165,28 @@ fn what_no_form_can_say_is_json_and_never_left_out() {
     assert_eq!(found[6].kind, Kind::Map(Box::new(text())));
     assert!(matches!(found[8].kind, Kind::Object(_)), "a schema inside of itself ends");
 }
+
+/// Without it the manifest of a plugin takes the memory of the process that looks at it: 16 definitions of 64 fields come to
+/// 64^16 of them.
+#[test]
+fn definitions_that_name_each_other_often_come_to_an_end() {
+    fn count(kind: &Kind) -> usize {
+        match kind {
+            Kind::Object(fields) => fields.iter().map(|field| 1 + count(&field.kind)).sum(),
+            Kind::Variants(forms) => forms.iter().map(|form| 1 + count(&form.kind)).sum(),
+            _ => 0,
+        }
+    }
+    let next = |number: usize| json!({"$ref": format!("#/$defs/d{}", number + 1)});
+    let of_fields = |number| {
+        let fields = (0..64).map(|field| (format!("f{field}"), next(number)));
+        json!({"type": "object", "properties": fields.collect::<serde_json::Map<_, _>>()})
+    };
+    let of_forms = |number| json!({"anyOf": (0..64).map(|_| next(number)).collect::<Vec<_>>()});
+    for definition in [&of_fields as &dyn Fn(usize) -> Value, &of_forms] {
+        let definitions = (0..20).map(|number| (format!("d{number}"), definition(number)));
+        let schema = json!({"$defs": definitions.collect::<serde_json::Map<_, _>>(), "$ref": "#/$defs/d0"});
+        let found = count(&Reader::new(&schema).kind(&schema));
+        assert!((64..200_000).contains(&found), "{found}");
+    }
+}

@@ -102,14 +102,18 @@ pub(in crate::commands) fn read_bytes(text: &str) -> Result<Vec<u8>, ExecuteErro
     }
 }
 
+/// A day, and ten years, as `[sandbox]` allows them: a provider adds them to its clock.
+const MOST_JOB_MS: u64 = 86_400_000;
+const MOST_LINK_SECONDS: u64 = 315_360_000;
+
 /// Behaviour of the simulated providers.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SandboxArgs {
     /// Milliseconds a job takes
-    #[arg(long, default_value_t = 2000)]
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(..=MOST_JOB_MS))]
     pub(crate) job_ms: u64,
     /// Seconds a provider's own link lives
-    #[arg(long, default_value_t = 600)]
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(..=MOST_LINK_SECONDS))]
     pub(crate) link_seconds: u64,
 }
 
@@ -163,7 +167,29 @@ pub(super) fn quota_patch(quota: Option<OrNone<Credits>>, period: &PeriodArgs) -
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Sandbox {
+        #[command(flatten)]
+        args: SandboxArgs,
+    }
+
+    /// Without it the first job of a simulated provider is a panic: the end of its time cannot be counted.
+    #[test]
+    fn times_of_simulated_providers_have_an_end() {
+        for (argument, is_taken) in [
+            ("--job-ms=0", true),
+            ("--job-ms=86400000", true),
+            ("--job-ms=18446744073709551615", false),
+            ("--link-seconds=18446744073709551615", false),
+        ] {
+            let read = Sandbox::try_parse_from(["sandbox", argument]).map(|read| read.args);
+            assert_eq!(read.is_ok(), is_taken, "{argument}: {read:?}");
+        }
+    }
 
     #[test]
     fn expiries_are_parsed() {
