@@ -116,6 +116,10 @@ impl Translation for FromChat {
         usage::plausible(self.counts.settled(self.output_bytes).reported(), self.output_bytes)
     }
 
+    fn is_counted(&self) -> bool {
+        self.counts.is_complete()
+    }
+
     fn counters(&self) -> Vec<Counter> {
         self.counts.counters()
     }

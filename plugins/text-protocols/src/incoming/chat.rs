@@ -185,7 +185,6 @@ impl Chat {
 
     /// The data where it changes, and the reason of the first choice. `None` where it is no completion.
     fn rewrite(&mut self, data: &str) -> Option<(Option<String>, Option<String>)> {
-        let raw: Raw<'_> = serde_json::from_str(data).ok()?;
         let whole = Object::parse(data)?;
         let inner = whole.object("data").filter(|inner| inner.get("choices").is_some());
         let mut edits = Edits::default();
@@ -231,12 +230,12 @@ impl Chat {
             }
             reason = reason.or_else(|| finish.filter(|_| index == 0).map(std::borrow::Cow::into_owned));
         }
-        let changed = has_changed.then(|| {
-            let mut out = String::with_capacity(data.len() + 64);
-            edits.write(raw, &mut out);
-            out
-        });
-        Some((changed, reason))
+        if !has_changed {
+            return Some((None, reason));
+        }
+        let mut out = String::with_capacity(data.len() + 64);
+        edits.write(serde_json::from_str(data).ok()?, &mut out);
+        Some((Some(out), reason))
     }
 
     /// Whether a message has a picture, a sound or a file that its client would not get.
