@@ -14,6 +14,7 @@ use super::ChatClient;
 use super::bodies::lifted;
 use super::call_names::CallNames;
 use super::forms::{self, Forms};
+use super::message_pieces::MessagePieces;
 use super::reasons::{self, Reason};
 use super::think::{End, Split, Thinker};
 
@@ -31,6 +32,7 @@ pub(super) struct Chat {
     first: Option<u64>,
     standard: Standard,
     names: CallNames,
+    pieces: MessagePieces,
 }
 
 /// The error of an answer that its server did not finish.
@@ -88,8 +90,8 @@ impl Position<'_> {
 impl Chat {
     pub(super) fn new(lead: Lead, client: ChatClient) -> Self {
         let (halves, thinker, standard) = (Halves::default(), Thinker::default(), Standard::new(CHAT));
-        let names = CallNames::default();
-        Self { lead, halves, thinker, client, first: None, standard, names }
+        let (names, pieces) = (CallNames::default(), MessagePieces::default());
+        Self { lead, halves, thinker, client, first: None, standard, names, pieces }
     }
 
     /// The number of a choice as its client reads it. One answer was asked for: the first that comes, whatever its number, is 0.
@@ -131,8 +133,12 @@ impl Chat {
             form = self.standard.read(&lifted);
             event.data = lifted;
         }
+        let is_known = form == Form::Known && !self.pieces.has_begun();
         if let Form::Other(shaped) = form {
             event.data = shaped;
+        }
+        if let Some(delta) = (!is_known).then(|| self.pieces.delta(&event.data)).flatten() {
+            event.data = delta;
         }
         let is_odd = forms::is_odd(&event.data);
         let has_halves = halves::may_have(&event.data) || !self.halves.is_empty();
@@ -159,7 +165,7 @@ impl Chat {
     }
 
     pub(super) fn end(&mut self) -> Vec<Sse> {
-        self.names.end().into_iter().chain(self.rest()).collect()
+        self.names.end().into_iter().chain(self.rest()).chain(self.pieces.end()).collect()
     }
 
     fn rest(&mut self) -> Vec<Sse> {
