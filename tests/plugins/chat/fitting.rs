@@ -138,14 +138,11 @@ fn turns_that_say_nothing_are_not_sent() {
         ),
         (
             vec![hi.clone(), calling(json!("a")), result.clone(), silent.clone(), go.clone()],
-            vec![hi.clone(), calling(json!("a")), result.clone(), go.clone()],
+            vec![hi.clone(), calling(json!("a")), result, go.clone()],
         ),
         (vec![silent.clone(), hi.clone()], vec![hi.clone()]),
         (vec![hi.clone(), silent.clone()], vec![hi.clone()]),
-        (
-            vec![turn("system", json!("s")), silent.clone(), hi.clone()],
-            vec![turn("system", json!("s")), hi.clone()],
-        ),
+        (vec![turn("system", json!("s")), silent, hi.clone()], vec![turn("system", json!("s")), hi.clone()]),
         (
             vec![hi.clone(), json!({"role": "assistant", "refusal": "no"}), go.clone()],
             vec![hi.clone(), json!({"role": "assistant", "refusal": "no"}), go.clone()],
@@ -154,7 +151,7 @@ fn turns_that_say_nothing_are_not_sent() {
         (vec![hi.clone(), go.clone()], vec![hi.clone(), go]),
         (
             vec![hi.clone(), turn("assistant", json!("a")), turn("user", json!(""))],
-            vec![hi.clone(), turn("assistant", json!("a")), turn("user", json!(""))],
+            vec![hi, turn("assistant", json!("a")), turn("user", json!(""))],
         ),
     ] {
         let body = json!({"model": "m", "messages": given});

@@ -232,8 +232,8 @@ impl FromChat {
     fn rewrite(&mut self, chunk: &Object<'_>, choices: Vec<&RawValue>, out: &mut Chunk) -> String {
         let mut json = Writer::new(256);
         // Not every server has in each chunk what every client reads there.
-        let kind = quoted("chat.completion.chunk");
-        for (name, own) in [("id", &self.id), ("object", &kind), ("created", &self.created)] {
+        let kind = "\"chat.completion.chunk\"";
+        for (name, own) in [("id", self.id.as_str()), ("object", kind), ("created", &self.created)] {
             if !chunk.iter().any(|(known, _)| known == name) {
                 json.member(name, own);
             }
