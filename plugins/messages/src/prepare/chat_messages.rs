@@ -48,14 +48,14 @@ pub(crate) fn messages<'a>(
 }
 
 /// Messages that become one, with their numbers.
-type Turn<'r, 'a> = Vec<(usize, &'r blocks::Message<'a>)>;
+type Joined<'r, 'a> = Vec<(usize, &'r blocks::Message<'a>)>;
 
 /// The messages in order, without those that say nothing, which many servers refuse. Not every server takes two turns of one side,
 /// so that those between which one was left out are one.
-fn turns<'r, 'a>(request: &'r Request<'a>, rules: &Rules) -> Vec<Turn<'r, 'a>> {
+fn turns<'r, 'a>(request: &'r Request<'a>, rules: &Rules) -> Vec<Joined<'r, 'a>> {
     let all = || (0..request.messages.len()).collect();
     let order = request.order.clone().unwrap_or_else(all);
-    let (mut turns, mut is_apart) = (Vec::<Turn<'_, '_>>::with_capacity(order.len()), false);
+    let (mut turns, mut is_apart) = (Vec::<Joined<'_, '_>>::with_capacity(order.len()), false);
     for index in order {
         let message = &request.messages[index];
         let is_last = index + 1 == request.messages.len();
@@ -63,7 +63,7 @@ fn turns<'r, 'a>(request: &'r Request<'a>, rules: &Rules) -> Vec<Turn<'r, 'a>> {
             is_apart |= message.role != Role::System;
             continue;
         }
-        let is_same = |turn: &&mut Turn<'_, '_>| turn[0].1.role == message.role;
+        let is_same = |turn: &&mut Joined<'_, '_>| turn[0].1.role == message.role;
         match turns.last_mut().filter(|_| is_apart).filter(is_same) {
             Some(turn) => turn.push((index, message)),
             None => turns.push(vec![(index, message)]),
