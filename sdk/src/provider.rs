@@ -20,7 +20,7 @@ const LIMITS: [u128; 5] = [
 ];
 /// Parts of codes about the operator's account or its money, in lower case without marks. None of them may be a part of a
 /// word about requests: `balance` would be found in `LoadBalancerError`, `budget` in `ThinkingBudgetExceeded`.
-const ACCOUNT_CODES: [&str; 36] = [
+const ACCOUNT_CODES: [&str; 38] = [
     "arrear",
     "accountoverdue",
     "billoverdue",
@@ -57,6 +57,8 @@ const ACCOUNT_CODES: [&str; 36] = [
     "organizationrestricted",
     "blockedapiaccess",
     "wrongapikey",
+    "resourcepackexhausted",
+    "chargeresourceexhaust",
 ];
 /// The same, for codes that begin so: `SetLimitExceeded` is about the account's own limit, `AssetLimitExceeded` is not.
 const ACCOUNT_BEGINNINGS: [&str; 8] = [
@@ -70,7 +72,7 @@ const ACCOUNT_BEGINNINGS: [&str; 8] = [
     "subscription",
 ];
 /// Words about money, for codes that stand for a spent account as well as for a busy one.
-const SPENT: [&str; 19] = [
+const SPENT: [&str; 21] = [
     "free trial",
     "free-trial",
     "free quota",
@@ -90,6 +92,8 @@ const SPENT: [&str; 19] = [
     "usage limit reached",
     "package has expired",
     "plan has expired",
+    "included credits",
+    "monthly limit exhausted",
 ];
 /// Beginnings of the names of a provider's own objects, which may name the operator.
 const RESOURCES: [&str; 4] = ["projects/", "organizations/", "arn:", "accounts/"];
@@ -269,6 +273,8 @@ mod tests {
             "budget_exceeded",
             "OverdueBill",
             "AllocationQuota.FreeTierOnly",
+            "FailedOperation.FreeResourcePackExhausted",
+            "ResourceInsufficient.ChargeResourceExhaust",
         ] {
             assert!(is_account_code(code), "{code}");
         }

@@ -7,7 +7,7 @@ pub(crate) mod message;
 
 use std::borrow::Cow;
 
-use gatehouse_sdk::{Answered, Context, Extra, Reply, TextFailure};
+use gatehouse_sdk::{Answered, Context, Extra, Reply, TextFailure, Usage};
 use gatehouse_text_protocols::halves::without_halves;
 use gatehouse_text_protocols::incoming::{Incoming, is_error};
 use gatehouse_text_protocols::json::{
@@ -67,13 +67,16 @@ fn message(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFail
     let blocks: Vec<UniqueObject<'_>> = content
         .and_then(|content| serde_json::from_str(content.get()).ok())
         .ok_or_else(errors::unreadable)?;
+    let written = blocks.iter().map(|block| output_bytes(block)).sum();
     let mut counts = TokenCounts::default();
     counts.read_event(&fields);
+    let counts = counts.settled(written);
     let mut edits = Edits::default();
     let Some((_, model)) = fields.iter().find(|(name, _)| *name == "model") else {
         return Err(errors::unreadable());
     };
-    let lacking = completed(&fields, cx, UsageForm::full(counts.usage()), &mut edits);
+    let counted = counts.usage();
+    let lacking = completed(&fields, cx, (UsageForm::full(counted), counted), &mut edits);
     edits.replace(model, quoted(&state.model) + &lacking);
     for (raw, block) in content.and_then(items).unwrap_or_default().into_iter().zip(&blocks) {
         // A client's schema may know no `null` here, and it says nothing.
@@ -87,17 +90,23 @@ fn message(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFail
         body: out,
         usage: counts.reported(),
         counters: counts.counters(),
-        output_bytes: clamp(blocks.iter().map(|block| output_bytes(block)).sum()),
+        output_bytes: clamp(written),
         extra: Extra::new(),
     })
 }
 
-/// Writes the id and the counts that every client reads in place of those of another form; where a message has none, they are
-/// given as members that are still to be written.
-pub(crate) fn completed(message: &Object<'_>, cx: &Context, usage: UsageForm, edits: &mut Edits) -> String {
+/// Writes the id and the counts that every client reads in place of those of another form, or of less than was counted; where a
+/// message has none, they are given as members that are still to be written.
+pub(crate) fn completed(
+    message: &Object<'_>,
+    cx: &Context,
+    (usage, counted): (UsageForm, Usage),
+    edits: &mut Edits,
+) -> String {
     let has_id = message.text("id").is_some_and(|id| !id.is_empty());
     let id = (!has_id).then(|| quoted(&ids::message("", cx)));
-    let usage = (!message.object("usage").is_some_and(|usage| has_counts(&usage))).then(|| usage.json());
+    let has_counts = message.object("usage").is_some_and(|usage| has_counts(&usage, counted));
+    let usage = (!has_counts).then(|| usage.json());
     let mut lacking = String::new();
     for (name, json) in [("id", id), ("usage", usage)] {
         let Some(json) = json else { continue };
@@ -109,9 +118,18 @@ pub(crate) fn completed(message: &Object<'_>, cx: &Context, usage: UsageForm, ed
     lacking
 }
 
-/// Whether a `usage` has the counts that every client reads.
-pub(crate) fn has_counts(usage: &Object<'_>) -> bool {
-    ["input_tokens", "output_tokens"].iter().all(|name| usage.unsigned(name).is_some()) && !is_odd(usage)
+/// Whether a `usage` has the counts that every client reads, none of them less than was counted.
+pub(crate) fn has_counts(usage: &Object<'_>, counted: Usage) -> bool {
+    tells(usage, "input_tokens", counted.input)
+        && tells(usage, "output_tokens", counted.output)
+        && !is_odd(usage)
+}
+
+/// Whether a `usage` tells as much of something as was counted.
+pub(crate) fn tells(usage: &Object<'_>, name: &str, counted: u64) -> bool {
+    // Of several answers in one, the last is told beside all of them.
+    let has_several = || usage.items("iterations").is_some_and(|all| !all.is_empty());
+    usage.unsigned(name).is_some_and(|told| told >= counted || has_several())
 }
 
 /// A block without its empty list of citations.

@@ -19,7 +19,7 @@ const CODES: [&str; 10] = [
 ];
 
 /// Words that say it, in lower case: all of a row.
-const WORDS: [&[&str]; 83] = [
+const WORDS: [&[&str]; 104] = [
     // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral.
     &["maximum context length"],
     &["maximum model length"],
@@ -120,10 +120,34 @@ const WORDS: [&[&str]; 83] = [
     &["\u{4e0a}\u{4e0b}\u{6587}", "\u{8fc7}\u{957f}"],
     &["\u{4e0a}\u{4e0b}\u{6587}", "\u{8d85}\u{957f}"],
     &["prompt", "\u{8fc7}\u{957f}", "token"],
+    // Hunyuan, Spark and hosts in their language: the context or the count of tokens exceeds, the input is too long.
+    &["\u{4e0a}\u{4e0b}\u{6587}", "\u{8d85}"],
+    &["token\u{6570}", "\u{8d85}"],
+    &["\u{8f93}\u{5165}", "\u{592a}\u{957f}"],
+    &["message token length exceed"],
+    &["token", "exceeds the upper limit"],
+    // What hosts of open models have of their own.
+    &["context_length_exceeded"],
+    &["context overflow"],
+    &["maximum context exceeded"],
+    &["exceeds the context"],
+    &["conversation is too long"],
+    &["conversation exceeds the token limit"],
+    &["request is too long for"],
+    &["messages too long", "token"],
+    &["exceed", "model's token limit"],
+    &["input token limit exceeded"],
+    &["prompt size exceeds"],
+    &["sequence length", "larger than the maximum"],
+    &["sequence length is longer than"],
+    &["reduce your prompt"],
+    &["input or output tokens must be reduced"],
+    &["input tokens and max_new_tokens", "exceed"],
 ];
 
 /// Words of a limit of what is asked within a time.
-const OF_RATES: [&str; 4] = ["per minute", "per min", "per day", "per second"];
+const OF_RATES: [&str; 6] =
+    ["per minute", "per min", "per day", "per second", "\u{6bcf}\u{5206}\u{949f}", "\u{6bcf}\u{5929}"];
 
 /// Whether the error says it.
 #[must_use]
@@ -245,6 +269,27 @@ mod tests {
             "The prompt is too long: 9000, model maximum context length: 8191",
             "the number of input tokens 9000 cannot exceed the total tokens limit 8192 for this model",
             "prompt token count of 130000 exceeds the limit of 128000",
+            "\u{4e0a}\u{4e0b}\u{6587}\u{957f}\u{5ea6}\u{8d85}\u{51fa}\u{9650}\u{5236}",
+            "\u{8bf7}\u{6c42}\u{7684}token\u{6570}\u{8d85}\u{8fc7}\u{6a21}\u{578b}\u{6700}\u{5927}\u{9650}\u{5236}",
+            "\u{8f93}\u{5165}\u{5185}\u{5bb9}\u{592a}\u{957f}",
+            "Total message token length exceed model limit (6000 tokens)",
+            "Total tokens count exceeds the upper limit, the history and question have too many characters",
+            "context_length_exceeded",
+            "context overflow",
+            "Maximum context exceeded",
+            "prompt exceeds the context",
+            "Conversation is too long. Please start a new one.",
+            "The conversation exceeds the token limit of this model",
+            "Your request is too long for this model",
+            "messages too long: 210000 tokens, limit 200000",
+            "Input exceeds the model's token limit (32768)",
+            "input token limit exceeded",
+            "Prompt size exceeds limit: 9000 tokens",
+            "Sequence length 9000 is larger than the maximum 8192",
+            "Token indices sequence length is longer than the specified maximum sequence length for this model (9000 > 8192)",
+            "Please reduce your prompt; or completion length.",
+            "The input or output tokens must be reduced in order to run successfully",
+            "the sum of input tokens and max_new_tokens (9000 + 100) exceeds 8192",
             "This model's maximum context length is 4097 tokens. However, you requested 4597 tokens (4097 in the messages, 500 in the completion).",
             "'max_tokens' or 'max_completion_tokens' is too large: 500. This model's maximum context length is 4097 tokens and your request has \
              4000 input tokens (500 > 4097 - 4000).",
@@ -281,6 +326,7 @@ mod tests {
             "max input length of field name is 64",
             "the input is longer than 64 characters",
             "\u{9274}\u{6743}token\u{8fc7}\u{957f}",
+            "\u{6bcf}\u{5206}\u{949f}token\u{6570}\u{8d85}\u{8fc7}\u{9650}\u{5236}",
             "\u{8f93}\u{5165}\u{7684}stop\u{957f}\u{5ea6}\u{8d85}\u{8fc7}4",
         ] {
             let body = serde_json::json!({"error": {"message": said}}).to_string();

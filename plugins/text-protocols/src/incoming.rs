@@ -10,6 +10,7 @@ mod chat;
 mod forms;
 mod listed;
 mod message_forms;
+mod message_pieces;
 mod messages;
 mod notices;
 mod places;

@@ -9,7 +9,7 @@ use crate::context_length;
 use crate::json::{Object, items};
 
 /// Types and codes that concern the operator's account.
-const ACCOUNT_CODES: [&str; 8] = [
+const ACCOUNT_CODES: [&str; 12] = [
     "insufficient_quota",
     "billing_error",
     "billing_hard_limit_reached",
@@ -18,19 +18,27 @@ const ACCOUNT_CODES: [&str; 8] = [
     "invalid_api_key",
     "authentication_error",
     "permission_error",
+    // Z.ai: locked, without money, and a plan that is used up or has ended.
+    "1112",
+    "1113",
+    "1309",
+    "1310",
 ];
 /// Beginnings of messages that concern the operator's account, in lower case. Further inside a message the words may be
 /// the client's own: providers quote schemas, names of tools, and texts.
-const ACCOUNT_BEGINNINGS: [&str; 17] = [
+const ACCOUNT_BEGINNINGS: [&str; 20] = [
     "api key expired",
     "api key not valid",
     "budget has been exceeded",
     "gemini api free tier is not available",
     "incorrect api key provided",
     "invalid api key",
+    "not enough balance",
     "organization has been restricted",
+    "sorry, your account balance",
     "spend limit reached",
     "the api key you provided",
+    "this api method requires billing",
     "this organization has been disabled",
     "user location is not supported",
     "your account has been",
@@ -279,12 +287,13 @@ fn other_form(body: &Object<'_>, depth: usize) -> Option<ProviderError> {
         let (kind, code) = (kind.to_owned(), code.to_string());
         return Some(ProviderError { message, kind, code, param: None, status });
     }
-    // Apigee; Ark's and other Volcengine servers.
+    // Apigee; Ark's and other Volcengine servers, Tencent's.
     let fault = body.object("fault").and_then(|fault| Some(fault.text("faultstring")?.into_owned()));
     if let Some(message) = fault {
         return Some(ProviderError { message: Some(message), ..ProviderError::default() });
     }
-    if let Some(error) = body.object("ResponseMetadata").and_then(|inner| inner.object("Error")) {
+    let around = ["ResponseMetadata", "Response"].iter().find_map(|name| body.object(name)?.object("Error"));
+    if let Some(error) = around {
         let text = |name: &str| error.text(name).map(std::borrow::Cow::into_owned);
         let code = text("Code").unwrap_or_default();
         return Some(ProviderError { message: text("Message"), code, ..ProviderError::default() });
@@ -345,6 +354,7 @@ mod tests {
             r#"{"success":false,"error":{"metadata":{"raw":{"error":{"message":"bad"}}}}}"#,
             r#"{"fault":{"faultstring":"bad","detail":{"errorcode":"x"}}}"#,
             r#"{"ResponseMetadata":{"RequestId":"r","Error":{"Code":"x","Message":"bad"}}}"#,
+            r#"{"Response":{"RequestId":"r","Error":{"Code":"x","Message":"bad"}}}"#,
             r#"{"error":{"message":"Provider returned error","metadata":{"raw":{"error":{"message":"bad"}}}}}"#,
         ] {
             assert_eq!(

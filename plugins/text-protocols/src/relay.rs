@@ -3,7 +3,7 @@
 use gatehouse_sdk::{Chunk, Counter, Relay, Sse, TextFailure, Usage};
 
 use crate::incoming::{Incoming, speaks_chat};
-use crate::usage::apart;
+use crate::usage::{apart, may_report};
 
 /// One protocol's stream as another's.
 pub trait Translation: 'static {
@@ -22,6 +22,9 @@ pub trait Translation: 'static {
     /// Every token so far, once the provider has reported some.
     fn usage(&self) -> Option<Usage>;
 
+    /// Whether the provider has reported what was written.
+    fn is_counted(&self) -> bool;
+
     /// What of them has a name of its own, and what else the provider has counted.
     fn counters(&self) -> Vec<Counter>;
 }
@@ -33,6 +36,8 @@ pub struct Stream {
     translation: Box<dyn Translation>,
     /// The readers of the other protocol, until it is known which one the provider speaks.
     other: Option<Box<dyn FnOnce() -> Self>>,
+    /// The provider's last event, held back for counts that come behind it.
+    held: Option<Sse>,
     failed: Option<TextFailure>,
     over: bool,
 }
@@ -41,7 +46,8 @@ impl Stream {
     /// Before the first event.
     #[must_use]
     pub fn new(incoming: Incoming, translation: impl Translation) -> Self {
-        Self { incoming, translation: Box::new(translation), other: None, failed: None, over: false }
+        let translation = Box::new(translation);
+        Self { incoming, translation, other: None, held: None, failed: None, over: false }
     }
 
     /// With the stream that it is where the provider speaks the other protocol.
@@ -84,6 +90,25 @@ impl Stream {
     fn counts(&self) -> (Option<Usage>, Vec<Counter>) {
         (self.translation.usage(), self.translation.counters())
     }
+
+    /// Translates an event in its turn: some servers count an answer behind its end, so that an end without counts waits for them,
+    /// or for the end of the stream.
+    fn take(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        if self.held.is_none() && is_end(&event) && !self.translation.is_counted() {
+            self.held = Some(event);
+            return Ok(());
+        }
+        if self.held.is_some() && !may_report(&event.data) {
+            return Ok(());
+        }
+        self.step(chunk, |translation, chunk| translation.event(event, chunk))?;
+        if self.held.is_some() && self.translation.is_counted() { self.take_held(chunk) } else { Ok(()) }
+    }
+
+    fn take_held(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        let Some(held) = self.held.take() else { return Ok(()) };
+        self.step(chunk, |translation, chunk| translation.event(held, chunk))
+    }
 }
 
 impl Relay for Stream {
@@ -99,8 +124,7 @@ impl Relay for Stream {
                 if self.failed.is_some() || self.over {
                     break;
                 }
-                self.failed =
-                    self.step(&mut chunk, |translation, chunk| translation.event(event, chunk)).err();
+                self.failed = self.take(event, &mut chunk).err();
             }
         }
         match &self.failed {
@@ -116,12 +140,21 @@ impl Relay for Stream {
         let mut chunk = Chunk::default();
         if !self.over {
             for event in self.incoming.end() {
-                self.step(&mut chunk, |translation, chunk| translation.event(event, chunk))?;
+                self.take(event, &mut chunk)?;
             }
+            self.take_held(&mut chunk)?;
+        }
+        if !self.over {
             self.step(&mut chunk, |translation, chunk| translation.end(chunk))?;
         }
         Ok(chunk)
     }
+}
+
+/// Whether a provider calls an event the end of its answer. Few other events are as short.
+fn is_end(event: &Sse) -> bool {
+    let says_it = |data: &str| data == "[DONE]" || (data.len() < 64 && data.contains("\"message_stop\""));
+    event.event.as_deref() == Some("message_stop") || says_it(event.data.trim())
 }
 
 /// Adds text of the model to the count of a chunk.
@@ -161,6 +194,10 @@ mod tests {
 
         fn usage(&self) -> Option<Usage> {
             self.0.reported()
+        }
+
+        fn is_counted(&self) -> bool {
+            self.0.is_complete()
         }
 
         fn counters(&self) -> Vec<Counter> {

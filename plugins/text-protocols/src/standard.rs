@@ -157,13 +157,13 @@ impl Standard {
             return Form::Known;
         }
         self.last.clear();
-        let Ok(raw) = serde_json::from_str::<Raw<'_>>(json) else { return Form::Right };
-        if fits(raw, self.shape) {
+        if fits(json.trim_ascii(), self.shape) {
             if json.len() <= KEPT {
                 self.last.push_str(json);
             }
             return Form::Right;
         }
+        let Ok(raw) = serde_json::from_str::<Raw<'_>>(json) else { return Form::Right };
         settled(raw, self.shape).map_or(Form::Right, Form::Other)
     }
 
@@ -217,22 +217,20 @@ fn end_of_text(json: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-fn fits(raw: Raw<'_>, shape: Shape) -> bool {
-    let json = raw.get();
-    if is_null(raw) {
-        return true;
-    }
+fn fits(json: &str, shape: Shape) -> bool {
     match shape {
+        _ if json == "null" => true,
         Any => true,
         Input => !json.starts_with('[') || json == "[]",
         Number => json.starts_with(|first: char| first.is_ascii_digit() || first == '-'),
         Text => json.starts_with('"'),
-        List(of) => items(raw).is_some_and(|items| items.into_iter().all(|item| fits(item, *of))),
+        List(of) => serde_json::from_str::<Vec<Raw<'_>>>(json)
+            .is_ok_and(|items| items.into_iter().all(|item| fits(item.get(), *of))),
         Shape::Object(members) => Object::parse(json).is_some_and(|object| {
             object.repeated().is_none()
                 && object.iter().all(|(name, raw)| {
                     match members.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
-                        Some((known, shape)) => *known == name && fits(raw, *shape),
+                        Some((known, shape)) => *known == name && fits(raw.get(), *shape),
                         None => true,
                     }
                 })

@@ -89,6 +89,7 @@ impl TokenCounts {
                 self.usage = greater(self.usage, self.chat.usage());
                 self.reasoning = self.reasoning.max(counted.reasoning);
                 self.reported = true;
+                self.read_rest(counted.total);
             }
             return;
         }
@@ -102,6 +103,19 @@ impl TokenCounts {
             sum.usage = added(sum.usage, counts.usage);
         }
         self.usage = greater(self.usage, sum.usage);
+        self.read_rest(reports::total(usage));
+    }
+
+    /// Reads the sum of all counts: what it has beside those that are known is the one that is not, or was told too low.
+    fn read_rest(&mut self, total: u64) {
+        let read = prompt(&self.usage);
+        if read > 0 {
+            self.usage.output = self.usage.output.max(total.saturating_sub(read));
+        } else if self.usage.output > 0 {
+            self.usage.input = total.saturating_sub(self.usage.output);
+        } else {
+            self.chat.total = self.chat.total.max(total);
+        }
     }
 
     /// Reads counts by their names, in the order of [`MESSAGES_NAMES`].
@@ -178,6 +192,12 @@ impl TokenCounts {
             self.usage.output = 0;
         }
         self
+    }
+
+    /// Whether what was written is counted, after it was.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        (self.usage.output > 0 && !self.is_of_beginning) || self.is_sum()
     }
 
     /// Whether there is only the sum of the counts.

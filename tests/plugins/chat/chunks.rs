@@ -254,7 +254,8 @@ fn a_missing_delta_is_empty() {
         let chunks = heard(false, &[START, line, "[DONE]"]).chunks();
         assert_eq!(
             chunks[1],
-            json!({"id": "c1", "model": MODEL, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+            json!({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": MODEL,
+                "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
         );
     }
 }

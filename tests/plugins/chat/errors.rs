@@ -166,6 +166,29 @@ fn the_words_of_many_servers_mean_what_they_say() {
             NEUTRAL,
         ),
         (
+            400,
+            json!({"code": 30001, "message": "Sorry, your account balance is insufficient"}),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (400, json!({"error": {"code": "1113", "message": "no money"}}), Obstacle::Account, NEUTRAL),
+        (
+            400,
+            json!({"Response": {"Error": {"Code": "FailedOperation.ServiceStopArrears", "Message": "stopped"}}}),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
+            429,
+            openai(
+                "",
+                Value::Null,
+                "You have exceeded your monthly included credits for Inference Providers.",
+            ),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
             429,
             openai("exceeded_current_quota_error", Value::Null, "Your account org-abc is suspended"),
             Obstacle::Account,

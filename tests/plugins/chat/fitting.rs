@@ -91,6 +91,83 @@ fn texts_that_say_nothing_are_not_sent() {
     assert_eq!(got["messages"].as_array().map(Vec::len), Some(1), "{got}");
 }
 
+/// Without it a turn that a model, or nobody, filled is a 400 of the provider on every further turn.
+#[test]
+fn turns_that_say_nothing_are_not_sent() {
+    let turn = |role: &str, content: Value| json!({"role": role, "content": content});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let (hi, go) = (turn("user", json!("hi")), turn("user", json!("go on")));
+    let both = || vec![turn("user", json!("hi\n\ngo on"))];
+    let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let calling = |content: Value| json!({"role": "assistant", "content": content, "tool_calls": [call]});
+    let result = json!({"role": "tool", "tool_call_id": "c", "content": ""});
+    let picture = json!({"type": "image_url", "image_url": {"url": "https://example.com/a.png"}});
+    let (named, silent) =
+        (json!({"role": "user", "name": "n", "content": "go on"}), turn("assistant", json!("")));
+    for (given, expected) in [
+        (vec![hi.clone(), silent.clone(), go.clone()], both()),
+        (vec![hi.clone(), turn("assistant", json!(" \n")), go.clone()], both()),
+        (vec![hi.clone(), turn("assistant", Value::Null), go.clone()], both()),
+        (vec![hi.clone(), json!({"role": "assistant"}), go.clone()], both()),
+        (
+            vec![
+                hi.clone(),
+                json!({"role": "assistant", "content": "", "tool_calls": [], "refusal": ""}),
+                go.clone(),
+            ],
+            both(),
+        ),
+        (vec![hi.clone(), turn("assistant", json!([text("")])), turn("user", json!("")), go.clone()], both()),
+        (
+            vec![hi.clone(), silent.clone(), go.clone(), silent.clone(), turn("user", json!("so"))],
+            vec![turn("user", json!("hi\n\ngo on\n\nso"))],
+        ),
+        (
+            vec![turn("user", json!([text("hi"), text(""), picture])), silent.clone(), named],
+            vec![json!({"role": "user", "name": "n", "content": [text("hi"), picture, text("go on")]})],
+        ),
+        (
+            vec![
+                hi.clone(),
+                turn("assistant", json!("a")),
+                turn("user", json!(" ")),
+                calling(Value::Null),
+                result.clone(),
+            ],
+            vec![hi.clone(), calling(json!("a")), result.clone()],
+        ),
+        (
+            vec![hi.clone(), calling(json!("a")), result.clone(), silent.clone(), go.clone()],
+            vec![hi.clone(), calling(json!("a")), result, go.clone()],
+        ),
+        (vec![silent.clone(), hi.clone()], vec![hi.clone()]),
+        (vec![hi.clone(), silent.clone()], vec![hi.clone()]),
+        (vec![turn("system", json!("s")), silent, hi.clone()], vec![turn("system", json!("s")), hi.clone()]),
+        (
+            vec![hi.clone(), json!({"role": "assistant", "refusal": "no"}), go.clone()],
+            vec![hi.clone(), json!({"role": "assistant", "refusal": "no"}), go.clone()],
+        ),
+        // What the client wrote as two stays two, and the last word of the user is what is asked.
+        (vec![hi.clone(), go.clone()], vec![hi.clone(), go]),
+        (
+            vec![hi.clone(), turn("assistant", json!("a")), turn("user", json!(""))],
+            vec![hi, turn("assistant", json!("a")), turn("user", json!(""))],
+        ),
+    ] {
+        let body = json!({"model": "m", "messages": given});
+        let got = sent(SURFACE, (Protocol::Chat, json!({})), &body);
+        assert_eq!(got["messages"], json!(expected), "{given:?}");
+    }
+    let message = |role: &str, kind: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]});
+    let input = json!([
+        message("user", "input_text", "hi"),
+        message("assistant", "output_text", ""),
+        message("user", "input_text", "go on")
+    ]);
+    let got = sent(RESPONSES, (Protocol::Chat, json!({})), &json!({"model": "m", "input": input}));
+    assert_eq!(got["messages"].as_array().map(Vec::len), Some(2), "{got}");
+}
+
 /// Without it a client looks for its mistake in another message.
 #[test]
 fn what_was_left_out_counts_where_a_provider_numbers() {

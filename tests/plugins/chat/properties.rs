@@ -316,8 +316,8 @@ fn nothing_follows_the_end() {
     for protocol in PROTOCOLS {
         let state = state(protocol, json!({"stream": true}));
         let lines = [
-            json!({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}]}),
-            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+            json!({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}], "usage": {"completion_tokens": 1}}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}),
             json!({"type": "message_stop"}),
         ];
         let mut events = named(&lines[if protocol == Protocol::Chat { 0..1 } else { 1..3 }]);

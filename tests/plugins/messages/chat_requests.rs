@@ -331,3 +331,57 @@ fn texts_that_say_nothing_are_not_sent() {
         }
     }
 }
+
+/// Without it a turn that a model, or nobody, filled is a 400 of the provider on every further turn.
+#[test]
+fn turns_that_say_nothing_are_not_sent_to_a_chat_provider() {
+    let turn = |role: &str, content: Value| json!({"role": role, "content": content});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let (hi, go) = (turn("user", json!("hi")), turn("user", json!("go on")));
+    let thought = json!([{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]);
+    let picture = json!({"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}});
+    let sent_picture = json!({"type": "image_url", "image_url": {"url": "https://example.com/a.png"}});
+    for (given, expected) in [
+        (vec![hi.clone(), turn("assistant", json!("")), go.clone()], vec![turn("user", json!("hi\ngo on"))]),
+        (
+            vec![hi.clone(), turn("assistant", json!([text(" \n")])), go.clone()],
+            vec![turn("user", json!("hi\ngo on"))],
+        ),
+        (vec![hi.clone(), turn("assistant", json!([])), go.clone()], vec![turn("user", json!("hi\ngo on"))]),
+        (vec![hi.clone(), turn("assistant", thought), go.clone()], vec![turn("user", json!("hi\ngo on"))]),
+        (
+            vec![turn("user", json!([text("hi"), picture])), turn("assistant", json!(" ")), go.clone()],
+            vec![turn("user", json!([text("hi"), sent_picture, text("go on")]))],
+        ),
+        (
+            vec![
+                hi.clone(),
+                turn("assistant", json!("a")),
+                turn("user", json!(" ")),
+                turn("assistant", json!("b")),
+                go.clone(),
+            ],
+            vec![hi.clone(), turn("assistant", json!("a\nb")), go.clone()],
+        ),
+        (vec![turn("assistant", json!("")), hi.clone()], vec![hi.clone()]),
+        (
+            vec![hi.clone(), turn("assistant", json!("a")), turn("assistant", json!("")), go.clone()],
+            vec![hi.clone(), turn("assistant", json!("a")), go.clone()],
+        ),
+        // What the client wrote as two stays two.
+        (vec![hi.clone(), go.clone()], vec![hi, go]),
+    ] {
+        let got = asked(json!({"messages": given}));
+        assert_eq!(got["messages"], json!(expected), "{given:?}");
+        let got = sent(json!({"messages": given}), Protocol::Messages, json!({}));
+        let is_silent = |content: &Value| match content {
+            Value::String(text) => text.trim().is_empty(),
+            blocks => {
+                blocks.as_array().is_none_or(Vec::is_empty) || blocks.to_string().contains(r#""text":"""#)
+            }
+        };
+        let silent =
+            got["messages"].as_array().expect("messages").iter().find(|turn| is_silent(&turn["content"]));
+        assert_eq!(silent, None, "{given:?}: {got}");
+    }
+}

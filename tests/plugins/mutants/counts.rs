@@ -419,6 +419,31 @@ fn a_messages_providers_counts_are_paid_and_shown() {
             json!({"output_tokens": 0}),
             Some([100, 0, 0, 20]),
         ),
+        // A sum beside one of its parts, beside zeros, and alone: five letters are two tokens.
+        (json!({"input_tokens": 100}), json!({"total_tokens": 120}), Some([100, 0, 0, 20])),
+        (
+            json!({"input_tokens": 60, "output_tokens": 1, "cache_read_input_tokens": 30, "cache_creation_input_tokens": 10}),
+            json!({"total_tokens": 120}),
+            Some([60, 30, 10, 20]),
+        ),
+        (Value::Null, json!({"output_tokens": 20, "total_tokens": 120}), Some([100, 0, 0, 20])),
+        (
+            json!({"input_tokens": 0, "output_tokens": 0}),
+            json!({"output_tokens": 20, "total_tokens": 120}),
+            Some([100, 0, 0, 20]),
+        ),
+        (
+            json!({"input_tokens": 100, "output_tokens": 0}),
+            json!({"input_tokens": 100, "output_tokens": 0, "total_tokens": 120}),
+            Some([100, 0, 0, 20]),
+        ),
+        (
+            json!({"input_tokens": 0, "output_tokens": 0}),
+            json!({"input_tokens": 0, "output_tokens": 0, "total_tokens": 120}),
+            Some([118, 0, 0, 2]),
+        ),
+        (Value::Null, json!({"total_tokens": 120}), Some([118, 0, 0, 2])),
+        (json!({"totalTokens": 0}), json!({"totalTokens": 120}), Some([118, 0, 0, 2])),
         (Value::Null, Value::Null, None),
         (json!([]), json!("20"), None),
     ] {
@@ -426,7 +451,7 @@ fn a_messages_providers_counts_are_paid_and_shown() {
             json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
             "content": content, "stop_reason": reason, "stop_sequence": null, "usage": usage})
         };
-        let mut both = begins.clone();
+        let mut both = if begins.is_object() { begins.clone() } else { ends.clone() };
         if let (Some(both), Some(ends)) = (both.as_object_mut(), ends.as_object()) {
             both.extend(ends.clone());
         }
@@ -440,7 +465,8 @@ fn a_messages_providers_counts_are_paid_and_shown() {
             json!({"type": "message_stop"}),
         ];
         // What a whole message says at its end alone is all that it says.
-        let is_growing = ends["output_tokens"].as_i64().is_none_or(|count| count > 0);
+        let is_sum = ends.get("total_tokens").is_some();
+        let is_growing = is_sum || ends["output_tokens"].as_i64().is_none_or(|count| count > 0);
         let body = if is_growing {
             &whole
         } else {
@@ -448,6 +474,71 @@ fn a_messages_providers_counts_are_paid_and_shown() {
         };
         if is_growing || told.is_some_and(|told| told[3] == 20) {
             check(&mut faults, Provider::Messages, body, &events, told);
+        }
+    }
+    super::none(&faults);
+}
+
+/// Without it an answer is paid by a guess where its provider counts behind the end.
+#[test]
+fn counts_behind_the_end_are_paid_and_shown() {
+    let mut streams = Vec::new();
+    let usage = json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120});
+    for (members, told) in [
+        (json!({"usage": usage}), Some([100, 0, 0, 20])),
+        (json!({"x_groq": {"usage": usage}}), Some([100, 0, 0, 20])),
+        (json!({"usage": {"total_tokens": 120}}), Some([118, 0, 0, 2])),
+        (json!({"usage": null}), None),
+    ] {
+        let (_, events) = completion(&members);
+        let [begun, ended, counted] = &events[..] else { panic!("three chunks") };
+        for late in [counted, &members, &Value::Null] {
+            let told = told.filter(|_| !late.is_null());
+            for ends in [&[][..], &["[DONE]".to_owned()]] {
+                let data =
+                    [&[begun.to_string(), ended.to_string(), "[DONE]".to_owned(), late.to_string()], ends];
+                streams.push((Provider::Chat, data.concat(), told));
+            }
+        }
+    }
+    let message = |usage: &Value| {
+        json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+            "content": [], "stop_reason": null, "usage": usage}})
+    };
+    let ends =
+        |usage: Value| json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage});
+    let usage = json!({"input_tokens": 100, "output_tokens": 20});
+    for begins in
+        [json!({"input_tokens": 100, "output_tokens": 1}), json!({"input_tokens": 100}), Value::Null]
+    {
+        for late in [
+            json!({"type": "message_delta", "delta": {}, "usage": usage}),
+            json!({"type": "message_delta", "usage": usage}),
+            json!({"usage": usage}),
+            json!({"usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}}),
+            ends(usage.clone()),
+        ] {
+            let events = [
+                message(&begins),
+                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hello"}}),
+                json!({"type": "content_block_stop", "index": 0}),
+                ends(Value::Null),
+                json!({"type": "message_stop"}),
+                late,
+            ];
+            let data = events.iter().map(Value::to_string).collect();
+            streams.push((Provider::Messages, data, Some([100, 0, 0, 20])));
+        }
+    }
+    let mut faults = Vec::new();
+    for (provider, data, told) in streams {
+        for client in CLIENTS {
+            let fault = match &client.stream(provider, &data) {
+                Ok(heard) => wrong(heard, told),
+                Err(failure) => Some(format!("{failure:?}")),
+            };
+            faults.extend(fault.map(|it| format!("{client:?} {data:?}:\n    {it}")));
         }
     }
     super::none(&faults);

@@ -67,6 +67,23 @@ fn odd_messages_are_read_or_fail() {
         (called(inner("parameters", object())), json!("tool_calls"), Has::Call),
         (called(inner("input", object())), json!("tool_calls"), Has::Call),
         (called(inner("parameters", json!(CITY))), json!("tool_calls"), Has::Call),
+        (
+            json!({"content": [{"type": "tool_use", "id": "a", "name": "find_harbour", "input": object()}]}),
+            json!("stop"),
+            Has::Call,
+        ),
+        (
+            json!({"content": [{"type": "text", "text": "Hello"}, {"type": "tool_call", "id": "a", "name": "find_harbour", "arguments": CITY}]}),
+            json!("stop"),
+            Has::Call,
+        ),
+        (
+            json!({"content": null, "tool_calls": json!([inner("arguments", json!(CITY))]).to_string()}),
+            json!("tool_calls"),
+            Has::Call,
+        ),
+        (json!({"content": "Hello"}), json!("null"), Has::Text("Hello")),
+        (json!({"content": "Hello"}), json!("TIME_LIMIT"), Has::Failure),
         (json!({"content": "Hello"}), json!("engine_error"), Has::Failure),
         (json!({"content": "Hello"}), json!("interrupted"), Has::Failure),
         (json!({"content": "Hello"}), json!("length_capped"), Has::Text("Hello")),

@@ -62,6 +62,18 @@ fn a_chat_providers_odd_stream_is_read_or_fails() {
     let lines = format!("{}\n{}", says("Hel"), says("lo"));
     let mut faults = Vec::new();
     for (data, has) in [
+        // Pieces that stand in messages, in an envelope and with a word for no reason.
+        (
+            [("Hel", "null"), ("lo", "stop")].map(|(text, reason)| {
+                json!({"output": {"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": reason}]}}).to_string()
+            }).to_vec(),
+            Has::Text("Hello"),
+        ),
+        (
+            ["Hel", "lo"].map(|text| json!({"choices": [{"index": 0, "delta": null, "message": {"content": text}}]}).to_string())
+                .into_iter().chain([ends("stop")]).collect(),
+            Has::Text("Hello"),
+        ),
         // A role alone, nothing, and nulls.
         (vec![chunk(json!({"role": "assistant"}), Value::Null), says("Hello"), ends("stop")], Has::Text("Hello")),
         (vec![chunk(Value::Null, Value::Null), says("Hello"), ends("stop"), done()], Has::Text("Hello")),
@@ -297,6 +309,16 @@ fn a_messages_providers_odd_stream_is_read_or_fails() {
             Has::NoLess("Hello"),
         ),
         (vec![begins(), text("Hello"), ends("end_turn"), last()], Has::NoLess("Hello")),
+        (
+            vec![
+                begins(),
+                block(json!({"type": "text", "content": "Hello"})),
+                stops(),
+                ends("end_turn"),
+                last(),
+            ],
+            Has::NoLess("Hello"),
+        ),
         (vec![begins(), starts(), text("Hel")], Has::Failure),
         (vec![], Has::Failure),
     ] {

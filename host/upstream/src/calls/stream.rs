@@ -17,7 +17,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::auth::redact::Redactor;
 use crate::client::exchange::chain;
@@ -34,6 +34,10 @@ const BATCH: u64 = 64 << 10;
 /// What comes sooner after a batch is gathered until then: a provider that writes faster than anybody reads would
 /// otherwise make each of its events cost as much as a batch.
 const GATHER: Duration = Duration::from_millis(5);
+
+/// How long a stream may go on after its provider has said that all is done: some count their tokens behind it, and some leave
+/// the connection open.
+const AFTER_END: Duration = Duration::from_secs(1);
 
 /// Media types of JSON by lines.
 const LINES: [&str; 5] = [
@@ -66,6 +70,8 @@ pub struct Events<B = Peeked> {
     handed: Option<Instant>,
     /// What ended it, when events that came before are to be handed on first.
     cut: Option<Outage>,
+    /// When it ends, once the provider has said that all is done.
+    ends: Option<Instant>,
     over: bool,
 }
 
@@ -167,7 +173,8 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         idle: Duration,
         frames: Frames,
     ) -> Self {
-        Self { body, frames, permit, idle, headers, received: 0, handed: None, cut: None, over: false }
+        let (received, handed, cut, ends, over) = (0, None, None, None, false);
+        Self { body, frames, permit, idle, headers, received, handed, cut, ends, over }
     }
 
     /// The answer's headers, stripped as those of a reply.
@@ -244,9 +251,13 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
             sleep_until(handed + GATHER).await;
         }
         while events.is_empty() && !self.over {
-            let frame = timeout(self.idle, self.body.frame()).await;
-            let frame = frame.map_err(|_| self.broken(Outage::Timeout, "silence"))?;
-            self.take(frame, events)?;
+            let due = self.ends.unwrap_or_else(|| Instant::now() + self.idle);
+            match timeout_at(due, self.body.frame()).await {
+                Ok(frame) => self.take(frame, events)?,
+                // Nothing is missing: it ends as if the connection were closed.
+                Err(_) if self.ends.is_some() => self.take(None, events)?,
+                Err(_) => return Err(self.broken(Outage::Timeout, "silence")),
+            }
         }
         let before = self.received;
         while !self.over && self.received - before < BATCH {
@@ -271,6 +282,7 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
                 self.over = true;
                 self.frames.end(events);
             }
+            Some(Err(_)) if self.ends.is_some() => self.over = true,
             Some(Err(error)) => return Err(self.broken(Outage::Broken, &chain(&error))),
             Some(Ok(frame)) => {
                 let Ok(data) = frame.into_data() else { return Ok(()) };
@@ -279,8 +291,12 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
                     self.permit.report(HealthSignal::Healthy);
                 }
                 self.received += data.len() as u64;
+                let known = events.len();
                 if let Err(large) = self.frames.feed(&data, events) {
                     return Err(self.broken(Outage::TooLarge, &large.to_string()));
+                }
+                if self.ends.is_none() && events[known..].iter().any(is_end) {
+                    self.ends = Some(Instant::now() + AFTER_END);
                 }
             }
         }
@@ -298,6 +314,11 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         tracing::warn!(provider, account, ?outage, detail, received = self.received, "a stream was cut");
         outage
     }
+}
+
+/// Whether an event says that all is done.
+fn is_end(event: &Sse) -> bool {
+    event.data.trim() == "[DONE]" || event.event.as_deref() == Some("message_stop")
 }
 
 /// An event in a list of events; `None` where it says nothing.

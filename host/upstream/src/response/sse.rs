@@ -4,7 +4,8 @@
 //! order mark at the start, comments skipped, data lines joined by line feeds, an event without data
 //! dropped. The last event needs no blank line after it where it is whole by itself: some servers end their stream without
 //! one, and it has the reason or the token counts. Some write no blank lines at all: where the data is an object already and
-//! the next line begins one, or says that all is done, it is another event. An object without a field's name is data.
+//! the next line begins one, or says that all is done, it is another event. An object without a field's name is data, and so are
+//! the further lines of one that has it. White space around a field's name and the case of its letters do not count.
 
 use gatehouse_model::Sse;
 
@@ -20,7 +21,6 @@ pub(crate) struct Decoder {
     line: Vec<u8>,
     /// The last byte was a carriage return: a line feed right after it ends no second line.
     after_return: bool,
-    begun: bool,
     /// Nothing but white space has come, and one bracket.
     is_blank: bool,
     in_brackets: bool,
@@ -37,8 +37,8 @@ impl Decoder {
     /// Lines and data of one event may have `limit` bytes together.
     pub(crate) fn new(limit: usize) -> Self {
         let (line, name, data) = (vec![], None, None);
-        let (after_return, begun, is_blank, in_brackets, is_joined) = (false, false, true, false, false);
-        Self { line, after_return, begun, is_blank, in_brackets, name, data, is_joined, limit }
+        let (after_return, is_blank, in_brackets, is_joined) = (false, true, false, false);
+        Self { line, after_return, is_blank, in_brackets, name, data, is_joined, limit }
     }
 
     /// The limit of an object, where these bytes begin one, or a list of them, and nothing came before it.
@@ -106,29 +106,33 @@ impl Decoder {
 
     /// One line, its end taken off.
     fn take(&mut self, line: &[u8], events: &mut Vec<Sse>) {
-        let line = if self.begun { line } else { line.strip_prefix(MARK).unwrap_or(line) };
-        self.begun = true;
-        if line.is_empty() {
+        // Servers between may join streams that each begin with one.
+        let line = line.strip_prefix(MARK).unwrap_or(line);
+        let indented = line.trim_ascii_start();
+        if indented.is_empty() {
             self.hand_out(events);
             return;
         }
-        let (field, value) = match memchr::memchr(b':', line) {
+        let (field, value) = match memchr::memchr(b':', indented) {
             // An object, of a server that forgot the name.
-            _ if line[0] == b'{' => (&b"data"[..], line),
-            Some(colon) => (&line[..colon], &line[colon + 1..]),
-            None => (line, &[][..]),
+            _ if indented[0] == b'{' => (&b"data"[..], indented),
+            Some(colon) => (indented[..colon].trim_ascii_end(), &indented[colon + 1..]),
+            None => (indented, &[][..]),
         };
         let value = value.strip_prefix(b" ").unwrap_or(value);
-        match field {
-            b"event" => {
-                // The name of this event may come behind its data.
-                if self.name.is_some() && self.is_complete() {
-                    self.hand_out(events);
-                }
-                self.name = Some(text(value)).filter(|name| !name.is_empty());
+        if field.eq_ignore_ascii_case(b"data") {
+            self.add(value, events);
+        } else if field.eq_ignore_ascii_case(b"event") {
+            // The name of this event may come behind its data.
+            if self.name.is_some() && self.is_complete() {
+                self.hand_out(events);
             }
-            b"data" => self.add(value, events),
-            _ => {}
+            self.name = Some(text(value.trim_ascii())).filter(|name| !name.is_empty());
+        } else if matches!(indented[0], b'"' | b'[' | b']' | b'}')
+            && self.data.as_deref().is_some_and(|data| data.starts_with('{'))
+        {
+            // Only the first line of the object has the name.
+            self.add(line, events);
         }
     }
 
@@ -231,6 +235,13 @@ mod tests {
             &[("", "{\"a\":1}"), ("", "{\"b\":2}"), ("", "[DONE]")],
         );
         check("event: x\ndata: {}\nevent: y\ndata: {}\n\n", &[("x", "{}"), ("y", "{}")]);
+        check("  data: {}\n \n\tData : []\n\nDATA:a\r \r", &[("", "{}"), ("", "[]"), ("", "a")]);
+        check("Event: x \n data:a\n\n\u{feff}data: b\n\n", &[("x", "a"), ("", "b")]);
+        check(" : comment\ndata: a\n : comment\nID: 1\nx\n\n", &[("", "a")]);
+        check("data: {\n  \"a\": [\n    \"b\"\n  ]\n}\n\n", &[("", "{\n  \"a\": [\n    \"b\"\n  ]\n}")]);
+        check("data: {\n  \"a\":\n  {}\n}\nx: 1\n\n", &[("", "{\n  \"a\":\n{}\n}")]);
+        check("data: {}\nx: {\n\n", &[("", "{}")]);
+        check("  {\"a\":1}\n  {\"b\":1}\n\n", &[("", "{\"a\":1}"), ("", "{\"b\":1}")]);
         check("data: {\ndata: \"a\": [\ndata: {}\ndata: ]}\n\n", &[("", "{\n\"a\": [\n{}\n]}")]);
         check(
             "data: {\"a\":1}\n\n{\"error\":{\"a:b\":1}}\n\n",

@@ -115,6 +115,25 @@ async fn comments_are_no_silence_and_no_events() {
     assert_eq!(read_body(slow(pauses), Framing::Sse).await, (vec![], Err(Outage::Timeout)));
 }
 
+/// Without it a provider that leaves its connection open after the end makes its client wait for that, or fails its answer.
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_soon_after_its_provider_has_said_so() {
+    let done = "data: a\n\ndata: [DONE]\n\n";
+    let stopped = "event: message_stop\ndata: {}\n\n";
+    for (pauses, expected) in [
+        (vec![(0, done), (9, "data: late\n\n")], vec!["a", "[DONE]"]),
+        (vec![(0, stopped), (9, "data: late\n\n")], vec!["{}"]),
+        // A comment makes it no longer.
+        (vec![(0, done), (0, ": x\n\n"), (2, ": x\n\n"), (2, "data: late\n\n")], vec!["a", "[DONE]"]),
+        (vec![(0, done), (0, "data: b\n\n"), (9, "data: late\n\n")], vec!["a", "[DONE]", "b"]),
+    ] {
+        let expected = (expected.into_iter().map(str::to_owned).collect(), Ok(()));
+        assert_eq!(read_body(slow(pauses.clone()), Framing::Sse).await, expected, "{pauses:?}");
+    }
+    let cut = read(vec![Some(done), Some("data: cut"), None]).await;
+    assert_eq!(cut, (vec!["a".to_owned(), "[DONE]".to_owned()], Ok(())));
+}
+
 /// A batch is searched as one text, but each event is masked by itself: what ends one does not hide what begins another.
 #[test]
 fn a_secret_is_masked_in_each_event_of_a_batch() {

@@ -49,7 +49,7 @@ pub(super) fn messages(
             _ if drops(name) => {}
             "tool_calls" => calls(raw, fitting, out),
             "tool_call_id" => fitting.id(raw, out.name(name)),
-            "content" if is_silent => {}
+            "content" if is_silent || !fitting.before(at).is_empty() => {}
             "content" => parts(raw, estimate, (fitting, at), out.name(name)),
             // It says nothing, and not every server knows the name.
             _ if is_null(raw) => {}
@@ -58,7 +58,44 @@ pub(super) fn messages(
         if is_silent {
             into.pop();
             into.push_str(",\"content\":\"\"}");
+        } else if let before @ [_, ..] = fitting.before(at) {
+            into.pop();
+            into.push_str(",\"content\":");
+            joined(before.iter().chain([&at]).map(|at| (*at, all[*at])), estimate, fitting, into);
+            into.push('}');
         }
+    });
+}
+
+/// The contents of several messages as one: a text if there are only texts, as not every server reads parts.
+fn joined<'r>(
+    messages: impl Iterator<Item = (usize, &'r RawValue)>,
+    estimate: &InputEstimate<'_>,
+    fitting: &Fitting,
+    into: &mut String,
+) {
+    let content = |(at, raw): (usize, &'r RawValue)| Some((at, Object::parse(raw.get())?.get("content")?));
+    let says = |(_, raw): &(usize, &RawValue)| JsonString::of(raw).is_none_or(|text| !text.is_blank());
+    let contents: Vec<(usize, &RawValue)> = messages.filter_map(content).filter(says).collect();
+    let texts: Option<Vec<&str>> =
+        contents.iter().map(|(_, raw)| JsonString::of(raw).map(JsonString::inner)).collect();
+    if let Some(texts) = texts {
+        into.push('"');
+        into.push_str(&texts.join("\\n\\n"));
+        return into.push('"');
+    }
+    let parts = contents.into_iter().flat_map(|(at, raw)| match items(raw) {
+        Some(all) => fitting.sent(&content_of(at), &all),
+        None => vec![(at, raw)],
+    });
+    list(parts.collect(), into, |(_, raw), into| match JsonString::of(raw) {
+        Some(text) => {
+            let mut out = Writer::new(raw.get().len() + 32);
+            out.string("type", "text");
+            out.member("text", text.quoted());
+            into.push_str(&out.done());
+        }
+        None => part(raw, estimate, into),
     });
 }
 
@@ -124,12 +161,15 @@ fn function(raw: &RawValue, into: &mut String) {
 /// The content of the message with that number.
 fn parts(raw: &RawValue, estimate: &InputEstimate<'_>, (fitting, at): (&Fitting, usize), into: &mut String) {
     let Some(all) = items(raw) else { return with_files(raw, estimate, into) };
-    list(fitting.sent(&content_of(at), &all), into, |(_, raw), into| {
-        members(raw, into, |name, raw, out| {
-            if !ECHOES.contains(&name) {
-                with_files(raw, estimate, out.name(name));
-            }
-        });
+    list(fitting.sent(&content_of(at), &all), into, |(_, raw), into| part(raw, estimate, into));
+}
+
+/// One part of a content.
+fn part(raw: &RawValue, estimate: &InputEstimate<'_>, into: &mut String) {
+    members(raw, into, |name, raw, out| {
+        if !ECHOES.contains(&name) {
+            with_files(raw, estimate, out.name(name));
+        }
     });
 }
 

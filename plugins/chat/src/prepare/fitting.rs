@@ -1,5 +1,5 @@
-//! What a chat provider is sent of a conversation in place of what the client wrote: no texts that say nothing, which some servers
-//! refuse, and for the ids of calls that another provider has made those that this one takes back.
+//! What a chat provider is sent of a conversation in place of what the client wrote: no texts and turns that say nothing, which
+//! many servers refuse, and for the ids of calls that another provider has made those that this one takes back.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,6 +21,9 @@ pub(super) struct Fitting {
     has_ids: bool,
     /// Lists of which items are not sent: the path of each, and the numbers of those that are.
     pub(super) lists: BTreeMap<String, Vec<usize>>,
+    /// Turns that are sent as the beginning of the next one: what stood between them is not sent, and not every server takes two
+    /// of one side.
+    joined: BTreeMap<usize, Vec<usize>>,
 }
 
 impl Fitting {
@@ -35,12 +38,10 @@ impl Fitting {
                 lists.insert(list(), sent);
             }
         };
-        // A turn of the user or of the model stays one: not every server takes two of one side.
-        shorten(
-            &|| MESSAGES.to_owned(),
-            messages.len(),
-            &|at| matches!(&messages[at], Message::System(content) if content.is_blank()),
-        );
+        let joined = joined(messages);
+        let is_joined = |at: &usize| joined.values().any(|turns| turns.contains(at));
+        let is_left_out = |at: usize| is_silent(messages, at) || is_joined(&at);
+        shorten(&|| MESSAGES.to_owned(), messages.len(), &is_left_out);
         for (at, message) in messages.iter().enumerate() {
             if let Some(Content::Parts(parts)) = message.content() {
                 shorten(&|| content_of(at), parts.len(), &|at| parts[at].is_blank());
@@ -52,7 +53,12 @@ impl Fitting {
             Message::Assistant(said) => said.calls.iter().map(ToolCall::id).any(differs),
             _ => false,
         });
-        Self { ids, has_ids, lists }
+        Self { ids, has_ids, lists, joined }
+    }
+
+    /// The turns that are sent as the beginning of that one.
+    pub(super) fn before(&self, message: usize) -> &[usize] {
+        self.joined.get(&message).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn changes(&self) -> bool {
@@ -74,6 +80,36 @@ impl Fitting {
             Cow::Borrowed(_) => into.push_str(raw.get()),
         }
     }
+}
+
+/// Whether a message says nothing. The last word of the user stays: it is what is asked.
+fn is_silent(messages: &[Message<'_>], at: usize) -> bool {
+    match &messages[at] {
+        Message::System(content) => content.is_blank(),
+        Message::User(content) => content.is_blank() && at + 1 < messages.len(),
+        Message::Assistant(said) => said.is_silent(),
+        Message::Tool { .. } | Message::Function => false,
+    }
+}
+
+/// The turns that become the beginning of another one, by that.
+fn joined(messages: &[Message<'_>]) -> BTreeMap<usize, Vec<usize>> {
+    let mut all: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let (mut last, mut is_apart) = (None, false);
+    for (at, message) in messages.iter().enumerate() {
+        let is_turn = matches!(message, Message::User(_) | Message::Assistant(_));
+        if is_silent(messages, at) {
+            is_apart |= is_turn;
+            continue;
+        }
+        let before = last.replace(at).filter(|_| is_apart);
+        is_apart = false;
+        let Some(before) = before.filter(|before| messages[*before].goes_on_in(message)) else { continue };
+        let mut turns = all.remove(&before).unwrap_or_default();
+        turns.push(before);
+        all.insert(at, turns);
+    }
+    all
 }
 
 /// The list of parts of a message, as [`Fitting::sent`] names it.

@@ -83,6 +83,27 @@ impl<'a> Message<'a> {
             Self::Function => None,
         }
     }
+
+    /// Whether both are turns of one side, and this one has nothing but its content.
+    pub(crate) fn goes_on_in(&self, next: &Self) -> bool {
+        match (self, next) {
+            (Self::User(_), Self::User(_)) => true,
+            (Self::Assistant(said), Self::Assistant(_)) => said.content.is_some() && said.is_only_content(),
+            _ => false,
+        }
+    }
+}
+
+impl Assistant<'_> {
+    /// Whether it is nothing but white space.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.is_only_content() && self.content.as_ref().is_none_or(Content::is_blank)
+    }
+
+    fn is_only_content(&self) -> bool {
+        let refuses = self.refusal.is_some_and(|text| !text.is_blank());
+        self.calls.is_empty() && !refuses && !self.function_call && !self.audio
+    }
 }
 
 impl<'a> ToolCall<'a> {

@@ -58,6 +58,7 @@ pub(crate) fn answer(
     out.member("choices", &format!("[{}]", choice.done()));
     let mut counts = TokenCounts::default();
     counts.read_event(whole);
+    let counts = counts.settled(blocks.output_bytes);
     let usage = usage::plausible(counts.reported(), blocks.output_bytes);
     if usage.is_some() {
         out.member("usage", &counts.chat_json());

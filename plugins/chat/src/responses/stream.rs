@@ -44,6 +44,10 @@ impl<T: Translation> Translation for Responses<T> {
         self.inner.usage()
     }
 
+    fn is_counted(&self) -> bool {
+        self.inner.is_counted()
+    }
+
     fn counters(&self) -> Vec<Counter> {
         self.inner.counters()
     }

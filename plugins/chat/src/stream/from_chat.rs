@@ -116,6 +116,10 @@ impl Translation for FromChat {
         usage::plausible(self.counts.settled(self.output_bytes).reported(), self.output_bytes)
     }
 
+    fn is_counted(&self) -> bool {
+        self.counts.is_complete()
+    }
+
     fn counters(&self) -> Vec<Counter> {
         self.counts.counters()
     }
@@ -227,6 +231,13 @@ impl FromChat {
 
     fn rewrite(&mut self, chunk: &Object<'_>, choices: Vec<&RawValue>, out: &mut Chunk) -> String {
         let mut json = Writer::new(256);
+        // Not every server has in each chunk what every client reads there.
+        let kind = "\"chat.completion.chunk\"";
+        for (name, own) in [("id", self.id.as_str()), ("object", kind), ("created", &self.created)] {
+            if !chunk.iter().any(|(known, _)| known == name) {
+                json.member(name, own);
+            }
+        }
         for (name, raw) in chunk.iter() {
             match name {
                 "model" | "usage" => {}

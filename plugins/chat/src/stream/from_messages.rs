@@ -57,6 +57,10 @@ impl Translation for FromMessages {
         self.counts.reported()
     }
 
+    fn is_counted(&self) -> bool {
+        self.counts.is_complete()
+    }
+
     fn counters(&self) -> Vec<Counter> {
         self.counts.counters()
     }

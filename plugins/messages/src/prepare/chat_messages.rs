@@ -28,26 +28,12 @@ pub(crate) fn messages<'a>(
         out.push(Message::System { content: joined(&request.system) });
         places.push(whole("system".to_owned()));
     }
-    let all: Vec<usize>;
-    let order = match &request.order {
-        Some(order) => order,
-        None => {
-            all = (0..request.messages.len()).collect();
-            &all
-        }
-    };
-    let says = |index: usize| {
-        let message = &request.messages[index];
-        message.role == Role::Assistant || index + 1 == request.messages.len() || !message.is_blank()
-    };
-    for (index, message) in order.iter().map(|index| (*index, &request.messages[*index])) {
-        if !says(index) {
-            continue;
-        }
+    for turn in turns(request, rules) {
+        let Some((index, message)) = turn.last().copied() else { continue };
         match message.role {
             Role::System => between(message, rules, &mut out),
-            Role::User => user(index, message, (&mut out, &mut places))?,
-            Role::Assistant => out.push(assistant(index, message, text_request, rules)?),
+            Role::User => user(&turn, (&mut out, &mut places))?,
+            Role::Assistant => out.push(assistant(&turn, text_request, rules)?),
         }
         places.resize_with(out.len(), || whole(format!("messages.{index}")));
     }
@@ -59,6 +45,41 @@ pub(crate) fn messages<'a>(
         places.resize_with(out.len(), || whole("messages".to_owned()));
     }
     Ok((out, places))
+}
+
+/// Messages that become one, with their numbers.
+type Joined<'r, 'a> = Vec<(usize, &'r blocks::Message<'a>)>;
+
+/// The messages in order, without those that say nothing, which many servers refuse. Not every server takes two turns of one side,
+/// so that those between which one was left out are one.
+fn turns<'r, 'a>(request: &'r Request<'a>, rules: &Rules) -> Vec<Joined<'r, 'a>> {
+    let all = || (0..request.messages.len()).collect();
+    let order = request.order.clone().unwrap_or_else(all);
+    let (mut turns, mut is_apart) = (Vec::<Joined<'_, '_>>::with_capacity(order.len()), false);
+    for index in order {
+        let message = &request.messages[index];
+        let is_last = index + 1 == request.messages.len();
+        if is_silent(message, rules) && (message.role == Role::Assistant || !is_last) {
+            is_apart |= message.role != Role::System;
+            continue;
+        }
+        let is_same = |turn: &&mut Joined<'_, '_>| turn[0].1.role == message.role;
+        match turns.last_mut().filter(|_| is_apart).filter(is_same) {
+            Some(turn) => turn.push((index, message)),
+            None => turns.push(vec![(index, message)]),
+        }
+        is_apart = false;
+    }
+    turns
+}
+
+/// Whether nothing of a message would be sent.
+fn is_silent(message: &blocks::Message<'_>, rules: &Rules) -> bool {
+    message.blocks.iter().all(|block| match block {
+        Block::Redacted => true,
+        Block::Thinking(_) => !rules.reasoning_history,
+        block => block.is_blank(),
+    })
 }
 
 /// Where a message came from whose parts are told by its own path.
@@ -90,17 +111,20 @@ fn add_to_user(added: &str, out: &mut Vec<Message<'_>>) {
 }
 
 fn user<'a>(
-    index: usize,
-    message: &blocks::Message<'a>,
+    turn: &[(usize, &blocks::Message<'a>)],
     (out, places): (&mut Vec<Message<'a>>, &mut Vec<MessagePaths>),
 ) -> Result<(), Refusal> {
     let messages = Path::DOTTED.key("messages");
-    let own = messages.index(index);
-    let content = own.key("content");
+    let own = messages.index(turn.last().map_or(0, |(index, _)| *index));
     let mut parts = Parts::default();
     let mut media = Parts::default();
     let before = out.len();
-    for (block_index, block) in message.blocks.iter().enumerate() {
+    let blocks = turn.iter().flat_map(|(index, message)| {
+        message.blocks.iter().enumerate().map(|(block_index, block)| (*index, block_index, block))
+    });
+    for (index, block_index, block) in blocks {
+        let message = messages.index(index);
+        let content = message.key("content");
         let at = content.index(block_index);
         let Block::ToolResult { id, blocks, failed } = block else {
             parts.add(index, &at, block)?;
@@ -212,13 +236,13 @@ fn block_name(block: &Block<'_>) -> String {
 }
 
 fn assistant<'a>(
-    index: usize,
-    message: &blocks::Message<'a>,
+    turn: &[(usize, &blocks::Message<'a>)],
     text_request: &TextRequest,
     rules: &Rules,
 ) -> Result<Message<'a>, Refusal> {
     let (mut texts, mut thoughts, mut tool_calls) = (Vec::new(), Vec::new(), Vec::new());
-    for block in &message.blocks {
+    let blocks = turn.iter().flat_map(|(index, message)| message.blocks.iter().map(|block| (*index, block)));
+    for (index, block) in blocks {
         match block {
             Block::Text(text) if text.is_blank() => {}
             Block::Text(text) => texts.push(*text),

@@ -57,6 +57,10 @@ impl Translation for FromChat {
         self.counts.settled(self.written).reported()
     }
 
+    fn is_counted(&self) -> bool {
+        self.counts.is_complete()
+    }
+
     fn counters(&self) -> Vec<Counter> {
         self.counts.counters()
     }

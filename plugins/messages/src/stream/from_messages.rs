@@ -13,7 +13,7 @@ use gatehouse_text_protocols::usage::{self, TokenCounts};
 use super::whole_message;
 use crate::errors;
 use crate::response::message::{Ending, Event, StopReason, UsageForm};
-use crate::response::{completed, has_counts};
+use crate::response::{completed, has_counts, tells};
 use crate::state::State;
 
 const DELTA: &str = "content_block_delta";
@@ -41,13 +41,22 @@ pub(crate) struct FromMessages {
     open: Option<u32>,
     /// Whether the first block has been opened.
     begun: bool,
-    /// Whether a tool was called, and whether the provider has said why it ended.
+    /// Whether a tool was called.
     has_called: bool,
-    has_reason: bool,
+    /// Why it ended, once the provider has said that.
+    told: Option<Told>,
     /// A `ping` held back until then.
     early: Option<Sse>,
     /// Deltas of plain text, one like the other.
     repeated: Repeated,
+}
+
+/// What the client was told of the end.
+struct Told {
+    /// JSON.
+    delta: String,
+    /// Tokens that were written.
+    output: u64,
 }
 
 impl Translation for FromMessages {
@@ -76,6 +85,9 @@ impl Translation for FromMessages {
             Err(_) => return self.again(data, event.event, chunk),
         };
         let kind = fields.text("type").map(std::borrow::Cow::into_owned).or(event.event).unwrap_or_default();
+        if usage::may_report(data) {
+            self.counts.read_event(&fields);
+        }
         if kind == "error" || (fields.get("error").is_some_and(is_error) && fields.get("type").is_none()) {
             return Err(errors::of(&self.state).of_error(data));
         }
@@ -100,9 +112,6 @@ impl Translation for FromMessages {
                 self.counts.read_event(&fields);
             }
             return Ok(());
-        }
-        if usage::may_report(data) {
-            self.counts.read_event(&fields);
         }
         if !EVENTS.contains(&kind.as_str()) {
             // A server's own words: an error, or no part of the answer.
@@ -139,15 +148,22 @@ impl Translation for FromMessages {
             "message_delta" => {
                 // A provider may leave the block open when the token limit cuts a tool's JSON.
                 self.close(chunk);
+                let has_reason = |delta: &Raw<'_>| {
+                    Object::parse(delta.get()).is_some_and(|delta| delta.get("stop_reason").is_some())
+                };
+                let delta = fields.get("delta").filter(has_reason);
+                // A client would take the reason back. What is counted is told at the end.
+                if delta.is_none() && self.told.is_some() {
+                    return Ok(());
+                }
                 self.tell_counts(&fields, &mut edits);
-                self.has_reason |= fields.object("delta").is_some_and(|it| it.get("stop_reason").is_some());
+                let output = self.counts.usage().output;
+                self.told = delta.map(|delta| Told { delta: delta.get().to_owned(), output });
             }
             "message_stop" => {
                 self.counts = self.counts.settled(self.written);
                 self.close(chunk);
-                if !self.has_reason && self.begun {
-                    chunk.send.push(self.reason());
-                }
+                self.end_reason(chunk);
                 chunk.last = true;
             }
             "ping" if !self.begun => {
@@ -178,6 +194,10 @@ impl Translation for FromMessages {
         self.counts.reported()
     }
 
+    fn is_counted(&self) -> bool {
+        self.counts.is_complete()
+    }
+
     fn counters(&self) -> Vec<Counter> {
         self.counts.counters()
     }
@@ -193,7 +213,7 @@ impl FromMessages {
             open: None,
             begun: false,
             has_called: false,
-            has_reason: false,
+            told: None,
             early: None,
             repeated: Repeated::default(),
         }
@@ -201,18 +221,31 @@ impl FromMessages {
 
     /// Ends a stream that has its reason, and another protocol's end in place of the last event.
     fn stop(&mut self, chunk: &mut Chunk) {
-        if self.has_reason {
+        if self.told.is_some() {
             self.counts = self.counts.settled(self.written);
+            self.end_reason(chunk);
             chunk.send.push(Event::MessageStop.sse());
             chunk.last = true;
         }
     }
 
-    /// The reason of a stream that ends without one: what its provider calls the end is one.
-    fn reason(&self) -> Sse {
-        let stop_reason = if self.has_called { StopReason::ToolUse } else { StopReason::EndTurn };
-        let delta = Ending { stop_reason, stop_sequence: None };
-        Event::MessageDelta { delta, usage: self.counts.usage().into() }.sse()
+    /// The reason of a stream that ends without one: what its provider calls the end is one. It is told once more where more was
+    /// counted after it.
+    fn end_reason(&self, chunk: &mut Chunk) {
+        let usage = self.counts.usage();
+        match &self.told {
+            None if self.begun => {
+                let stop_reason = if self.has_called { StopReason::ToolUse } else { StopReason::EndTurn };
+                let delta = Ending { stop_reason, stop_sequence: None };
+                chunk.send.push(Event::MessageDelta { delta, usage: usage.into() }.sse());
+            }
+            Some(Told { delta, output }) if usage.output > *output => {
+                let usage = UsageForm::Short(usage.into()).json();
+                let data = format!(r#"{{"type":"message_delta","delta":{delta},"usage":{usage}}}"#);
+                chunk.send.push(Sse { event: Some("message_delta".to_owned()), data });
+            }
+            _ => {}
+        }
     }
 
     /// Reads an event that cannot be read as it is, with the last of the members whose names stand twice.
@@ -229,22 +262,22 @@ impl FromMessages {
         let counted = self.counts.usage();
         let begun = self.state.begun(counted);
         let given = message.get("usage").zip(message.object("usage"));
-        if let Some((raw, _)) = given.filter(|(_, usage)| begun != counted && has_counts(usage)) {
+        if let Some((raw, _)) = given.filter(|(_, usage)| begun != counted && has_counts(usage, counted)) {
             edits.replace(raw, UsageForm::Short(begun.into()).json());
         }
-        let lacking = completed(&message, &self.cx, UsageForm::Short(begun.into()), edits);
+        let lacking = completed(&message, &self.cx, (UsageForm::Short(begun.into()), counted), edits);
         edits.replace(model, quoted(&self.state.model) + &lacking);
         Ok(())
     }
 
-    /// Every client reads a count of what was written beside the reason.
+    /// Every client reads a count of what was written beside the reason, and of what was read where it is told there.
     fn tell_counts(&self, fields: &UniqueObject<'_>, edits: &mut Edits) {
-        let paid = self.counts.usage().output;
+        let counted = self.counts.usage();
         let is_count = |usage: Object<'_>| {
-            // Of several answers in one, the last is told beside all of them.
-            let is_paid =
-                |told: u64| told >= paid || usage.items("iterations").is_some_and(|all| !all.is_empty());
-            usage.unsigned("output_tokens").is_some_and(is_paid) && !usage::is_odd(&usage)
+            let has_read = ["input_tokens", "total_tokens"].iter().any(|name| usage.get(name).is_some());
+            tells(&usage, "output_tokens", counted.output)
+                && (!has_read || tells(&usage, "input_tokens", counted.input))
+                && !usage::is_odd(&usage)
         };
         if fields.object("usage").is_some_and(is_count) {
             return;

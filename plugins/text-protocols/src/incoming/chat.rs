@@ -14,6 +14,7 @@ use super::ChatClient;
 use super::bodies::lifted;
 use super::call_names::CallNames;
 use super::forms::{self, Forms};
+use super::message_pieces::MessagePieces;
 use super::reasons::{self, Reason};
 use super::think::{End, Split, Thinker};
 
@@ -31,6 +32,7 @@ pub(super) struct Chat {
     first: Option<u64>,
     standard: Standard,
     names: CallNames,
+    pieces: MessagePieces,
 }
 
 /// The error of an answer that its server did not finish.
@@ -88,8 +90,8 @@ impl Position<'_> {
 impl Chat {
     pub(super) fn new(lead: Lead, client: ChatClient) -> Self {
         let (halves, thinker, standard) = (Halves::default(), Thinker::default(), Standard::new(CHAT));
-        let names = CallNames::default();
-        Self { lead, halves, thinker, client, first: None, standard, names }
+        let (names, pieces) = (CallNames::default(), MessagePieces::default());
+        Self { lead, halves, thinker, client, first: None, standard, names, pieces }
     }
 
     /// The number of a choice as its client reads it. One answer was asked for: the first that comes, whatever its number, is 0.
@@ -131,8 +133,12 @@ impl Chat {
             form = self.standard.read(&lifted);
             event.data = lifted;
         }
+        let is_known = form == Form::Known && !self.pieces.has_begun();
         if let Form::Other(shaped) = form {
             event.data = shaped;
+        }
+        if let Some(delta) = (!is_known).then(|| self.pieces.delta(&event.data)).flatten() {
+            event.data = delta;
         }
         let is_odd = forms::is_odd(&event.data);
         let has_halves = halves::may_have(&event.data) || !self.halves.is_empty();
@@ -159,7 +165,7 @@ impl Chat {
     }
 
     pub(super) fn end(&mut self) -> Vec<Sse> {
-        self.names.end().into_iter().chain(self.rest()).collect()
+        self.names.end().into_iter().chain(self.rest()).chain(self.pieces.end()).collect()
     }
 
     fn rest(&mut self) -> Vec<Sse> {
@@ -185,7 +191,6 @@ impl Chat {
 
     /// The data where it changes, and the reason of the first choice. `None` where it is no completion.
     fn rewrite(&mut self, data: &str) -> Option<(Option<String>, Option<String>)> {
-        let raw: Raw<'_> = serde_json::from_str(data).ok()?;
         let whole = Object::parse(data)?;
         let inner = whole.object("data").filter(|inner| inner.get("choices").is_some());
         let mut edits = Edits::default();
@@ -231,12 +236,12 @@ impl Chat {
             }
             reason = reason.or_else(|| finish.filter(|_| index == 0).map(std::borrow::Cow::into_owned));
         }
-        let changed = has_changed.then(|| {
-            let mut out = String::with_capacity(data.len() + 64);
-            edits.write(raw, &mut out);
-            out
-        });
-        Some((changed, reason))
+        if !has_changed {
+            return Some((None, reason));
+        }
+        let mut out = String::with_capacity(data.len() + 64);
+        edits.write(serde_json::from_str(data).ok()?, &mut out);
+        Some((Some(out), reason))
     }
 
     /// Whether a message has a picture, a sound or a file that its client would not get.

@@ -5,6 +5,7 @@
 use crate::json::{JsonString, Object, Raw, Writer, is_null, items, quoted};
 
 use super::chat::Said;
+use super::message_forms::CALLS;
 use super::reasons;
 
 /// How the answer comes and what its client reads.
@@ -65,7 +66,7 @@ fn is_odd_member(found: &Found, name: &str, value: &str) -> bool {
         "reasoning_content" | "reasoning" | DETAILS | "data" => opens,
         "function_call" => first == b'{',
         _ if MEDIA.contains(&name) => opens && !value.starts_with("[]"),
-        "tool_calls" => first == b'{' || (opens && !value.starts_with("[]") && !found.functions),
+        "tool_calls" => first == b'{' || is_text || (opens && !value.starts_with("[]") && !found.functions),
         "id" => first.is_ascii_digit(),
         "index" => is_text || first == b'-',
         "text" => is_text && !found.says,
@@ -139,7 +140,12 @@ fn choice(choice: &Object<'_>, forms: Forms) -> Option<String> {
     let message = ["message", "delta"].iter().find_map(|name| choice.object(name)).unwrap_or_default();
     let becomes_call = !forms.is_legacy && function_call(&message).is_some();
     let is_there = choice.get("message").is_some() || choice.get("delta").is_some();
-    let has_reason = choice.string("finish_reason").is_some_and(|reason| !reason.is_empty());
+    let says_nothing = |raw: Raw<'_>| {
+        JsonString::of(raw)
+            .is_none_or(|reason| !reason.is_empty() && reasons::says_nothing(&reason.decoded()))
+    };
+    let reason = choice.string("finish_reason").filter(|reason| !says_nothing(reason.raw()));
+    let has_reason = reason.is_some_and(|reason| !reason.is_empty());
     for (name, raw) in choice.iter() {
         match name {
             "finish_reason" if forms.is_whole && !has_reason => {}
@@ -148,7 +154,7 @@ fn choice(choice: &Object<'_>, forms: Forms) -> Option<String> {
                 Some(number) => out.member(name, changed(number, &mut has_changed)),
                 None => out.member(name, raw.get()),
             },
-            "finish_reason" if !is_null(raw) && JsonString::of(raw).is_none() => {
+            "finish_reason" if !is_null(raw) && says_nothing(raw) => {
                 out.member(name, changed("null", &mut has_changed));
             }
             "finish_reason" if !forms.is_legacy && raw.get() == "\"function_call\"" => {
@@ -200,8 +206,17 @@ fn message(message: &Object<'_>, forms: Forms) -> Option<String> {
     let mut has_thought = THOUGHTS[..2].iter().any(|name| says(name));
     // What completions without messages call their text.
     let is_text_content = message.get("content").is_none_or(is_empty_text) && says("text");
+    let moved = calls_in_content(message);
     for (name, raw) in message.iter() {
         let first = raw.get().bytes().next().unwrap_or(b'n');
+        match (name, &moved) {
+            ("content", Some((rest, _))) => {
+                out.member(name, changed(rest, &mut has_changed));
+                continue;
+            }
+            ("tool_calls", Some(_)) => continue,
+            _ => {}
+        }
         match name {
             "content" if is_text_content => {}
             "text" if is_text_content => out.member("content", changed(raw.get(), &mut has_changed)),
@@ -231,11 +246,38 @@ fn message(message: &Object<'_>, forms: Forms) -> Option<String> {
             _ => out.member(name, raw.get()),
         }
     }
+    if let Some((_, list)) = moved {
+        let list = serde_json::from_str(&list).ok().and_then(|raw| calls(raw, forms)).unwrap_or(list);
+        out.member("tool_calls", &list);
+    }
     if let Some(call) = call {
         let number = if forms.is_whole { "" } else { "\"index\":0," };
         out.member("tool_calls", &format!("[{{{number}\"type\":\"function\",\"function\":{}}}]", call.get()));
     }
     has_changed.then(|| out.done())
+}
+
+/// The content without the calls among its parts, and those: servers that translate another protocol leave them there.
+fn calls_in_content(message: &Object<'_>) -> Option<(String, String)> {
+    if message.items("tool_calls").is_some_and(|calls| !calls.is_empty()) {
+        return None;
+    }
+    let (mut rest, mut list) = (Vec::new(), Vec::new());
+    for raw in message.items("content")? {
+        let part = Object::parse(raw.get()).filter(|part| {
+            let is_call = part.text("type").is_some_and(|kind| CALLS.contains(&kind.as_ref()));
+            is_call && (part.string("name").is_some() || part.object("function").is_some())
+        });
+        match part {
+            Some(part) => {
+                let members = part.iter().filter(|(name, _)| *name != "type");
+                list.push(members.map(|(name, raw)| (name, raw.get())).collect::<Writer>().done());
+            }
+            None => rest.push(raw.get()),
+        }
+    }
+    let rest = if rest.is_empty() { "null".to_owned() } else { format!("[{}]", rest.join(",")) };
+    (!list.is_empty()).then(|| (rest, format!("[{}]", list.join(","))))
 }
 
 /// A call of the older kind, where the message has no other.
@@ -245,6 +287,15 @@ fn function_call<'a>(message: &Object<'a>) -> Option<Raw<'a>> {
 }
 
 fn calls(raw: Raw<'_>, forms: Forms) -> Option<String> {
+    // A list that was written as a text.
+    if let Some(text) = JsonString::of(raw).map(JsonString::decoded) {
+        let list =
+            serde_json::from_str::<Raw<'_>>(&text).ok().filter(|list| list.get().starts_with(['[', '{']));
+        return Some(list.map_or_else(
+            || "[]".to_owned(),
+            |list| calls(list, forms).unwrap_or_else(|| list.get().to_owned()),
+        ));
+    }
     let is_one = raw.get().starts_with('{');
     let all = if is_one { vec![raw] } else { items(raw)? };
     let mut has_changed = is_one;

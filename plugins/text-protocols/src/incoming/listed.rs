@@ -212,6 +212,9 @@ fn message(events: &[Value]) -> Option<Value> {
     let mut is_complete = false;
     for event in events {
         let index = event["index"].as_u64().unwrap_or(0);
+        if let Some(usage) = event.get("usage") {
+            most(message.entry("usage").or_insert(Value::Null), usage);
+        }
         match event["type"].as_str().unwrap_or_default() {
             "message_start" => message.extend(event["message"].as_object()?.clone()),
             "content_block_start" => {
@@ -237,9 +240,6 @@ fn message(events: &[Value]) -> Option<Value> {
                         .map(|(name, value)| (name.clone(), value.clone())),
                 );
                 is_complete |= message.get("stop_reason").is_some_and(|reason| !reason.is_null());
-                if let Some(usage) = event.get("usage") {
-                    most(message.entry("usage").or_insert(Value::Null), usage);
-                }
             }
             "message_stop" => is_complete = true,
             _ => {}

@@ -45,7 +45,8 @@ pub(super) fn whole(json: &str) -> Option<String> {
         outer.object("data").filter(|it| it.get("content").is_some() && outer.get("content").is_none());
     let mut has_changed = inner.is_some();
     let message = inner.as_ref().unwrap_or(&outer);
-    let content = message.get("content");
+    // The older interface, and servers with a text in place of blocks.
+    let content = ["content", "completion", "text"].iter().find_map(|name| message.get(name));
     let is_message = message.text("type").is_some_and(|kind| kind == "message");
     let told = reason_of(message);
     if !is_message && message.string(REASONS[0]).is_none() && (told.is_none() || content.is_none()) {
@@ -73,12 +74,13 @@ pub(super) fn whole(json: &str) -> Option<String> {
         match name {
             "content" => out.member(name, &blocks),
             _ if right.is_some() && REASONS.contains(&name) => {}
+            "type" if raw.get() == "\"completion\"" => out.member(name, "\"message\""),
             "type" | "role" | "model" if has_ended && message.get(name).is_none() => {}
             _ => out.member(name, raw.get()),
         }
     }
     if !message.iter().any(|(name, _)| name == "content") {
-        out.member("content", "[]");
+        out.member("content", &blocks);
     }
     if let Some(right) = &right {
         out.string(REASONS[0], right);
@@ -171,7 +173,8 @@ fn block(block: &Object<'_>, kind: &str, ids: &mut Ids) -> Shape {
     let (name, value) = match kind {
         "text" if says_it && !missing("text") => return Shape::Standard,
         "text" | "output_text" | "" => {
-            let said = block.get("text").map(Said::all).filter(|said| !said.is_empty());
+            let said = ["text", "content", "value"].iter().find_map(|name| block.get(name));
+            let said = said.map(Said::all).filter(|said| !said.is_empty());
             return said.map_or(Shape::Nothing, |said| Shape::Other(text_block(&quoted(&said))));
         }
         "thinking" if missing("thinking") => ("thinking", "\"\"".to_owned()),

@@ -27,7 +27,8 @@ const FAILED: [&str; 9] = [
     "interrupted",
 ];
 /// What is in every other word for that: Z.ai, Mistral, Gemini.
-const FAILED_PARTS: [&str; 5] = ["error", "fail", "exception", "malformed", "unavailable"];
+const FAILED_PARTS: [&str; 8] =
+    ["error", "fail", "exception", "malformed", "unavailable", "cancel", "timeout", "time_limit"];
 /// Cut by a limit: Mistral, Cohere, Gemini, Anthropic, and the names of the other interfaces.
 const CUT: [&str; 9] = [
     "max_tokens",
@@ -135,6 +136,11 @@ fn plain(reason: &str) -> String {
     reason.trim().to_ascii_lowercase().replace('-', "_")
 }
 
+/// Whether a word stands for none: the answer goes on.
+pub(super) fn says_nothing(reason: &str) -> bool {
+    matches!(plain(reason).as_str(), "" | "null" | "none")
+}
+
 /// Whether a JSON value is anything but `null` or one of the protocol's words.
 pub(super) fn is_odd(value: &str) -> bool {
     let text = value.strip_prefix('"').and_then(|text| text.split('"').next());
@@ -176,6 +182,8 @@ mod tests {
             ("function_call_filter: MALFORMED_FUNCTION_CALL", Reason::Failed),
             ("insufficient_system_resource", Reason::Failed),
             ("network_error", Reason::Failed),
+            ("USER_CANCEL", Reason::Failed),
+            ("TIME_LIMIT", Reason::Failed),
         ] {
             assert_eq!(read(reason), meaning, "{reason}");
         }

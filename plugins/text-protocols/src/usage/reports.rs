@@ -126,9 +126,14 @@ impl<'a> Members<'_, 'a> {
     }
 }
 
-/// Whether a report counts what was written.
+/// Whether a report counts what was written, by itself or in a sum.
 pub(super) fn says_output(usage: &Object<'_>) -> bool {
-    COMPLETIONS.iter().any(|name| Members(usage).get(name).is_some())
+    COMPLETIONS.iter().chain(&TOTALS).any(|name| Members(usage).get(name).is_some())
+}
+
+/// The sum of a report's counts; 0 where it has none.
+pub(super) fn total(usage: &Object<'_>) -> u64 {
+    Members(usage).first(&TOTALS).unwrap_or(0)
 }
 
 /// One report of a chat provider, or the greatest counts of several: the prompt with what came from a cache or went into
