@@ -9,10 +9,10 @@ use gatehouse_tasks::{
     ResponseRecord, Row, RowKey, WebhookDelivery, WebhookEndpoint,
 };
 use serde::de::DeserializeOwned;
-use tokio_postgres::Row as Answer;
+use tokio_postgres::{GenericClient, Row as Answer};
 
 use super::sql::{
-    Value, column, days, decoded, digests, flags, id, moments, optional_numbers, optional_texts, rows,
+    Value, column, days, decoded, digests, first, flags, id, moments, optional_numbers, optional_texts, rows,
     signed, storable, uuids,
 };
 use crate::error::StoreError;
@@ -192,6 +192,16 @@ impl Stored {
         let known = row.and_then(|row| Some((key_of(&row)?, row)));
         known.ok_or_else(|| StoreError::failed(format_args!("rows of {} do not know their keys", self.name)))
     }
+}
+
+/// The row of that key, of a table whose rows know their keys.
+pub(super) async fn find<T: DeserializeOwned>(
+    client: &impl GenericClient,
+    key: &RowKey,
+) -> Result<Option<T>, StoreError> {
+    let Some(table) = Stored::known(key) else { return Ok(None) };
+    let row = first(client, table.fetch(), table.arrays(&[key_cells(key)])?).await?;
+    row.map(|row| decoded(table.name, &row, 0)).transpose()
 }
 
 /// `$1, $2`, and so on.
