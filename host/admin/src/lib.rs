@@ -34,7 +34,7 @@ pub use config::{AdminClient, AdminTls, Config};
 pub use endpoint_file::AdminEndpoint;
 pub use gatehouse_driver::{MediaFile, MediaRefusal, ambiguous_exchange};
 pub use gatehouse_net::{Certificates, ServedBody, TlsError};
-pub use gatehouse_store::{AuditQuery, KeyQuery, KeyState, UsagePeriod};
+pub use gatehouse_store::{AuditQuery, KeyQuery, KeyState, StoreError, UsagePeriod};
 pub use gatehouse_tasks::{
     AuditRecord, DeliveryState, EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow,
     UsageSums, WebhookAttempt, WebhookDelivery, WebhookEndpoint,

@@ -1,6 +1,6 @@
 //! Why a page shows an error in place of what it was asked for.
 
-use gatehouse_admin::{OperationError, ResponseBody};
+use gatehouse_admin::{OperationError, ResponseBody, StoreError};
 use http::{Response, StatusCode};
 use serde_json::Value;
 
@@ -43,5 +43,11 @@ impl From<OperationError> for PageError {
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(status, error.to_string())
+    }
+}
+
+impl From<StoreError> for PageError {
+    fn from(error: StoreError) -> Self {
+        OperationError::from(error).into()
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Credits, Key, Status, TaskFailure, TaskId, UnixMs};
+use gatehouse_model::{Credits, Key, TaskFailure, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::body::CheckedBody;
@@ -85,19 +85,6 @@ pub enum ChargeUnit {
     InputTokens,
     /// Tokens written.
     OutputTokens,
-}
-
-/// Which of a caller's tasks to list.
-#[derive(Clone, Debug, Default)]
-pub struct TaskFilter {
-    /// Only this status.
-    pub status: Option<Status>,
-    /// Only this canonical model or alias.
-    pub model: Option<String>,
-    /// Continue after this task (older ones follow).
-    pub after: Option<TaskId>,
-    /// At most this many.
-    pub limit: usize,
 }
 
 /// One line of `GET /v1/models`.

@@ -37,7 +37,7 @@ mod webhooks;
 
 pub use api::{
     ChargeUnit, DryRun, DryRunCharge, ListedPrice, Modality, ModelFacts, ModelListing, Receipt,
-    SubmitRequest, TaskFilter, ViewRequest, parent_kind,
+    SubmitRequest, ViewRequest, parent_kind,
 };
 pub use body::CheckedBody;
 pub use config::{Config, PreparedTables, PriceVariantConfig, TextConfig, check_price_variants};
@@ -47,7 +47,9 @@ pub use driver::{Driver, Parts};
 pub use errors::{CancelError, RulingError, StartError, SubmitError, ViewError, WebhookError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_runtime::ServedRoute;
-pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
+pub use gatehouse_store::{
+    StoreError, TaskPage, TaskQuery as TaskFilter, UsagePosition, UsageRow, UsageRows,
+};
 pub use gatehouse_tasks::{
     DeliveryState, QuotaExceeded, QuotaOwner, SealedSecret, UsageSums, WebhookAttempt, WebhookDelivery,
     WebhookEndpoint, WebhookEvent, WebhookPolicy,

@@ -36,6 +36,6 @@ pub use cors::{Cors, PageOrigin, WrongPageOrigin};
 pub use edge::{Edge, Error};
 pub use errors::{ErrorRow, error_table};
 pub use gatehouse_net::{Certificates, ServedBody, TlsError, reachable};
-pub use routing::surfaces::{SurfaceRow, own_paths, surfaces};
+pub use routing::routes::{SurfaceRow, own_paths, surfaces};
 pub use serving::local::{LocalError, LocalRequests};
 pub use standby::{AtWork, NotSentOn, SendOn, StandbyEdge};

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::credits::Credits;
+use crate::declare::policy;
 use crate::digest::Digest;
 use crate::ids::CustomerId;
 use crate::quota::{PeriodUse, QuotaPeriod, QuotaUse};
@@ -64,20 +65,22 @@ pub struct Customer {
     pub head: LedgerHead,
 }
 
-/// What an operator decides about a customer, and may decide anew.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CustomerPolicy {
-    /// [`Customer::quota`].
-    pub quota: Option<Credits>,
-    /// [`Customer::quota_period`].
-    pub quota_period: Option<QuotaPeriod>,
-    /// [`Customer::low_balance`].
-    pub low_balance: Option<Credits>,
-    /// [`Customer::quota_alert`]: 1 to 100.
-    pub quota_alert: Option<u8>,
-    /// [`Customer::price_variant`]: a name of the configuration, at most 32 bytes.
-    pub price_variant: Option<String>,
+policy! {
+    /// What an operator decides about a customer, and may decide anew.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct CustomerPolicy of Customer {
+        /// [`Customer::quota`].
+        pub quota: Option<Credits>,
+        /// [`Customer::quota_period`].
+        pub quota_period: Option<QuotaPeriod>,
+        /// [`Customer::low_balance`].
+        pub low_balance: Option<Credits>,
+        /// [`Customer::quota_alert`]: 1 to 100.
+        pub quota_alert: Option<u8>,
+        /// [`Customer::price_variant`]: a name of the configuration, at most 32 bytes.
+        pub price_variant: Option<String>,
+    }
 }
 
 impl Customer {
@@ -103,14 +106,6 @@ impl Customer {
             revision: 0,
             head: LedgerHead::default(),
         }
-    }
-
-    /// What an operator decided about it.
-    #[must_use]
-    pub fn policy(&self) -> CustomerPolicy {
-        let Self { quota, quota_period, low_balance, quota_alert, .. } = *self;
-        let price_variant = self.price_variant.clone();
-        CustomerPolicy { quota, quota_period, low_balance, quota_alert, price_variant }
     }
 
     /// Its quota and what is used of it at that moment; `None` without a quota.

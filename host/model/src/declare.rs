@@ -1,4 +1,5 @@
-//! Types that say a thing once: enums with the word of each variant, and tables of the configuration with the default of each key.
+//! Types that say a thing once: enums with the word of each variant, structs with the default of each field, and
+//! views and policies whose fields are told with where they come from.
 
 /// An enum with the word of each variant beside it: `as_str` tells it, `FromStr` reads it.
 #[macro_export]
@@ -38,7 +39,7 @@ macro_rules! words {
     };
 }
 
-/// A table of the configuration with the default of each key beside it: a key that is left out has it.
+/// A struct with the default of each field beside it; in a table of the configuration, a key that is left out has it.
 #[macro_export]
 macro_rules! settings {
     (
@@ -59,6 +60,60 @@ macro_rules! settings {
         }
     };
 }
+
+/// A type of the API that is made of something else: `name: Type = value` for each field, and before them what the values share.
+#[macro_export]
+macro_rules! view {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident of ($row:tt: $from:ty) $(where { $($shared:tt)* })? {
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty = $value:expr,)*
+        }
+    ) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $($(#[$field_meta])* $field_vis $field: $type,)*
+        }
+
+        impl From<$from> for $name {
+            fn from($row: $from) -> Self {
+                $($($shared)*)?
+                Self { $($field: $value,)* }
+            }
+        }
+    };
+}
+
+/// Fields of a record that are decided together, as a type of their own: the record tells them, and takes others in their place.
+macro_rules! policy {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident of $record:ident {
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty,)*
+        }
+    ) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $($(#[$field_meta])* $field_vis $field: $type,)*
+        }
+
+        impl $record {
+            /// What an operator decided about it.
+            #[must_use]
+            $vis fn policy(&self) -> $name {
+                $name { $($field: Clone::clone(&self.$field),)* }
+            }
+
+            /// The same under another policy.
+            #[must_use]
+            $vis fn with_policy(self, policy: $name) -> Self {
+                let $name { $($field,)* } = policy;
+                Self { $($field,)* ..self }
+            }
+        }
+    };
+}
+pub(crate) use policy;
 
 /// What is said of a text that is another word.
 #[must_use]

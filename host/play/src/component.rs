@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::path::Path;
 
-use gatehouse_runtime::{ComponentRunner, Limits};
+use gatehouse_runtime::{ComponentRunner, Half, Limits};
 use gatehouse_sdk::{
     Accepted, Answered, Bulk, Call, Chunk, Context, DirectRequest, Event, Failure, Plan, Prepared, Refusal,
     Reply, Response, Sse, Step, Submission, TaskView, TextFailure, TextRequest, Views,
@@ -152,7 +152,8 @@ impl Machine for Component {
         batches: &[Vec<Sse>],
     ) -> Played<Vec<Result<Chunk, TextFailure>>> {
         let batches = convert::same_shape(&batches);
-        let came = self.runner.relay(convert::context(cx)?, state.to_vec(), batches).map_err(broke)?;
+        let came =
+            self.runner.relay(Half::Text, convert::context(cx)?, state.to_vec(), batches).map_err(broke)?;
         let answer = |answer: Result<_, _>| {
             answer.map(convert::chunk).map_err(|failure| convert::same_shape(&failure))
         };

@@ -1,7 +1,7 @@
 //! Text families and dialects: run natively and as the built component, which must agree to the byte; and the dialect half of a
 //! component for scripts.
 
-use gatehouse_runtime::MAX_OUTPUT_TOKENS;
+use gatehouse_runtime::{Half, MAX_OUTPUT_TOKENS};
 use gatehouse_sdk::{
     Answered, Chunk, Context, Dialect, DialectPrepared, DialectRequest, Prepared, Refusal, Reply, Sse, Text,
     TextFailure, TextRequest,
@@ -93,7 +93,10 @@ impl DialectMachine for Component {
         batches: &[Vec<Sse>],
     ) -> Played<Vec<Result<Vec<Sse>, TextFailure>>> {
         let batches = convert::same_shape(&batches);
-        let came = self.runner.frame_reader(convert::context(cx)?, state.to_vec(), batches).map_err(broke)?;
+        let came = self
+            .runner
+            .relay(Half::Dialect, convert::context(cx)?, state.to_vec(), batches)
+            .map_err(broke)?;
         let events = |chunk: gatehouse_model::Chunk| convert::same_shape(&chunk.send);
         Ok(came
             .into_iter()

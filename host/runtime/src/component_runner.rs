@@ -149,15 +149,29 @@ impl ComponentRunner {
         self.run(move |version| version.answer(&cx, &state, reply, None))
     }
 
-    /// Runs a whole stream in one instance: each batch of events, then the end, unless a chunk was the last or there was
-    /// a failure.
+    /// Runs a whole stream through one half of the family in one instance: each batch of events, then the end, unless a chunk was the
+    /// last or there was a failure.
     pub fn relay(
         &self,
+        half: Half,
         cx: Context,
         state: Vec<u8>,
         batches: Vec<Vec<Sse>>,
     ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
-        self.stream(Half::Text, cx, state, batches)
+        self.run(move |version| {
+            let mut stream = version.open_stream(half, &cx, &state, None)?;
+            let is_over =
+                |answer: &Result<Chunk, TextFailure>| answer.as_ref().map_or(true, |chunk| chunk.last);
+            let mut answers = vec![];
+            for events in batches {
+                answers.push(stream.translate(Some(events))?);
+                if answers.last().is_some_and(is_over) {
+                    return Ok(answers);
+                }
+            }
+            answers.push(stream.translate(None)?);
+            Ok(answers)
+        })
     }
 
     /// Prepares a request that is answered at once, in a fresh instance.
@@ -192,39 +206,6 @@ impl ComponentRunner {
         reply: Reply,
     ) -> Result<Result<Json, TextFailure>, Fault> {
         self.run(move |version| version.answer(&cx, &state, reply, None))
-    }
-
-    /// Reads a whole stream with the dialect half, as [`ComponentRunner::relay`] does with the other.
-    pub fn frame_reader(
-        &self,
-        cx: Context,
-        state: Vec<u8>,
-        batches: Vec<Vec<Sse>>,
-    ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
-        self.stream(Half::Dialect, cx, state, batches)
-    }
-
-    fn stream(
-        &self,
-        half: Half,
-        cx: Context,
-        state: Vec<u8>,
-        batches: Vec<Vec<Sse>>,
-    ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
-        self.run(move |version| {
-            let mut stream = version.open_stream(half, &cx, &state, None)?;
-            let is_over =
-                |answer: &Result<Chunk, TextFailure>| answer.as_ref().map_or(true, |chunk| chunk.last);
-            let mut answers = vec![];
-            for events in batches {
-                answers.push(stream.translate(Some(events))?);
-                if answers.last().is_some_and(is_over) {
-                    return Ok(answers);
-                }
-            }
-            answers.push(stream.translate(None)?);
-            Ok(answers)
-        })
     }
 }
 

@@ -29,6 +29,7 @@ mod stages;
 mod store;
 mod version;
 
+pub use abi_v1::exports::Half;
 pub use calls::ServedBy;
 pub use calls::service::{PluginService, StepRoute};
 pub use calls::tasks::StateBefore;

@@ -23,8 +23,12 @@ use crate::statement::check::{StatementCheck, check_deposits};
 use crate::table::{Table, TableKey};
 use crate::{records, usage};
 
-/// Looks at a file that no process has open; where its ledger ends.
-pub(crate) fn examine_file(path: &Path, progress: &Progress) -> Result<(Report, LedgerMark), OpenError> {
+/// [`Store::examine_with`](crate::Store::examine_with) for the file of a store that no process has open, and where its ledger ends. The file
+/// stays as it is.
+///
+/// # Errors
+/// [`OpenError`] for a file that cannot be read as it is, or of another schema.
+pub fn examine_file(path: &Path, progress: &Progress) -> Result<(Report, LedgerMark), OpenError> {
     let txn = look_at(path)?;
     let looked = examine(&txn, progress).and_then(|report| Ok((report, ledger_mark(&txn)?)));
     looked.map_err(|error| OpenError::Storage { path: path.to_owned(), reason: error.to_string() })

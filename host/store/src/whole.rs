@@ -1,14 +1,13 @@
-//! What is done to a store as a whole: it is examined, copied, compared with a pepper; and what is done to a file that is not open.
+//! What is done to a store as a whole: it is examined, copied, compared with a pepper.
 
 use std::path::Path;
 
 use gatehouse_model::metric;
-use gatehouse_tasks::{LedgerMark, Report};
+use gatehouse_tasks::Report;
 
 use crate::copy::{self, CopyError, StoreCopy};
-use crate::error::{OpenError, StoreError};
+use crate::error::StoreError;
 use crate::examine::{self, Progress};
-use crate::file::pages;
 use crate::file::pepper::{self, PepperFit};
 use crate::postgres;
 use crate::store::{Source, Store};
@@ -46,9 +45,6 @@ impl Store {
     }
 
     /// Compares the check value of a pepper with the one of this store; a store without one takes it. Before any command.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn fit_pepper(&self, check: u64) -> Result<PepperFit, StoreError> {
         match self.source()? {
             Source::File(database) => pepper::fit_pepper(&database, check),
@@ -69,29 +65,5 @@ impl Store {
     pub fn copy_to(&self, path: &Path, progress: &Progress) -> Result<StoreCopy, CopyError> {
         let database = self.database()?;
         copy::copy(&database, path, progress)
-    }
-
-    /// [`Store::examine_with`] for the file of a store that no process has open, and where its ledger ends. The file stays as it is.
-    ///
-    /// # Errors
-    /// [`OpenError`] for a file that cannot be read as it is, or of another schema.
-    pub fn examine_file(path: &Path, progress: &Progress) -> Result<(Report, LedgerMark), OpenError> {
-        examine::examine_file(path, progress)
-    }
-
-    /// Compares every page of a file that is in use with its checksum. Never changes the file.
-    ///
-    /// # Errors
-    /// [`OpenError::Damaged`]; [`OpenError::Locked`] while a process has the file.
-    pub fn check_pages(path: &Path) -> Result<(), OpenError> {
-        pages::check_pages(path)
-    }
-
-    /// The same for a file that its last process did not close, unless it is large: then a start would take long.
-    ///
-    /// # Errors
-    /// As [`Store::check_pages`].
-    pub fn check_pages_after_crash(path: &Path) -> Result<(), OpenError> {
-        pages::check_pages_after_crash(path)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{About, Digest};
+use gatehouse_model::{About, Digest, view};
 use gatehouse_runtime::{
     DeployReport, Disabled, ManifestFacts, Package, StageReport, StageVerdict, VersionState, VersionSummary,
 };
@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::system::DefaultView;
 use crate::api::system::FamilyDefaultsFile;
-use crate::api::values::{Moment, view};
+use crate::api::values::Moment;
 
 /// A version of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge};
-use gatehouse_model::TaskFailure;
+use gatehouse_model::{TaskFailure, view};
 use gatehouse_store::PriceVersionSummary;
 use gatehouse_tasks::{PriceChange, PricePart, PriceRow, PriceVersion};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::{Moment, view};
+use crate::api::values::Moment;
 
 /// All prices of the configuration in effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -185,27 +185,33 @@ view! {
     }
 }
 
-/// A version of the price book with its prices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct PriceVersionDetails {
-    /// The version.
-    pub book: PriceVersionView,
-    /// By key and part.
-    pub prices: Vec<PriceView>,
-    /// Prices that were too many to be kept.
-    pub left_out: u64,
+view! {
+    /// A version of the price book with its prices.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub(crate) struct PriceVersionDetails of (book: PriceVersion) where {
+        let (prices, left_out) = (book.prices.iter().map(PriceView::from).collect(), book.left_out);
+    } {
+        /// The version.
+        pub book: PriceVersionView = PriceVersionSummary::from(book).into(),
+        /// By key and part.
+        pub prices: Vec<PriceView> = prices,
+        /// Prices that were too many to be kept.
+        pub left_out: u64 = left_out,
+    }
 }
 
-/// One price of a version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Price")]
-pub(crate) struct PriceView {
-    /// The price key, or the text model.
-    pub key: String,
-    /// What it is the price of.
-    pub part: PricePartView,
-    /// How much.
-    pub price_micro: i64,
+view! {
+    /// One price of a version.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[schemars(rename = "Price")]
+    pub(crate) struct PriceView of (row: &PriceRow) {
+        /// The price key, or the text model.
+        pub key: String = row.key.clone(),
+        /// What it is the price of.
+        pub part: PricePartView = row.part.into(),
+        /// How much.
+        pub price_micro: i64 = row.price.0,
+    }
 }
 
 /// What a price is the price of.
@@ -277,17 +283,5 @@ impl From<PricePart> for PricePartView {
             PricePart::CacheWriteHour => Self::CacheWriteHourTokens,
             PricePart::Counter => Self::Counter,
         }
-    }
-}
-
-impl From<PriceVersion> for PriceVersionDetails {
-    fn from(book: PriceVersion) -> Self {
-        let view = |row: &PriceRow| PriceView {
-            key: row.key.clone(),
-            part: row.part.into(),
-            price_micro: row.price.0,
-        };
-        let (prices, left_out) = (book.prices.iter().map(view).collect(), book.left_out);
-        Self { book: PriceVersionSummary::from(book).into(), prices, left_out }
     }
 }

@@ -1,11 +1,11 @@
 //! Providers and their accounts as operators see them.
 
 use gatehouse_driver::{AccountError, AccountOverview, BreakerState, ProviderOverview};
-use gatehouse_model::CustomerId;
+use gatehouse_model::{CustomerId, view};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::values::{Moment, view};
+use crate::api::values::Moment;
 
 view! {
     /// One provider.

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::words;
+use gatehouse_model::{view, words};
 use gatehouse_store::KnownNode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{Moment, view};
+use super::values::Moment;
 
 /// What a reload of the configuration changed; values are never shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

@@ -1,13 +1,14 @@
 //! Webhooks as operators read and write them: over HTTP and on the command line alike. Never holds a secret but in the
 //! answer that makes it.
 
+use gatehouse_model::view;
 use gatehouse_tasks::{
     DeliveryState, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, operators, shown_url,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::{Moment, view};
+use crate::api::values::Moment;
 
 view! {
     /// A webhook. Its secret is shown once, by the request that makes it.

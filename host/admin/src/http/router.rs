@@ -229,7 +229,7 @@ impl Api {
 
     /// An operator sees every change that was confirmed to a client; on a full disk, what can be read.
     async fn handle(&self, route: &Route, call: Call) -> Outcome {
-        match self.service.commands.flush().await {
+        match self.service.store.flush().await.map_err(OperationError::from) {
             Err(OperationError::Busy(_)) if route.is_safe() => {}
             flushed => flushed?,
         }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::Customer;
 use gatehouse_store::{AuditQuery, RowPage, Store};
-use gatehouse_tasks::{AuditRecord, WebhookEndpoint};
+use gatehouse_tasks::AuditRecord;
 
 use super::gateway::Gateway;
 use crate::api::error::OperationError;
@@ -45,27 +44,6 @@ impl Attention {
             }
         }
         Ok(RowPage { rows, next: before })
-    }
-
-    /// The first customers that have no credit, by id. Reads these alone.
-    pub async fn customers_without_credit(&self, limit: usize) -> Result<Vec<Customer>, OperationError> {
-        Ok(self.store.customers_without_credit(None, limit).await?.rows)
-    }
-
-    /// How many customers have no credit.
-    pub async fn count_without_credit(&self) -> Result<u64, OperationError> {
-        Ok(self.store.count_without_credit().await?)
-    }
-
-    /// The first webhooks, by id, that do not reach their receiver: disabled by the gateway, or failing since their last
-    /// success.
-    pub async fn troubled_webhooks(&self, limit: usize) -> Result<Vec<WebhookEndpoint>, OperationError> {
-        Ok(self.store.troubled_webhooks(limit).await?)
-    }
-
-    /// How many webhooks do not reach their receiver.
-    pub async fn count_troubled_webhooks(&self) -> Result<u64, OperationError> {
-        Ok(self.store.count_troubled_webhooks().await?)
     }
 
     /// How many tasks wait for a ruling; none without a running gateway.

@@ -21,11 +21,6 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Returns once every change that was confirmed to a client is seen by readers.
-    pub(crate) async fn flush(&self) -> Result<(), OperationError> {
-        Ok(self.store.flush().await?)
-    }
-
     /// Sends an operator's request to the store. Cached keys are dropped where it is about a key.
     pub(crate) async fn administer(
         &self,

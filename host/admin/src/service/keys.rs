@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gatehouse_model::{
-    ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, KeyDigest, KeyId, KeyPolicy, Limits, Pepper, Seed,
-    UnixMs,
+    ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, KeyDigest, KeyPolicy, Limits, Pepper, Seed, UnixMs,
 };
-use gatehouse_store::{KeyQuery, RowPage, Store};
+use gatehouse_store::Store;
 
 use super::gateway::Gateway;
 use crate::api::error::OperationError;
@@ -65,21 +64,6 @@ impl Keys {
         self.check_models(&policy.models, &row.models, force)?;
         let model_limits = self.own_names(policy.model_limits, &row.model_limits)?;
         Ok(KeyPolicy { model_limits, ..policy })
-    }
-
-    /// A page of keys by id, after that one.
-    pub async fn page(
-        &self,
-        query: KeyQuery,
-        after: Option<KeyId>,
-        limit: usize,
-    ) -> Result<RowPage<Key, KeyId>, OperationError> {
-        Ok(self.store.list_keys(query, after, limit).await?)
-    }
-
-    /// One key.
-    pub async fn get(&self, id: &KeyId) -> Result<Option<Key>, OperationError> {
-        Ok(self.store.key(id).await?)
     }
 
     /// Whether `secret` is a key that works now and has that form of chat completions.

@@ -183,7 +183,7 @@ async fn of_plugins(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
 
 /// The first customers whose every request is refused, and how many others there are.
 async fn of_customers(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageError> {
-    let customers = pages.service.attention.customers_without_credit(MOST).await?;
+    let customers = pages.service.store.customers_without_credit(None, MOST).await?.rows;
     let notice = |customer: gatehouse_model::Customer| Notice {
         tone: Tone::Warn,
         word: "402",
@@ -191,14 +191,14 @@ async fn of_customers(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageErr
         link: CUSTOMERS.address(&customer.id.0),
         at: None,
     };
-    let others = pages.service.attention.count_without_credit().await?.saturating_sub(customers.len() as u64);
+    let others = pages.service.store.count_without_credit().await?.saturating_sub(customers.len() as u64);
     Ok((customers.into_iter().map(notice).collect(), others))
 }
 
 /// The first webhooks that do not reach their receiver, disabled by the gateway or failing since some time, and how many
 /// others there are.
 async fn of_webhooks(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageError> {
-    let troubled = pages.service.attention.troubled_webhooks(MOST).await?;
+    let troubled = pages.service.store.troubled_webhooks(MOST).await?;
     let notice = |webhook: gatehouse_admin::WebhookEndpoint| {
         let link = format!("/webhooks/{}", webhook.id);
         let of = format!("webhook of {} to {}", webhook.customer, webhook.url);
@@ -219,8 +219,7 @@ async fn of_webhooks(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageErro
             },
         }
     };
-    let others =
-        pages.service.attention.count_troubled_webhooks().await?.saturating_sub(troubled.len() as u64);
+    let others = pages.service.store.count_troubled_webhooks().await?.saturating_sub(troubled.len() as u64);
     Ok((troubled.into_iter().map(notice).collect(), others))
 }
 

@@ -1,7 +1,6 @@
 //! What callers may read: tasks, money, models, results, links, and a family's own view of a task.
 
 pub(crate) mod files;
-mod follow;
 pub(crate) mod funds;
 pub(crate) mod keys;
 mod listing;
@@ -12,10 +11,9 @@ pub(crate) mod tasks;
 mod view;
 
 pub use files::Files;
-pub use follow::FollowedTask;
 pub use funds::{Balances, Funds, UsageFilter};
 pub use keys::Keys;
 pub use models::Models;
 pub use prices::{ModelPrices, PriceList, VariantPrices};
 pub use result::Waiting;
-pub use tasks::Tasks;
+pub use tasks::{FollowedTask, Tasks};

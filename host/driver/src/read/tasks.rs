@@ -1,18 +1,21 @@
-//! Callers' tasks, their results and what they wait for.
+//! Callers' tasks, their results and what they wait for; and a task as it changes: its present state, then each later one that
+//! can be read, to its end.
 //!
 //! Every look-up is by (owner, id). Reads use the store's own snapshots and never wait for the writer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::{self, BoxStream};
 use gatehouse_model::{Key, Task, TaskId};
-use gatehouse_store::{StoreError, TaskPage, TaskQuery};
+use gatehouse_store::{StoreError, TaskListener, TaskPage, TaskQuery};
 use gatehouse_upstream::QueueEstimate;
 
-use crate::api::TaskFilter;
 use crate::live::live_tasks::LiveTasks;
 use crate::read::result::{self, Waiting};
 use crate::shared::{Shared, ShutdownState};
+use crate::store_pause::StorePause;
 
 /// Reads tasks.
 pub struct Tasks {
@@ -56,14 +59,10 @@ impl Tasks {
         if task.status.is_final() { None } else { self.live.queue_estimate(task.id) }
     }
 
-    /// A page of the caller's tasks, newest first.
-    pub async fn tasks(&self, key: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
-        let query = TaskQuery {
-            status: filter.status,
-            model: filter.model.as_deref().map(|model| self.canonical(model)),
-            after: filter.after,
-            limit: filter.limit,
-        };
+    /// A page of the caller's tasks, newest first; their model by any of its names.
+    pub async fn tasks(&self, key: &Key, filter: &TaskQuery) -> Result<TaskPage, StoreError> {
+        let model = filter.model.as_deref().map(|model| self.canonical(model));
+        let query = TaskQuery { model, ..filter.clone() };
         self.shared.store.list_tasks(key.customer.clone(), query).await
     }
 
@@ -82,5 +81,61 @@ impl Tasks {
     fn canonical(&self, model: &str) -> String {
         let listed = self.shared.plugins.registry().models().into_iter().find(|entry| entry.id == model);
         listed.map_or_else(|| model.to_owned(), |entry| entry.model)
+    }
+}
+
+/// A task that somebody follows.
+pub struct FollowedTask {
+    /// Its present state.
+    pub now: Task,
+    /// Its later states, the last one final. A reader that is slow gets the latest, and none of those between.
+    pub later: BoxStream<'static, Result<Task, StoreError>>,
+}
+
+impl Tasks {
+    /// One of the caller's tasks as it changes. `None` for a task of another customer as for one that never existed.
+    pub async fn follow(&self, key: &Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError> {
+        // Registered before the read, so that no change in between is missed.
+        let listener = self.shared.store.listen(id);
+        let Some(now) = self.task(key, id).await? else { return Ok(None) };
+        if now.status.is_final() {
+            return Ok(Some(FollowedTask { now, later: stream::empty().boxed() }));
+        }
+        let follower = Follower { shared: Arc::clone(&self.shared), listener, id, seen: now.revision };
+        let later = stream::unfold(Some(follower), |follower| async move { follower?.next().await }).boxed();
+        Ok(Some(FollowedTask { now, later }))
+    }
+}
+
+/// One reader of one task.
+struct Follower {
+    shared: Arc<Shared>,
+    listener: TaskListener,
+    id: TaskId,
+    /// The revision it has.
+    seen: u64,
+}
+
+impl Follower {
+    /// The next state, and who reads on.
+    async fn next(mut self) -> Option<(Result<Task, StoreError>, Option<Self>)> {
+        let pause = StorePause::default();
+        self.listener.changed().await;
+        loop {
+            match self.shared.store.task(self.id).await {
+                // A request that joins changes the row, and nothing that a client reads.
+                Ok(Some(task)) if task.revision == self.seen => self.listener.changed().await,
+                Ok(Some(task)) => {
+                    self.seen = task.revision;
+                    let rest = (!task.status.is_final()).then_some(self);
+                    return Some((Ok(task), rest));
+                }
+                Ok(None) => return None,
+                Err(error) if error.passes() => {
+                    self.shared.clock.pause(pause.failed(self.shared.now(), self.shared.seed.unit())).await;
+                }
+                Err(error) => return Some((Err(error), None)),
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use gatehouse_model::{
     Answered, Body, Call, Context, Framing, Obstacle, Outage, Pause, Prepared, Reply, Span, Sse, TextFailure,
     UnixMs,
 };
-use gatehouse_runtime::{Fault, RequestInstance, Version};
+use gatehouse_runtime::{Fault, Half, RequestInstance, Version};
 use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, NoPermit, Opening, retry_after};
 
 use crate::config::tables::Tables;
@@ -273,8 +273,8 @@ impl TextCalls {
         (retry_after, patience): (Option<Duration>, Option<Pause>),
     ) -> Attempt {
         let state = run.prepared.state.clone();
-        let relay = match self.shared.plugins.relay(&run.version, run.cx.clone(), state, run.instance.take())
-        {
+        let (plugins, instance) = (&self.shared.plugins, run.instance.take());
+        let relay = match plugins.relay(Half::Text, &run.version, run.cx.clone(), state, instance) {
             Ok(relay) => Box::new(relay),
             Err(Fault::Busy) => return Attempt::Failed(SubmitError::Busy.into()),
             Err(fault) => return Attempt::Failed(plugin_fault(&run.version, &fault).into()),

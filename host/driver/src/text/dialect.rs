@@ -14,7 +14,7 @@ use gatehouse_model::{
     Body, Call, Context, DialectRequest, Facts, Framing, Obstacle, Payload, Prepared, Protocol, Refusal,
     Reply, TextFailure, TextRoute,
 };
-use gatehouse_runtime::{Fault, Relay, RequestInstance, ServedBy, Version};
+use gatehouse_runtime::{Fault, Half, Relay, RequestInstance, ServedBy, Version};
 use serde_json::json;
 
 use crate::errors::SubmitError;
@@ -129,7 +129,9 @@ impl Translator {
     /// The reader of a stream's frames.
     pub(super) fn frame_reader(&self, dialect: &mut DialectRun) -> Result<Box<Relay>, Fault> {
         let DialectRun { version, cx, state, instance, .. } = dialect;
-        self.shared.plugins.frame_reader(version, cx.clone(), state.clone(), instance.take()).map(Box::new)
+        let reader =
+            self.shared.plugins.relay(Half::Dialect, version, cx.clone(), state.clone(), instance.take());
+        reader.map(Box::new)
     }
 
     /// What is wrong with a request, told by the text family as it tells a Messages provider's error.

@@ -12,6 +12,13 @@ use crate::errors::{Form, error_table};
 use crate::routing::routes::{Endpoint, KeyUse, Route, Submission};
 use crate::routing::table::RouteTable;
 
+/// An answer's body as JSON: one of these components.
+macro_rules! json {
+    ($($component:literal),+) => {
+        &[Content::Json(&[$($component),+])]
+    };
+}
+
 /// The group of routes whose family names none.
 const FAMILIES: &str = "Plugins";
 
@@ -167,31 +174,31 @@ fn words(route: &Route) -> Option<Words> {
             "Make images of images (OpenAI's shape)",
             AWAITED,
             IDEMPOTENCY,
-            ok("The images.", IMAGES),
+            ok("The images.", json!["ImageList", "DryRun"]),
         ),
         Endpoint::CreateVideo => plain(
             "Videos",
             "Make a video (OpenAI's shape)",
             "The same task as by `/v1/videos/generations`, which is read as a video or as a task.",
             SUBMISSION,
-            ok("The video, which is queued. With `dry_run`: what it would cost.", CREATED_VIDEO),
+            ok("The video, which is queued. With `dry_run`: what it would cost.", json!["Video", "DryRun"]),
         ),
         Endpoint::ListVideos => plain(
             "Videos",
             "List videos (OpenAI's shape)",
             "Newest first.",
             VIDEO_PAGE,
-            ok("A page.", VIDEOS),
+            ok("A page.", json!["VideoList"]),
         ),
         Endpoint::ReadVideo => {
-            plain("Videos", "Read a video (OpenAI's shape)", "", &[], ok("The video.", VIDEO))
+            plain("Videos", "Read a video (OpenAI's shape)", "", &[], ok("The video.", json!["Video"]))
         }
         Endpoint::DeleteVideo => plain(
             "Videos",
             "Delete a video (OpenAI's shape)",
             "Its files, for good. The task stays, as what was paid for.",
             &[],
-            ok("It is deleted.", DELETED_VIDEO),
+            ok("It is deleted.", json!["DeletedVideo"]),
         ),
         Endpoint::ReadVideoContent => {
             let answers = vec![
@@ -224,28 +231,30 @@ fn words(route: &Route) -> Option<Words> {
                 },
             ],
         ),
-        Endpoint::ListTasks => plain("Tasks", "List tasks", "Newest first.", PAGE, ok("A page.", TASKS)),
-        Endpoint::ViewTask => Some(of_family(route, "", &[], ok("The task.", FAMILY_TASK))),
+        Endpoint::ListTasks => {
+            plain("Tasks", "List tasks", "Newest first.", PAGE, ok("A page.", json!["TaskPage"]))
+        }
+        Endpoint::ViewTask => Some(of_family(route, "", &[], ok("The task.", json!["FamilyTask"]))),
         Endpoint::ReadBalance => plain(
             "Money",
             "Read the balance",
             "What the customer has, and what the key may still spend of it.",
             &[],
-            ok("The balance.", BALANCE),
+            ok("The balance.", json!["BalanceResponse"]),
         ),
         Endpoint::ReadKey => plain(
             "Money",
             "Read what the key may do",
             "Its models, networks and limits, and when it stops working. What it may spend is in the balance.",
             &[],
-            ok("The key.", OWN_KEY),
+            ok("The key.", json!["KeyResponse"]),
         ),
         Endpoint::ReadUsage => plain(
             "Money",
             "Read the usage",
             "By key, day and model, of all keys of the customer. Days are UTC.",
             USAGE_FILTER,
-            ok("A page, and the sum of all that the filter finds.", USAGE),
+            ok("A page, and the sum of all that the filter finds.", json!["UsagePage"]),
         ),
         Endpoint::CreateWebhook => plain(
             WEBHOOKS,
@@ -260,7 +269,7 @@ fn words(route: &Route) -> Option<Words> {
             "List webhooks",
             "Those that the account's keys made.",
             &[],
-            ok("All of them.", WEBHOOK_LIST),
+            ok("All of them.", json!["WebhookList"]),
         ),
         Endpoint::ReadWebhook => plain(WEBHOOKS, "Read a webhook", "", &[], ok("The webhook.", WEBHOOK)),
         Endpoint::EditWebhook => plain(
@@ -275,7 +284,7 @@ fn words(route: &Route) -> Option<Words> {
             "Remove a webhook",
             "What waits for it is never sent.",
             &[],
-            ok("It is removed.", REMOVED_WEBHOOK),
+            ok("It is removed.", json!["RemovedWebhook"]),
         ),
         Endpoint::RotateWebhook => plain(
             WEBHOOKS,
@@ -289,14 +298,14 @@ fn words(route: &Route) -> Option<Words> {
             "Try a webhook out",
             "Sends the event `webhook.test`.",
             IDEMPOTENCY,
-            ok("The delivery, which waits.", DELIVERY),
+            ok("The delivery, which waits.", json!["DeliveryResponse"]),
         ),
         Endpoint::ListDeliveries => plain(
             WEBHOOKS,
             "List a webhook's deliveries",
             "Those of the last seven days, newest first, with the attempts and why they failed.",
             DELIVERY_PAGE,
-            ok("A page.", DELIVERIES),
+            ok("A page.", json!["DeliveryPage"]),
         ),
         Endpoint::ReadCallback => plain(
             WEBHOOKS,
@@ -304,7 +313,7 @@ fn words(route: &Route) -> Option<Words> {
             "The address without its query, the attempts and why they failed; of the last seven days. A task without \
              `callback_url` is a 404.",
             &[],
-            ok("The callback.", CALLBACK),
+            ok("The callback.", json!["CallbackResponse"]),
         ),
         Endpoint::ReadCallbackSecret => plain(
             WEBHOOKS,
@@ -312,16 +321,18 @@ fn words(route: &Route) -> Option<Words> {
             "It signs what is posted to the `callback_url` of tasks that are submitted with this key, as a webhook's secret \
              does. Another key, also one that this key is rotated to, has another secret.",
             &[],
-            ok("The secret.", CALLBACK_SECRET),
+            ok("The secret.", json!["CallbackSecret"]),
         ),
         Endpoint::ListModels => plain(
             "Models",
             "List models",
             "Those that the key may use.",
             VERSIONED,
-            ok("The models.", MODELS),
+            ok("The models.", json!["ModelList", "MessagesModelPage"]),
         ),
-        Endpoint::ReadModel => plain("Models", "Read a model", "", VERSIONED, ok("The model.", MODEL)),
+        Endpoint::ReadModel => {
+            plain("Models", "Read a model", "", VERSIONED, ok("The model.", json!["Model", "MessagesModel"]))
+        }
         Endpoint::ReadResponse => plain(
             "Text",
             "Read a response",
@@ -330,11 +341,15 @@ fn words(route: &Route) -> Option<Words> {
             ok("The response, or its events with `stream=true`.", KEPT_RESPONSE),
         ),
         Endpoint::DeleteResponse => {
-            plain("Text", "Delete a response", "", &[], ok("It is deleted.", DELETED))
+            plain("Text", "Delete a response", "", &[], ok("It is deleted.", json!["DeletedResponse"]))
         }
-        Endpoint::ListResponseItems => {
-            plain("Text", "List the items of a response's request", "", ITEMS, ok("A page.", RESPONSE_ITEMS))
-        }
+        Endpoint::ListResponseItems => plain(
+            "Text",
+            "List the items of a response's request",
+            "",
+            ITEMS,
+            ok("A page.", json!["ResponseItems"]),
+        ),
         Endpoint::ReadMedia => {
             let answers = vec![
                 Answer { status: 200, help: "The file.", contents: MEDIA },
@@ -346,7 +361,7 @@ fn words(route: &Route) -> Option<Words> {
         Endpoint::Ready => plain("Gateway", "Whether new work is taken", "", &[], ok("It is.", HEALTH)),
         Endpoint::OpenApi => {
             let answers = vec![
-                Answer { status: 200, help: "The document.", contents: DOCUMENT },
+                Answer { status: 200, help: "The document.", contents: json!["OpenApi"] },
                 Answer { status: 304, help: "The client has it.", contents: &[] },
             ];
             plain("Gateway", "This document", "With a key: only what the key may use.", CONDITION, answers)
@@ -379,7 +394,7 @@ fn job(route: &Route, submission: Submission) -> Words {
             of_family(route, BARE_IMAGES, SUBMISSION, ok(help, RECEIPT))
         }
         ReceiptShape::Task => of_family(route, "", SUBMISSION, ok(help, RECEIPT)),
-        ReceiptShape::Asset => of_family(route, "", SUBMISSION, ok(help, ASSET_RECEIPT)),
+        ReceiptShape::Asset => of_family(route, "", SUBMISSION, ok(help, json!["AssetReceipt"])),
     }
 }
 
@@ -411,7 +426,7 @@ fn text(route: &Route) -> Words {
         match route.surface {
             "messages.create" => ("Answer messages", &[], MESSAGE),
             "responses.create" => ("Answer with a response", &[], RESPONSE_STREAM),
-            "embeddings.create" => ("Make vectors of texts", &[], EMBEDDINGS),
+            "embeddings.create" => ("Make vectors of texts", &[], json!["EmbeddingList", "DryRun"]),
             "chat.completions" => ("Answer a conversation", FORMAT, COMPLETION),
             _ => return of_family(route, "", &[], ok(ANSWERED, OF_FAMILY)),
         };
@@ -428,42 +443,20 @@ const AWAITED: &str = "The request waits for its task and has the images in its 
 const BARE_IMAGES: &str = "With `x-response-format: bare`, or a key whose format that is, the answer is that of `images.edit`, and \
     fields are OpenAI's.";
 
-const IMAGES: &[Content] = &[Content::Json(&["ImageList", "DryRun"])];
-const CREATED_VIDEO: &[Content] = &[Content::Json(&["Video", "DryRun"])];
-const VIDEO: &[Content] = &[Content::Json(&["Video"])];
-const DELETED_VIDEO: &[Content] = &[Content::Json(&["DeletedVideo"])];
-const VIDEOS: &[Content] = &[Content::Json(&["VideoList"])];
 const FILM: &[Content] = &[Content::Bytes(&["video/*", "application/octet-stream"])];
 const TEXT_COMPLETION: &[Content] = &[
     Content::Json(&["TextCompletion", "DryRun"]),
     Content::Events("Pieces of the completion (`text_completion`), then `[DONE]`.", None),
 ];
 const TASK: &[Content] = &[Content::Json(&["TaskResponse"])];
-const TASKS: &[Content] = &[Content::Json(&["TaskPage"])];
-const FAMILY_TASK: &[Content] = &[Content::Json(&["FamilyTask"])];
-const MODELS: &[Content] = &[Content::Json(&["ModelList", "MessagesModelPage"])];
-const MODEL: &[Content] = &[Content::Json(&["Model", "MessagesModel"])];
-const BALANCE: &[Content] = &[Content::Json(&["BalanceResponse"])];
-const USAGE: &[Content] = &[Content::Json(&["UsagePage"])];
 const WEBHOOKS: &str = "Webhooks";
 const WEBHOOK: &[Content] = &[Content::Json(&["WebhookResponse"])];
-const WEBHOOK_LIST: &[Content] = &[Content::Json(&["WebhookList"])];
-const REMOVED_WEBHOOK: &[Content] = &[Content::Json(&["RemovedWebhook"])];
-const DELIVERY: &[Content] = &[Content::Json(&["DeliveryResponse"])];
-const DELIVERIES: &[Content] = &[Content::Json(&["DeliveryPage"])];
-const OWN_KEY: &[Content] = &[Content::Json(&["KeyResponse"])];
-const CALLBACK: &[Content] = &[Content::Json(&["CallbackResponse"])];
-const CALLBACK_SECRET: &[Content] = &[Content::Json(&["CallbackSecret"])];
 const KEPT_RESPONSE: &[Content] = &[
     Content::Json(&["Response"]),
     Content::Events("The events of the responses protocol, under the numbers they had.", None),
 ];
-const DELETED: &[Content] = &[Content::Json(&["DeletedResponse"])];
-const RESPONSE_ITEMS: &[Content] = &[Content::Json(&["ResponseItems"])];
 const HEALTH: &[Content] = &[Content::Json(&["Health"])];
-const DOCUMENT: &[Content] = &[Content::Json(&["OpenApi"])];
 const RECEIPT: &[Content] = &[Content::Json(&["TaskReceipt"])];
-const ASSET_RECEIPT: &[Content] = &[Content::Json(&["AssetReceipt"])];
 const MEDIA: &[Content] =
     &[Content::Bytes(&["image/*", "video/*", "audio/*", "text/plain", "application/octet-stream"])];
 const ANSWER: &[Content] = &[Content::Bytes(&["*/*"]), Content::Json(&["DryRun"])];
@@ -472,7 +465,6 @@ const OF_FAMILY: &[Content] = &[
     Content::Json(&["FamilyAnswer", "DryRun"]),
     Content::Events("The events of the family's protocol.", None),
 ];
-const EMBEDDINGS: &[Content] = &[Content::Json(&["EmbeddingList", "DryRun"])];
 const COMPLETION: &[Content] = &[
     Content::Json(&["WrappedChatCompletion", "ChatCompletion", "DryRun"]),
     Content::Events("Chunks of the chat completion (`chat.completion.chunk`), then `[DONE]`.", None),

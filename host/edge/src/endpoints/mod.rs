@@ -10,7 +10,6 @@ pub(crate) mod jobs;
 mod media;
 mod models;
 mod openai;
-mod responses;
 mod task_view;
 mod tasks;
 pub(crate) mod text;
@@ -74,10 +73,10 @@ pub(crate) async fn respond(request: EndpointRequest<'_>, key: Option<Arc<Key>>)
         (Endpoint::ReadCallbackSecret, Some(key)) => Ok(webhooks::callback_secret(context, &key)),
         (Endpoint::ListModels, Some(key)) => models::list(&request, &key).await,
         (Endpoint::ReadModel, Some(key)) => models::read(&request, &key).await,
-        (Endpoint::ReadResponse, Some(key)) => responses::read(&request, &key).await,
-        (Endpoint::DeleteResponse, Some(key)) => responses::delete(&request, &key).await,
-        (Endpoint::CancelResponse, Some(key)) => responses::cancel(&request, &key).await,
-        (Endpoint::ListResponseItems, Some(key)) => responses::items(&request, &key).await,
+        (Endpoint::ReadResponse, Some(key)) => text::read(&request, &key).await,
+        (Endpoint::DeleteResponse, Some(key)) => text::delete(&request, &key).await,
+        (Endpoint::CancelResponse, Some(key)) => text::cancel(&request, &key).await,
+        (Endpoint::ListResponseItems, Some(key)) => text::items(&request, &key).await,
         (Endpoint::Answer(model), Some(key)) => direct::answer(request, key, model).await,
         (Endpoint::Read(family), Some(key)) => direct::read(request, key, family).await,
         (Endpoint::Text, Some(key)) => text::respond(request, key).await,

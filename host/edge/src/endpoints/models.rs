@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use gatehouse_driver::{ListedPrice, Modality, ModelFacts, ModelListing};
-use gatehouse_model::{Credits, Key};
+use gatehouse_model::{Credits, Key, view};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
@@ -28,53 +28,46 @@ struct Models {
     data: Vec<Model>,
 }
 
-/// OpenAI's model.
-#[derive(Serialize)]
-struct Model {
-    id: String,
-    object: &'static str,
-    created: u64,
-    owned_by: String,
-    kind: &'static str,
-    modality: String,
-    #[serde(flatten)]
-    facts: Facts,
+view! {
+    /// OpenAI's model.
+    #[derive(Serialize)]
+    struct Model of (listing: ModelListing) where {
+        let kind = kind(&listing.surfaces);
+    } {
+        id: String = listing.id,
+        object: &'static str = "model",
+        created: u64 = listing.since.seconds(),
+        owned_by: String = listing.family,
+        kind: &'static str = kind,
+        modality: String = listing.modality.unwrap_or_else(|| kind.to_owned()),
+        #[serde(flatten)]
+        facts: Facts = (listing.facts, listing.surfaces, kind).into(),
+    }
 }
 
-/// What both shapes say of a model, where it is known.
-#[derive(Serialize)]
-struct Facts {
-    surfaces: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context_length: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_output_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    input_modalities: Vec<Modality>,
-    output_modalities: [&'static str; 1],
-    prices: Vec<Price>,
+view! {
+    /// What both shapes say of a model, where it is known.
+    #[derive(Serialize)]
+    struct Facts of ((facts, surfaces, kind): (ModelFacts, Vec<String>, &'static str)) {
+        surfaces: Vec<String> = surfaces,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        context_length: Option<u32> = facts.context_tokens,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_output_tokens: Option<u64> = facts.max_output_tokens,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        input_modalities: Vec<Modality> = facts.inputs,
+        output_modalities: [&'static str; 1] = [kind],
+        prices: Vec<Price> = facts.prices.into_iter().map(Price::from).collect(),
+    }
 }
 
-#[derive(Serialize)]
-struct Price {
-    price_key: String,
-    unit: &'static str,
-    #[serde(serialize_with = "as_number")]
-    unit_price: Credits,
-}
-
-impl Facts {
-    fn new(facts: ModelFacts, surfaces: Vec<String>, kind: &'static str) -> Self {
-        let price =
-            |price: ListedPrice| Price { price_key: price.key, unit: price.unit, unit_price: price.price };
-        Self {
-            surfaces,
-            context_length: facts.context_tokens,
-            max_output_tokens: facts.max_output_tokens,
-            input_modalities: facts.inputs,
-            output_modalities: [kind],
-            prices: facts.prices.into_iter().map(price).collect(),
-        }
+view! {
+    #[derive(Serialize)]
+    struct Price of (price: ListedPrice) {
+        price_key: String = price.key,
+        unit: &'static str = price.unit,
+        #[serde(serialize_with = "as_number")]
+        unit_price: Credits = price.price,
     }
 }
 
@@ -87,50 +80,27 @@ struct Page {
     last_id: Option<String>,
 }
 
-/// Anthropic's model.
-#[derive(Serialize)]
-struct PageModel {
-    #[serde(rename = "type")]
-    object: &'static str,
-    id: String,
-    display_name: String,
-    created_at: String,
-    kind: &'static str,
-    modality: String,
-    /// The same limits in Anthropic's words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_input_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_tokens: Option<u64>,
-    #[serde(flatten)]
-    facts: Facts,
-}
-
-impl From<ModelListing> for Model {
-    fn from(listing: ModelListing) -> Self {
-        let (kind, created) = (kind(&listing.surfaces), listing.since.seconds());
-        let modality = listing.modality.unwrap_or_else(|| kind.to_owned());
-        let facts = Facts::new(listing.facts, listing.surfaces, kind);
-        Self { id: listing.id, object: "model", created, owned_by: listing.family, kind, modality, facts }
-    }
-}
-
-impl From<ModelListing> for PageModel {
-    fn from(listing: ModelListing) -> Self {
-        let (kind, created_at) = (kind(&listing.surfaces), listing.since.to_string());
-        let modality = listing.modality.unwrap_or_else(|| kind.to_owned());
-        let facts = Facts::new(listing.facts, listing.surfaces, kind);
-        Self {
-            object: "model",
-            display_name: listing.id.clone(),
-            id: listing.id,
-            created_at,
-            kind,
-            modality,
-            max_input_tokens: facts.context_length,
-            max_tokens: facts.max_output_tokens,
-            facts,
-        }
+view! {
+    /// Anthropic's model.
+    #[derive(Serialize)]
+    struct PageModel of (listing: ModelListing) where {
+        let kind = kind(&listing.surfaces);
+        let facts = Facts::from((listing.facts, listing.surfaces, kind));
+    } {
+        #[serde(rename = "type")]
+        object: &'static str = "model",
+        id: String = listing.id.clone(),
+        display_name: String = listing.id,
+        created_at: String = listing.since.to_string(),
+        kind: &'static str = kind,
+        modality: String = listing.modality.unwrap_or_else(|| kind.to_owned()),
+        /// The same limits in Anthropic's words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_input_tokens: Option<u32> = facts.context_length,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_tokens: Option<u64> = facts.max_output_tokens,
+        #[serde(flatten)]
+        facts: Facts = facts,
     }
 }
 

@@ -2,11 +2,11 @@
 
 use gatehouse_driver::Waiting;
 use gatehouse_model::{Credits, FailureKind, Status, Task, TaskFailure, TaskId};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::backend::Backend;
-use crate::endpoints::usage::as_number;
+use crate::endpoints::usage::as_json_number;
 use crate::errors::{Refusal, whole_seconds};
 
 /// `data` of the task endpoint. Times in Unix seconds, durations in seconds, cost in credits.
@@ -89,18 +89,6 @@ fn failure_type(kind: FailureKind) -> &'static str {
         FailureKind::Cancelled => "cancelled",
         FailureKind::Limit => "rate_limit_error",
         FailureKind::Internal => "server_error",
-    }
-}
-
-/// Credits as a JSON number: 4 rather than 4.0, 0.25 where there is a fraction.
-#[expect(clippy::ref_option, reason = "serde's signature")]
-pub(super) fn as_json_number<S: Serializer>(
-    cost: &Option<Credits>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match cost {
-        Some(cost) => as_number(cost, serializer),
-        None => serializer.serialize_none(),
     }
 }
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gatehouse_driver::{UsageFilter, UsagePosition, UsageRow, UsageSums};
-use gatehouse_model::{Credits, Key, KeyId, QuotaUse, UnixMs};
+use gatehouse_driver::{Funds, UsageFilter, UsagePosition, UsageRow, UsageSums};
+use gatehouse_model::{Credits, Key, KeyId, QuotaUse, UnixMs, view};
 use serde::{Serialize, Serializer};
 
 use crate::backend::store_refusal;
@@ -24,67 +24,64 @@ const MAX_PAGE: usize = 1000;
 /// Rows that one page or one sum may read: a year of more than fifty models.
 const MAX_ROWS: usize = 20_000;
 
-#[derive(Serialize)]
-struct BalanceView {
-    #[serde(serialize_with = "as_number")]
-    available: Credits,
-    available_micro: Credits,
-    #[serde(serialize_with = "as_number")]
-    held: Credits,
-    held_micro: Credits,
-    #[serde(serialize_with = "as_number")]
-    spent: Credits,
-    spent_micro: Credits,
-    key: KeyBalance,
-    /// Of all the customer's keys together; null without one.
-    quota: Option<QuotaView>,
-}
-
-#[derive(Serialize)]
-struct QuotaView {
-    #[serde(serialize_with = "as_number")]
-    limit: Credits,
-    limit_micro: Credits,
-    #[serde(serialize_with = "as_number")]
-    used: Credits,
-    used_micro: Credits,
-    #[serde(serialize_with = "as_number")]
-    remaining: Credits,
-    remaining_micro: Credits,
-    resets_at: Option<String>,
-}
-
-impl From<QuotaUse> for QuotaView {
-    fn from(quota: QuotaUse) -> Self {
-        let (QuotaUse { limit, used, resets }, remaining) = (quota, quota.remaining());
-        Self {
-            limit,
-            limit_micro: limit,
-            used,
-            used_micro: used,
-            remaining,
-            remaining_micro: remaining,
-            resets_at: resets.map(|at| at.to_string()),
-        }
+view! {
+    #[derive(Serialize)]
+    struct BalanceView of (funds: Funds) {
+        #[serde(serialize_with = "as_number")]
+        available: Credits = funds.available,
+        available_micro: Credits = funds.available,
+        #[serde(serialize_with = "as_number")]
+        held: Credits = funds.reserved,
+        held_micro: Credits = funds.reserved,
+        #[serde(serialize_with = "as_number")]
+        spent: Credits = funds.spent,
+        spent_micro: Credits = funds.spent,
+        key: KeyBalance = (&funds).into(),
+        /// Of all the customer's keys together; null without one.
+        quota: Option<QuotaView> = funds.quota.map(QuotaView::from),
     }
 }
 
-/// `quota` and `remaining` are null where the key is unlimited: then only the balance counts. `used` is that of the present
-/// period where the quota resets.
-#[derive(Serialize)]
-struct KeyBalance {
-    id: KeyId,
-    name: String,
-    #[serde(serialize_with = "as_number_or_null")]
-    quota: Option<Credits>,
-    quota_micro: Option<Credits>,
-    #[serde(serialize_with = "as_number")]
-    used: Credits,
-    used_micro: Credits,
-    #[serde(serialize_with = "as_number_or_null")]
-    remaining: Option<Credits>,
-    remaining_micro: Option<Credits>,
-    resets_at: Option<String>,
+view! {
+    #[derive(Serialize)]
+    struct QuotaView of (quota: QuotaUse) where {
+        let remaining = quota.remaining();
+    } {
+        #[serde(serialize_with = "as_number")]
+        limit: Credits = quota.limit,
+        limit_micro: Credits = quota.limit,
+        #[serde(serialize_with = "as_number")]
+        used: Credits = quota.used,
+        used_micro: Credits = quota.used,
+        #[serde(serialize_with = "as_number")]
+        remaining: Credits = remaining,
+        remaining_micro: Credits = remaining,
+        resets_at: Option<String> = quota.resets.map(|at| at.to_string()),
+    }
+}
+
+view! {
+    /// `quota` and `remaining` are null where the key is unlimited: then only the balance counts. `used` is that of the present
+    /// period where the quota resets.
+    #[derive(Serialize)]
+    struct KeyBalance of (funds: &Funds) where {
+        let quota = funds.key_quota;
+        let used = quota.map_or(funds.key.used, |quota| quota.used);
+        let remaining = quota.map(|quota| quota.remaining());
+    } {
+        id: KeyId = funds.key.id.clone(),
+        name: String = funds.key.name.clone(),
+        #[serde(serialize_with = "as_json_number")]
+        quota: Option<Credits> = quota.map(|quota| quota.limit),
+        quota_micro: Option<Credits> = quota.map(|quota| quota.limit),
+        #[serde(serialize_with = "as_number")]
+        used: Credits = used,
+        used_micro: Credits = used,
+        #[serde(serialize_with = "as_json_number")]
+        remaining: Option<Credits> = remaining,
+        remaining_micro: Option<Credits> = remaining,
+        resets_at: Option<String> = quota.and_then(|quota| quota.resets).map(|at| at.to_string()),
+    }
 }
 
 #[derive(Serialize)]
@@ -96,45 +93,32 @@ struct UsageView {
     next: Option<String>,
 }
 
-#[derive(Serialize)]
-struct DayView {
-    day: String,
-    key: KeyId,
-    model: String,
-    #[serde(flatten)]
-    sums: SumsView,
+view! {
+    #[derive(Serialize)]
+    struct DayView of (row: UsageRow) {
+        day: String = UnixMs::of_day(row.period).date(),
+        key: KeyId = row.key,
+        model: String = row.model,
+        #[serde(flatten)]
+        sums: SumsView = row.sums.into(),
+    }
 }
 
-#[derive(Serialize)]
-struct SumsView {
-    requests: u64,
-    failures: u64,
-    input_tokens: u64,
-    output_tokens: u64,
-    cached_tokens: u64,
-    cache_write_tokens: u64,
-    #[serde(serialize_with = "as_number")]
-    cost: Credits,
-    cost_micro: Credits,
-    #[serde(serialize_with = "as_number")]
-    refunded: Credits,
-    refunded_micro: Credits,
-}
-
-impl From<UsageSums> for SumsView {
-    fn from(sums: UsageSums) -> Self {
-        Self {
-            requests: sums.requests,
-            failures: sums.failures,
-            input_tokens: sums.input,
-            output_tokens: sums.output,
-            cached_tokens: sums.cached,
-            cache_write_tokens: sums.cache_write,
-            cost: sums.settled,
-            cost_micro: sums.settled,
-            refunded: sums.refunded,
-            refunded_micro: sums.refunded,
-        }
+view! {
+    #[derive(Serialize)]
+    struct SumsView of (sums: UsageSums) {
+        requests: u64 = sums.requests,
+        failures: u64 = sums.failures,
+        input_tokens: u64 = sums.input,
+        output_tokens: u64 = sums.output,
+        cached_tokens: u64 = sums.cached,
+        cache_write_tokens: u64 = sums.cache_write,
+        #[serde(serialize_with = "as_number")]
+        cost: Credits = sums.settled,
+        cost_micro: Credits = sums.settled,
+        #[serde(serialize_with = "as_number")]
+        refunded: Credits = sums.refunded,
+        refunded_micro: Credits = sums.refunded,
     }
 }
 
@@ -142,29 +126,7 @@ impl From<UsageSums> for SumsView {
 pub(super) async fn balance(context: &EdgeContext, key: &Key) -> Outcome {
     let funds = context.backend.funds(key).await.map_err(store_refusal)?;
     let funds = funds.ok_or_else(|| Refusal::new(Kind::Unauthenticated, "unknown API key"))?;
-    let used = funds.key_quota.map_or(funds.key.used, |quota| quota.used);
-    let remaining = funds.key_quota.map(|quota| quota.remaining());
-    let data = BalanceView {
-        available: funds.available,
-        available_micro: funds.available,
-        held: funds.reserved,
-        held_micro: funds.reserved,
-        spent: funds.spent,
-        spent_micro: funds.spent,
-        key: KeyBalance {
-            id: funds.key.id,
-            name: funds.key.name,
-            quota: funds.key_quota.map(|quota| quota.limit),
-            quota_micro: funds.key_quota.map(|quota| quota.limit),
-            used,
-            used_micro: used,
-            remaining,
-            remaining_micro: remaining,
-            resets_at: funds.key_quota.and_then(|quota| quota.resets).map(|at| at.to_string()),
-        },
-        quota: funds.quota.map(QuotaView::from),
-    };
-    Ok(response::wrapped(data))
+    Ok(response::wrapped(BalanceView::from(funds)))
 }
 
 /// A page of the customer's usage by key, day and model, and the sum of all that the filter finds.
@@ -195,13 +157,7 @@ pub(super) async fn usage(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     rows.truncate(asked.limit);
     let next = if cut { rows.last().map(UsagePosition::from) } else { found.next };
     let next = next.as_ref().map(cursor);
-    let day = |row: UsageRow| DayView {
-        day: UnixMs::of_day(row.period).date(),
-        key: row.key,
-        model: row.model,
-        sums: row.sums.into(),
-    };
-    let data = rows.into_iter().map(day).collect();
+    let data = rows.into_iter().map(DayView::from).collect();
     let view = UsageView { code: 200, data, total: total.into(), has_more: next.is_some(), next };
     Ok(response::json(&view))
 }
@@ -269,10 +225,14 @@ pub(super) fn as_number<S: Serializer>(amount: &Credits, serializer: S) -> Resul
     }
 }
 
+/// The same, or null.
 #[expect(clippy::ref_option, reason = "serde's signature")]
-fn as_number_or_null<S: Serializer>(amount: &Option<Credits>, serializer: S) -> Result<S::Ok, S::Error> {
-    match amount {
-        Some(amount) => as_number(amount, serializer),
+pub(super) fn as_json_number<S: Serializer>(
+    cost: &Option<Credits>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match cost {
+        Some(cost) => as_number(cost, serializer),
         None => serializer.serialize_none(),
     }
 }

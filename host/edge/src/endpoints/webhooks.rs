@@ -7,7 +7,7 @@ use gatehouse_driver::{
     ChangedWebhook, DeliveryState, SubmitError, TaskCallback, WebhookAction, WebhookAttempt, WebhookDelivery,
     WebhookEndpoint, WebhookError, WebhookEvent, WebhookPatch, WebhookPolicy, WebhookRequest,
 };
-use gatehouse_model::{DeliveryId, Digest, Key, TaskId, UnixMs, WebhookId};
+use gatehouse_model::{DeliveryId, Digest, Key, TaskId, UnixMs, WebhookId, view};
 use http::{HeaderValue, Response};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -24,47 +24,61 @@ use crate::response::{self, ResponseBody};
 const PAGE: usize = 20;
 const FIELDS: [&str; 4] = ["url", "events", "description", "enabled"];
 
-/// A webhook. Moments in Unix seconds.
-#[derive(Serialize)]
-struct WebhookView {
-    id: WebhookId,
-    url: String,
-    events: Vec<&'static str>,
-    description: String,
-    enabled: bool,
-    disabled_at: Option<u64>,
-    disabled_reason: Option<String>,
-    created: u64,
-    secret_created: u64,
-    old_secret_until: Option<u64>,
-    pending: u32,
-    failing_since: Option<u64>,
-    last_success: Option<u64>,
-    last_attempt: Option<AttemptView>,
-    /// Shown once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    secret: Option<String>,
+view! {
+    /// A webhook. Moments in Unix seconds.
+    #[derive(Serialize)]
+    struct WebhookView of (webhook: &WebhookEndpoint) where {
+        let seconds = |moment: Option<UnixMs>| moment.map(UnixMs::seconds);
+    } {
+        id: WebhookId = webhook.id,
+        url: String = webhook.url.clone(),
+        events: Vec<&'static str> = webhook.events.iter().map(|event| event.as_str()).collect(),
+        description: String = webhook.description.clone(),
+        enabled: bool = webhook.disabled.is_none(),
+        disabled_at: Option<u64> = seconds(webhook.disabled.as_ref().map(|disabled| disabled.at)),
+        disabled_reason: Option<String> = webhook.disabled.as_ref().map(|disabled| disabled.reason.clone()),
+        created: u64 = webhook.created.seconds(),
+        secret_created: u64 = webhook.secret.created.seconds(),
+        old_secret_until: Option<u64> = seconds(webhook.old_secret.as_ref().map(|old| old.until)),
+        pending: u32 = webhook.pending,
+        failing_since: Option<u64> = seconds(webhook.failing_since),
+        last_success: Option<u64> = seconds(webhook.last_success),
+        last_attempt: Option<AttemptView> = webhook.last_attempt.as_ref().map(AttemptView::from),
+        /// Shown once.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        secret: Option<String> = None,
+    }
 }
 
-#[derive(Serialize)]
-struct AttemptView {
-    at: u64,
-    took_ms: u64,
-    status: Option<u16>,
-    /// Empty for a success. What the receiver wrote is not told.
-    problem: String,
+view! {
+    #[derive(Serialize)]
+    struct AttemptView of (attempt: &WebhookAttempt) {
+        at: u64 = attempt.at.seconds(),
+        took_ms: u64 = attempt.took_ms,
+        status: Option<u16> = attempt.status,
+        /// Empty for a success. What the receiver wrote is not told.
+        problem: String = if attempt.succeeded() { String::new() } else { attempt.problem() },
+    }
 }
 
-#[derive(Serialize)]
-struct DeliveryView {
-    id: DeliveryId,
-    event: &'static str,
-    task: Option<TaskId>,
-    created: u64,
-    status: &'static str,
-    due: Option<u64>,
-    reason: Option<String>,
-    attempts: Vec<AttemptView>,
+view! {
+    #[derive(Serialize)]
+    struct DeliveryView of (row: &WebhookDelivery) where {
+        let (status, reason) = match &row.state {
+            DeliveryState::Pending { .. } => ("pending", None),
+            DeliveryState::Delivered { .. } => ("delivered", None),
+            DeliveryState::Failed { reason, .. } => ("failed", Some(reason.clone())),
+        };
+    } {
+        id: DeliveryId = row.id,
+        event: &'static str = row.event.as_str(),
+        task: Option<TaskId> = row.task,
+        created: u64 = row.created.seconds(),
+        status: &'static str = status,
+        due: Option<u64> = row.due().map(UnixMs::seconds),
+        reason: Option<String> = reason,
+        attempts: Vec<AttemptView> = row.attempts.iter().map(AttemptView::from).collect(),
+    }
 }
 
 /// The callback of a task.
@@ -110,7 +124,7 @@ pub(super) async fn act(
 /// The webhooks that the customer's keys made.
 pub(super) async fn list(context: &EdgeContext, key: &Key) -> Outcome {
     let found = context.backend.own_webhooks(key).await.map_err(store_refusal)?;
-    let data: Vec<WebhookView> = found.iter().map(view).collect();
+    let data: Vec<WebhookView> = found.iter().map(WebhookView::from).collect();
     Ok(response::wrapped(data))
 }
 
@@ -119,7 +133,7 @@ pub(super) async fn read(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let found =
         request.context.backend.own_webhook(key, parse_id(request.param)?).await.map_err(store_refusal)?;
     let webhook = found.ok_or_else(|| unknown(request.param))?;
-    Ok(response::wrapped(view(&webhook)))
+    Ok(response::wrapped(WebhookView::from(&webhook)))
 }
 
 /// What was sent to it, newest first.
@@ -129,7 +143,7 @@ pub(super) async fn deliveries(request: &EndpointRequest<'_>, key: &Key) -> Outc
     let after: Option<DeliveryId> = query.parsed("after", "the id of a delivery")?;
     let found = request.context.backend.own_deliveries(key, parse_id(request.param)?, (after, limit)).await;
     let (rows, has_more) = found.map_err(store_refusal)?.ok_or_else(|| unknown(request.param))?;
-    let data: Vec<DeliveryView> = rows.iter().map(delivery).collect();
+    let data: Vec<DeliveryView> = rows.iter().map(DeliveryView::from).collect();
     let (first_id, last_id) = (data.first().map(|row| row.id), data.last().map(|row| row.id));
     let page =
         json!({"code": 200, "data": data, "has_more": has_more, "first_id": first_id, "last_id": last_id});
@@ -143,7 +157,7 @@ pub(super) async fn callback(request: &EndpointRequest<'_>, key: &Key) -> Outcom
     let TaskCallback { url, delivery: sent, is_over } = found.ok_or_else(|| {
         Refusal::new(Kind::NotFound, format!("task {} was submitted without a callback_url", task.id))
     })?;
-    let sent = sent.as_ref().map(delivery);
+    let sent = sent.as_ref().map(DeliveryView::from);
     let status = match &sent {
         Some(sent) => sent.status,
         None if is_over => "forgotten",
@@ -178,8 +192,8 @@ async fn change(
     let ChangedWebhook { id, webhook, secret, delivery: sent, repeated } = changed;
     let data = match (sent, webhook) {
         _ if is_removal => json!({"id": id, "deleted": true}),
-        (Some(sent), _) => json!(delivery(&sent)),
-        (None, Some(webhook)) => json!(WebhookView { secret, ..view(&webhook) }),
+        (Some(sent), _) => json!(DeliveryView::from(&sent)),
+        (None, Some(webhook)) => json!(WebhookView { secret, ..WebhookView::from(&webhook) }),
         (None, None) => return Err(unknown(&id.to_string())),
     };
     let mut response = response::wrapped(data);
@@ -257,52 +271,4 @@ fn unknown(id: &str) -> Refusal {
 
 fn parse_id(id: &str) -> Result<WebhookId, Refusal> {
     id.parse().map_err(|_| unknown(id))
-}
-
-fn view(webhook: &WebhookEndpoint) -> WebhookView {
-    let seconds = |moment: Option<UnixMs>| moment.map(UnixMs::seconds);
-    WebhookView {
-        id: webhook.id,
-        url: webhook.url.clone(),
-        events: webhook.events.iter().map(|event| event.as_str()).collect(),
-        description: webhook.description.clone(),
-        enabled: webhook.disabled.is_none(),
-        disabled_at: seconds(webhook.disabled.as_ref().map(|disabled| disabled.at)),
-        disabled_reason: webhook.disabled.as_ref().map(|disabled| disabled.reason.clone()),
-        created: webhook.created.seconds(),
-        secret_created: webhook.secret.created.seconds(),
-        old_secret_until: seconds(webhook.old_secret.as_ref().map(|old| old.until)),
-        pending: webhook.pending,
-        failing_since: seconds(webhook.failing_since),
-        last_success: seconds(webhook.last_success),
-        last_attempt: webhook.last_attempt.as_ref().map(attempt),
-        secret: None,
-    }
-}
-
-fn attempt(attempt: &WebhookAttempt) -> AttemptView {
-    AttemptView {
-        at: attempt.at.seconds(),
-        took_ms: attempt.took_ms,
-        status: attempt.status,
-        problem: if attempt.succeeded() { String::new() } else { attempt.problem() },
-    }
-}
-
-fn delivery(row: &WebhookDelivery) -> DeliveryView {
-    let (status, reason) = match &row.state {
-        DeliveryState::Pending { .. } => ("pending", None),
-        DeliveryState::Delivered { .. } => ("delivered", None),
-        DeliveryState::Failed { reason, .. } => ("failed", Some(reason.clone())),
-    };
-    DeliveryView {
-        id: row.id,
-        event: row.event.as_str(),
-        task: row.task,
-        created: row.created.seconds(),
-        status,
-        due: row.due().map(UnixMs::seconds),
-        reason,
-        attempts: row.attempts.iter().map(attempt).collect(),
-    }
 }

@@ -2,5 +2,4 @@
 //! other folder.
 
 pub(crate) mod routes;
-pub(crate) mod surfaces;
 pub(crate) mod table;

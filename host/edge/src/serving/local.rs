@@ -19,17 +19,15 @@ use http::{HeaderValue, Method, Request, Response};
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 
-use crate::endpoints;
-use crate::endpoints::text::FORMAT;
-use crate::endpoints::{jobs, text};
+use crate::endpoints::text::{self, FORMAT};
+use crate::endpoints::{self, jobs};
 use crate::errors::{Form, Kind, Refusal};
 use crate::http::access_log::AccessRecord;
 use crate::http::auth::check_life;
 use crate::http::body::RequestBody;
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
-use crate::routing::routes::{Endpoint, ParentIn, Route, Submission};
-use crate::routing::surfaces::{SurfaceRow, served};
+use crate::routing::routes::{Endpoint, ParentIn, Route, Submission, SurfaceRow, served};
 use crate::routing::table::{Lookup, RouteTable};
 use crate::serving::pipeline::{Pipeline, hold_while_streamed};
 

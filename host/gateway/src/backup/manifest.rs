@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use gatehouse_model::{Digest, Digester};
-use gatehouse_store::{Progress, Store, StoreCopy};
+use gatehouse_store::{Progress, StoreCopy};
 use gatehouse_tasks::LedgerMark;
 use serde::{Deserialize, Serialize};
 
@@ -118,8 +118,8 @@ impl Manifest {
     /// Looks at all of the store of `folder`, which stays as it is.
     pub(super) fn examine(&self, folder: &Path, progress: &Progress) -> Result<(), BackupError> {
         let path = DataFolder::store(folder);
-        Store::check_pages(&path)?;
-        let (report, mark) = Store::examine_file(&path, progress)?;
+        gatehouse_store::check_pages(&path)?;
+        let (report, mark) = gatehouse_store::examine_file(&path, progress)?;
         if let Some(finding) = report.findings.first() {
             return Err(BackupError::Unsound(finding.clone()));
         }

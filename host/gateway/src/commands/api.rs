@@ -307,7 +307,7 @@ impl<'l> Api<'l> {
         }
         let folder = DataFolder::open(root, &print_error)?;
         if need == Need::Examine {
-            match Store::check_pages(&file) {
+            match gatehouse_store::check_pages(&file) {
                 // A running gateway examines its rows only.
                 Ok(()) | Err(OpenError::Locked { .. }) => {}
                 Err(damaged) => return Err(damaged.into()),

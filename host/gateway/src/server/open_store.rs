@@ -72,7 +72,7 @@ async fn open_file(folder: &DataFolder, config: &Config, clock: &dyn Clock) -> R
     loop {
         let (path, settings) = (file.clone(), config.data.store.clone());
         let open = move || {
-            Store::check_pages_after_crash(&path)?;
+            gatehouse_store::check_pages_after_crash(&path)?;
             Store::open(&path, &settings)
         };
         // A gateway whose store is a database has the folder by its lock alone.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::apikey::KeyDigest;
 use crate::credits::Credits;
+use crate::declare::policy;
 use crate::ids::{CustomerId, KeyId};
 use crate::quota::{PeriodUse, QuotaPeriod, QuotaUse};
 use crate::time::UnixMs;
@@ -101,32 +102,34 @@ pub struct Limits {
     pub concurrency: Option<NonZeroU32>,
 }
 
-/// What an operator decides about a key, and may decide anew.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct KeyPolicy {
-    /// [`Key::name`].
-    pub name: String,
-    /// [`Key::quota`].
-    pub quota: Option<Credits>,
-    /// [`Key::quota_period`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quota_period: Option<QuotaPeriod>,
-    /// [`Key::quota_alert`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quota_alert: Option<u8>,
-    /// [`Key::models`].
-    pub models: Vec<String>,
-    /// [`Key::networks`].
-    pub networks: Vec<IpNet>,
-    /// [`Key::expires`].
-    pub expires: Option<UnixMs>,
-    /// [`Key::chat_format`].
-    pub chat_format: ChatFormat,
-    /// [`Key::limits`].
-    pub limits: Limits,
-    /// [`Key::model_limits`].
-    pub model_limits: BTreeMap<String, Limits>,
+policy! {
+    /// What an operator decides about a key, and may decide anew.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct KeyPolicy of Key {
+        /// [`Key::name`].
+        pub name: String,
+        /// [`Key::quota`].
+        pub quota: Option<Credits>,
+        /// [`Key::quota_period`].
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub quota_period: Option<QuotaPeriod>,
+        /// [`Key::quota_alert`].
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub quota_alert: Option<u8>,
+        /// [`Key::models`].
+        pub models: Vec<String>,
+        /// [`Key::networks`].
+        pub networks: Vec<IpNet>,
+        /// [`Key::expires`].
+        pub expires: Option<UnixMs>,
+        /// [`Key::chat_format`].
+        pub chat_format: ChatFormat,
+        /// [`Key::limits`].
+        pub limits: Limits,
+        /// [`Key::model_limits`].
+        pub model_limits: BTreeMap<String, Limits>,
+    }
 }
 
 words! {
@@ -187,53 +190,6 @@ impl Key {
             open: BTreeMap::new(),
         };
         unused.with_policy(policy)
-    }
-
-    /// What an operator decided about it.
-    #[must_use]
-    pub fn policy(&self) -> KeyPolicy {
-        KeyPolicy {
-            name: self.name.clone(),
-            quota: self.quota,
-            quota_period: self.quota_period,
-            quota_alert: self.quota_alert,
-            models: self.models.clone(),
-            networks: self.networks.clone(),
-            expires: self.expires,
-            chat_format: self.chat_format,
-            limits: self.limits,
-            model_limits: self.model_limits.clone(),
-        }
-    }
-
-    /// The same key under another policy.
-    #[must_use]
-    pub fn with_policy(self, policy: KeyPolicy) -> Self {
-        let KeyPolicy {
-            name,
-            quota,
-            quota_period,
-            quota_alert,
-            models,
-            networks,
-            expires,
-            chat_format,
-            limits,
-            model_limits,
-        } = policy;
-        Self {
-            name,
-            quota,
-            quota_period,
-            quota_alert,
-            models,
-            networks,
-            expires,
-            chat_format,
-            limits,
-            model_limits,
-            ..self
-        }
     }
 
     /// Its quota and what is used of it at that moment; `None` without a quota.

@@ -52,7 +52,7 @@ pub(super) struct JobsExports {
 
 /// Which half of a family translates a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Half {
+pub enum Half {
     /// For the client: `text`.
     Text,
     /// From its provider: `dialect`; of its chunks only the events are known.

@@ -164,32 +164,12 @@ impl PluginService {
         served.await.map(|served| served.answer)
     }
 
-    /// A stream, in the instance that prepared its request, or one of its own. Nothing is called before its first events.
+    /// A stream through one half of a family, in the instance that prepared its request, or one of its own. Nothing is called before
+    /// its first events. The chunks of a dialect are events of a Messages provider, of which nothing is counted.
     ///
     /// # Errors
     /// [`Fault::Busy`] when the limit of open streams is reached, or the customer has most of them.
     pub fn relay(
-        &self,
-        version: &Arc<Version>,
-        cx: Context,
-        state: Vec<u8>,
-        instance: Option<Box<RequestInstance>>,
-    ) -> Result<Relay, Fault> {
-        self.stream(Half::Text, version, cx, state, instance)
-    }
-
-    /// The reader of a stream. Its chunks are events of a Messages provider, of which nothing is counted.
-    pub fn frame_reader(
-        &self,
-        version: &Arc<Version>,
-        cx: Context,
-        state: Vec<u8>,
-        instance: Option<Box<RequestInstance>>,
-    ) -> Result<Relay, Fault> {
-        self.stream(Half::Dialect, version, cx, state, instance)
-    }
-
-    fn stream(
         &self,
         half: Half,
         version: &Arc<Version>,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::{About, RouteInfo};
+use gatehouse_model::{About, RouteInfo, view};
 use serde::{Deserialize, Serialize};
 
 /// One model of a version.
@@ -41,52 +41,36 @@ impl From<&About> for ManifestFacts {
     }
 }
 
-/// The entry of one version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ManifestEntry {
-    pub(crate) family: String,
-    /// Its semver.
-    pub(crate) version: String,
-    #[serde(default)]
-    pub(crate) models: Vec<String>,
-    /// Other names by model; absent in entries of earlier releases.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) aliases: BTreeMap<String, Vec<String>>,
-    #[serde(default)]
-    pub(crate) surfaces: Vec<String>,
-    /// Absent in entries of earlier releases.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) routes: Vec<RouteInfo>,
-    pub(crate) state_version: u32,
-    #[serde(default)]
-    pub(crate) reads_state: Vec<u32>,
-    /// The schema of the operator's settings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) settings_schema: Option<String>,
-    /// Empty in entries of earlier releases.
-    #[serde(default, flatten)]
-    pub(crate) facts: ManifestFacts,
-}
-
-impl From<&About> for ManifestEntry {
-    fn from(about: &About) -> Self {
-        Self {
-            family: about.family.clone(),
-            version: about.version.clone(),
-            models: about.models.iter().map(|model| model.id.clone()).collect(),
-            aliases: about
-                .models
-                .iter()
-                .filter(|model| !model.aliases.is_empty())
-                .map(|model| (model.id.clone(), model.aliases.clone()))
-                .collect(),
-            surfaces: about.surfaces.iter().map(|surface| surface.name.clone()).collect(),
-            routes: about.all_routes(),
-            state_version: about.state_version,
-            reads_state: about.reads_state.clone(),
-            settings_schema: about.settings_schema.clone(),
-            facts: about.into(),
-        }
+view! {
+    /// The entry of one version.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub(crate) struct ManifestEntry of (about: &About) where {
+        let models = about.models.iter();
+        let named = models.clone().filter(|model| !model.aliases.is_empty());
+    } {
+        pub(crate) family: String = about.family.clone(),
+        /// Its semver.
+        pub(crate) version: String = about.version.clone(),
+        #[serde(default)]
+        pub(crate) models: Vec<String> = models.map(|model| model.id.clone()).collect(),
+        /// Other names by model; absent in entries of earlier releases.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub(crate) aliases: BTreeMap<String, Vec<String>> =
+            named.map(|model| (model.id.clone(), model.aliases.clone())).collect(),
+        #[serde(default)]
+        pub(crate) surfaces: Vec<String> = about.surfaces.iter().map(|surface| surface.name.clone()).collect(),
+        /// Absent in entries of earlier releases.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub(crate) routes: Vec<RouteInfo> = about.all_routes(),
+        pub(crate) state_version: u32 = about.state_version,
+        #[serde(default)]
+        pub(crate) reads_state: Vec<u32> = about.reads_state.clone(),
+        /// The schema of the operator's settings.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub(crate) settings_schema: Option<String> = about.settings_schema.clone(),
+        /// Empty in entries of earlier releases.
+        #[serde(default, flatten)]
+        pub(crate) facts: ManifestFacts = about.into(),
     }
 }
 

@@ -13,7 +13,7 @@ use gatehouse_model::{
 use serde_json::json;
 
 use crate::tests::common::NOW;
-use crate::{ComponentRunner, Limits};
+use crate::{ComponentRunner, Half, Limits};
 
 fn load(packed: &[u8]) -> ComponentRunner {
     let mut wasm = Vec::new();
@@ -87,7 +87,7 @@ fn a_text_of_this_draft() {
     let prepared = ask(true);
     assert!(prepared.streaming);
     let batches = vec![vec![sse("{}")], vec![sse("[DONE]")]];
-    let chunks = runner.relay(context(&runner, None), prepared.state, batches).unwrap();
+    let chunks = runner.relay(Half::Text, context(&runner, None), prepared.state, batches).unwrap();
     assert!(chunks[1].as_ref().is_ok_and(|chunk| chunk.last && chunk.send == [sse("[DONE]")]), "{chunks:?}");
 }
 
@@ -110,7 +110,7 @@ fn a_dialect_of_this_draft() {
     let prepared = ask(true);
     assert_eq!(prepared.framing, Framing::Lines);
     let batches = vec![vec![sse(r#"{"piece":"hi"}"#)]];
-    let chunks = runner.frame_reader(context(&runner, None), prepared.state, batches).unwrap();
+    let chunks = runner.relay(Half::Dialect, context(&runner, None), prepared.state, batches).unwrap();
     assert!(chunks[0].as_ref().is_ok_and(|chunk| chunk.send.len() == 3), "{chunks:?}");
 }
 

@@ -31,7 +31,7 @@ const NOT_CLOSED: u8 = 2;
 ///
 /// # Errors
 /// [`OpenError::Damaged`]; [`OpenError::Locked`] while a process has the file.
-pub(crate) fn check_pages(path: &Path) -> Result<(), OpenError> {
+pub fn check_pages(path: &Path) -> Result<(), OpenError> {
     let storage = |error: io::Error| OpenError::Storage { path: path.to_owned(), reason: error.to_string() };
     let is_closed = !was_interrupted(path).map_err(storage)?;
     let file = OpenOptions::new().read(true).write(true).open(path).map_err(storage)?;
@@ -59,7 +59,7 @@ pub(crate) fn check_pages(path: &Path) -> Result<(), OpenError> {
 ///
 /// # Errors
 /// As [`check_pages`].
-pub(crate) fn check_pages_after_crash(path: &Path) -> Result<(), OpenError> {
+pub fn check_pages_after_crash(path: &Path) -> Result<(), OpenError> {
     // What cannot be read is found by the opening.
     let is_due = || Ok::<_, io::Error>(path.metadata()?.len() <= QUICK && was_interrupted(path)?);
     match is_due() {

@@ -8,7 +8,7 @@
 
 use std::ops::{Bound, Range};
 
-use gatehouse_model::{CustomerId, KeyId, Status, Task, TaskId, UnixMs};
+use gatehouse_model::{CustomerId, KeyId, Status, Task, TaskId, UnixMs, settings};
 use redb::ReadTransaction;
 
 use crate::engine::tasks::{ALL, AMBIGUOUS, BY_FAMILY, BY_KEY, BY_STATUS};
@@ -17,48 +17,32 @@ use crate::layout::{HISTORY, IndexKey, LIVE, TASK_INDEX};
 use crate::read::task;
 use crate::table::ReadRows;
 
-/// Which tasks to list. Values of one filter are alternatives; an empty filter lets all pass.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AllTasksQuery {
-    /// In one of these states.
-    pub statuses: Vec<Status>,
-    /// Through one of these keys.
-    pub keys: Vec<KeyId>,
-    /// Of one of these families.
-    pub families: Vec<String>,
-    /// Of this customer.
-    pub customer: Option<CustomerId>,
-    /// Only those whose call is ambiguous and waits for a ruling.
-    pub ambiguous: bool,
-    /// Of this canonical model.
-    pub model: Option<String>,
-    /// Of this user of a client.
-    pub user: Option<String>,
-    /// With this name and value in its metadata.
-    pub tag: Option<(String, String)>,
-    /// Created in this time.
-    pub created: Range<UnixMs>,
-    /// Only tasks older than this one.
-    pub after: Option<TaskId>,
-    /// At most this many.
-    pub limit: usize,
-}
-
-impl Default for AllTasksQuery {
-    fn default() -> Self {
-        Self {
-            statuses: Vec::new(),
-            keys: Vec::new(),
-            families: Vec::new(),
-            customer: None,
-            ambiguous: false,
-            model: None,
-            user: None,
-            tag: None,
-            created: UnixMs(0)..UnixMs(u64::MAX),
-            after: None,
-            limit: 0,
-        }
+settings! {
+    /// Which tasks to list. Values of one filter are alternatives; an empty filter lets all pass.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct AllTasksQuery {
+        /// In one of these states.
+        pub statuses: Vec<Status> = Vec::new(),
+        /// Through one of these keys.
+        pub keys: Vec<KeyId> = Vec::new(),
+        /// Of one of these families.
+        pub families: Vec<String> = Vec::new(),
+        /// Of this customer.
+        pub customer: Option<CustomerId> = None,
+        /// Only those whose call is ambiguous and waits for a ruling.
+        pub ambiguous: bool = false,
+        /// Of this canonical model.
+        pub model: Option<String> = None,
+        /// Of this user of a client.
+        pub user: Option<String> = None,
+        /// With this name and value in its metadata.
+        pub tag: Option<(String, String)> = None,
+        /// Created in this time.
+        pub created: Range<UnixMs> = UnixMs(0)..UnixMs(u64::MAX),
+        /// Only tasks older than this one.
+        pub after: Option<TaskId> = None,
+        /// At most this many.
+        pub limit: usize = 0,
     }
 }
 

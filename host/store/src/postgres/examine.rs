@@ -7,15 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gatehouse_model::{Customer, CustomerId, Key, Task};
 use gatehouse_tasks::{
-    AuditRecord, DeploymentRecord, Examination, Hold, JournalEntry, NameRecord, PriceVersion, Report,
-    ResponseRecord, ResponseTotals, WebhookDelivery, WebhookEndpoint,
+    AuditRecord, DeploymentRecord, Examination, Hold, JournalEntry, Kind, NameRecord, PriceVersion, Report,
+    ResponseRecord, ResponseTotals, RowKey, WebhookDelivery, WebhookEndpoint,
 };
 use tokio_postgres::{Client, Error, IsolationLevel, Row, Transaction};
 
 use super::failure::store_error;
 use super::reads::{ENTRIES, entry, usage_row};
-use super::sql::{PATIENTLY, column, count, decoded, id, limit, query, signed, storable, walk};
-use super::write::{CUSTOMERS, TROUBLED_WEBHOOKS, WAITING_DELIVERIES, WITHOUT_CREDIT, rows::hold_parts};
+use super::sql::{PATIENTLY, column, count, decoded, limit, query, storable, walk};
+use super::stored::{self, Stored, is_found};
+use super::write::{CUSTOMERS, TROUBLED_WEBHOOKS, WAITING_DELIVERIES, WITHOUT_CREDIT};
 use crate::engine::ledger::Deposits;
 use crate::error::StoreError;
 use crate::examine::{MARKS, Progress};
@@ -47,18 +48,6 @@ pub(super) const USAGE_HOURS: &str = "
         cache_write::text, settled, refunded
     from usage_hour
     order by hour / 24, customer, key, hour, model";
-const ALL_CUSTOMERS: &str = "select row, id, without_credit from customer order by id";
-const KEYS: &str = "select row, id, customer, digest, rotated_to from api_key order by id";
-const HOLDS: &str = "select row, of_task, id, expires from hold order by of_task, id";
-const TASKS: &str = "
-    select row, id, customer, key, family, model, status, live, ambiguous
-    from task
-    order by not live, id";
-const NAMES: &str = "select row, name, customer from name order by customer, name";
-const PRICE_BOOKS: &str = "select row, number from price_book order by number";
-const DEPLOYMENTS: &str = "select row, number from deployment order by number";
-const RESPONSES: &str =
-    "select row, customer, id, previous, kept, expires from response order by customer, id";
 /// Each item with the response that has it, whose row comes once.
 const RESPONSE_ITEMS: &str = "
     select
@@ -76,8 +65,6 @@ const STEP_COUNTS: &str = "
     from (select day from step_count union select day from days() day) known
     left join step_count using (day)
     order by day";
-const WEBHOOKS: &str = "select row, id, customer, troubled from webhook order by id";
-const DELIVERIES: &str = "select row, id, webhook, due from delivery order by id";
 const LENGTHS: &str = "select list, rows from list_length order by list";
 
 /// Feeds every row of a snapshot to the rules.
@@ -182,16 +169,34 @@ impl Doctor<'_> {
         Ok(())
     }
 
+    /// Visits every row of a table, and notes those whose columns are not what they say.
+    async fn each<T: Kind>(
+        &mut self,
+        (table, order): (&Stored, &str),
+        mut visit: impl FnMut(&mut Examination, &T, &Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        walk(self.txn, &table.all(order), |answer| {
+            let (key, row) = table.read(answer)?;
+            if let Some(row) = T::of(&row) {
+                visit(&mut self.examination, row, answer)?;
+            }
+            if !is_found(answer, &key, &row)? {
+                let name = name_of(&key);
+                self.examination
+                    .look_up(format!("{name}: the columns beside its row are not what the row says"));
+            }
+            Ok(())
+        })
+        .await
+    }
+
     async fn customers(&mut self) -> Result<(), StoreError> {
-        let (mut all, mut without_credit) = (0, 0);
-        walk(self.txn, ALL_CUSTOMERS, |row| {
-            let customer: Customer = decoded("customer", row, 0)?;
-            self.progress.check_rows(1);
+        let (progress, mut all, mut without_credit) = (self.progress, 0, 0);
+        self.each((&stored::CUSTOMERS, "id"), |examination, customer: &Customer, _| {
+            progress.check_rows(1);
             all += 1;
             without_credit += u64::from(!customer.has_credit());
-            self.examination.customer(&customer);
-            let is_found = is(row, 1, &customer.id.0)? && column::<bool>(row, 2)? != customer.has_credit();
-            self.examination.found(is_found, "customer", &customer.id.0);
+            examination.customer(customer);
             Ok(())
         })
         .await?;
@@ -200,52 +205,34 @@ impl Doctor<'_> {
     }
 
     async fn keys(&mut self) -> Result<(), StoreError> {
-        walk(self.txn, KEYS, |row| {
-            let key: Key = decoded("api_key", row, 0)?;
-            self.progress.check_rows(1);
-            self.examination.key(&key);
-            let is_found = is(row, 1, &key.id.0)?
-                && is(row, 2, &key.customer.0)?
-                && column::<&[u8]>(row, 3)? == key.digest.0.0
-                && column::<Option<&str>>(row, 4)? == key.rotated_to.as_ref().map(|id| id.0.as_str());
-            self.examination.found(is_found, "key", &key.id.0);
+        let progress = self.progress;
+        self.each((&stored::KEYS, "id"), |examination, key: &Key, _| {
+            progress.check_rows(1);
+            examination.key(key);
             Ok(())
         })
         .await
     }
 
     async fn holds(&mut self) -> Result<(), StoreError> {
-        walk(self.txn, HOLDS, |row| {
-            let hold: Hold = decoded("hold", row, 0)?;
-            self.progress.check_rows(1);
-            self.examination.hold(&hold);
-            let is_found = (column(row, 1)?, id(row, 2)?) == hold_parts(hold.id)
-                && column::<i64>(row, 3)? == signed(hold.expires.0);
-            self.examination.found(is_found, "hold", &hold.id.to_string());
+        let progress = self.progress;
+        self.each((&stored::HOLDS, "of_task, id"), |examination, hold: &Hold, _| {
+            progress.check_rows(1);
+            examination.hold(hold);
             Ok(())
         })
         .await
     }
 
     async fn tasks(&mut self) -> Result<(), StoreError> {
-        walk(self.txn, TASKS, |row| {
-            let task: Task = decoded("task", row, 0)?;
-            self.progress.check_rows(1);
-            let is_live = !task.status.is_final();
-            if is_live {
-                self.examination.live(&task);
+        let progress = self.progress;
+        self.each((&stored::TASKS, "not live, id"), |examination, task: &Task, _| {
+            progress.check_rows(1);
+            if task.status.is_final() {
+                examination.finished(task);
             } else {
-                self.examination.finished(&task);
+                examination.live(task);
             }
-            let is_found = id(row, 1)? == task.id.bits()
-                && is(row, 2, &task.customer.0)?
-                && is(row, 3, &task.key.0)?
-                && is(row, 4, &task.family)?
-                && is(row, 5, &task.model)?
-                && is(row, 6, task.status.as_str())?
-                && column::<bool>(row, 7)? == is_live
-                && column::<bool>(row, 8)? == task.phase.ambiguous_call().is_some();
-            self.examination.found(is_found, "task", &task.id.to_string());
             Ok(())
         })
         .await
@@ -265,15 +252,11 @@ impl Doctor<'_> {
     }
 
     async fn names(&mut self) -> Result<(), StoreError> {
-        let mut names = 0;
-        walk(self.txn, NAMES, |row| {
-            let record: NameRecord = decoded("name", row, 0)?;
-            self.progress.check_rows(1);
+        let (progress, mut names) = (self.progress, 0);
+        self.each((&stored::NAMES, "customer, name"), |examination, record: &NameRecord, answer| {
+            progress.check_rows(1);
             names += 1;
-            let owner = CustomerId(column(row, 2)?);
-            self.examination.name(&record, Some(&owner));
-            let is_found = is(row, 1, &record.claim.name)?;
-            self.examination.found(is_found, "name", &record.claim.name);
+            examination.name(record, Some(&CustomerId(column(answer, 2)?)));
             Ok(())
         })
         .await?;
@@ -282,13 +265,13 @@ impl Doctor<'_> {
     }
 
     async fn records(&mut self) -> Result<(), StoreError> {
-        walk(self.txn, PRICE_BOOKS, |row| {
+        walk(self.txn, &stored::PRICE_BOOKS.all("number"), |row| {
             let book: PriceVersion = decoded("price_book", row, 0)?;
             self.examination.price_book(count(row, 1)?, book);
             Ok(())
         })
         .await?;
-        walk(self.txn, DEPLOYMENTS, |row| {
+        walk(self.txn, &stored::DEPLOYMENTS.all("number"), |row| {
             let report: DeploymentRecord = decoded("deployment", row, 0)?;
             self.examination.deployment(count(row, 1)?, &report);
             Ok(())
@@ -298,17 +281,9 @@ impl Doctor<'_> {
 
     async fn responses(&mut self) -> Result<(), StoreError> {
         let mut totals: BTreeMap<String, ResponseTotals> = BTreeMap::new();
-        walk(self.txn, RESPONSES, |row| {
-            let record: ResponseRecord = decoded("response", row, 0)?;
-            let previous = record.previous.as_deref().map(storable);
+        self.each((&stored::RESPONSES, "customer, id"), |_, record: &ResponseRecord, _| {
             let kept = totals.entry(storable(&record.customer.0).into_owned()).or_default();
-            *kept = kept.with(&record);
-            let is_found = is(row, 1, &record.customer.0)?
-                && is(row, 2, &record.id)?
-                && column::<Option<&str>>(row, 3)? == previous.as_deref()
-                && column::<i64>(row, 4)? == signed(record.kept.0)
-                && column::<i64>(row, 5)? == signed(record.expires.0);
-            self.examination.found(is_found, "response", &record.id);
+            *kept = kept.with(record);
             Ok(())
         })
         .await?;
@@ -368,23 +343,13 @@ impl Doctor<'_> {
 
     async fn webhooks(&mut self) -> Result<(), StoreError> {
         let (mut troubled, mut waiting) = (0, 0);
-        walk(self.txn, WEBHOOKS, |row| {
-            let webhook: WebhookEndpoint = decoded("webhook", row, 0)?;
+        self.each((&stored::WEBHOOKS, "id"), |_, webhook: &WebhookEndpoint, _| {
             troubled += u64::from(webhook.is_troubled());
-            let is_found = id(row, 1)? == webhook.id.bits()
-                && is(row, 2, &webhook.customer.0)?
-                && column::<bool>(row, 3)? == webhook.is_troubled();
-            self.examination.found(is_found, "webhook", &webhook.id.to_string());
             Ok(())
         })
         .await?;
-        walk(self.txn, DELIVERIES, |row| {
-            let delivery: WebhookDelivery = decoded("delivery", row, 0)?;
+        self.each((&stored::DELIVERIES, "id"), |_, delivery: &WebhookDelivery, _| {
             waiting += u64::from(delivery.due().is_some());
-            let is_found = id(row, 1)? == delivery.id.bits()
-                && id(row, 2)? == delivery.webhook.bits()
-                && column::<Option<i64>>(row, 3)? == delivery.due().map(|due| signed(due.0));
-            self.examination.found(is_found, "delivery", &delivery.id.to_string());
             Ok(())
         })
         .await?;
@@ -411,22 +376,19 @@ impl Doctor<'_> {
     }
 }
 
-/// Notes what is found by columns that are not its own.
-trait Found {
-    fn found(&mut self, is_found: bool, kind: &str, name: &str);
-}
-
-impl Found for Examination {
-    fn found(&mut self, is_found: bool, kind: &str, name: &str) {
-        if !is_found {
-            self.look_up(format!("{kind} {name}: the columns beside its row are not what the row says"));
-        }
+/// What a row is called.
+fn name_of(key: &RowKey) -> String {
+    match key {
+        RowKey::Customer(id) => format!("customer {id}"),
+        RowKey::Delivery(id) => format!("delivery {id}"),
+        RowKey::Hold(id) => format!("hold {id}"),
+        RowKey::Key(id) => format!("key {id}"),
+        RowKey::Name(name) => format!("name {name}"),
+        RowKey::Response(_, id) => format!("response {id}"),
+        RowKey::Task(id) => format!("task {id}"),
+        RowKey::Webhook(id) => format!("webhook {id}"),
+        other => format!("row {other:?}"),
     }
-}
-
-/// Whether a column has that text.
-fn is(row: &Row, index: usize, text: &str) -> Result<bool, StoreError> {
-    Ok(column::<&str>(row, index)? == storable(text))
 }
 
 fn add(row: &Row, sums: &mut Sums) -> Result<(), StoreError> {

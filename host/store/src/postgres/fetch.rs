@@ -4,48 +4,25 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::mem;
 
 use futures_util::future::try_join_all;
-use gatehouse_model::{
-    Customer, CustomerId, DeliveryId, Digest, Key, KeyId, RequestId, Task, TaskId, WebhookId,
-};
-use gatehouse_tasks::{
-    AdminIdempotencyRecord, DeploymentRecord, Hold, HoldId, IdempotencyRecord, List, NameRecord,
-    PriceVersion, ResponseRecord, ResponseTotals, Row, RowKey, Series, WebhookDelivery, WebhookEndpoint,
-};
-use serde::de::DeserializeOwned;
+use gatehouse_model::{CustomerId, DeliveryId, Digest, KeyId, RequestId, TaskId, WebhookId};
+use gatehouse_tasks::{HoldId, List, ResponseTotals, Row, RowKey, Series};
 use tokio_postgres::{Client, Row as Answer};
 
 use super::sql::{
-    Value, column, count, days as day_values, decoded, digests, flags, id, limit, number, numbers, query,
-    text, texts, uuid, uuids,
+    Value, column, count, days as day_values, digests, id, limit, number, query, text, texts, uuid,
 };
-use super::write::rows::hold_parts;
+use super::stored::{Stored, key_cells};
 use crate::error::StoreError;
 
-const ADMIN_IDEMPOTENCY: &str = "select row from admin_idempotency where token = any($1)";
-const CUSTOMERS: &str = "select row from customer where id = any($1)";
-const DELIVERIES: &str = "select row from delivery where id = any($1)";
-const DEPLOYMENTS: &str = "select row from deployment where number = any($1)";
-const HOLDS: &str = "select row from hold where (of_task, id) in (select * from unnest($1, $2))";
-const IDEMPOTENCY: &str = "select row from idempotency where (key, token) in (select * from unnest($1, $2))";
-const KEYS: &str = "select row from api_key where id = any($1)";
 const KEY_DIGESTS: &str = "select digest, id from api_key where digest = any($1)";
-const NAMES: &str = "select row from name where name = any($1)";
 const NEWEST: &str = "
     select
         (select max(number) from audit),
         (select max(number) from deployment),
         (select max(position) from ledger),
         (select max(number) from price_book)";
-const PRICE_BOOKS: &str = "select row from price_book where number = any($1)";
-const RESPONSES: &str = "select row from response where (customer, id) in (select * from unnest($1, $2))";
 const RESPONSE_TOTALS: &str = "select customer, count, bytes from response_total where customer = any($1)";
 const STEP_COUNTS: &str = "select day, rows from step_count where day = any($1)";
-/// Each id is looked up in its own day alone.
-const TASKS: &str = "
-    select found.row
-    from unnest($1) asked (id)
-    cross join lateral (select row from task where task.id = asked.id limit 1) found";
-const WEBHOOKS: &str = "select row from webhook where id = any($1)";
 const WEBHOOKS_OF: &str = "select customer, id from webhook where customer = any($1) order by customer, id";
 
 const FIRST_LIVE: &str = "
@@ -70,9 +47,6 @@ const OPEN_HOLDS: &str = "select of_task, id from hold";
 const DAYS: &str = "select day from days() day";
 
 /// The rows of these keys, absent ones with them, in the order asked.
-///
-/// # Errors
-/// [`StoreError`].
 pub(crate) async fn fetch(
     client: &Client,
     keys: &[RowKey],
@@ -90,6 +64,11 @@ pub(crate) async fn fetch(
 type Found = Result<Vec<(RowKey, Row)>, StoreError>;
 
 async fn of_kind(client: &Client, keys: &[&RowKey]) -> Found {
+    if let Some(table) = Stored::known(keys[0]) {
+        let asked: Vec<_> = keys.iter().map(|key| key_cells(key)).collect();
+        let found = query(client, table.fetch(), table.arrays(&asked)?).await?;
+        return found.iter().map(|answer| table.read(answer)).collect();
+    }
     let Some((sql, values, read)) = question(keys) else { return Ok(Vec::new()) };
     read(&query(client, sql, values).await?)
 }
@@ -97,7 +76,8 @@ async fn of_kind(client: &Client, keys: &[&RowKey]) -> Found {
 /// A statement, its values, and how its answer is read.
 type Question<'a> = (&'static str, Vec<Value<'a>>, fn(&[Answer]) -> Found);
 
-/// What is asked for keys of one kind, and how the answer is read; nothing for kinds that are only ever written.
+/// What is asked for keys of one kind that the rows of a table do not know, and how the answer is read; nothing for kinds that are only ever
+/// written.
 fn question<'a>(keys: &[&'a RowKey]) -> Option<Question<'a>> {
     /// What the keys of one kind hold.
     macro_rules! of {
@@ -106,75 +86,10 @@ fn question<'a>(keys: &[&'a RowKey]) -> Option<Question<'a>> {
         };
     }
     Some(match keys[0] {
-        RowKey::AdminIdempotency(_) => {
-            let tokens = digests(of!(RowKey::AdminIdempotency(Digest(token)) => token));
-            (ADMIN_IDEMPOTENCY, vec![tokens], |found| {
-                rows("admin_idempotency", found, |row: &AdminIdempotencyRecord| {
-                    RowKey::AdminIdempotency(row.token)
-                })
-            })
-        }
-        RowKey::Customer(_) => {
-            let ids = texts(of!(RowKey::Customer(id) => id.0.as_str()));
-            (CUSTOMERS, vec![ids], |found| {
-                rows("customer", found, |row: &Customer| RowKey::Customer(row.id.clone()))
-            })
-        }
-        RowKey::Delivery(_) => {
-            let ids = uuids(of!(RowKey::Delivery(id) => id.bits()));
-            (DELIVERIES, vec![ids], |found| {
-                rows("delivery", found, |row: &WebhookDelivery| RowKey::Delivery(row.id))
-            })
-        }
-        RowKey::Deployment(_) => {
-            let numbers = numbers(of!(RowKey::Deployment(number) => *number));
-            (DEPLOYMENTS, vec![numbers], |found| {
-                rows("deployment", found, |row: &DeploymentRecord| RowKey::Deployment(row.number))
-            })
-        }
-        RowKey::Hold(_) => {
-            let parts = || of!(RowKey::Hold(id) => hold_parts(*id));
-            let ids = vec![flags(parts().map(|(of_task, _)| of_task)), uuids(parts().map(|(_, id)| id))];
-            (HOLDS, ids, |found| rows("hold", found, |row: &Hold| RowKey::Hold(row.id)))
-        }
-        RowKey::Idempotency(..) => {
-            let names = texts(of!(RowKey::Idempotency(key, _) => key.0.as_str()));
-            let tokens = digests(of!(RowKey::Idempotency(_, Digest(token)) => token));
-            (IDEMPOTENCY, vec![names, tokens], |found| {
-                rows("idempotency", found, |row: &IdempotencyRecord| {
-                    RowKey::Idempotency(row.key.clone(), row.token)
-                })
-            })
-        }
-        RowKey::Key(_) => {
-            let ids = texts(of!(RowKey::Key(id) => id.0.as_str()));
-            (KEYS, vec![ids], |found| rows("api_key", found, |row: &Key| RowKey::Key(row.id.clone())))
-        }
         RowKey::KeyDigest(_) => {
             (KEY_DIGESTS, vec![digests(of!(RowKey::KeyDigest(Digest(digest)) => digest))], key_digests)
         }
-        RowKey::Name(_) => {
-            let names = texts(of!(RowKey::Name(name) => name.as_str()));
-            (NAMES, vec![names], |found| {
-                rows("name", found, |row: &NameRecord| RowKey::Name(row.claim.name.clone()))
-            })
-        }
         RowKey::Newest(_) => (NEWEST, vec![], newest),
-        RowKey::PriceBook(_) => {
-            let numbers = numbers(of!(RowKey::PriceBook(number) => *number));
-            (PRICE_BOOKS, vec![numbers], |found| {
-                rows("price_book", found, |row: &PriceVersion| RowKey::PriceBook(row.number))
-            })
-        }
-        RowKey::Response(..) => {
-            let customers = texts(of!(RowKey::Response(customer, _) => customer.0.as_str()));
-            let ids = texts(of!(RowKey::Response(_, id) => id.as_str()));
-            (RESPONSES, vec![customers, ids], |found| {
-                rows("response", found, |row: &ResponseRecord| {
-                    RowKey::Response(row.customer.clone(), row.id.clone())
-                })
-            })
-        }
         RowKey::ResponseTotals(_) => {
             let customers = texts(of!(RowKey::ResponseTotals(customer) => customer.0.as_str()));
             (RESPONSE_TOTALS, vec![customers], response_totals)
@@ -182,31 +97,12 @@ fn question<'a>(keys: &[&'a RowKey]) -> Option<Question<'a>> {
         RowKey::StepCount(_) => {
             (STEP_COUNTS, vec![day_values(of!(RowKey::StepCount(day) => *day))], step_counts)
         }
-        RowKey::Task(_) => {
-            let ids = uuids(of!(RowKey::Task(id) => id.bits()));
-            (TASKS, vec![ids], |found| rows("task", found, |row: &Task| RowKey::Task(row.id)))
-        }
-        RowKey::Webhook(_) => {
-            let ids = uuids(of!(RowKey::Webhook(id) => id.bits()));
-            (WEBHOOKS, vec![ids], |found| {
-                rows("webhook", found, |row: &WebhookEndpoint| RowKey::Webhook(row.id))
-            })
-        }
         RowKey::WebhooksOf(_) => {
             let customers = texts(of!(RowKey::WebhooksOf(customer) => customer.0.as_str()));
             (WEBHOOKS_OF, vec![customers], webhooks_of)
         }
-        RowKey::Audit(_) | RowKey::Entry(_) | RowKey::Steps(..) | RowKey::Usage(_) => return None,
+        _ => return None,
     })
-}
-
-/// Rows of a table that know their own keys.
-fn rows<T: DeserializeOwned + Into<Row>>(table: &str, found: &[Answer], key: fn(&T) -> RowKey) -> Found {
-    let row = |answer| {
-        let row: T = decoded(table, answer, 0)?;
-        Ok((key(&row), row.into()))
-    };
-    found.iter().map(row).collect()
 }
 
 fn key_digests(found: &[Answer]) -> Found {
@@ -260,9 +156,6 @@ fn webhooks_of(found: &[Answer]) -> Found {
 }
 
 /// The first rows of a list with their places, at most `most`, from `from` on.
-///
-/// # Errors
-/// [`StoreError`].
 pub(crate) async fn first(
     client: &Client,
     list: &List,
@@ -293,9 +186,6 @@ pub(crate) async fn first(
 }
 
 /// The ids of all holds.
-///
-/// # Errors
-/// [`StoreError`].
 pub(crate) async fn open_holds(client: &Client) -> Result<HashSet<HoldId>, StoreError> {
     let rows = query(client, OPEN_HOLDS, vec![]).await?;
     let hold = |row| {
@@ -310,9 +200,6 @@ pub(crate) async fn open_holds(client: &Client) -> Result<HashSet<HoldId>, Store
 }
 
 /// The days in which tasks were created that are there.
-///
-/// # Errors
-/// [`StoreError`].
 pub(crate) async fn days(client: &Client) -> Result<BTreeSet<u32>, StoreError> {
     let rows = query(client, DAYS, vec![]).await?;
     let day = |row| u32::try_from(column::<i32>(row, 0)?).map_err(StoreError::failed);

@@ -1,8 +1,8 @@
 //! PostgreSQL under the store: the other engine.
 //!
 //! `connect` reaches a server, `tls` encrypts, `failure` says what an error means for those that wait. One session writes: `home` has it,
-//! `engine` says what it is to fetch for a command, `fetch` and `write` are its statements; `session` is what it asks of a server, which in
-//! a simulation is `simulated`. `pool` lends connections to readers, for
+//! `engine` says what it is to fetch for a command, `fetch` and `write` are its statements, most of them over the tables of `stored`;
+//! `session` is what it asks of a server, which in a simulation is `simulated`. `pool` lends connections to readers, for
 //! `reads` and `examine`. The only folder that knows `tokio-postgres`.
 
 pub(crate) mod connect;
@@ -22,6 +22,7 @@ pub(crate) mod session;
 pub(crate) mod simulated;
 mod sql;
 mod standby;
+mod stored;
 mod tls;
 pub(crate) mod write;
 

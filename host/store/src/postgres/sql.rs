@@ -2,6 +2,7 @@
 //! trip and nothing has to be prepared.
 
 use std::borrow::Cow;
+use std::time::{Duration, UNIX_EPOCH};
 
 use gatehouse_model::UnixMs;
 use serde::Serialize;
@@ -128,7 +129,8 @@ pub(super) fn moment(at: UnixMs) -> Value<'static> {
 }
 
 pub(super) fn moments(moments: impl IntoIterator<Item = UnixMs>) -> Value<'static> {
-    numbers(moments.into_iter().map(|at| at.0.min(LAST_MOMENT)))
+    let time = |at: UnixMs| UNIX_EPOCH + Duration::from_millis(at.0.min(LAST_MOMENT));
+    value(moments.into_iter().map(time).collect::<Vec<_>>(), Type::TIMESTAMPTZ_ARRAY)
 }
 
 /// How many rows to look at.

@@ -52,9 +52,9 @@ proptest! {
         prop_assert_eq!(progress.so_far(), (total, total));
         prop_assert_eq!(&copied.rows, &expected);
         prop_assert_eq!(copied.mark, store.read(&store.database().unwrap(), ledger_mark).unwrap());
-        Store::check_pages(&path).unwrap();
+        crate::check_pages(&path).unwrap();
         let bytes = std::fs::read(&path).unwrap();
-        let looked = Store::examine_file(&path, &Progress::default()).unwrap();
+        let looked = crate::examine_file(&path, &Progress::default()).unwrap();
         prop_assert_eq!(looked, (store.examine().unwrap(), copied.mark));
         prop_assert_eq!(std::fs::read(&path).unwrap(), bytes);
         let copy = Store::open(&path, &Config::default()).unwrap();

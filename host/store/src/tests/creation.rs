@@ -57,7 +57,7 @@ fn a_file_of_another_schema_is_refused_and_left_as_it_is() {
         drop(database);
         let error = Store::open(&path, &Config::default()).err().unwrap().to_string();
         assert!(error.contains(&format!("schema {schema}")) && error.contains(expected), "{error}");
-        let error = Store::examine_file(&path, &Progress::default()).unwrap_err().to_string();
+        let error = crate::examine_file(&path, &Progress::default()).unwrap_err().to_string();
         assert!(error.contains(&format!("schema {schema}")), "{error}");
         let database = redb::Database::open(&path).unwrap();
         let txn = database.begin_read().unwrap();

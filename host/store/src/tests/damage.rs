@@ -13,11 +13,11 @@ fn a_flipped_bit_is_found_and_left_as_it_is() {
     let path = folder.path().join("core.redb");
     let store = Store::open(&path, &Config::default()).unwrap();
     assert_eq!(store.fit_pepper(7).unwrap(), PepperFit::Fits);
-    assert!(matches!(Store::check_pages(&path), Err(OpenError::Locked { .. })));
+    assert!(matches!(crate::check_pages(&path), Err(OpenError::Locked { .. })));
     assert!(Store::is_in_use(&path) && !Store::is_in_use(&folder.path().join("none")));
     store.close();
     assert!(!Store::is_in_use(&path));
-    Store::check_pages(&path).unwrap();
+    crate::check_pages(&path).unwrap();
     let sound = std::fs::read(&path).unwrap();
     let at =
         sound.windows(12).position(|bytes| bytes == b"pepper-check").expect("the row of the check value");
@@ -25,21 +25,21 @@ fn a_flipped_bit_is_found_and_left_as_it_is() {
         let mut bytes = sound.clone();
         bytes[place] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
-        let error = Store::check_pages(&path).unwrap_err();
+        let error = crate::check_pages(&path).unwrap_err();
         assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
         assert!(std::fs::read(&path).unwrap() == bytes, "the file is left as it was");
         // A file that was not closed is checked by the start.
-        assert!(Store::check_pages_after_crash(&path).is_ok(), "it was closed");
+        assert!(crate::check_pages_after_crash(&path).is_ok(), "it was closed");
         bytes[9] |= 2;
         std::fs::write(&path, &bytes).unwrap();
-        assert!(matches!(Store::check_pages_after_crash(&path), Err(OpenError::Damaged { .. })));
+        assert!(matches!(crate::check_pages_after_crash(&path), Err(OpenError::Damaged { .. })));
     }
     std::fs::write(&path, &sound).unwrap();
-    Store::check_pages(&path).unwrap();
+    crate::check_pages(&path).unwrap();
     let mut bytes = sound;
     bytes[9] |= 2;
     std::fs::write(&path, &bytes).unwrap();
-    Store::check_pages_after_crash(&path).unwrap();
+    crate::check_pages_after_crash(&path).unwrap();
 }
 
 /// Without this a store beside another pepper would answer every key with 401 and call itself sound.

@@ -55,14 +55,12 @@ pub(crate) fn edit_customer<B: LedgerStorage>(
         return Err(Stop::Rejected(Rejection::CustomerChanged { customer, given: revision, current }));
     }
     check_policy(&policy)?;
-    let CustomerPolicy { quota, quota_period, low_balance, quota_alert, price_variant } = policy;
-    let is_other_quota = (quota, quota_period) != (before.quota, before.quota_period);
-    let is_news = is_other_quota || quota_alert != before.quota_alert;
+    let is_other_period = policy.quota_period != before.quota_period;
+    let is_other_quota = is_other_period || policy.quota != before.quota;
+    let is_news = is_other_quota || policy.quota_alert != before.quota_alert;
     let revision = revision.saturating_add(1);
-    let mut customer =
-        Customer { quota, quota_period, low_balance, quota_alert, price_variant, revision, ..before.clone() };
+    let mut customer = Customer { revision, ..before.clone().with_policy(policy) };
     if is_other_quota {
-        let is_other_period = quota_period != before.quota_period;
         PeriodCounter::of_customer(&mut customer).edited(is_other_period, at);
         customer.used_before_quota = customer.quota_use(at).map_or(Credits::ZERO, |quota| quota.used);
     }

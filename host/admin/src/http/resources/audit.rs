@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use gatehouse_model::view;
 use gatehouse_store::AuditQuery;
 use gatehouse_tasks::{AuditRecord, AuditedRequest, FieldChange};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::values::{List, Moment, view};
+use crate::api::values::{List, Moment};
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;

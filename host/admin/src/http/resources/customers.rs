@@ -1,11 +1,11 @@
 //! `/customers`: who pays, with their balances, and the money that operators move.
 
-use gatehouse_model::{Credits, Customer, CustomerId, CustomerPolicy, UnixMs};
+use gatehouse_model::{Credits, Customer, CustomerId, CustomerPolicy, UnixMs, view};
 use gatehouse_tasks::{Command, JournalEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::{List, Moment, Period, entry_id, view};
+use crate::api::values::{List, Moment, Period, entry_id};
 use crate::audit::told;
 use crate::error::{ApiError, Kind};
 use crate::http::call::{Call, Outcome};
@@ -90,27 +90,29 @@ view! {
     }
 }
 
-/// What an edit of a customer may change. `null` takes a limit away.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "CustomerPolicy")]
-struct QuotaPolicy {
-    /// Spending limit of all its keys together, zero or more; null is no limit but the balance.
-    #[serde(default)]
-    quota_micro: Option<i64>,
-    /// How often the quota resets; null is never. Another period begins with nothing used.
-    #[serde(default)]
-    quota_period: Option<Period>,
-    /// Its webhooks get `balance.low` once what it has not spent, held or not, falls below this; null tells nothing.
-    #[serde(default)]
-    low_balance_micro: Option<i64>,
-    /// Its webhooks get `quota.reached` once so many percent of its quota are used, 1 to 100; null tells nothing.
-    #[serde(default)]
-    quota_alert_percent: Option<u8>,
-    /// The variant of the price book that its requests are priced by, one of `price_variants` in the configuration; null for
-    /// the book itself. A task keeps the price of its submission.
-    #[serde(default)]
-    price_variant: Option<String>,
+view! {
+    /// What an edit of a customer may change. `null` takes a limit away.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[schemars(rename = "CustomerPolicy")]
+    struct QuotaPolicy of (policy: CustomerPolicy) {
+        /// Spending limit of all its keys together, zero or more; null is no limit but the balance.
+        #[serde(default)]
+        quota_micro: Option<i64> = policy.quota.map(|quota| quota.0),
+        /// How often the quota resets; null is never. Another period begins with nothing used.
+        #[serde(default)]
+        quota_period: Option<Period> = policy.quota_period.map(Period),
+        /// Its webhooks get `balance.low` once what it has not spent, held or not, falls below this; null tells nothing.
+        #[serde(default)]
+        low_balance_micro: Option<i64> = policy.low_balance.map(|low| low.0),
+        /// Its webhooks get `quota.reached` once so many percent of its quota are used, 1 to 100; null tells nothing.
+        #[serde(default)]
+        quota_alert_percent: Option<u8> = policy.quota_alert,
+        /// The variant of the price book that its requests are priced by, one of `price_variants` in the configuration; null for
+        /// the book itself. A task keeps the price of its submission.
+        #[serde(default)]
+        price_variant: Option<String> = policy.price_variant,
+    }
 }
 
 /// A customer to be opened.
@@ -191,19 +193,6 @@ view! {
         amount_micro: i64 = entry.movement.available.0,
         /// For people.
         memo: String = entry.memo,
-    }
-}
-
-impl From<CustomerPolicy> for QuotaPolicy {
-    fn from(policy: CustomerPolicy) -> Self {
-        let CustomerPolicy { quota, quota_period, low_balance, quota_alert, price_variant } = policy;
-        Self {
-            quota_micro: quota.map(|quota| quota.0),
-            quota_period: quota_period.map(Period),
-            low_balance_micro: low_balance.map(|low| low.0),
-            quota_alert_percent: quota_alert,
-            price_variant,
-        }
     }
 }
 

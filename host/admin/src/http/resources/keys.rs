@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gatehouse_model::{ChatFormat, Credits, CustomerId, Key, KeyId, KeyPolicy, Limits, UnixMs};
+use gatehouse_model::{ChatFormat, Credits, CustomerId, Key, KeyId, KeyPolicy, Limits, UnixMs, view};
 use gatehouse_store::{KeyQuery, KeyState};
 use gatehouse_tasks::{Command, MAX_OVERLAP};
 use ipnet::IpNet;
@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::api::values::{List, Moment, Period, view};
+use crate::api::values::{List, Moment, Period};
 use crate::audit::told;
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
@@ -82,7 +82,7 @@ view! {
     #[schemars(rename = "ApiKey")]
     struct ApiKeyView of ((key, at): (Key, UnixMs)) where {
         let quota = key.quota_use(at);
-        let policy = PolicyView::of(key.policy());
+        let policy = PolicyView::from(key.policy());
         let state = match KeyState::of(&key, at) {
             KeyState::Active => State::Active,
             KeyState::Expired => State::Expired,
@@ -178,7 +178,7 @@ async fn list(call: Call) -> Outcome {
     };
     let prefix = call.query.one("id_prefix");
     let after = call.position::<String>()?.or_else(|| prefix.map(before_prefix)).map(KeyId);
-    let page = call.service.keys.page(query, after, call.query.limit()).await?;
+    let page = call.service.store.list_keys(query, after, call.query.limit()).await?;
     let page = of_prefix(page, prefix, (|key| &key.id.0, |id| &id.0));
     let keys = page.rows.into_iter().map(|key| ApiKeyView::from((key, call.at))).collect();
     call.list(keys, page.next.map(|id| id.0))
@@ -233,7 +233,7 @@ async fn edit(call: Call) -> Outcome {
     }
     let after: PolicyView = from_value(patched(&before.policy, patch)?)?;
     let policy = call.service.keys.check_edit(after.policy()?, &row, is_forced(&call))?;
-    let changes = changes(&before.policy, &PolicyView::of(policy.clone()));
+    let changes = changes(&before.policy, &PolicyView::from(policy.clone()));
     let (id, revision) = (row.id, row.revision);
     let command = Command::EditKey { id: id.clone(), revision, policy: Box::new(policy), at: call.at };
     let show = async { Ok(ApiKeyView::from((find(&call, &id.0).await?, call.at))) };
@@ -270,41 +270,43 @@ fn object(id: &KeyId) -> String {
     format!("keys/{id}")
 }
 
-/// What an edit of a key may change. `null` takes a limit away.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "ApiKeyPolicy")]
-pub(super) struct PolicyView {
-    /// 1 to 100 bytes of plain text.
-    #[serde(default)]
-    pub(super) name: String,
-    /// Spending limit, zero or more; null is unlimited.
-    #[serde(default)]
-    pub(super) quota_micro: Option<i64>,
-    /// How often the quota resets; null is never. Another period begins with nothing used.
-    #[serde(default)]
-    pub(super) quota_period: Option<Period>,
-    /// Its customer's webhooks get `quota.reached` once so many percent of its quota are used, 1 to 100; null tells nothing.
-    #[serde(default)]
-    pub(super) quota_alert_percent: Option<u8>,
-    /// Models it may use; empty or null means all.
-    #[serde(default, deserialize_with = "or_empty")]
-    pub(super) models: Vec<String>,
-    /// Networks it may be used from, such as `10.0.0.0/8`, or addresses; empty or null means all.
-    #[serde(default, deserialize_with = "or_empty")]
-    pub(super) networks: Vec<String>,
-    /// When it stops working.
-    #[serde(default)]
-    pub(super) expires: Option<Moment>,
-    /// Form of chat completions, where a request does not choose.
-    #[serde(default, deserialize_with = "or_empty")]
-    pub(super) chat_format: ChatFormat,
-    /// How fast and how much at a time, of all models together.
-    #[serde(default, deserialize_with = "or_empty")]
-    pub(super) limits: Limits,
-    /// The same of single models, by id or alias.
-    #[serde(default, deserialize_with = "or_empty")]
-    pub(super) model_limits: BTreeMap<String, Limits>,
+view! {
+    /// What an edit of a key may change. `null` takes a limit away.
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[schemars(rename = "ApiKeyPolicy")]
+    pub(super) struct PolicyView of (policy: KeyPolicy) {
+        /// 1 to 100 bytes of plain text.
+        #[serde(default)]
+        pub(super) name: String = policy.name,
+        /// Spending limit, zero or more; null is unlimited.
+        #[serde(default)]
+        pub(super) quota_micro: Option<i64> = policy.quota.map(|quota| quota.0),
+        /// How often the quota resets; null is never. Another period begins with nothing used.
+        #[serde(default)]
+        pub(super) quota_period: Option<Period> = policy.quota_period.map(Period),
+        /// Its customer's webhooks get `quota.reached` once so many percent of its quota are used, 1 to 100; null tells nothing.
+        #[serde(default)]
+        pub(super) quota_alert_percent: Option<u8> = policy.quota_alert,
+        /// Models it may use; empty or null means all.
+        #[serde(default, deserialize_with = "or_empty")]
+        pub(super) models: Vec<String> = policy.models,
+        /// Networks it may be used from, such as `10.0.0.0/8`, or addresses; empty or null means all.
+        #[serde(default, deserialize_with = "or_empty")]
+        pub(super) networks: Vec<String> = policy.networks.iter().map(ToString::to_string).collect(),
+        /// When it stops working.
+        #[serde(default)]
+        pub(super) expires: Option<Moment> = policy.expires.map(Moment),
+        /// Form of chat completions, where a request does not choose.
+        #[serde(default, deserialize_with = "or_empty")]
+        pub(super) chat_format: ChatFormat = policy.chat_format,
+        /// How fast and how much at a time, of all models together.
+        #[serde(default, deserialize_with = "or_empty")]
+        pub(super) limits: Limits = policy.limits,
+        /// The same of single models, by id or alias.
+        #[serde(default, deserialize_with = "or_empty")]
+        pub(super) model_limits: BTreeMap<String, Limits> = policy.model_limits,
+    }
 }
 
 /// Every limit of a key: its name in the API, and what it means. The options of commands are made of it.
@@ -317,33 +319,6 @@ pub fn key_limits() -> Vec<(String, String)> {
 }
 
 impl PolicyView {
-    pub(super) fn of(policy: KeyPolicy) -> Self {
-        let KeyPolicy {
-            name,
-            quota,
-            quota_period,
-            quota_alert,
-            models,
-            networks,
-            expires,
-            chat_format,
-            limits,
-            model_limits,
-        } = policy;
-        Self {
-            name,
-            quota_micro: quota.map(|quota| quota.0),
-            quota_period: quota_period.map(Period),
-            quota_alert_percent: quota_alert,
-            models,
-            networks: networks.iter().map(ToString::to_string).collect(),
-            expires: expires.map(Moment),
-            chat_format,
-            limits,
-            model_limits,
-        }
-    }
-
     /// The policy it says.
     pub(super) fn policy(self) -> Result<KeyPolicy, ApiError> {
         Ok(KeyPolicy {

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gatehouse_model::{Credits, CustomerId, KeyId};
+use gatehouse_model::{Credits, CustomerId, KeyId, view};
 use gatehouse_store::{StatementPage, StatementRow};
 use gatehouse_tasks::{HoldId, StatementLine};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use crate::api::values::{List, Moment, entry_id, view};
+use crate::api::values::{List, Moment, entry_id};
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;

@@ -9,12 +9,12 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
-use gatehouse_model::{KeyId, RequestLine};
+use gatehouse_model::{KeyId, RequestLine, view};
 use http::header::CACHE_CONTROL;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::values::{List, Moment, view};
+use crate::api::values::{List, Moment};
 use crate::http::call::{Call, Outcome};
 use crate::http::request::query::{Form, Parameter, filter, option};
 use crate::http::route::Route;

@@ -3,13 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use gatehouse_model::{CustomerId, KeyId, UnixMs};
+use gatehouse_model::{CustomerId, KeyId, UnixMs, view};
 use gatehouse_store::{UsagePeriod, UsageRow};
 use gatehouse_tasks::UsageSums;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::values::{Moment, view};
+use crate::api::values::Moment;
 use crate::error::{ApiError, Kind};
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;

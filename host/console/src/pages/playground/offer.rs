@@ -46,7 +46,7 @@ impl Offer {
             id => Some(KeyId::from(id.trim_start_matches("sk-"))),
         };
         let key = match key {
-            Some(id) => pages.service.keys.get(&id).await?,
+            Some(id) => pages.service.store.key(&id).await?,
             None => None,
         };
         let known = every_family(pages);
@@ -166,15 +166,15 @@ impl Keys {
         let Search { find, after } = &search;
         let all = KeyQuery { customer: None, name: None, states: vec![KeyState::Active], at: now };
         let from = (!after.is_empty()).then(|| KeyId::from(after.as_str()));
-        let service = &pages.service;
+        let store = &pages.service.store;
         if find.is_empty() {
-            let page = service.keys.page(all, from, KEYS).await?;
+            let page = store.list_keys(all, from, KEYS).await?;
             return Ok(Self { search, rows: page.rows, next: page.next });
         }
         let named = KeyQuery { name: Some(find.clone()), ..all.clone() };
-        let named = service.keys.page(named, from.clone(), KEYS).await?;
+        let named = store.list_keys(named, from.clone(), KEYS).await?;
         let owned = KeyQuery { customer: Some(CustomerId::from(find.as_str())), ..all.clone() };
-        let owned = service.keys.page(owned, from, KEYS).await?;
+        let owned = store.list_keys(owned, from, KEYS).await?;
         // Up to where both lists were looked at.
         let end = [&named.next, &owned.next].into_iter().flatten().min().cloned();
         let found = named.rows.into_iter().chain(owned.rows).map(|key| (key.id.clone(), key));
@@ -186,10 +186,8 @@ impl Keys {
         let mut rows = Vec::new();
         if after.is_empty() {
             let begin = KeyId::from(find.trim_start_matches("sk-"));
-            rows.extend(
-                service.keys.get(&begin).await?.filter(|key| KeyState::of(key, now) == KeyState::Active),
-            );
-            let below = service.keys.page(all, Some(begin.clone()), KEYS).await?.rows;
+            rows.extend(store.key(&begin).await?.filter(|key| KeyState::of(key, now) == KeyState::Active));
+            let below = store.list_keys(all, Some(begin.clone()), KEYS).await?.rows;
             rows.extend(below.into_iter().take_while(|key| key.id.0.starts_with(&begin.0)));
         }
         let rest: Vec<Key> = page.into_iter().filter(|key| rows.iter().all(|one| one.id != key.id)).collect();

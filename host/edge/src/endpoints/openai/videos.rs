@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use gatehouse_driver::{MediaRefusal, TaskFilter};
-use gatehouse_model::{FailureKind, FormTypes, Key, Media, Status, Task, TaskId};
+use gatehouse_model::{FailureKind, FormTypes, Key, Media, Status, Task, TaskFailure, TaskId, UnixMs, view};
 use http::header;
 use serde::Serialize;
 
@@ -32,24 +32,31 @@ const BATCH: usize = 100;
 const MAX_BATCHES: usize = 20;
 const MAX_BATCHES_TO_FIRST: usize = 10 * MAX_BATCHES;
 
-/// OpenAI's video.
-#[derive(Serialize)]
-struct Video {
-    id: TaskId,
-    object: &'static str,
-    model: String,
-    status: &'static str,
-    progress: u8,
-    created_at: u64,
-    completed_at: Option<u64>,
-    expires_at: Option<u64>,
-    error: Option<VideoError>,
+view! {
+    /// OpenAI's video.
+    #[derive(Serialize)]
+    struct Video of (task: Task) where {
+        let expires = task.media.iter().map(|media| media.expires).min();
+        let failure = task.failure.filter(|_| task.status == Status::Failed);
+    } {
+        id: TaskId = task.id,
+        object: &'static str = "video",
+        model: String = task.model,
+        status: &'static str = status(task.status),
+        progress: u8 = task.progress,
+        created_at: u64 = task.created.seconds(),
+        completed_at: Option<u64> = task.finished.map(UnixMs::seconds),
+        expires_at: Option<u64> = expires.map(UnixMs::seconds),
+        error: Option<VideoError> = failure.map(VideoError::from),
+    }
 }
 
-#[derive(Serialize)]
-struct VideoError {
-    code: &'static str,
-    message: String,
+view! {
+    #[derive(Serialize)]
+    struct VideoError of (failure: TaskFailure) {
+        code: &'static str = code(failure.kind),
+        message: String = failure.message,
+    }
 }
 
 #[derive(Serialize)]
@@ -66,24 +73,6 @@ struct Deleted {
     id: TaskId,
     object: &'static str,
     deleted: bool,
-}
-
-impl From<Task> for Video {
-    fn from(mut task: Task) -> Self {
-        let expires = task.media.iter().map(|media| media.expires).min();
-        let failure = task.failure.take().filter(|_| task.status == Status::Failed);
-        Self {
-            id: task.id,
-            object: "video",
-            model: task.model,
-            status: status(task.status),
-            progress: task.progress,
-            created_at: task.created.seconds(),
-            completed_at: task.finished.map(gatehouse_model::UnixMs::seconds),
-            expires_at: expires.map(gatehouse_model::UnixMs::seconds),
-            error: failure.map(|failure| VideoError { code: code(failure.kind), message: failure.message }),
-        }
-    }
 }
 
 /// OpenAI's word for a status.

@@ -3,14 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gatehouse_model::{Credits, Customer, Key, Task, TaskId};
-use gatehouse_tasks::{
-    AdminIdempotencyRecord, AuditRecord, BalancesAfter, DeploymentRecord, Hold, IdempotencyRecord,
-    NameRecord, PriceVersion, ResponseRecord, ResponseTotals, Row, RowKey, StepRow, WebhookDelivery,
-    WebhookEndpoint,
-};
+use gatehouse_model::{Credits, TaskId};
+use gatehouse_tasks::{AuditRecord, BalancesAfter, ResponseTotals, Row, RowKey, StepRow};
 use redb::{Database, Durability, WriteTransaction};
-use serde::de::DeserializeOwned;
 use tokio_postgres::{Client, IsolationLevel, Row as Answer, Transaction};
 
 use super::{Pieces, refused};
@@ -24,6 +19,7 @@ use crate::open::schema;
 use crate::postgres::examine::{USAGE_DAYS, USAGE_HOURS};
 use crate::postgres::reads::{ENTRIES, entry, ledger_mark, usage_row};
 use crate::postgres::sql::{PATIENTLY, column, count, decoded, first, id, walk};
+use crate::postgres::stored::KNOWN;
 use crate::usage::read::UsageRow;
 
 const ROWS: &str = "
@@ -75,21 +71,10 @@ struct IntoFile<'a> {
 
 impl IntoFile<'_> {
     async fn rows(&mut self) -> Result<(), CopyError> {
-        self.table("customer", |row: &Customer| RowKey::Customer(row.id.clone())).await?;
-        self.table("api_key", |row: &Key| RowKey::Key(row.id.clone())).await?;
-        self.table("hold", |row: &Hold| RowKey::Hold(row.id)).await?;
-        self.table("task", |row: &Task| RowKey::Task(row.id)).await?;
-        self.table("name", |row: &NameRecord| RowKey::Name(row.claim.name.clone())).await?;
-        self.table("idempotency", |row: &IdempotencyRecord| RowKey::Idempotency(row.key.clone(), row.token))
-            .await?;
-        self.table("admin_idempotency", |row: &AdminIdempotencyRecord| RowKey::AdminIdempotency(row.token))
-            .await?;
-        self.table("price_book", |row: &PriceVersion| RowKey::PriceBook(row.number)).await?;
-        self.table("deployment", |row: &DeploymentRecord| RowKey::Deployment(row.number)).await?;
-        self.table("webhook", |row: &WebhookEndpoint| RowKey::Webhook(row.id)).await?;
-        self.table("delivery", |row: &WebhookDelivery| RowKey::Delivery(row.id)).await?;
-        self.table("response", |row: &ResponseRecord| RowKey::Response(row.customer.clone(), row.id.clone()))
-            .await?;
+        for table in KNOWN {
+            let sql = format!("select row from {}", table.name);
+            self.each(table.name, &sql, |row| table.read(row)).await?;
+        }
         self.each("step", "select row, task, place from step", |row| {
             let key = RowKey::Steps(TaskId::from_bits(id(row, 1)?), count(row, 2)?);
             Ok((key, Row::from(decoded::<StepRow>("step", row, 0)?)))
@@ -135,20 +120,7 @@ impl IntoFile<'_> {
         Ok(())
     }
 
-    /// Every row of a table whose rows know their own keys.
-    async fn table<T: DeserializeOwned + Into<Row>>(
-        &mut self,
-        table: &str,
-        key: fn(&T) -> RowKey,
-    ) -> Result<(), CopyError> {
-        let sql = format!("select row from {table}");
-        self.each(table, &sql, |row| {
-            let row: T = decoded(table, row, 0)?;
-            Ok((key(&row), row.into()))
-        })
-        .await
-    }
-
+    /// Every row that a statement answers.
     async fn each(
         &mut self,
         table: &str,

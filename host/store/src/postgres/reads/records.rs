@@ -1,23 +1,22 @@
 //! Versions of the price book and reports of deployments: one by its number, or a page, newest first.
 
-use gatehouse_tasks::{DeploymentRecord, PriceVersion};
+use gatehouse_tasks::{DeploymentRecord, PriceVersion, RowKey};
 use serde::de::DeserializeOwned;
 use tokio_postgres::GenericClient;
 
 use super::pages::look_at;
 use crate::administration::RowPage;
 use crate::error::StoreError;
-use crate::postgres::sql::{count, decoded, first, limit, number};
+use crate::postgres::sql::{count, decoded, limit, number};
+use crate::postgres::stored::find;
 use crate::records::PriceVersionSummary;
 
-const PRICE_BOOK: &str = "select row from price_book where number = $1";
 const PRICE_BOOKS: &str = "
     select row, number
     from price_book
     where number < $1
     order by number desc
     limit $2";
-const DEPLOYMENT: &str = "select row from deployment where number = $1";
 const DEPLOYMENTS: &str = "
     select row, number
     from deployment
@@ -32,8 +31,7 @@ pub(crate) async fn price_book(
     client: &impl GenericClient,
     of: u64,
 ) -> Result<Option<PriceVersion>, StoreError> {
-    let row = first(client, PRICE_BOOK, vec![number(of)]).await?;
-    row.map(|row| decoded("price_book", &row, 0)).transpose()
+    find(client, &RowKey::PriceBook(of)).await
 }
 
 /// A page of versions of the price book, newest first.
@@ -51,8 +49,7 @@ pub(crate) async fn deployment(
     client: &impl GenericClient,
     of: u64,
 ) -> Result<Option<DeploymentRecord>, StoreError> {
-    let row = first(client, DEPLOYMENT, vec![number(of)]).await?;
-    row.map(|row| decoded("deployment", &row, 0)).transpose()
+    find(client, &RowKey::Deployment(of)).await
 }
 
 /// A page of reports of deployments, of one family or of all, newest first.

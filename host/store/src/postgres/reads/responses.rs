@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use gatehouse_model::{CustomerId, UnixMs};
-use gatehouse_tasks::ResponseRecord;
+use gatehouse_tasks::{ResponseRecord, RowKey};
 use tokio_postgres::GenericClient;
 
 use crate::error::StoreError;
-use crate::postgres::sql::{column, decoded, each, first, limit, query, storable, text, texts};
+use crate::postgres::sql::{column, each, limit, query, storable, text, texts};
+use crate::postgres::stored::find;
 
-const RESPONSE: &str = "select row from response where customer = $1 and id = $2";
 const RESPONSES: &str = "select row from response where customer = $1 and id = any($2)";
 const ITEMS: &str = "select item, id from response_item where customer = $1 and item = any($2)";
 /// A response and those that it goes on from, the newest first.
@@ -54,8 +54,8 @@ pub(crate) async fn response(
     id: &str,
     now: UnixMs,
 ) -> Result<Option<ResponseRecord>, StoreError> {
-    let row = first(client, RESPONSE, vec![text(&customer.0), text(id)]).await?;
-    let record: Option<ResponseRecord> = row.map(|row| decoded("response", &row, 0)).transpose()?;
+    let key = RowKey::Response(customer.clone(), id.to_owned());
+    let record: Option<ResponseRecord> = find(client, &key).await?;
     Ok(record.filter(|record| record.expires > now))
 }
 

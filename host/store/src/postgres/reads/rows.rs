@@ -3,17 +3,16 @@
 use std::collections::HashMap;
 
 use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, RequestId, Task, TaskId};
-use gatehouse_tasks::{AdminIdempotencyRecord, IdempotencyRecord, KeyLineage, NameRecord, StepRow};
-use serde::de::DeserializeOwned;
+use gatehouse_tasks::{AdminIdempotencyRecord, IdempotencyRecord, KeyLineage, NameRecord, RowKey, StepRow};
 use tokio_postgres::GenericClient;
 
 use super::length;
 use crate::error::StoreError;
-use crate::postgres::sql::{Value, bytes, decoded, each, first, id, limit, query, text, texts, uuid};
+use crate::postgres::sql::{bytes, decoded, each, first, id, limit, query, text, texts, uuid};
+use crate::postgres::stored::find;
 use crate::postgres::write::CUSTOMERS;
 use crate::read::PIECE;
 
-const TASK: &str = "select row from task where id = $1";
 const LIVE_TASKS: &str = "
     select row
     from task
@@ -22,8 +21,6 @@ const LIVE_TASKS: &str = "
     limit $2";
 const STEPS: &str = "select row from step where task = $1";
 const OPEN_REQUESTS: &str = "select id from hold where not of_task order by id";
-const CUSTOMER: &str = "select row from customer where id = $1";
-const KEY: &str = "select row from api_key where id = $1";
 const KEY_BY_DIGEST: &str = "select row from api_key where digest = $1";
 /// A key and those that replaced it.
 const LINEAGE: &str = "
@@ -40,22 +37,10 @@ const LINEAGE: &str = "
     from lineage
     order by place";
 const OWNED_NAMES: &str = "select row from name where name = any($1) and customer = $2";
-const IDEMPOTENCY: &str = "select row from idempotency where key = $1 and token = $2";
-const ADMIN_IDEMPOTENCY: &str = "select row from admin_idempotency where token = $1";
-
-/// The row that a statement answers, of a table.
-async fn find<T: DeserializeOwned>(
-    client: &impl GenericClient,
-    table: &str,
-    sql: &str,
-    values: Vec<Value<'_>>,
-) -> Result<Option<T>, StoreError> {
-    first(client, sql, values).await?.map(|row| decoded(table, &row, 0)).transpose()
-}
 
 /// A task, live or ended.
 pub(crate) async fn task(client: &impl GenericClient, id: TaskId) -> Result<Option<Task>, StoreError> {
-    find(client, "task", TASK, vec![uuid(id.bits())]).await
+    find(client, &RowKey::Task(id)).await
 }
 
 /// Live tasks by creation, some of those behind a task.
@@ -86,7 +71,7 @@ pub(crate) async fn customer(
     client: &impl GenericClient,
     id: &CustomerId,
 ) -> Result<Option<Customer>, StoreError> {
-    find(client, "customer", CUSTOMER, vec![text(&id.0)]).await
+    find(client, &RowKey::Customer(id.clone())).await
 }
 
 /// How many customers there are.
@@ -96,7 +81,7 @@ pub(crate) async fn count_customers(client: &impl GenericClient) -> Result<u64, 
 
 /// A key.
 pub(crate) async fn key(client: &impl GenericClient, id: &KeyId) -> Result<Option<Key>, StoreError> {
-    find(client, "api_key", KEY, vec![text(&id.0)]).await
+    find(client, &RowKey::Key(id.clone())).await
 }
 
 /// The key of that digest.
@@ -104,7 +89,8 @@ pub(crate) async fn key_by_digest(
     client: &impl GenericClient,
     digest: &KeyDigest,
 ) -> Result<Option<Key>, StoreError> {
-    find(client, "api_key", KEY_BY_DIGEST, vec![bytes(&digest.0.0)]).await
+    let row = first(client, KEY_BY_DIGEST, vec![bytes(&digest.0.0)]).await?;
+    row.map(|row| decoded("api_key", &row, 0)).transpose()
 }
 
 /// A key and those that replaced it.
@@ -136,7 +122,7 @@ pub(crate) async fn idempotency_record(
     key: &KeyId,
     token: &Digest,
 ) -> Result<Option<IdempotencyRecord>, StoreError> {
-    find(client, "idempotency", IDEMPOTENCY, vec![text(&key.0), bytes(&token.0)]).await
+    find(client, &RowKey::Idempotency(key.clone(), *token)).await
 }
 
 /// What is remembered of a change that came with that token; it may have expired.
@@ -144,5 +130,5 @@ pub(crate) async fn admin_idempotency_record(
     client: &impl GenericClient,
     token: &Digest,
 ) -> Result<Option<AdminIdempotencyRecord>, StoreError> {
-    find(client, "admin_idempotency", ADMIN_IDEMPOTENCY, vec![bytes(&token.0)]).await
+    find(client, &RowKey::AdminIdempotency(*token)).await
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
-use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
+use gatehouse_tasks::{RowKey, WebhookDelivery, WebhookEndpoint};
 use tokio_postgres::GenericClient;
 
 use super::length;
 use crate::administration::RowPage;
 use crate::error::StoreError;
-use crate::postgres::sql::{count, decoded, each, first, id, limit, query as ask, text, uuid};
+use crate::postgres::sql::{count, each, first, id, limit, query as ask, text, uuid};
+use crate::postgres::stored::find;
 use crate::postgres::write::TROUBLED_WEBHOOKS;
 use crate::webhooks::DeliveryQuery;
 
@@ -42,8 +43,6 @@ const NEXT_DELIVERY: &str = "
     where webhook = $1 and due is not null
     order by due, id
     limit 1";
-const WEBHOOK: &str = "select row from webhook where id = $1";
-const DELIVERY: &str = "select row from delivery where id = $1";
 const ALL_WEBHOOKS: &str = "
     select row
     from webhook
@@ -95,8 +94,7 @@ pub(crate) async fn webhook(
     client: &impl GenericClient,
     id: WebhookId,
 ) -> Result<Option<WebhookEndpoint>, StoreError> {
-    let row = first(client, WEBHOOK, vec![uuid(id.bits())]).await?;
-    row.map(|row| decoded("webhook", &row, 0)).transpose()
+    find(client, &RowKey::Webhook(id)).await
 }
 
 /// A delivery.
@@ -104,8 +102,7 @@ pub(crate) async fn delivery(
     client: &impl GenericClient,
     id: DeliveryId,
 ) -> Result<Option<WebhookDelivery>, StoreError> {
-    let row = first(client, DELIVERY, vec![uuid(id.bits())]).await?;
-    row.map(|row| decoded("delivery", &row, 0)).transpose()
+    find(client, &RowKey::Delivery(id)).await
 }
 
 /// A page of webhooks by id, of one customer or of all, after the one of id `after`.

@@ -6,23 +6,20 @@
 //!
 //! Nothing is read: the writer is the only one, so it knows what is there.
 
+mod beside;
 pub(super) mod money;
-mod responses;
-pub(super) mod rows;
-mod tasks;
-mod webhooks;
 
 use std::collections::BTreeMap;
 use std::mem;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{join_all, try_join_all};
-use gatehouse_tasks::{Kind, RowChange, RowKey};
+use gatehouse_tasks::{RowChange, RowKey};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Transaction};
 
 use super::sql::{Statement, Value, amounts, day, texts, value};
-use crate::engine::write::sides;
+use super::stored::{Stored, cells, key_cells};
 use crate::error::StoreError;
 
 /// Lists whose rows are counted as they change.
@@ -98,28 +95,26 @@ struct Writes<'a> {
 impl<'a> Writes<'a> {
     /// Changes of one kind.
     fn group(&mut self, group: &'a [RowChange]) -> Result<(), StoreError> {
+        self.beside(group);
         match &group[0].key {
-            RowKey::AdminIdempotency(_) => rows::admin_idempotency(self, group),
-            RowKey::Audit(_) => rows::audit(self, group),
-            RowKey::Customer(_) => rows::customers(self, group),
-            RowKey::Delivery(_) => webhooks::deliveries(self, group),
-            RowKey::Deployment(_) => rows::deployments(self, group),
             RowKey::Entry(_) => money::ledger(self, group),
-            RowKey::Hold(_) => rows::holds(self, group),
-            RowKey::Idempotency(..) => rows::idempotency(self, group),
-            RowKey::Key(_) => rows::keys(self, group),
-            RowKey::Name(_) => rows::names(self, group),
-            RowKey::PriceBook(_) => rows::price_books(self, group),
-            RowKey::Response(..) => responses::responses(self, group),
-            RowKey::ResponseTotals(_) => responses::response_totals(self, group),
-            RowKey::StepCount(_) => tasks::step_counts(self, group),
-            RowKey::Steps(..) => tasks::steps(self, group),
-            RowKey::Task(_) => tasks::tasks(self, group),
-            RowKey::Usage(_) => money::usage(self, group),
-            RowKey::Webhook(_) => webhooks::webhooks(self, group),
-            // They follow from the rows.
-            RowKey::KeyDigest(_) | RowKey::Newest(_) | RowKey::WebhooksOf(_) => Ok(()),
+            RowKey::Usage(_) => {
+                money::usage(self, group);
+                Ok(())
+            }
+            key => Stored::of(key).map_or(Ok(()), |table| self.stored(table, group)),
         }
+    }
+
+    /// Rows to keep, and those that go. What stands in no table follows from the rows.
+    fn stored(&mut self, table: &'static Stored, group: &'a [RowChange]) -> Result<(), StoreError> {
+        let kept = group.iter().filter_map(|change| Some(cells(&change.key, change.after.as_ref()?)));
+        let kept: Vec<_> = kept.collect();
+        self.add(kept.len(), table.put(), table.arrays(&kept)?);
+        let gone = group.iter().filter(|change| change.after.is_none());
+        let gone: Vec<_> = gone.map(|change| key_cells(&change.key)).collect();
+        self.add(gone.len(), table.delete(), table.arrays(&gone)?);
+        Ok(())
     }
 
     /// A statement about so many rows.
@@ -129,33 +124,10 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// Whether a row was in a list, and is.
-    fn list(&mut self, list: &'static str, before: bool, after: bool) {
-        *self.longer.entry(list).or_default() += i64::from(after) - i64::from(before);
-    }
-
     fn count(&mut self) {
         let mut longer = mem::take(&mut self.longer);
         longer.retain(|_, rows| *rows != 0);
         let (lists, rows) = (texts(longer.keys().copied()), amounts(longer.values().copied()));
         self.add(longer.len(), COUNT, vec![lists, rows]);
     }
-}
-
-/// Changes of one kind: rows to keep, and the keys of those that go.
-struct Split<'a, K, T> {
-    kept: Vec<(K, &'a T)>,
-    gone: Vec<K>,
-}
-
-fn split<'a, K, T: Kind>(group: &'a [RowChange], key: impl Fn(&'a RowKey) -> Option<K>) -> Split<'a, K, T> {
-    let mut split = Split { kept: Vec::new(), gone: Vec::new() };
-    for change in group {
-        let Some(key) = key(&change.key) else { continue };
-        match sides(change).1 {
-            Some(row) => split.kept.push((key, row)),
-            None => split.gone.push(key),
-        }
-    }
-    split
 }

@@ -4,14 +4,15 @@ use gatehouse_model::Tags;
 use gatehouse_tasks::{BalancesAfter, JournalEntry, RowChange, RowKey, UsageSums};
 use tokio_postgres::types::Type;
 
-use super::rows::hold_parts;
-use super::{Split, Writes, split};
+use super::Writes;
 use crate::engine::ledger::Deposits;
 use crate::engine::usage::{Added, KEPT_DAYS_OF_HOURS, SumKey};
+use crate::engine::write::sides;
 use crate::error::StoreError;
 use crate::postgres::sql::{
     Statement, Value, amounts, day, days, digests, moments, numbers, optional_texts, texts, value,
 };
+use crate::postgres::stored::hold_parts;
 
 const PUT_ENTRIES: &str = "
     insert into ledger (
@@ -19,8 +20,8 @@ const PUT_ENTRIES: &str = "
         memo, exact_memo, chain, available_after, used_after, tags
     )
     select
-        position, customer, seq, to_timestamp(at / 1000.0::float8), key, hold_of_task, hold, kind,
-        available, reserved, spent, external, memo, exact_memo, chain, available_after, used_after, tags::json
+        position, customer, seq, at, key, hold_of_task, hold, kind, available, reserved, spent, external,
+        memo, exact_memo, chain, available_after, used_after, tags::json
     from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) as entry (
         position, customer, seq, at, key, hold_of_task, hold, kind, available, reserved, spent, external,
         memo, exact_memo, chain, available_after, used_after, tags
@@ -82,16 +83,18 @@ const ADD_HOURS: &str = add_usage!(
 );
 
 pub(super) fn ledger<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
-    let of = |key: &'a RowKey| if let RowKey::Entry(position) = key { Some(*position) } else { None };
-    let Split::<_, (JournalEntry, BalancesAfter)> { kept, gone: _ } = split(group, of);
-    let entries = || kept.iter().map(|(_, (entry, _))| entry);
-    let after = || kept.iter().map(|(_, (_, after))| after);
+    let positions = group
+        .iter()
+        .filter_map(|change| if let RowKey::Entry(position) = change.key { Some(position) } else { None });
+    let kept = || group.iter().filter_map(|change| sides::<(JournalEntry, BalancesAfter)>(change).1);
+    let entries = || kept().map(|(entry, _)| entry);
+    let after = || kept().map(|(_, after)| after);
     let hold = |entry: &JournalEntry| entry.hold.map(hold_parts);
     let hold_ids = entries().map(|entry| hold(entry).map(|(_, id)| uuid::Uuid::from_u128(id)));
     let tags = entries().map(|entry| tags_of(&entry.tags)).collect::<Result<Vec<_>, _>>()?;
     let exact = entries().map(|entry| entry.memo.contains('\0').then_some(entry.memo.as_bytes()));
     let values = vec![
-        numbers(kept.iter().map(|(position, _)| *position)),
+        numbers(positions),
         texts(entries().map(|entry| entry.customer.0.as_str())),
         numbers(entries().map(|entry| entry.seq)),
         moments(entries().map(|entry| entry.at)),
@@ -113,7 +116,7 @@ pub(super) fn ledger<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Res
         value(after().map(|after| after.used.map(|used| used.0)).collect::<Vec<_>>(), Type::INT8_ARRAY),
         value(tags, Type::TEXT_ARRAY),
     ];
-    writes.add(kept.len(), PUT_ENTRIES, values);
+    writes.add(group.len(), PUT_ENTRIES, values);
     let mut paid = Deposits::default();
     entries().for_each(|entry| paid.add(entry));
     deposits(writes, paid);
@@ -131,7 +134,7 @@ fn deposits(writes: &mut Writes<'_>, Deposits(sums): Deposits) {
     writes.add(sums.len(), ADD_DEPOSITS, values);
 }
 
-pub(super) fn usage<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Result<(), StoreError> {
+pub(super) fn usage<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) {
     let Added { days, hours } = Added::of(group);
     let by_day: Vec<_> = days.into_iter().collect();
     writes.add(by_day.len(), ADD_DAYS, sums(&by_day));
@@ -141,7 +144,6 @@ pub(super) fn usage<'a>(writes: &mut Writes<'a>, group: &'a [RowChange]) -> Resu
     writes.add(by_hour.len(), FORGET_HOURS, kept().into());
     let values = sums(&by_hour).into_iter().chain(kept());
     writes.add(by_hour.len(), ADD_HOURS, values.collect());
-    Ok(())
 }
 
 /// Statements that keep sums as they are: of keys, customers and all.

@@ -2,14 +2,14 @@
 //! about a call whose outcome nobody knows. Steps show clients' words, so they are for operators, and each read leaves a line in
 //! the audit record.
 
-use gatehouse_model::TaskId;
+use gatehouse_model::{TaskId, view};
 use gatehouse_tasks::{StepKind, StepRecord, StepRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::task::TaskLine;
 use crate::api::task::TaskRuling;
-use crate::api::values::{List, Moment, view};
+use crate::api::values::{List, Moment};
 use crate::http::call::{Call, Outcome};
 use crate::http::route::Route;
 use crate::reply::Reply;

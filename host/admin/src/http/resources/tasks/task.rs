@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gatehouse_driver::ambiguous_exchange;
-use gatehouse_model::{KeyId, Line, Media, Phase, Price, Status, Task, TaskId};
+use gatehouse_model::{KeyId, Line, Media, Phase, Price, Status, Task, TaskId, view};
 use gatehouse_store::AllTasksQuery;
 use gatehouse_tasks::JournalEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::{List, Moment, entry_id, view};
+use crate::api::values::{List, Moment, entry_id};
 use crate::audit::told;
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};

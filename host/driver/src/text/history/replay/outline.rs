@@ -5,68 +5,41 @@
 //! ```
 //! A member that a kind of event does not have is left out. Pure.
 
-use gatehouse_model::Sse;
+use gatehouse_model::{Sse, words};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// Bytes of the longest outline that is kept: about 60,000 events.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// A kind of event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Created,
-    InProgress,
-    ItemAdded,
-    ItemDone,
-    PartAdded,
-    PartDone,
-    TextDelta,
-    TextDone,
-    RefusalDelta,
-    RefusalDone,
-    SummaryPartAdded,
-    SummaryPartDone,
-    SummaryDelta,
-    SummaryDone,
-    ArgumentsDelta,
-    ArgumentsDone,
-    InputDelta,
-    InputDone,
-    Completed,
-    Incomplete,
+words! {
+    /// A kind of event. Its code is its position here. Outlines are stored: a new kind goes to the end.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Kind {
+        Created = "response.created",
+        InProgress = "response.in_progress",
+        ItemAdded = "response.output_item.added",
+        ItemDone = "response.output_item.done",
+        PartAdded = "response.content_part.added",
+        PartDone = "response.content_part.done",
+        TextDelta = "response.output_text.delta",
+        TextDone = "response.output_text.done",
+        RefusalDelta = "response.refusal.delta",
+        RefusalDone = "response.refusal.done",
+        SummaryPartAdded = "response.reasoning_summary_part.added",
+        SummaryPartDone = "response.reasoning_summary_part.done",
+        SummaryDelta = "response.reasoning_summary_text.delta",
+        SummaryDone = "response.reasoning_summary_text.done",
+        ArgumentsDelta = "response.function_call_arguments.delta",
+        ArgumentsDone = "response.function_call_arguments.done",
+        InputDelta = "response.custom_tool_call_input.delta",
+        InputDone = "response.custom_tool_call_input.done",
+        Completed = "response.completed",
+        Incomplete = "response.incomplete",
+    }
 }
 
-/// A kind's code is its position here. Outlines are stored: a new kind goes to the end.
-const KINDS: [(Kind, &str); 20] = [
-    (Kind::Created, "response.created"),
-    (Kind::InProgress, "response.in_progress"),
-    (Kind::ItemAdded, "response.output_item.added"),
-    (Kind::ItemDone, "response.output_item.done"),
-    (Kind::PartAdded, "response.content_part.added"),
-    (Kind::PartDone, "response.content_part.done"),
-    (Kind::TextDelta, "response.output_text.delta"),
-    (Kind::TextDone, "response.output_text.done"),
-    (Kind::RefusalDelta, "response.refusal.delta"),
-    (Kind::RefusalDone, "response.refusal.done"),
-    (Kind::SummaryPartAdded, "response.reasoning_summary_part.added"),
-    (Kind::SummaryPartDone, "response.reasoning_summary_part.done"),
-    (Kind::SummaryDelta, "response.reasoning_summary_text.delta"),
-    (Kind::SummaryDone, "response.reasoning_summary_text.done"),
-    (Kind::ArgumentsDelta, "response.function_call_arguments.delta"),
-    (Kind::ArgumentsDone, "response.function_call_arguments.done"),
-    (Kind::InputDelta, "response.custom_tool_call_input.delta"),
-    (Kind::InputDone, "response.custom_tool_call_input.done"),
-    (Kind::Completed, "response.completed"),
-    (Kind::Incomplete, "response.incomplete"),
-];
-
 impl Kind {
-    /// The event's name.
-    pub(super) fn name(self) -> &'static str {
-        KINDS.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
-    }
-
     fn has_item(self) -> bool {
         !matches!(self, Self::Created | Self::InProgress | Self::Completed | Self::Incomplete)
     }
@@ -138,8 +111,8 @@ impl Outline {
 
     fn take(&mut self, event: &Sse) -> Option<()> {
         let name = event.event.as_deref()?;
-        let code = KINDS.iter().position(|(_, known)| *known == name)?;
-        let kind = KINDS[code].0;
+        let code = Kind::ALL.iter().position(|known| known.as_str() == name)?;
+        let kind = Kind::ALL[code];
         write(&mut self.bytes, code);
         if kind.has_item() {
             let members: Members<'_> = serde_json::from_str(&event.data).ok()?;
@@ -159,7 +132,7 @@ impl Outline {
 pub(super) fn decode(mut bytes: &[u8]) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     while !bytes.is_empty() {
-        let (kind, _) = *KINDS.get(read(&mut bytes)?)?;
+        let kind = *Kind::ALL.get(read(&mut bytes)?)?;
         let mut step = Step::plain(kind, 0);
         if kind.has_item() {
             step.item = read(&mut bytes)?;

@@ -40,7 +40,7 @@ pub(super) fn events(response: &str, output: Output<'_>, steps: &[Step]) -> Opti
             Kind::Completed | Kind::Incomplete => vec![("response", response.to_owned())],
             _ => items.get_mut(step.item)?.members(step)?,
         };
-        let name = step.kind.name();
+        let name = step.kind.as_str();
         let mut data = format!("{{\"type\":\"{name}\",\"sequence_number\":{number}");
         for (member, json) in members {
             data.push_str(&format!(",\"{member}\":{json}"));
