@@ -46,7 +46,7 @@ const AT_MOST: [(&str, i64); 25] = [
     ("media.min_free_mib", 4_294_967_295),
     ("plugins.canary.percent", 100),
     ("plugins.compilers", 1024),
-    ("plugins.streams", 1_000_000),
+    ("plugins.streams", 4_294_967_295),
     ("plugins.threads", 1024),
     ("providers.*.accounts.*.concurrency", 1_000_000),
     ("providers.*.accounts.*.weight", 1_000_000),

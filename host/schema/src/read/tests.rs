@@ -180,12 +180,12 @@ fn definitions_that_name_each_other_often_come_to_an_end() {
     let next = |number: usize| json!({"$ref": format!("#/$defs/d{}", number + 1)});
     let of_fields = |number| {
         let fields = (0..64).map(|field| (format!("f{field}"), next(number)));
-        json!({"type": "object", "properties": fields.collect::<serde_json::Map<_, _>>()})
+        json!({"type": "object", "properties": fields.collect::<Map<_, _>>()})
     };
     let of_forms = |number| json!({"anyOf": (0..64).map(|_| next(number)).collect::<Vec<_>>()});
     for definition in [&of_fields as &dyn Fn(usize) -> Value, &of_forms] {
         let definitions = (0..20).map(|number| (format!("d{number}"), definition(number)));
-        let schema = json!({"$defs": definitions.collect::<serde_json::Map<_, _>>(), "$ref": "#/$defs/d0"});
+        let schema = json!({"$defs": definitions.collect::<Map<_, _>>(), "$ref": "#/$defs/d0"});
         let found = count(&Reader::new(&schema).kind(&schema));
         assert!((64..200_000).contains(&found), "{found}");
     }

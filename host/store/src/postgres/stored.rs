@@ -271,7 +271,7 @@ pub(super) fn cells<'a>(key: &'a RowKey, row: &'a Row) -> Vec<Cell<'a>> {
         Row::Name(row) => cells.push(Cell::Text(Some(&row.customer.0))),
         Row::Number(rows) => cells.push(number(*rows)),
         Row::Response(row) => {
-            cells.extend([Cell::Text(row.previous.as_deref()), number(row.kept.0), number(row.expires.0)])
+            cells.extend([Cell::Text(row.previous.as_deref()), number(row.kept.0), number(row.expires.0)]);
         }
         Row::ResponseTotals(totals) => cells.extend([number(totals.count), number(totals.bytes)]),
         Row::Task(row) => {

@@ -41,6 +41,7 @@ use serde::de::DeserializeOwned;
 
 use crate::administration::AuditQuery;
 use crate::config::Config;
+use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::layout;
 use crate::store::Store;
@@ -255,11 +256,11 @@ fn memory_store() -> Store {
     Store::with_backend(redb::backends::InMemoryBackend::new(), &Config::default()).unwrap()
 }
 
-/// Two customers with money and three keys.
+/// Two customers with money and three keys. Waits for a server that is slow to answer.
 async fn begin(store: &Store) {
     for template in beginning() {
         let command = template.command(&MemoryLedgerStorage::default(), START);
-        store.execute(command).await.unwrap().unwrap();
+        store.execute_when_free(command, Durability::Immediate).await.unwrap().unwrap();
     }
 }
 
