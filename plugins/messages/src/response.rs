@@ -118,7 +118,7 @@ pub(crate) fn completed(
     lacking
 }
 
-/// Whether a `usage` has the counts that every client reads, none of them less than was counted.
+/// Whether a `usage` has the counts that every client reads, each at least what was counted.
 pub(crate) fn has_counts(usage: &Object<'_>, counted: Usage) -> bool {
     tells(usage, "input_tokens", counted.input)
         && tells(usage, "output_tokens", counted.output)

@@ -88,7 +88,7 @@ impl Tasks {
 pub struct FollowedTask {
     /// Its present state.
     pub now: Task,
-    /// Its later states, the last one final. A reader that is slow gets the latest, and none of those between.
+    /// Its later states, the last one final. A reader that is slow gets the latest, without those between.
     pub later: BoxStream<'static, Result<Task, StoreError>>,
 }
 
