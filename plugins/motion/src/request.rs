@@ -4,6 +4,8 @@
 mod motion26;
 mod motion27;
 
+use std::borrow::Cow;
+
 use gatehouse_sdk::job::{REQUEST_BYTES, check_size};
 use gatehouse_sdk::params::came;
 use gatehouse_sdk::{Charge, Failure, Finding, InvalidParam, Submission};
@@ -143,9 +145,11 @@ fn put(object: &mut Map<String, Value>, name: &str, value: Option<impl Into<Valu
 }
 
 /// The same without fields that the spec ignores there, whatever stands in them.
-fn without(body: &Value, ignored: &[&str]) -> Value {
-    let mut body = body.clone();
-    if let Some(fields) = body.as_object_mut() {
+fn without<'b>(body: &'b Value, ignored: &[&str]) -> Cow<'b, Value> {
+    let mut body = Cow::Borrowed(body);
+    if !ignored.is_empty()
+        && let Some(fields) = body.to_mut().as_object_mut()
+    {
         ignored.iter().for_each(|field| drop(fields.remove(*field)));
     }
     body

@@ -87,9 +87,8 @@ pub(super) fn problem(rule: &str, value: &Value) -> Option<String> {
 fn misspelt(form: Form, value: &Value) -> Option<String> {
     let Form::Fields = form else { return None };
     let written = value.as_array()?.iter().filter_map(Value::as_str);
-    let known = || FIELDS.split_whitespace();
-    let mut unknown = written.filter(|name| name.len() >= SHORTEST && !known().any(|field| field == *name));
-    let (name, near) = unknown.find_map(|name| Some((name, nearest(name, known())?)))?;
+    let mut unknown = written.filter(|name| name.len() >= SHORTEST && !is_known(name));
+    let (name, near) = unknown.find_map(|name| Some((name, nearest(name, FIELDS.split_whitespace())?)))?;
     Some(format!("no field of the name `{name}` is known; did you mean `{near}`?"))
 }
 
@@ -112,6 +111,10 @@ impl Form {
                 .is_some_and(|tools| tools.values().all(|tool| tool.get("type").is_some_and(Value::is_str))),
         }
     }
+}
+
+fn is_known(name: &str) -> bool {
+    FIELDS.split_whitespace().any(|field| field == name)
 }
 
 /// Whether it may be the name of a field: no pattern, no value, no path into one.
@@ -201,8 +204,7 @@ mod tests {
             }
         }
         let passed = CHAT_PASSED.iter().chain(&PASSED).chain(&EMBEDDINGS_PASSED).copied();
-        let unknown: Vec<_> =
-            passed.filter(|name| name.len() >= SHORTEST && !FIELDS.contains(name)).collect();
+        let unknown: Vec<_> = passed.filter(|name| name.len() >= SHORTEST && !is_known(name)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
     }
 }

@@ -2,7 +2,7 @@
 //! many servers refuse, and for the ids of calls that another provider has made those that this one takes back.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::value::RawValue;
 
@@ -39,8 +39,8 @@ impl Fitting {
             }
         };
         let joined = joined(messages);
-        let is_joined = |at: &usize| joined.values().any(|turns| turns.contains(at));
-        let is_left_out = |at: usize| is_silent(messages, at) || is_joined(&at);
+        let begun: BTreeSet<usize> = joined.values().flatten().copied().collect();
+        let is_left_out = |at: usize| is_silent(messages, at) || begun.contains(&at);
         shorten(&|| MESSAGES.to_owned(), messages.len(), &is_left_out);
         for (at, message) in messages.iter().enumerate() {
             if let Some(Content::Parts(parts)) = message.content() {
