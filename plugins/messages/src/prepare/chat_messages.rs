@@ -28,12 +28,12 @@ pub(crate) fn messages<'a>(
         out.push(Message::System { content: joined(&request.system) });
         places.push(whole("system".to_owned()));
     }
-    for turn in turns(request, rules) {
-        let Some((index, message)) = turn.last().copied() else { continue };
+    for turn in sent(request, rules).chunk_by(|_, next| next.goes_on) {
+        let [.., Sent { index, message, .. }] = turn else { continue };
         match message.role {
             Role::System => between(message, rules, &mut out),
-            Role::User => user(&turn, (&mut out, &mut places))?,
-            Role::Assistant => out.push(assistant(&turn, text_request, rules)?),
+            Role::User => user(turn, (&mut out, &mut places))?,
+            Role::Assistant => out.push(assistant(turn, text_request, rules)?),
         }
         places.resize_with(out.len(), || whole(format!("messages.{index}")));
     }
@@ -47,30 +47,31 @@ pub(crate) fn messages<'a>(
     Ok((out, places))
 }
 
-/// Messages that become one, with their numbers.
-type Joined<'r, 'a> = Vec<(usize, &'r blocks::Message<'a>)>;
+/// A message that is sent.
+struct Sent<'r, 'a> {
+    index: usize,
+    message: &'r blocks::Message<'a>,
+    /// Not every server takes two turns of one side: where one was left out between two, the second goes on with the first.
+    goes_on: bool,
+}
 
-/// The messages in order, without those that say nothing, which many servers refuse. Not every server takes two turns of one side,
-/// so that those between which one was left out are one.
-fn turns<'r, 'a>(request: &'r Request<'a>, rules: &Rules) -> Vec<Joined<'r, 'a>> {
-    let all = || (0..request.messages.len()).collect();
-    let order = request.order.clone().unwrap_or_else(all);
-    let (mut turns, mut is_apart) = (Vec::<Joined<'_, '_>>::with_capacity(order.len()), false);
-    for index in order {
+/// The messages in order, without those that say nothing, which many servers refuse.
+fn sent<'r, 'a>(request: &'r Request<'a>, rules: &Rules) -> Vec<Sent<'r, 'a>> {
+    let count = request.order.as_ref().map_or(request.messages.len(), Vec::len);
+    let (mut all, mut is_apart) = (Vec::<Sent<'_, '_>>::with_capacity(count), false);
+    for at in 0..count {
+        let index = request.order.as_ref().map_or(at, |order| order[at]);
         let message = &request.messages[index];
         let is_last = index + 1 == request.messages.len();
         if is_silent(message, rules) && (message.role == Role::Assistant || !is_last) {
             is_apart |= message.role != Role::System;
             continue;
         }
-        let is_same = |turn: &&mut Joined<'_, '_>| turn[0].1.role == message.role;
-        match turns.last_mut().filter(|_| is_apart).filter(is_same) {
-            Some(turn) => turn.push((index, message)),
-            None => turns.push(vec![(index, message)]),
-        }
+        let goes_on = is_apart && all.last().is_some_and(|before| before.message.role == message.role);
+        all.push(Sent { index, message, goes_on });
         is_apart = false;
     }
-    turns
+    all
 }
 
 /// Whether nothing of a message would be sent.
@@ -111,16 +112,16 @@ fn add_to_user(added: &str, out: &mut Vec<Message<'_>>) {
 }
 
 fn user<'a>(
-    turn: &[(usize, &blocks::Message<'a>)],
+    turn: &[Sent<'_, 'a>],
     (out, places): (&mut Vec<Message<'a>>, &mut Vec<MessagePaths>),
 ) -> Result<(), Refusal> {
     let messages = Path::DOTTED.key("messages");
-    let own = messages.index(turn.last().map_or(0, |(index, _)| *index));
+    let own = messages.index(turn.last().map_or(0, |last| last.index));
     let mut parts = Parts::default();
     let mut media = Parts::default();
     let before = out.len();
-    let blocks = turn.iter().flat_map(|(index, message)| {
-        message.blocks.iter().enumerate().map(|(block_index, block)| (*index, block_index, block))
+    let blocks = turn.iter().flat_map(|sent| {
+        sent.message.blocks.iter().enumerate().map(|(block_index, block)| (sent.index, block_index, block))
     });
     for (index, block_index, block) in blocks {
         let message = messages.index(index);
@@ -236,12 +237,12 @@ fn block_name(block: &Block<'_>) -> String {
 }
 
 fn assistant<'a>(
-    turn: &[(usize, &blocks::Message<'a>)],
+    turn: &[Sent<'_, 'a>],
     text_request: &TextRequest,
     rules: &Rules,
 ) -> Result<Message<'a>, Refusal> {
     let (mut texts, mut thoughts, mut tool_calls) = (Vec::new(), Vec::new(), Vec::new());
-    let blocks = turn.iter().flat_map(|(index, message)| message.blocks.iter().map(|block| (*index, block)));
+    let blocks = turn.iter().flat_map(|sent| sent.message.blocks.iter().map(|block| (sent.index, block)));
     for (index, block) in blocks {
         match block {
             Block::Text(text) if text.is_blank() => {}
