@@ -1,13 +1,14 @@
 //! Quotas that reset, through the whole gateway: many requests at once, a kill, and what clients and operators are told.
 
-use gatehouse_harness::{Caller, run};
+use futures_util::future::join_all;
+use gatehouse_harness::{Caller, Response, run};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::api::{ROUTE, TestGateway, request};
 
-/// How many of two hundred submissions at once were taken; the others are 402 and say when to come back.
-async fn at_once(key: &Caller, owner: &str) -> usize {
+/// The tasks of those of two hundred submissions at once that were taken; the others are 402 and say when to come back.
+async fn at_once(key: &Caller, owner: &str) -> Vec<String> {
     let mut requests = JoinSet::new();
     for _ in 0..200 {
         let key = key.clone();
@@ -22,7 +23,13 @@ async fn at_once(key: &Caller, owner: &str) -> usize {
         let message = error["message"].as_str().expect("a message");
         assert!(message.starts_with(owner) && message.ends_with(&format!("resets at {resets}")), "{message}");
     }
-    answers.iter().filter(|answer| answer.status == 200).count()
+    answers.iter().filter(|answer| answer.status == 200).map(Response::task_id).collect()
+}
+
+/// How many of these tasks failed: those whose creation the kill met at the provider are not sent twice, and are refunded.
+async fn refunded(key: &Caller, tasks: &[String]) -> usize {
+    let ends = join_all(tasks.iter().map(|id| key.end_of(id))).await;
+    ends.iter().filter(|end| end["status"] == "failed").count()
 }
 
 async fn balance(key: &Caller) -> Value {
@@ -43,13 +50,15 @@ fn a_quota_of_a_period_is_exact_for_two_hundred_at_once_and_across_a_kill() {
         let edit = ["account", "edit", "acme", "--quota", of_account.as_str(), "--per", "week"];
         gateway.process.command(&edit).await;
 
-        assert_eq!(at_once(&key, "key quota exceeded").await, 7);
-        assert_eq!(at_once(&other, "account quota exceeded").await, 4);
+        let tasks = at_once(&key, "key quota exceeded").await;
+        let others = at_once(&other, "account quota exceeded").await;
+        assert_eq!((tasks.len(), others.len()), (7, 4));
         gateway.process.kill().await;
         gateway.process.restart().await;
         let (key, other) = (key.at(gateway.process.public), other.at(gateway.process.public));
-        assert_eq!(at_once(&key, "key quota exceeded").await, 0);
-        assert_eq!(at_once(&other, "account quota exceeded").await, 0);
+        let (tasks, others) = (refunded(&key, &tasks).await, refunded(&other, &others).await);
+        assert_eq!(at_once(&key, "key quota exceeded").await.len(), tasks);
+        assert_eq!(at_once(&other, "account quota exceeded").await.len(), others);
         let found = balance(&key).await;
         let used = |found: &Value, count: f64| {
             (found["used"].as_f64().expect("credits") - price * count).abs() < 1e-9
@@ -61,7 +70,7 @@ fn a_quota_of_a_period_is_exact_for_two_hundred_at_once_and_across_a_kill() {
         // Another period begins with nothing used. A period needs a quota.
         gateway.process.command(&["account", "edit", "acme", "--quota", "none"]).await;
         gateway.process.command(&["key", "edit", key.id(), "--per", "day"]).await;
-        assert_eq!(at_once(&key, "key quota exceeded").await, 7);
+        assert_eq!(at_once(&key, "key quota exceeded").await.len(), 7);
         let shown = gateway.process.command(&["key", "show", key.id(), "--json"]).await;
         let shown: Value = serde_json::from_str(&shown).expect("JSON");
         assert_eq!(shown["quota_period"], json!("day"), "{shown}");
