@@ -18,7 +18,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure::{self, ConnectError};
 use super::fleet::{self, Fleet};
-use super::session::take_lock;
+use super::session::lock_out;
 use super::{migrate, tls};
 use crate::error::OpenError;
 
@@ -149,7 +149,7 @@ impl Server {
     /// # Errors
     /// [`OpenError::Taken`], [`OpenError::Leased`]; the database's.
     pub(super) async fn lock_out_gateways(&self, client: &Client) -> Result<(), OpenError> {
-        take_lock(client, self).await?;
+        lock_out(client, self).await?;
         fleet::expect_no_lease(client, self).await
     }
 

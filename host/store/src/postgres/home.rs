@@ -73,7 +73,7 @@ impl Home {
     ) -> Result<Self, OpenError> {
         let mut connection = server.session().await?;
         let client = &mut connection.client;
-        if !client.lock().await? {
+        if !client.take_lock().await? {
             return Err(OpenError::Taken { database: server.to_string() });
         }
         client.prepare().await?;

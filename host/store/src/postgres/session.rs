@@ -3,12 +3,14 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 use gatehouse_tasks::{HoldId, RowChange, RowKey};
 use tokio::sync::watch;
-use tokio_postgres::Client;
+use tokio::time as clock;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Error};
 
 use super::connect::{Connected, Server};
 use super::engine::{Found, LISTED, Wanted};
@@ -27,6 +29,10 @@ const REPLACED: &str = "GH001";
 const GUARDED: &str = "set default_transaction_read_only = on";
 const UNGUARDED: &str = "set default_transaction_read_only = off";
 const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
+/// How long a process that has ended may have the lock: its server notices a moment later. A command that follows another one
+/// would else be told of a gateway at work.
+const ENDING: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(50);
 const SESSION: &str = "select pg_backend_pid()";
 const FIND_HOME: &str = "select epoch, batch from home where home = 0";
 
@@ -102,7 +108,15 @@ impl Session {
         }
     }
 
-    /// Has the lock of the one writer, unless another session has it.
+    /// Has the lock of the one writer, unless another session has it for longer than it takes to end.
+    pub(super) async fn take_lock(&self) -> Result<bool, SessionError> {
+        match self {
+            Self::Postgres(client) => Ok(take_lock(client).await?),
+            Self::Simulated(session) => session.lock().await,
+        }
+    }
+
+    /// The same without waiting.
     pub(super) async fn lock(&self) -> Result<bool, SessionError> {
         match self {
             Self::Postgres(client) => Ok(client.query_typed_one(LOCK, &[]).await?.try_get(0)?),
@@ -286,13 +300,24 @@ async fn fetch_all(client: &Client, wanted: &Wanted) -> Result<Found, StoreError
     Ok(Found { rows, lists, days })
 }
 
+/// Has the lock; a session that is about to end is waited for.
+async fn take_lock(client: &Client) -> Result<bool, Error> {
+    let began = Instant::now();
+    loop {
+        let has_lock = client.query_typed_one(LOCK, &[]).await?.try_get(0)?;
+        if has_lock || began.elapsed() > ENDING {
+            return Ok(has_lock);
+        }
+        clock::sleep(LOOK).await;
+    }
+}
+
 /// Keeps all others from writing to the database, as long as the session lasts.
 ///
 /// # Errors
 /// [`OpenError::Taken`]; the database's.
-pub(super) async fn take_lock(client: &Client, server: &Server) -> Result<(), OpenError> {
-    let row = client.query_typed_one(LOCK, &[]).await.map_err(SessionError::from)?;
-    match row.try_get(0).map_err(SessionError::from)? {
+pub(super) async fn lock_out(client: &Client, server: &Server) -> Result<(), OpenError> {
+    match take_lock(client).await.map_err(SessionError::from)? {
         true => Ok(()),
         false => Err(OpenError::Taken { database: server.to_string() }),
     }

@@ -26,6 +26,22 @@ async fn a_second_gateway_is_told_that_another_is_at_work() {
     assert_eq!(audited(&second, None, 9).await.unwrap().len(), 2);
 }
 
+/// A command right behind another one would be told of a gateway that is not there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_about_to_end_is_waited_for() {
+    let url = PostgresServer::shared().database();
+    drop(open(&url));
+    let server = Server::parse(&url, None).unwrap();
+    let before = server.connect().await.unwrap();
+    before.client.batch_execute("select pg_advisory_lock(7166120832)").await.unwrap();
+    let ends = async {
+        before.client.batch_execute("select pg_sleep(0.2)").await.unwrap();
+        drop(before);
+    };
+    let (migrated, ()) = tokio::join!(server.migrate(), ends);
+    assert_eq!(migrated.unwrap(), Vec::<u32>::new());
+}
+
 /// After a failover to a standby that was behind, a gateway would go on with balances that nobody has.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_has_lost_a_batch_ends_its_writer() {
