@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{CheckedBody, Config, Disk, Driver, Parts, RequestReport, SubmitError, SubmitRequest};
-use gatehouse_harness::{Provider, Received, Reply, TestClock, TestSeed, puppet};
+use gatehouse_harness::{Provider, Received, Reply, SharedCode, TestClock, TestSeed, puppet};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
     ApiKey, Clock, Credits, CustomerId, CustomerPolicy, Key, KeyPolicy, Pepper, Price, Secret, Seed, Task,
@@ -30,6 +30,7 @@ pub(crate) struct Process {
     pub(crate) store: Store,
     pub(crate) plugins: PluginService,
     pub(crate) driver: Driver,
+    _code: SharedCode,
 }
 
 impl Process {
@@ -79,6 +80,8 @@ impl Process {
         plugins.streams = 256;
         // A canary would keep the version before it loaded.
         plugins.canary.window_s = 0;
+        let code = SharedCode::of(data);
+        code.lend("");
         let plugins = PluginService::open(plugins, Arc::clone(&clock)).expect("a runtime");
         let providers = serde_json::from_value(upstream).expect("a configuration");
         let secret = |_: &_| Ok(Secret::new("sandbox-key".to_owned()));
@@ -108,7 +111,7 @@ impl Process {
             disks,
         };
         let driver = Driver::start(parts).await.expect("a driver");
-        Self { store, plugins, driver }
+        Self { store, plugins, driver, _code: code }
     }
 }
 

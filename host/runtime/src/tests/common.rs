@@ -1,12 +1,15 @@
 //! Shared by the tests of this crate: the fixture component with its flaws, contexts.
 
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::{Config, PluginService, Version};
-use gatehouse_harness::{TestClock, TestSeed, puppet_claiming};
-use gatehouse_model::{Accepted, Context, Event, ModelName, Refusal, Step, Submission, TaskId, UnixMs};
+use crate::{Config, DeployError, DeployReport, PluginService, SignedComponent, Version};
+use gatehouse_harness::{SharedCode, TestClock, TestSeed, puppet_claiming};
+use gatehouse_model::{
+    Accepted, Context, Digest, Event, ModelName, Refusal, Step, Submission, TaskId, UnixMs,
+};
 use serde_json::{Value, json};
 
 pub const NOW: UnixMs = UnixMs(1_767_225_600_000);
@@ -77,16 +80,50 @@ pub fn config(dir: &Path) -> Config {
     Config { streams: 256, ..Config::new(dir.to_owned()) }
 }
 
+/// A service that finds what other tests have compiled of a component it installs or checks.
+pub struct Opened {
+    service: PluginService,
+    code: SharedCode,
+}
+
+impl Opened {
+    pub fn install<'a>(
+        &self,
+        component: impl Into<SignedComponent<'a>>,
+    ) -> Result<DeployReport, DeployError> {
+        self.service.install(self.lend(component))
+    }
+
+    pub fn check<'a>(&self, component: impl Into<SignedComponent<'a>>) -> Result<DeployReport, DeployError> {
+        self.service.check(self.lend(component))
+    }
+
+    fn lend<'a>(&self, component: impl Into<SignedComponent<'a>>) -> SignedComponent<'a> {
+        let component = component.into();
+        self.code.lend(&Digest::of(component.wasm).to_string());
+        component
+    }
+}
+
+impl Deref for Opened {
+    type Target = PluginService;
+
+    fn deref(&self) -> &PluginService {
+        &self.service
+    }
+}
+
 /// Without a canary period, which would keep the version before loaded.
-pub fn open(dir: &Path) -> PluginService {
+pub fn open(dir: &Path) -> Opened {
     let mut config = config(dir);
     config.canary.window_s = 0;
     open_with(config)
 }
 
-pub fn open_with(config: Config) -> PluginService {
+pub fn open_with(config: Config) -> Opened {
     let config = Config { threads: if config.threads == 0 { 2 } else { config.threads }, ..config };
-    PluginService::open(config, TestClock::at(NOW.0)).unwrap()
+    let code = SharedCode::of(&config.data_dir);
+    Opened { service: PluginService::open(config, TestClock::at(NOW.0)).unwrap(), code }
 }
 
 /// The same, without what has to be compiled.
@@ -96,7 +133,7 @@ pub fn open_compiled(dir: &Path) -> PluginService {
 }
 
 /// A service with the fixture active: a copy of a data folder where it was installed, to spare the compilation.
-pub fn ready() -> (tempfile::TempDir, PluginService, Arc<Version>) {
+pub fn ready() -> (tempfile::TempDir, Opened, Arc<Version>) {
     static INSTALLED: OnceLock<tempfile::TempDir> = OnceLock::new();
     let pattern = INSTALLED.get_or_init(|| {
         let dir = tempfile::tempdir().unwrap();

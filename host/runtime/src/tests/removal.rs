@@ -1,7 +1,7 @@
 //! A version that serves less than the one before, and one whose semver another has.
 
-use crate::tests::common::{self, claiming, open, ready, rebuilt, unruly};
-use crate::{PluginService, Removal, SignedComponent};
+use crate::tests::common::{self, Opened, claiming, open, ready, rebuilt, unruly};
+use crate::{Removal, SignedComponent};
 use gatehouse_model::Digest;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn model(id: &str, aliases: &[&str], surfaces: &[&str]) -> Value {
     json!({"id": id, "aliases": aliases, "surfaces": surfaces})
 }
 
-fn refusal(service: &PluginService, wasm: &[u8]) -> String {
+fn refusal(service: &Opened, wasm: &[u8]) -> String {
     service.install(wasm).expect_err("refused").to_string()
 }
 

@@ -2,14 +2,18 @@
 //!
 //! A file's name is its component and its engine, so code outlives a relinked binary, and code of another plugin or engine
 //! is never taken. The first start of a binary holds a lock until its code is kept: nobody compiles a component twice.
-//! Never touches a data folder that has plugins.
+//! Never touches a data folder that has plugins. Tests that serve plugins in their own process share code in a folder of each
+//! program, without a lock.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::sync::OnceLock;
+use std::time::{Duration, UNIX_EPOCH};
+
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The start of a gateway on a new data folder.
 pub struct CompiledCode {
@@ -113,6 +117,65 @@ impl Kept {
         let unlisted = code_in(&self.folder)?.into_iter().filter(|name| !listed.contains(name.as_str()));
         unlisted.map(|name| self.folder.join(name)).try_for_each(fs::remove_file)
     }
+}
+
+/// What the tests of one program have compiled, for a data folder whose plugins are served in this process. What that folder
+/// has when this is dropped, later tests find.
+pub struct SharedCode {
+    plugins: PathBuf,
+}
+
+impl SharedCode {
+    /// Of the folder of plugins below `data`.
+    #[must_use]
+    pub fn of(data: &Path) -> Self {
+        Self { plugins: data.join("plugins") }
+    }
+
+    /// Links the code of all components whose digest begins like this into the folder, which is created where it is missing.
+    ///
+    /// # Panics
+    /// When the folder cannot be written.
+    pub fn lend(&self, digest: &str) {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.plugins).expect("a folder for plugins");
+        let lend = |pool: &Path| link_code(pool, &self.plugins, digest);
+        pool().map_or(Ok(()), lend).expect("links to compiled code");
+    }
+}
+
+impl Drop for SharedCode {
+    fn drop(&mut self) {
+        // A data folder that is gone, or code that is replaced meanwhile, leaves nothing.
+        drop(pool().map(|pool| link_code(&self.plugins, pool, "")));
+    }
+}
+
+/// The folder of this program's code, below the target folder. Code of another day is compiled again: what nobody needs any
+/// more goes.
+fn pool() -> Option<&'static Path> {
+    static POOL: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let open = || {
+        let program = std::env::current_exe().ok()?;
+        let pool = gatehouse_build::target_dir(&program)?.join("tmp/compiled-for").join(program.file_stem()?);
+        fs::create_dir_all(&pool).expect("a folder for compiled code");
+        for name in code_in(&pool).expect("a readable folder") {
+            let path = pool.join(name);
+            let age = fs::metadata(&path).and_then(|facts| facts.modified()).map(|made| made.elapsed());
+            if age.is_ok_and(|age| age.is_ok_and(|age| age > A_DAY)) {
+                // Another run of the program may have removed it.
+                drop(fs::remove_file(path));
+            }
+        }
+        Some(pool)
+    };
+    POOL.get_or_init(open).as_deref()
+}
+
+/// Links the code of components whose digest begins like this.
+fn link_code(from: &Path, to: &Path, digest: &str) -> io::Result<()> {
+    let mut names = code_in(from)?;
+    names.retain(|name| name.starts_with(digest));
+    names.iter().try_for_each(|name| link(&from.join(name), &to.join(name)))
 }
 
 /// A hard link, or a copy where the folders are on two file systems.
