@@ -68,7 +68,11 @@ fn a_gateway_at_work_is_backed_up_and_restored_with_every_receipt() {
         gateway.restart().await;
         let caller = caller.at(gateway.public);
         for id in &before {
-            assert_eq!(caller.end_of(id).await["status"], "completed");
+            let end = caller.end_of(id).await;
+            // A copy taken while the provider was asked does not know its answer: it is not asked twice.
+            let lost = end["status"] == "failed"
+                && end["error"]["message"].as_str().is_some_and(|why| why.contains("nothing was charged"));
+            assert!(end["status"] == "completed" || lost, "{end}");
         }
         let more = caller.finish(IMAGES, &request("a kite of the restored")).await;
         assert_eq!(more["status"], "completed", "{more}");
