@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use gatehouse_fault_injection::PostgresServer;
 use gatehouse_model::{CustomerId, KeyId, Status, TaskId, UnixMs};
 use gatehouse_sample::START;
 use gatehouse_tasks::RowKey;
@@ -13,6 +14,7 @@ use crate::administration::{AuditQuery, KeyQuery};
 use crate::error::StoreError;
 use crate::listing::all_tasks::AllTasksQuery;
 use crate::listing::page::TaskQuery;
+use crate::postgres::connect::Server;
 use crate::postgres::reads;
 use crate::statement::read::{StatementOf, StatementQuery};
 use crate::usage::read::{UsagePeriod, UsageQuery, UsageScope};
@@ -117,6 +119,19 @@ impl Metered<'_> {
         let total: i64 = more.iter().map(|(_, rows)| rows).sum();
         assert!(total <= MOST, "{what} read {total} rows: {more:?}");
         self.before = after;
+    }
+}
+
+/// The doctor of a new database would take minutes: its tables are not counted yet, so each statement would be compiled.
+#[tokio::test]
+async fn no_statement_is_compiled() {
+    let url = PostgresServer::shared().database();
+    let server = Server::parse(&url, None).unwrap();
+    let writes = &server.connect().await.unwrap().client;
+    let reads = &server.connect_reader().await.unwrap().client;
+    for client in [writes, reads] {
+        let jit: String = client.query_typed_one("select current_setting('jit')", &[]).await.unwrap().get(0);
+        assert_eq!(jit, "off");
     }
 }
 
