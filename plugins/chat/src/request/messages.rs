@@ -2,14 +2,13 @@
 
 use gatehouse_sdk::Facts;
 use gatehouse_text_protocols::broken_json;
-use gatehouse_text_protocols::check;
 use gatehouse_text_protocols::limits::MAX_MESSAGES;
 use serde_json::value::RawValue;
 
 use super::estimate::InputEstimate;
 use super::parts::{self, CACHE, Content, ContentReader};
 use gatehouse_text_protocols::check::{
-    Checked, array, choice, nonempty_string, object, objects, required, string, wrong,
+    Checked, array, choice, nonempty_string, object, objects, required, required_choice, string, wrong,
 };
 use gatehouse_text_protocols::json::{JsonString, Object, is_null};
 use gatehouse_text_protocols::path::Path;
@@ -135,8 +134,7 @@ impl<'a> ContentReader<'_, 'a> {
         // Servers read more of a message than the protocol has.
         let others = message.iter().filter(|(name, raw)| !OWN.contains(name) && !is_null(raw));
         self.estimate.input_bytes += others.map(|(_, raw)| raw.get().len() as u64).sum::<u64>();
-        let role = required(path, message, "role", &check::one_of(&ROLES))?;
-        match choice(&path.key("role"), role, &ROLES)? {
+        match required_choice(path, message, "role", &ROLES)? {
             "developer" | "system" => Ok(Message::System(self.content(path, message, &parts::TEXT_ONLY)?)),
             "user" => Ok(Message::User(self.content(path, message, &parts::USER_PARTS)?)),
             "assistant" => self.assistant(path, message).map(Message::Assistant),

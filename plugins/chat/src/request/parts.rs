@@ -6,11 +6,10 @@ use std::ops::Range;
 
 use gatehouse_sdk::Facts;
 use gatehouse_sdk::source::{self, Embedded};
-use gatehouse_text_protocols::check;
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{
-    Checked, choice, instead, nonempty_string, object, objects, required, string, wrong,
+    Checked, choice, instead, nonempty_string, object, objects, required, required_choice, string, wrong,
 };
 use gatehouse_text_protocols::files::{
     FILE_ID, FILE_URL, MAX_PAGES, base64_bytes, decoded_bytes, no_file_id, no_file_url, pages,
@@ -139,8 +138,7 @@ impl<'a> ContentReader<'_, 'a> {
     }
 
     fn part(&mut self, path: &Path<'_>, part: &Object<'a>, kinds: &[&'static str]) -> Checked<Part<'a>> {
-        let kind = required(path, part, "type", &check::one_of(kinds))?;
-        let kind = choice(&path.key("type"), kind, kinds)?;
+        let kind = required_choice(path, part, "type", kinds)?;
         let child = path.key(kind);
         let kind = match kind {
             "text" | "refusal" => {
