@@ -14,11 +14,14 @@ mod message_pieces;
 mod messages;
 mod notices;
 mod places;
+mod plain;
 mod reasons;
 mod several_inputs;
 mod think;
 
-use gatehouse_sdk::Sse;
+use std::borrow::Cow;
+
+use gatehouse_sdk::{Body, Reply, Sse};
 
 use crate::halves::without_halves;
 use crate::json::{self, Raw};
@@ -28,6 +31,16 @@ use chat::Chat;
 pub use forms::is_error;
 use messages::Messages;
 pub use notices::{is_harmless, is_notice};
+
+/// The text of an answer, as far as it is UTF-8: nearly every one is, which is told faster than what is not.
+#[must_use]
+pub fn text_of(reply: &Reply) -> Cow<'_, str> {
+    let text = match &reply.body {
+        Body::Inline(bytes) => std::str::from_utf8(bytes).ok(),
+        Body::Blob(_) => None,
+    };
+    text.map_or_else(|| reply.text(), Cow::Borrowed)
+}
 
 /// The answer to one request as it comes in.
 #[derive(Debug)]
@@ -82,6 +95,15 @@ impl Incoming {
 
     /// A whole answer; `None` where it stays as it is.
     pub fn whole(&mut self, body: &str) -> Option<String> {
+        let is_plain = match &self.protocol {
+            Protocol::Chat(chat) => chat.is_plain(body),
+            Protocol::Messages(messages) => messages.is_plain(body),
+        };
+        if is_plain { without_halves(body) } else { self.mended(body) }
+    }
+
+    /// The same of an answer in any form.
+    fn mended(&mut self, body: &str) -> Option<String> {
         if body.trim_start().starts_with('[')
             && let Some(whole) = self.listed(body)
         {

@@ -15,6 +15,7 @@ use super::bodies::lifted;
 use super::call_names::CallNames;
 use super::forms::{self, Forms};
 use super::message_pieces::MessagePieces;
+use super::plain;
 use super::reasons::{self, Reason};
 use super::think::{End, Split, Thinker};
 
@@ -41,15 +42,6 @@ pub(super) const BROKE_OFF: &str = r#"{"type":"server_error","message":"the answ
 /// The error of an answer with a call that says not what is called.
 pub(super) const NAMELESS: &str =
     r#"{"type":"server_error","message":"the model called a tool without a name"}"#;
-
-/// Whether one of the calls has no name.
-fn calls_nothing(message: &Object<'_>) -> bool {
-    let calls = message.items("tool_calls").unwrap_or_default();
-    calls
-        .into_iter()
-        .filter_map(|raw| Object::parse(raw.get())?.object("function"))
-        .any(|function| function.string("name").is_none_or(JsonString::is_empty))
-}
 
 /// The error of an answer with more than texts and calls, for a client that cannot read it.
 fn no_place() -> String {
@@ -104,6 +96,11 @@ impl Chat {
             first if given == 0 => first,
             _ => given,
         }
+    }
+
+    /// Whether a whole answer stays as it is for sure.
+    pub(super) fn is_plain(&self, body: &str) -> bool {
+        self.lead.is_over() && plain::is_completion(body, self.client.has_several)
     }
 
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
@@ -226,7 +223,7 @@ impl Chat {
                     return Some((Some(no_place()), None));
                 }
                 let place = Position { index, is_whole: name == "message", finish: finish.as_deref() };
-                if place.is_complete() && calls_nothing(&message) {
+                if place.is_complete() && forms::calls_nothing(&message) {
                     return Some((Some(failure(NAMELESS)), None));
                 }
                 if let Some(new) = self.message(&message, &place) {

@@ -13,6 +13,7 @@ use crate::tools::unrepeated;
 
 use super::message_forms::{self, Shapes};
 use super::places::Places;
+use super::plain;
 use super::several_inputs::SeveralInputs;
 
 const STARTS: &str = "\"content_block_start\"";
@@ -65,6 +66,11 @@ impl Messages {
             standard,
             places,
         }
+    }
+
+    /// Whether a whole answer stays as it is for sure.
+    pub(super) fn is_plain(&self, body: &str) -> bool {
+        self.lead.is_over() && plain::is_message(body)
     }
 
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
