@@ -2,7 +2,8 @@
 //!
 //! Compatible servers write a text as a list of parts, arguments as an object, half of a character at the end of a piece.
 //! And the text that a model was told to begin with is taken off here ([`crate::prefill`]). What needs no change keeps
-//! its bytes, and is not even parsed. Never judges an answer; the families do.
+//! its bytes: a whole answer is known to need none by one reading (`plain`), a piece of a stream by those before it. Never judges
+//! an answer; the families do.
 
 mod bodies;
 mod call_names;
@@ -156,6 +157,15 @@ impl Incoming {
         let name = if values.all.len() == 1 { event.event.clone() } else { None };
         let all = values.all.iter().map(|data| (name.clone(), *data)).chain(rest.map(|rest| (None, rest)));
         all.flat_map(|(name, data)| self.one(plain(Sse { event: name, data: data.to_owned() }))).collect()
+    }
+
+    /// Whether a chunk or a delta in the form of the protocol stays as it is and leaves nothing behind here, if it has a piece of a
+    /// text or of thinking without escapes.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        match &self.protocol {
+            Protocol::Chat(chat) => chat.is_at_rest(),
+            Protocol::Messages(messages) => messages.is_at_rest(),
+        }
     }
 
     /// The next event, of one value.

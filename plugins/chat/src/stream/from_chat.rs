@@ -50,15 +50,10 @@ impl Translation for FromChat {
             self.end_open_choices(out);
             return self.finish(out);
         }
-        let name = event.event.as_deref();
-        if name.is_none()
-            && let Some((chunk, bytes)) = self.repeated.write(data)
-        {
-            self.output_bytes = self.output_bytes.saturating_add(bytes);
-            count_bytes(out, bytes);
-            send(out, chunk);
+        if self.repeat(&event, out) {
             return Ok(());
         }
+        let name = event.event.as_deref();
         let Some(chunk) = Object::parse(data) else {
             // Some servers send named events that are not part of the answer.
             let named = name.is_some_and(|name| !matches!(name, "message" | "error"));
@@ -106,6 +101,15 @@ impl Translation for FromChat {
         }
         send(out, written);
         Ok(())
+    }
+
+    fn repeat(&mut self, event: &Sse, out: &mut Chunk) -> bool {
+        let repeated = || self.repeated.write(event.data.trim());
+        let Some((chunk, bytes)) = event.event.is_none().then(repeated).flatten() else { return false };
+        self.output_bytes = self.output_bytes.saturating_add(bytes);
+        count_bytes(out, bytes);
+        send(out, chunk);
+        true
     }
 
     fn end(&mut self, out: &mut Chunk) -> Result<(), TextFailure> {

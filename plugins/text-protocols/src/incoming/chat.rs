@@ -115,6 +115,17 @@ impl Chat {
         changed.or(standard).or(shaped)
     }
 
+    /// See [`super::Incoming::is_at_rest`].
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.is_settled() && self.halves.is_empty() && self.names.is_empty()
+    }
+
+    /// Whether no text and no number of a choice is to be changed for what came before it.
+    fn is_settled(&self) -> bool {
+        let is_numbered = self.client.has_several || self.first == Some(0);
+        self.lead.is_over() && self.thinker.is_over() && is_numbered
+    }
+
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
         let events = self.in_standard(event);
         self.names.follow(events)
@@ -139,8 +150,7 @@ impl Chat {
         }
         let is_odd = forms::is_odd(&event.data);
         let has_halves = halves::may_have(&event.data) || !self.halves.is_empty();
-        let is_numbered = self.client.has_several || self.first == Some(0);
-        if self.lead.is_over() && self.thinker.is_over() && is_numbered && !is_odd && !has_halves {
+        if self.is_settled() && !is_odd && !has_halves {
             return vec![event];
         }
         if event.data.trim() == "[DONE]" {

@@ -117,6 +117,12 @@ impl Messages {
         Some(out)
     }
 
+    /// See [`super::Incoming::is_at_rest`].
+    pub(super) fn is_at_rest(&self) -> bool {
+        let are_open = self.shapes.has_inputs() || !self.several.is_empty();
+        self.lead.is_over() && self.stop.is_none() && self.halves.is_empty() && !are_open
+    }
+
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
         let event = match self.standard.read(&event.data) {
             Form::Known => event,
