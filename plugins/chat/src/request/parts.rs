@@ -20,6 +20,7 @@ use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::Rules;
 
 use super::estimate::InputEstimate;
+use super::messages::ECHOES;
 
 pub(crate) const TEXT_ONLY: [&str; 1] = ["text"];
 pub(crate) const USER_PARTS: [&str; 4] = ["text", "image_url", "input_audio", "file"];
@@ -138,6 +139,7 @@ impl<'a> ContentReader<'_, 'a> {
     }
 
     fn part(&mut self, path: &Path<'_>, part: &Object<'a>, kinds: &[&'static str]) -> Checked<Part<'a>> {
+        self.estimate.is_odd |= part.iter().any(|(name, _)| ECHOES.contains(&name));
         let kind = required_choice(path, part, "type", kinds)?;
         let child = path.key(kind);
         let kind = match kind {
