@@ -56,10 +56,13 @@ impl Repeated {
 }
 
 impl Template {
-    /// `None` where a text cannot be told from the rest: it stands in one of them twice, or not as it is.
+    /// `None` where a text cannot be told from the rest, as it stands in one of them twice or not as it is, or where there are too
+    /// many.
     fn new(read: &str, texts: &[JsonString<'_>], written: &str) -> Option<Self> {
-        let is_one = (1..=MAX_TEXTS).contains(&texts.len());
-        is_one.then(|| Some(Self { read: around(read, texts)?, written: around(written, texts)? }))?
+        if !(1..=MAX_TEXTS).contains(&texts.len()) {
+            return None;
+        }
+        Some(Self { read: around(read, texts)?, written: around(written, texts)? })
     }
 
     fn texts<'a>(&self, read: &'a str) -> Option<[&'a str; MAX_TEXTS]> {
