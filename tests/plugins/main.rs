@@ -3,6 +3,7 @@
 //!
 //! One binary for all of them: wasmtime is linked once.
 
+mod allocations;
 mod chat;
 mod clip;
 mod closed_streams;

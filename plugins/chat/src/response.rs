@@ -5,7 +5,7 @@ pub(crate) mod output_bytes;
 
 use gatehouse_sdk::{Answered, Body, Context, Extra, Reply, TextFailure};
 
-use gatehouse_text_protocols::incoming::is_error;
+use gatehouse_text_protocols::incoming::{is_error, text_of};
 use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
@@ -19,10 +19,10 @@ use output_bytes::output_bytes;
 const MARK: char = '\u{feff}';
 
 pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answered, TextFailure> {
-    let body = match &reply.body {
-        Body::Inline(bytes) => String::from_utf8_lossy(bytes),
-        Body::Blob(_) => return Err(errors::unreadable("it came as a file", "")),
-    };
+    if let Body::Blob(_) = &reply.body {
+        return Err(errors::unreadable("it came as a file", ""));
+    }
+    let body = text_of(reply);
     if !reply.is_success() {
         return Err(errors::of(state).of_answer(reply.status, &body));
     }
@@ -41,8 +41,8 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
         let what = if body.trim().is_empty() { "it is empty" } else { "it is no JSON object" };
         return Err(errors::unreadable(what, body));
     };
-    let has_choices = whole.items("choices").is_some_and(|choices| !choices.is_empty());
-    let has_answer = has_choices || ["content", "data"].iter().any(|name| whole.get(name).is_some());
+    let choices = whole.items("choices").unwrap_or_default();
+    let has_answer = !choices.is_empty() || ["content", "data"].iter().any(|name| whole.get(name).is_some());
     if !has_answer && let Some(failure) = errors::of(state).instead(body) {
         return Err(failure);
     }
@@ -56,12 +56,18 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
         return from_messages::answer(cx, state, &whole, body);
     }
     // A gateway like this one wraps its answers.
-    let inner = whole.object("data").filter(|inner| inner.get("choices").is_some());
-    plain(cx, state, inner.as_ref().unwrap_or(&whole), body)
+    match whole.object("data").filter(|inner| inner.get("choices").is_some()) {
+        Some(inner) => plain(cx, state, (&inner, inner.items("choices").unwrap_or_default()), body),
+        None => plain(cx, state, (&whole, choices), body),
+    }
 }
 
-fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<Answered, TextFailure> {
-    let choices = whole.items("choices").unwrap_or_default();
+fn plain(
+    cx: &Context,
+    state: &State,
+    (whole, choices): (&Object<'_>, Vec<Raw<'_>>),
+    body: &str,
+) -> Result<Answered, TextFailure> {
     if choices.is_empty() {
         return Err(errors::unreadable("it has no `choices`", body));
     }
@@ -86,16 +92,17 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
             }
         }
     }
-    let counts = TokenCounts::of_completion(whole);
+    let reports = usage::chat_reports(whole);
+    let counts = TokenCounts::of_reports(&reports);
     let (is_sum, counts) = (counts.is_sum(), counts.settled(written));
     let reported = usage::plausible(counts.reported(), written);
     // Counts that stand elsewhere, or are the parts of a sum, have the place where clients look.
     let given = whole.get("usage");
-    let has_counts = given.is_some_and(usage::has_counts);
-    let is_elsewhere = reported.is_some() && (is_sum || !has_counts);
-    let mended = whole.object("usage").filter(|_| !is_elsewhere).and_then(|given| usage::completed(&given));
-    if let Some((raw, counted)) = given.zip(mended) {
-        edits.replace(raw, counted);
+    let own = reports.iter().find(|report| given.is_some_and(|given| std::ptr::eq(given, report.raw)));
+    let is_elsewhere = reported.is_some() && (is_sum || own.is_none());
+    if let Some((own, counted)) = own.filter(|_| !is_elsewhere).and_then(|own| Some((own, own.completed()?)))
+    {
+        edits.replace(own.raw, counted);
     }
     let mut out = Writer::new(body.len() + 64);
     let (mut has_id, mut has_object, mut has_created, mut has_model) = (false, false, false, false);
@@ -103,7 +110,7 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
         match name {
             // Not every client takes a nothing, or a text for a number, where each answer has a value.
             "id" | "object" if JsonString::of(raw).is_none() => continue,
-            "usage" if is_elsewhere || !has_counts => continue,
+            "usage" if is_elsewhere || own.is_none() => continue,
             "created" if raw.get().parse::<i64>().is_err() => continue,
             "model" => {
                 has_model = true;

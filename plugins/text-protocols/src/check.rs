@@ -216,6 +216,20 @@ pub fn choice(path: &Path<'_>, raw: Raw<'_>, allowed: &[&'static str]) -> Checke
     known.copied().ok_or_else(|| wrong(path, &one_of(allowed), Some(raw)))
 }
 
+/// A required member that is one of the strings in `allowed`.
+///
+/// # Errors
+/// Any other value, or none.
+pub fn required_choice(
+    path: &Path<'_>,
+    object: &Object<'_>,
+    name: &str,
+    allowed: &[&'static str],
+) -> Checked<&'static str> {
+    let raw = object.get(name).ok_or_else(|| missing(path, object, name, &one_of(allowed)))?;
+    choice(&path.key(name), raw, allowed)
+}
+
 /// "one of `a`, `b`, `c`", as the SDK's refusals write it.
 #[must_use]
 pub fn one_of(allowed: &[&str]) -> String {
@@ -232,8 +246,10 @@ pub fn one_of(allowed: &[&str]) -> String {
 /// # Errors
 /// The member is missing or `null`; `expected` says what it must be.
 pub fn required<'a>(path: &Path<'_>, object: &Object<'a>, name: &str, expected: &str) -> Checked<Raw<'a>> {
-    object.get(name).ok_or_else(|| {
-        let came = object.iter().find(|(known, _)| *known == name).map(|(_, raw)| raw);
-        wrong(&path.key(name), expected, came)
-    })
+    object.get(name).ok_or_else(|| missing(path, object, name, expected))
+}
+
+fn missing(path: &Path<'_>, object: &Object<'_>, name: &str, expected: &str) -> Refusal {
+    let came = object.iter().find(|(known, _)| *known == name).map(|(_, raw)| raw);
+    wrong(&path.key(name), expected, came)
 }

@@ -2,7 +2,8 @@
 //!
 //! Compatible servers write a text as a list of parts, arguments as an object, half of a character at the end of a piece.
 //! And the text that a model was told to begin with is taken off here ([`crate::prefill`]). What needs no change keeps
-//! its bytes, and is not even parsed. Never judges an answer; the families do.
+//! its bytes: a whole answer is known to need none by one reading (`plain`), a piece of a stream by those before it. Never judges
+//! an answer; the families do.
 
 mod bodies;
 mod call_names;
@@ -14,11 +15,14 @@ mod message_pieces;
 mod messages;
 mod notices;
 mod places;
+mod plain;
 mod reasons;
 mod several_inputs;
 mod think;
 
-use gatehouse_sdk::Sse;
+use std::borrow::Cow;
+
+use gatehouse_sdk::{Body, Reply, Sse};
 
 use crate::halves::without_halves;
 use crate::json::{self, Raw};
@@ -28,6 +32,16 @@ use chat::Chat;
 pub use forms::is_error;
 use messages::Messages;
 pub use notices::{is_harmless, is_notice};
+
+/// The text of an answer, as far as it is UTF-8: nearly every one is, which is told faster than what is not.
+#[must_use]
+pub fn text_of(reply: &Reply) -> Cow<'_, str> {
+    let text = match &reply.body {
+        Body::Inline(bytes) => std::str::from_utf8(bytes).ok(),
+        Body::Blob(_) => None,
+    };
+    text.map_or_else(|| reply.text(), Cow::Borrowed)
+}
 
 /// The answer to one request as it comes in.
 #[derive(Debug)]
@@ -82,6 +96,15 @@ impl Incoming {
 
     /// A whole answer; `None` where it stays as it is.
     pub fn whole(&mut self, body: &str) -> Option<String> {
+        let is_plain = match &self.protocol {
+            Protocol::Chat(chat) => chat.is_plain(body),
+            Protocol::Messages(messages) => messages.is_plain(body),
+        };
+        if is_plain { without_halves(body) } else { self.mended(body) }
+    }
+
+    /// The same of an answer in any form.
+    fn mended(&mut self, body: &str) -> Option<String> {
         if body.trim_start().starts_with('[')
             && let Some(whole) = self.listed(body)
         {
@@ -134,6 +157,15 @@ impl Incoming {
         let name = if values.all.len() == 1 { event.event.clone() } else { None };
         let all = values.all.iter().map(|data| (name.clone(), *data)).chain(rest.map(|rest| (None, rest)));
         all.flat_map(|(name, data)| self.one(plain(Sse { event: name, data: data.to_owned() }))).collect()
+    }
+
+    /// Whether a chunk or a delta in the form of the protocol stays as it is and leaves nothing behind here, if it has a piece of a
+    /// text or of thinking without escapes.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        match &self.protocol {
+            Protocol::Chat(chat) => chat.is_at_rest(),
+            Protocol::Messages(messages) => messages.is_at_rest(),
+        }
     }
 
     /// The next event, of one value.

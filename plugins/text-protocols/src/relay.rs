@@ -13,6 +13,10 @@ pub trait Translation: 'static {
     /// The stream is over. What `chunk` got before is still handed out.
     fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure>;
 
+    /// Writes an event that differs from an earlier one in its text, or its thinking, alone as that one was written; `false` where it is
+    /// to be read.
+    fn repeat(&mut self, event: &Sse, chunk: &mut Chunk) -> bool;
+
     /// The provider has closed the stream before its last event.
     ///
     /// # Errors
@@ -38,16 +42,22 @@ pub struct Stream {
     other: Option<Box<dyn FnOnce() -> Self>>,
     /// The provider's last event, held back for counts that come behind it.
     held: Option<Sse>,
+    /// The counts that are known.
+    counts: Counts,
     failed: Option<TextFailure>,
     over: bool,
 }
+
+/// What a translation has counted.
+type Counts = (Option<Usage>, Vec<Counter>);
 
 impl Stream {
     /// Before the first event.
     #[must_use]
     pub fn new(incoming: Incoming, translation: impl Translation) -> Self {
         let translation = Box::new(translation);
-        Self { incoming, translation, other: None, held: None, failed: None, over: false }
+        let counts = Counts::default();
+        Self { incoming, translation, other: None, held: None, counts, failed: None, over: false }
     }
 
     /// With the stream that it is where the provider speaks the other protocol.
@@ -64,6 +74,7 @@ impl Stream {
         if let Some(other) = self.other.take().filter(|_| speaks_chat != asked_chat) {
             let Self { incoming, translation, .. } = other();
             (self.incoming, self.translation) = (incoming, translation);
+            self.counts = Counts::default();
         }
     }
 
@@ -73,22 +84,34 @@ impl Stream {
         chunk: &mut Chunk,
         translate: impl FnOnce(&mut dyn Translation, &mut Chunk) -> Result<(), TextFailure>,
     ) -> Result<(), TextFailure> {
-        let known = self.counts();
         let done = translate(self.translation.as_mut(), chunk);
         self.over |= chunk.last;
-        let counted = self.counts();
-        // A provider may tell its searches after its tokens, or what of the same tokens has a price of its own.
-        if counted != known
-            && let (Some(usage), counters) = counted
-        {
-            let (usage, counters) = apart(usage, counters);
-            (chunk.usage, chunk.counters) = (Some(usage), counters);
-        }
+        self.count(chunk);
         done
     }
 
-    fn counts(&self) -> (Option<Usage>, Vec<Counter>) {
-        (self.translation.usage(), self.translation.counters())
+    /// Keeps in `chunk` what was counted since the last time.
+    fn count(&mut self, chunk: &mut Chunk) {
+        let counts = (self.translation.usage(), self.translation.counters());
+        // A provider may tell its searches after its tokens, or what of the same tokens has a price of its own.
+        if counts == self.counts {
+            return;
+        }
+        if let (Some(usage), counters) = &counts {
+            let (usage, counters) = apart(*usage, counters.clone());
+            (chunk.usage, chunk.counters) = (Some(usage), counters);
+        }
+        self.counts = counts;
+    }
+
+    /// Translates an event like one before it, of which nothing is to be read; `false` where that is not known.
+    fn repeat(&mut self, event: &Sse, chunk: &mut Chunk) -> bool {
+        let is_under_way = self.failed.is_none() && !self.over && self.held.is_none() && self.other.is_none();
+        let done = is_under_way && self.incoming.is_at_rest() && self.translation.repeat(event, chunk);
+        if done {
+            self.count(chunk);
+        }
+        done
     }
 
     /// Translates an event in its turn: some servers count an answer behind its end, so that an end without counts waits for them,
@@ -116,7 +139,7 @@ impl Relay for Stream {
         let mut chunk = Chunk::default();
         for event in events {
             // Some providers send one to keep the connection open.
-            if event.data.trim().is_empty() {
+            if self.repeat(&event, &mut chunk) || event.data.trim().is_empty() {
                 continue;
             }
             self.turn_to(&event);
@@ -186,6 +209,10 @@ mod tests {
                 self.0.read_event(&fields);
             }
             Ok(())
+        }
+
+        fn repeat(&mut self, _: &Sse, _: &mut Chunk) -> bool {
+            false
         }
 
         fn end(&mut self, _: &mut Chunk) -> Result<(), TextFailure> {

@@ -268,6 +268,9 @@ impl Rules {
     /// Reads the table without its wrong keys: each is logged for the operator and counts as absent.
     #[must_use]
     pub fn read_lenient(table: &Value) -> Self {
+        if let Ok(rules) = Self::read(table) {
+            return rules;
+        }
         let keys = table.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
         let good: Map<String, Value> = keys
             .filter(|(name, value)| {

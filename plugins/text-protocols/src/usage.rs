@@ -9,11 +9,11 @@ mod reports;
 
 use gatehouse_sdk::{Answered, Counter, Usage};
 
-use crate::json::{Object, Raw, Writer};
+use crate::json::{Object, Writer};
 
 pub use pieces::PieceCounts;
 use reports::{ChatCounts, cache_writes};
-pub use reports::{Report, chat_reports, completed, has_counts, is_odd, may_report};
+pub use reports::{ChatReport, Report, chat_reports, is_odd, may_report};
 
 /// Those of a Messages provider: read, written, read from a cache, written to one.
 const MESSAGES_NAMES: [&str; 4] =
@@ -53,15 +53,22 @@ impl TokenCounts {
     /// Those of a chat provider's completion.
     #[must_use]
     pub fn of_completion(completion: &Object<'_>) -> Self {
+        Self::of_reports(&chat_reports(completion))
+    }
+
+    /// The same, by its reports.
+    #[must_use]
+    pub fn of_reports(reports: &[ChatReport<'_>]) -> Self {
         let mut counts = Self::default();
-        counts.read_completion(completion);
+        reports.iter().for_each(|report| _ = counts.read_chat(report));
         counts
     }
 
     /// Reads a chat provider's completion, or a chunk of one; whether it has a count.
     pub fn read_completion(&mut self, completion: &Object<'_>) -> bool {
-        let reports = chat_reports(completion).into_iter().map(|raw| self.read_chat(raw));
-        reports.filter(|report| *report != Report::Nothing).count() > 0
+        let reports = chat_reports(completion);
+        reports.iter().for_each(|report| _ = self.read_chat(report));
+        !reports.is_empty()
     }
 
     /// Reads every count in a Messages provider's message, or in an event of its stream, wherever it stands.
@@ -147,11 +154,9 @@ impl TokenCounts {
         self.searches = self.searches.max(searches.unwrap_or(0));
     }
 
-    /// Reads `usage` of a chat provider; what it says of the counts so far.
-    pub fn read_chat(&mut self, usage: Raw<'_>) -> Report {
-        let Some(counted) = Object::parse(usage.get()).and_then(|usage| ChatCounts::read(&usage)) else {
-            return Report::Nothing;
-        };
+    /// Reads a report of a chat provider; what it says of the counts so far.
+    pub fn read_chat(&mut self, report: &ChatReport<'_>) -> Report {
+        let counted = report.counts();
         self.last_written = self.last_written.max(Some(counted.completion));
         self.chat = self.chat.greater(counted);
         self.usage = self.chat.usage();

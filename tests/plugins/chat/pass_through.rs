@@ -29,6 +29,20 @@ fn everything_but_the_route_keeps_its_bytes() {
     );
 }
 
+/// Without it every text about what other providers answer has its whole conversation written anew.
+#[test]
+fn texts_about_echoes_are_no_echoes() {
+    let given =
+        r#"[ {"role":"user", "content":"the \"index\": [] of \"annotations\" and \"reasoning\": null"} ]"#;
+    let call = prepared(written(
+        Protocol::Chat,
+        json!({}),
+        &format!(r#"{{"model":"lm-sonnet","messages":{given}}}"#),
+    ))
+    .call;
+    assert!(text_of(&call).contains(given), "{}", text_of(&call));
+}
+
 #[test]
 fn the_cap_has_the_providers_name() {
     let clones = json!({"max_tokens_field": "max_tokens"});

@@ -166,6 +166,21 @@ fn text_chunk(field: &str, text: &str, padding: Option<&str>, others: u8, escape
     Sse { event: None, data }
 }
 
+/// An event of a messages provider's block: mostly a piece of text, which may be `escaped`.
+fn block_event(what: usize, index: u32, text: &str, escaped: bool) -> Sse {
+    let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
+    let text = if escaped { format!("\"{}\"", units.collect::<String>()) } else { json!(text).to_string() };
+    let call = r#"{"type":"tool_use","id":"t","name":"f","input":{}}"#;
+    let (name, data) = match what {
+        0 => ("content_block_start", format!(r#""content_block":{call}"#)),
+        1 => ("content_block_stop", r#""more":0"#.to_owned()),
+        2 => ("content_block_delta", format!(r#""delta":{{"type":"thinking_delta","thinking":{text}}}"#)),
+        _ => ("content_block_delta", format!(r#""delta":{{"type":"text_delta","text":{text}}}"#)),
+    };
+    let data = format!(r#"{{"type":"{name}","index":{index},{data}}}"#);
+    Sse { event: Some(name.to_owned()), data }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -198,6 +213,27 @@ proptest! {
             let mut heard = relayed(&state, &chunks.iter().map(chunk).collect::<Vec<_>>(), 1);
             let read = |data: &String| serde_json::from_str::<Value>(data).expect("JSON");
             let data: Vec<Value> = heard.data.iter().filter(|data| *data != "[DONE]").map(read).collect();
+            heard.data.clear();
+            (data, heard)
+        };
+        prop_assert_eq!(heard(false), heard(true));
+    }
+
+    /// The same of a messages provider's deltas, between which blocks end and begin.
+    #[test]
+    fn a_repeated_delta_reads_as_a_parsed_one(
+        deltas in prop::collection::vec((0..6_usize, 0..2_u32, "[a-c\"\\\\ \n\u{e9}\u{1f600}]{0,4}"), 0..16),
+        counted: bool,
+    ) {
+        let fields = json!({"stream": true, "stream_options": {"include_usage": counted}});
+        let state = state(Protocol::Messages, fields);
+        let heard = |escaped| {
+            let start = json!({"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 3}}});
+            let delta = |(what, index, text): &(usize, u32, String)| block_event(*what, *index, text, escaped);
+            let events: Vec<Sse> = named(&[start]).into_iter().chain(deltas.iter().map(delta)).collect();
+            let mut heard = relayed(&state, &events, 1);
+            let read = |data: &String| serde_json::from_str::<Value>(data).unwrap_or_default();
+            let data: Vec<Value> = heard.data.iter().map(read).collect();
             heard.data.clear();
             (data, heard)
         };

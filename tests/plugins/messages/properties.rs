@@ -165,6 +165,32 @@ proptest! {
         prop_assert_eq!(played(false), played(true));
     }
 
+    /// The same of a chat provider's chunks, between which calls begin.
+    #[test]
+    fn a_repeated_chunk_reads_as_a_parsed_one(
+        chunks in prop::collection::vec((0..7_usize, "[a-c\"\\\\ \n\u{e9}\u{1f600}]{0,4}"), 0..16), thinking: bool,
+    ) {
+        let state = state(Protocol::Chat, thinking);
+        let played = |escaped: bool| {
+            let events: Vec<Sse> = chunks.iter().map(|(what, text)| {
+                let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
+                let text = if escaped { format!("\"{}\"", units.collect::<String>()) } else { json!(text).to_string() };
+                let delta = match what {
+                    0 => r#""tool_calls":[{"index":0,"id":"t","function":{"name":"f","arguments":"{}"}}]"#.to_owned(),
+                    1 => format!(r#""reasoning_content":{text}"#),
+                    2 => format!(r#""refusal":{text}"#),
+                    _ => format!(r#""content":{text}"#),
+                };
+                let data = format!(r#"{{"id":"c","choices":[{{"index":0,"delta":{{{delta}}},"finish_reason":null}}]}}"#);
+                Sse { event: None, data }
+            }).collect();
+            let (played, _) = play_until(&state, &events, &[]);
+            let read = |event: &Sse| (event.event.clone(), serde_json::from_str::<Value>(&event.data).expect("JSON"));
+            (played.sent.iter().map(read).collect::<Vec<_>>(), played.written, played.last)
+        };
+        prop_assert_eq!(played(false), played(true));
+    }
+
     #[test]
     fn thinking_comes_back_byte_for_byte(
         thought in ".{0,20}", signature in "[A-Za-z0-9+/=]{1,40}", later in any_json(), spaces in " {0,3}",

@@ -10,19 +10,8 @@ use gatehouse_text_protocols::rules::Rules;
 use super::fitting::{Fitting, MESSAGES, content_of};
 use crate::request::Request;
 use crate::request::estimate::InputEstimate;
+use crate::request::messages::{ECHOES, INDEX};
 
-/// Members of messages, parts, calls and tools.
-const ECHOES: [&str; 7] = [
-    "cache_control",
-    "provider_specific_fields",
-    "reasoning",
-    "reasoning_content",
-    "reasoning_details",
-    "thinking_blocks",
-    "annotations",
-];
-/// The number of a call in a stream; a call of a message has none.
-const INDEX: &str = "index";
 /// What a provider is sent back, if it asks for it.
 const REASONING: &str = "reasoning_content";
 
@@ -34,11 +23,8 @@ pub(super) fn messages(
     into: &mut String,
 ) {
     let estimate = &request.estimate;
-    let json = raw.get();
-    let has_echo = estimate.is_odd
-        || fitting.changes()
-        || ECHOES.iter().chain(&[INDEX, "[]", ":null", ": null"]).any(|name| json.contains(name));
-    let Some(all) = items(raw).filter(|_| has_echo) else { return with_files(raw, estimate, into) };
+    let is_changed = estimate.is_odd || fitting.changes();
+    let Some(all) = is_changed.then(|| items(raw)).flatten() else { return with_files(raw, estimate, into) };
     let drops = |name: &str| ECHOES.contains(&name) && !(rules.reasoning_history && name == REASONING);
     list(fitting.sent(MESSAGES, &all), into, |(at, raw), into| {
         let object = Object::parse(raw.get()).unwrap_or_default();

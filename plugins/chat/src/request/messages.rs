@@ -2,14 +2,13 @@
 
 use gatehouse_sdk::Facts;
 use gatehouse_text_protocols::broken_json;
-use gatehouse_text_protocols::check;
 use gatehouse_text_protocols::limits::MAX_MESSAGES;
 use serde_json::value::RawValue;
 
 use super::estimate::InputEstimate;
 use super::parts::{self, CACHE, Content, ContentReader};
 use gatehouse_text_protocols::check::{
-    Checked, array, choice, nonempty_string, object, objects, required, string, wrong,
+    Checked, array, choice, nonempty_string, object, objects, required, required_choice, string, wrong,
 };
 use gatehouse_text_protocols::json::{JsonString, Object, is_null};
 use gatehouse_text_protocols::path::Path;
@@ -29,6 +28,18 @@ const OWN: [&str; 11] = [
     "tool_call_id",
     "tool_calls",
 ];
+/// Members of messages, parts, calls and tools that clients carry along from answers of other providers, or for other providers.
+pub(crate) const ECHOES: [&str; 7] = [
+    "cache_control",
+    "provider_specific_fields",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "thinking_blocks",
+    "annotations",
+];
+/// The number of a call in a stream; a call of a message has none.
+pub(crate) const INDEX: &str = "index";
 const ROLES: [&str; 6] = ["developer", "system", "user", "assistant", "tool", "function"];
 
 /// One message.
@@ -129,14 +140,14 @@ pub(crate) fn read<'a>(
 
 impl<'a> ContentReader<'_, 'a> {
     fn message(&mut self, path: &Path<'_>, message: &Object<'a>) -> Checked<Message<'a>> {
+        self.estimate.is_odd |= message.iter().any(|(name, raw)| ECHOES.contains(&name) || is_null(raw));
         if let Some(name) = message.get("name") {
             self.estimate.input_bytes += string(&path.key("name"), name)?.len();
         }
         // Servers read more of a message than the protocol has.
         let others = message.iter().filter(|(name, raw)| !OWN.contains(name) && !is_null(raw));
         self.estimate.input_bytes += others.map(|(_, raw)| raw.get().len() as u64).sum::<u64>();
-        let role = required(path, message, "role", &check::one_of(&ROLES))?;
-        match choice(&path.key("role"), role, &ROLES)? {
+        match required_choice(path, message, "role", &ROLES)? {
             "developer" | "system" => Ok(Message::System(self.content(path, message, &parts::TEXT_ONLY)?)),
             "user" => Ok(Message::User(self.content(path, message, &parts::USER_PARTS)?)),
             "assistant" => self.assistant(path, message).map(Message::Assistant),
@@ -191,6 +202,7 @@ impl<'a> ContentReader<'_, 'a> {
                     .collect::<Checked<_>>()?
             }
         };
+        self.estimate.is_odd |= calls.is_empty() && message.get("tool_calls").is_some();
         let content = content.map(|content| content.cached(cache.filter(|_| calls.is_empty())));
         for name in ["audio", "function_call"] {
             if let Some(raw) = message.get(name) {
@@ -215,6 +227,7 @@ impl<'a> ContentReader<'_, 'a> {
         call: &Object<'a>,
         cache: Option<&'a RawValue>,
     ) -> Checked<ToolCall<'a>> {
+        self.estimate.is_odd |= call.iter().any(|(name, _)| ECHOES.contains(&name) || name == INDEX);
         let id = nonempty_string(&path.key("id"), required(path, call, "id", "a string")?)?;
         let kind = match call.get("type") {
             None if call.get("function").is_some() => "function",

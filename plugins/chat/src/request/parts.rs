@@ -6,11 +6,10 @@ use std::ops::Range;
 
 use gatehouse_sdk::Facts;
 use gatehouse_sdk::source::{self, Embedded};
-use gatehouse_text_protocols::check;
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{
-    Checked, choice, instead, nonempty_string, object, objects, required, string, wrong,
+    Checked, choice, instead, nonempty_string, object, objects, required, required_choice, string, wrong,
 };
 use gatehouse_text_protocols::files::{
     FILE_ID, FILE_URL, MAX_PAGES, base64_bytes, decoded_bytes, no_file_id, no_file_url, pages,
@@ -21,6 +20,7 @@ use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::Rules;
 
 use super::estimate::InputEstimate;
+use super::messages::ECHOES;
 
 pub(crate) const TEXT_ONLY: [&str; 1] = ["text"];
 pub(crate) const USER_PARTS: [&str; 4] = ["text", "image_url", "input_audio", "file"];
@@ -139,8 +139,8 @@ impl<'a> ContentReader<'_, 'a> {
     }
 
     fn part(&mut self, path: &Path<'_>, part: &Object<'a>, kinds: &[&'static str]) -> Checked<Part<'a>> {
-        let kind = required(path, part, "type", &check::one_of(kinds))?;
-        let kind = choice(&path.key("type"), kind, kinds)?;
+        self.estimate.is_odd |= part.iter().any(|(name, _)| ECHOES.contains(&name));
+        let kind = required_choice(path, part, "type", kinds)?;
         let child = path.key(kind);
         let kind = match kind {
             "text" | "refusal" => {

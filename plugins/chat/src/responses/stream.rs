@@ -36,6 +36,17 @@ impl<T: Translation> Translation for Responses<T> {
         self.translated(|inner, chunks| inner.event(event, chunks), out)
     }
 
+    fn repeat(&mut self, event: &Sse, out: &mut Chunk) -> bool {
+        let mut is_done = false;
+        let repeat = |inner: &mut T, chunks: &mut Chunk| {
+            is_done = inner.repeat(event, chunks);
+            Ok(())
+        };
+        // What is repeated does not fail.
+        let _ = self.translated(repeat, out);
+        is_done
+    }
+
     fn end(&mut self, out: &mut Chunk) -> Result<(), TextFailure> {
         self.translated(|inner, chunks| inner.end(chunks), out)
     }

@@ -50,15 +50,10 @@ impl Translation for FromChat {
             self.end_open_choices(out);
             return self.finish(out);
         }
-        let name = event.event.as_deref();
-        if name.is_none()
-            && let Some((chunk, bytes)) = self.repeated.write(data)
-        {
-            self.output_bytes = self.output_bytes.saturating_add(bytes);
-            count_bytes(out, bytes);
-            send(out, chunk);
+        if self.repeat(&event, out) {
             return Ok(());
         }
+        let name = event.event.as_deref();
         let Some(chunk) = Object::parse(data) else {
             // Some servers send named events that are not part of the answer.
             let named = name.is_some_and(|name| !matches!(name, "message" | "error"));
@@ -106,6 +101,15 @@ impl Translation for FromChat {
         }
         send(out, written);
         Ok(())
+    }
+
+    fn repeat(&mut self, event: &Sse, out: &mut Chunk) -> bool {
+        let repeated = || self.repeated.write(event.data.trim());
+        let Some((chunk, bytes)) = event.event.is_none().then(repeated).flatten() else { return false };
+        self.output_bytes = self.output_bytes.saturating_add(bytes);
+        count_bytes(out, bytes);
+        send(out, chunk);
+        true
     }
 
     fn end(&mut self, out: &mut Chunk) -> Result<(), TextFailure> {
@@ -191,16 +195,14 @@ impl FromChat {
     /// Reads the token counts of a chunk. Some servers send them in every chunk, some in the last one with
     /// content. In each case the client reads one chunk with counts, at the end: those that are billed.
     fn count(&mut self, chunk: &Object<'_>, alone: bool) -> Option<UsageOnly> {
-        let reports = usage::chat_reports(chunk).into_iter();
-        let (raw, report) = reports
-            .map(|raw| (raw, self.counts.read_chat(raw)))
-            .rfind(|(_, report)| *report != Report::Nothing)?;
-        let made = match report {
+        let report = usage::chat_reports(chunk).pop()?;
+        let (raw, said) = (report.raw, self.counts.read_chat(&report));
+        let made = match said {
             Report::Less => Some(self.counts.chat_json()),
-            _ => Object::parse(raw.get()).as_ref().and_then(usage::completed),
+            Report::All => report.completed(),
         };
         let written = made.as_deref().unwrap_or_else(|| raw.get());
-        let is_plain = report == Report::All && chunk.get("usage").is_some();
+        let is_plain = said == Report::All && chunk.get("usage").is_some();
         let usage_chunk = if alone && is_plain {
             let mut out = Writer::new(256);
             for (name, raw) in chunk.iter() {

@@ -4,7 +4,7 @@
 use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
 
 use gatehouse_text_protocols::incoming::is_error;
-use gatehouse_text_protocols::json::{JsonString, Object, Writer, quoted};
+use gatehouse_text_protocols::json::{JsonString, Object, Repeated, Writer, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::tool_names;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
@@ -28,7 +28,11 @@ pub(super) struct FromMessages {
     calls: u32,
     thoughts: u32,
     stop: Option<&'static str>,
+    /// Deltas of plain text, one like the other.
+    repeated: Repeated,
 }
+
+const DELTA: &str = "content_block_delta";
 
 /// A block under way.
 enum Block {
@@ -43,10 +47,23 @@ enum Block {
 
 impl Translation for FromMessages {
     fn event(&mut self, event: Sse, out: &mut Chunk) -> Result<(), TextFailure> {
+        if self.repeat(&event, out) {
+            return Ok(());
+        }
         let before = out.output_bytes;
         let done = self.read(event, out);
         self.written = self.written.saturating_add(out.output_bytes.saturating_sub(before).into());
         done
+    }
+
+    fn repeat(&mut self, event: &Sse, out: &mut Chunk) -> bool {
+        let is_delta = event.event.as_deref().is_none_or(|name| name == DELTA);
+        let repeated = || self.repeated.write(event.data.trim());
+        let Some((chunk, bytes)) = is_delta.then(repeated).flatten() else { return false };
+        self.written = self.written.saturating_add(bytes);
+        count_bytes(out, bytes);
+        send(out, chunk);
+        true
     }
 
     fn end(&mut self, out: &mut Chunk) -> Result<(), TextFailure> {
@@ -79,6 +96,7 @@ impl FromMessages {
             calls: 0,
             thoughts: 0,
             stop: None,
+            repeated: Repeated::default(),
         }
     }
 
@@ -108,7 +126,7 @@ impl FromMessages {
                 self.begin(message.string("id"), out);
             }
             "content_block_start" => self.start(&data, out),
-            "content_block_delta" => self.delta(&data, out),
+            DELTA => self.delta(&data, event.data.trim(), out),
             "content_block_stop" => {
                 let number = data.unsigned("index").unwrap_or(0);
                 if let Some(at) = self.open.iter().position(|(open, _)| *open == number) {
@@ -247,12 +265,19 @@ impl FromMessages {
         }
     }
 
-    fn delta(&mut self, data: &Object<'_>, out: &mut Chunk) {
+    fn delta(&mut self, data: &Object<'_>, json: &str, out: &mut Chunk) {
         let number = data.unsigned("index").unwrap_or(0);
         let delta = data.object("delta").unwrap_or_default();
         let kind = delta.text("type").unwrap_or_default();
         match kind.as_ref() {
-            "text_delta" => self.text("content", delta.string("text"), out),
+            "text_delta" => {
+                let (text, sent) = (delta.string("text"), out.send.len());
+                self.text("content", text, out);
+                if let (Some(text), [chunk]) = (text.filter(|_| !usage::may_report(json)), &out.send[sent..])
+                {
+                    self.repeated.learn(json, &[text], &chunk.data);
+                }
+            }
             "thinking_delta" => self.add_thinking(number, delta.string("thinking"), out),
             "signature_delta" => self.add_signature(number, delta.string("signature")),
             "input_json_delta" => {

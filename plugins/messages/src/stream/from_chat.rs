@@ -12,7 +12,7 @@
 
 use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::incoming::is_error;
-use gatehouse_text_protocols::json::{Object, last_members};
+use gatehouse_text_protocols::json::{JsonString, Object, Repeated, last_members};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage::{self, TokenCounts};
 use gatehouse_text_protocols::{tool_names, tools};
@@ -36,16 +36,32 @@ pub(crate) struct FromChat {
     finish: Option<String>,
     /// The stop sequence the provider names.
     sequence: Option<String>,
+    /// Chunks of plain text, one like the other, while the block of a text is open.
+    repeated: Repeated,
 }
+
+const DELTA: &str = "content_block_delta";
 
 impl Translation for FromChat {
     fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        if self.repeat(&event, chunk) {
+            return Ok(());
+        }
         let before = chunk.output_bytes;
         let done = self.read(event, chunk);
         let bytes = u64::from(chunk.output_bytes.saturating_sub(before));
         self.written = self.written.saturating_add(bytes);
         self.counts.came_with(bytes);
         done
+    }
+
+    fn repeat(&mut self, event: &Sse, chunk: &mut Chunk) -> bool {
+        let repeated = || self.repeated.write(event.data.trim());
+        let Some((data, bytes)) = event.event.is_none().then(repeated).flatten() else { return false };
+        self.written = self.written.saturating_add(bytes);
+        count_bytes(chunk, bytes);
+        chunk.send.push(Sse { event: Some(DELTA.to_owned()), data });
+        true
     }
 
     /// Some providers never say `[DONE]`.
@@ -77,6 +93,7 @@ impl FromChat {
             refused: false,
             finish: None,
             sequence: None,
+            repeated: Repeated::default(),
         }
     }
 
@@ -112,8 +129,20 @@ impl FromChat {
             self.counts.read_completion(&counting);
         }
         let choices = completion.choices.unwrap_or_default();
+        let sent = chunk.send.len();
+        self.repeated.forget();
         for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
             self.choice(completion.id.as_ref(), choice, chunk)?;
+        }
+        // Nothing but a piece of the open block was made of it.
+        if let [Sse { event: Some(kind), data: written }] = &chunk.send[sent..]
+            && kind == DELTA
+            && !is_other
+            && !self.counts.is_reported_now()
+            && self.repeated.is_learning()
+            && let Some(text) = only_text(data)
+        {
+            self.repeated.learn(data, &[text], written);
         }
         Ok(())
     }
@@ -202,4 +231,16 @@ impl FromChat {
         chunk.last = true;
         Ok(())
     }
+}
+
+/// The text of a chunk with one choice that has a text, and nothing else that is told or counted.
+fn only_text(data: &str) -> Option<JsonString<'_>> {
+    let chunk = Object::parse(data)?;
+    let [choice] = chunk.items("choices")?[..] else { return None };
+    let choice = Object::parse(choice.get())?;
+    let delta = choice.object("delta")?;
+    let says = |name: &str| delta.get(name).is_some_and(|raw| raw.get() != "\"\"");
+    let others = ["reasoning_content", "reasoning", "refusal", "tool_calls"];
+    let is_alone = choice.get("finish_reason").is_none() && !others.iter().any(|name| says(name));
+    delta.string("content").filter(|text| is_alone && !text.is_empty())
 }

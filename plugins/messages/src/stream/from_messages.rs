@@ -49,6 +49,8 @@ pub(crate) struct FromMessages {
     early: Option<Sse>,
     /// Deltas of plain text, one like the other.
     repeated: Repeated,
+    /// Those are pieces of a call's input.
+    repeats_input: bool,
 }
 
 /// What the client was told of the end.
@@ -66,12 +68,7 @@ impl Translation for FromMessages {
             self.stop(chunk);
             return Ok(());
         }
-        if event.event.as_deref() == Some(DELTA)
-            && let Some((data, bytes)) = self.repeated.write(data)
-        {
-            self.written = self.written.saturating_add(bytes);
-            count_bytes(chunk, bytes);
-            chunk.send.push(Sse { event: event.event, data });
+        if self.write_again(&event, chunk) {
             return Ok(());
         }
         let raw: Raw<'_> = match serde_json::from_str(data) {
@@ -140,6 +137,7 @@ impl Translation for FromMessages {
                     let text = TEXTS.iter().find_map(|name| delta.string(name));
                     // Nothing else was written that would have to be counted.
                     if let Some(text) = text.filter(|text| text.len() == written) {
+                        self.repeats_input = delta.get("partial_json").is_some();
                         self.repeated.learn(data, &[text], data);
                     }
                 }
@@ -185,6 +183,10 @@ impl Translation for FromMessages {
         Ok(())
     }
 
+    fn repeat(&mut self, event: &Sse, chunk: &mut Chunk) -> bool {
+        !self.repeats_input && self.write_again(event, chunk)
+    }
+
     /// Everything is sent already; without `message_stop` the stream was cut.
     fn end(&mut self, _: &mut Chunk) -> Result<(), TextFailure> {
         Ok(())
@@ -216,7 +218,19 @@ impl FromMessages {
             told: None,
             early: None,
             repeated: Repeated::default(),
+            repeats_input: false,
         }
+    }
+
+    /// Writes a delta that differs from an earlier one in its piece alone.
+    fn write_again(&mut self, event: &Sse, chunk: &mut Chunk) -> bool {
+        let is_delta = event.event.as_deref() == Some(DELTA);
+        let repeated = || self.repeated.write(event.data.trim());
+        let Some((data, bytes)) = is_delta.then(repeated).flatten() else { return false };
+        self.written = self.written.saturating_add(bytes);
+        count_bytes(chunk, bytes);
+        chunk.send.push(Sse { event: event.event.clone(), data });
+        true
     }
 
     /// Ends a stream that has its reason, and another protocol's end in place of the last event.

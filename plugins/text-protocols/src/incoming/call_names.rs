@@ -34,6 +34,11 @@ struct Piece {
 }
 
 impl CallNames {
+    /// Whether nothing is held back.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// The next chunks, and the one that was held back before them.
     pub(super) fn follow(&mut self, chunks: Vec<Sse>) -> Vec<Sse> {
         if self.0.is_none() && !chunks.iter().any(may_call) {

@@ -15,6 +15,7 @@ use super::bodies::lifted;
 use super::call_names::CallNames;
 use super::forms::{self, Forms};
 use super::message_pieces::MessagePieces;
+use super::plain;
 use super::reasons::{self, Reason};
 use super::think::{End, Split, Thinker};
 
@@ -41,15 +42,6 @@ pub(super) const BROKE_OFF: &str = r#"{"type":"server_error","message":"the answ
 /// The error of an answer with a call that says not what is called.
 pub(super) const NAMELESS: &str =
     r#"{"type":"server_error","message":"the model called a tool without a name"}"#;
-
-/// Whether one of the calls has no name.
-fn calls_nothing(message: &Object<'_>) -> bool {
-    let calls = message.items("tool_calls").unwrap_or_default();
-    calls
-        .into_iter()
-        .filter_map(|raw| Object::parse(raw.get())?.object("function"))
-        .any(|function| function.string("name").is_none_or(JsonString::is_empty))
-}
 
 /// The error of an answer with more than texts and calls, for a client that cannot read it.
 fn no_place() -> String {
@@ -106,6 +98,11 @@ impl Chat {
         }
     }
 
+    /// Whether a whole answer stays as it is for sure.
+    pub(super) fn is_plain(&self, body: &str) -> bool {
+        self.lead.is_over() && plain::is_completion(body, self.client.has_several)
+    }
+
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
         let lifted = lifted(body);
         let shaped = match self.standard.read(lifted.as_deref().unwrap_or(body)) {
@@ -116,6 +113,17 @@ impl Chat {
         let standard = forms::standard(body, Forms { is_whole: true, is_legacy: self.client.is_legacy });
         let changed = self.rewrite(standard.as_deref().unwrap_or(body)).and_then(|(data, _)| data);
         changed.or(standard).or(shaped)
+    }
+
+    /// See [`super::Incoming::is_at_rest`].
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.is_settled() && self.halves.is_empty() && self.names.is_empty()
+    }
+
+    /// Whether no text and no number of a choice is to be changed for what came before it.
+    fn is_settled(&self) -> bool {
+        let is_numbered = self.client.has_several || self.first == Some(0);
+        self.lead.is_over() && self.thinker.is_over() && is_numbered
     }
 
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
@@ -142,8 +150,7 @@ impl Chat {
         }
         let is_odd = forms::is_odd(&event.data);
         let has_halves = halves::may_have(&event.data) || !self.halves.is_empty();
-        let is_numbered = self.client.has_several || self.first == Some(0);
-        if self.lead.is_over() && self.thinker.is_over() && is_numbered && !is_odd && !has_halves {
+        if self.is_settled() && !is_odd && !has_halves {
             return vec![event];
         }
         if event.data.trim() == "[DONE]" {
@@ -226,7 +233,7 @@ impl Chat {
                     return Some((Some(no_place()), None));
                 }
                 let place = Position { index, is_whole: name == "message", finish: finish.as_deref() };
-                if place.is_complete() && calls_nothing(&message) {
+                if place.is_complete() && forms::calls_nothing(&message) {
                     return Some((Some(failure(NAMELESS)), None));
                 }
                 if let Some(new) = self.message(&message, &place) {

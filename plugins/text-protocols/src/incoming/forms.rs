@@ -95,6 +95,15 @@ pub(super) fn has_media(raw: Raw<'_>) -> bool {
     false
 }
 
+/// Whether one of the calls has no name.
+pub(super) fn calls_nothing(message: &Object<'_>) -> bool {
+    let calls = message.items("tool_calls").unwrap_or_default();
+    calls
+        .into_iter()
+        .filter_map(|raw| Object::parse(raw.get())?.object("function"))
+        .any(|function| function.string("name").is_none_or(JsonString::is_empty))
+}
+
 /// Whether a member says that something failed: some servers always write one.
 #[must_use]
 pub fn is_error(raw: Raw<'_>) -> bool {

@@ -280,6 +280,11 @@ fn foreign(reason: &str, is_own: bool) -> Option<Cow<'static, str>> {
 }
 
 impl Shapes {
+    /// Whether a block is open that began with its input.
+    pub(super) fn has_inputs(&self) -> bool {
+        !self.inputs.is_empty()
+    }
+
     /// The events in place of one; `None` where it stays.
     pub(super) fn event(&mut self, event: &Sse) -> Option<Vec<Sse>> {
         // Most events are such, and stay.

@@ -13,6 +13,7 @@ use crate::tools::unrepeated;
 
 use super::message_forms::{self, Shapes};
 use super::places::Places;
+use super::plain;
 use super::several_inputs::SeveralInputs;
 
 const STARTS: &str = "\"content_block_start\"";
@@ -67,6 +68,11 @@ impl Messages {
         }
     }
 
+    /// Whether a whole answer stays as it is for sure.
+    pub(super) fn is_plain(&self, body: &str) -> bool {
+        self.lead.is_over() && plain::is_message(body)
+    }
+
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
         let shaped = match self.standard.read(body) {
             Form::Other(shaped) => Some(shaped),
@@ -109,6 +115,12 @@ impl Messages {
         let mut out = String::with_capacity(body.len());
         edits.write(raw, &mut out);
         Some(out)
+    }
+
+    /// See [`super::Incoming::is_at_rest`].
+    pub(super) fn is_at_rest(&self) -> bool {
+        let are_open = self.shapes.has_inputs() || !self.several.is_empty();
+        self.lead.is_over() && self.stop.is_none() && self.halves.is_empty() && !are_open
     }
 
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {

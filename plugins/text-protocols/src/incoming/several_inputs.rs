@@ -40,6 +40,11 @@ pub(super) fn inputs(block: &Object<'_>) -> Option<Vec<String>> {
 }
 
 impl SeveralInputs {
+    /// Whether no call is open, and all blocks have the numbers that they came with.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.cuts.is_empty()
+    }
+
     /// The events in place of one.
     pub(super) fn event(&mut self, event: Sse, ids: &mut Ids) -> Vec<Sse> {
         let has = |word: &str| event.data.contains(word);

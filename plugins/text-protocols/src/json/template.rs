@@ -6,6 +6,9 @@ use super::string::JsonString;
 /// Templates in a row that no event fits: the provider's events differ in more than that, and none is made any more.
 const MAX_UNUSED: u8 = 4;
 
+/// So many texts of an event may differ.
+const MAX_TEXTS: usize = 2;
+
 /// The template of a stream's present events.
 #[derive(Debug, Default)]
 pub struct Repeated {
@@ -22,13 +25,19 @@ struct Template {
 
 impl Repeated {
     /// The event as it is to be written, and the bytes of its first text, if it differs from the last one that was
-    /// learned in the texts alone. `None` also where a text has an escape or a control character: the parser judges it.
+    /// learned in the texts alone. `None` also where a text has an escape or a control character, or where the first one is empty:
+    /// the parser judges it.
     #[must_use]
     pub fn write(&mut self, read: &str) -> Option<(String, u64)> {
         let template = self.template.as_ref()?;
-        let texts = template.texts(read)?;
+        let texts = template.texts(read).filter(|texts| !texts[0].is_empty())?;
         self.unused = 0;
-        Some((template.write(&texts), texts.first().map_or(0, |text| text.len() as u64)))
+        Some((template.write(&texts), texts[0].len() as u64))
+    }
+
+    /// Forgets the event that was learned last: one like it would be written in another way.
+    pub fn forget(&mut self) {
+        self.template = None;
     }
 
     /// Whether an event would still be learned: where not, its texts need not be looked for.
@@ -47,19 +56,23 @@ impl Repeated {
 }
 
 impl Template {
-    /// `None` where a text cannot be told from the rest: it stands in one of them twice, or not as it is.
+    /// `None` where a text cannot be told from the rest, as it stands in one of them twice or not as it is, or where there are too
+    /// many.
     fn new(read: &str, texts: &[JsonString<'_>], written: &str) -> Option<Self> {
+        if !(1..=MAX_TEXTS).contains(&texts.len()) {
+            return None;
+        }
         Some(Self { read: around(read, texts)?, written: around(written, texts)? })
     }
 
-    fn texts<'a>(&self, read: &'a str) -> Option<Vec<&'a str>> {
+    fn texts<'a>(&self, read: &'a str) -> Option<[&'a str; MAX_TEXTS]> {
         let (first, rest) = self.read.split_first()?;
         let mut left = read.strip_prefix(first.as_str())?;
-        let mut texts = Vec::with_capacity(rest.len());
-        for after in rest {
+        let mut texts = [""; MAX_TEXTS];
+        for (found, after) in texts.iter_mut().zip(rest) {
             let length = left.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\')?;
             let (text, behind) = left.split_at(length);
-            texts.push(text);
+            *found = text;
             left = behind.strip_prefix(after.as_str())?;
         }
         left.is_empty().then_some(texts)
@@ -111,7 +124,7 @@ mod tests {
     #[test]
     fn other_texts_are_put_where_the_first_stood() {
         let mut repeated = learned(READ, WRITTEN);
-        for (text, pad) in [("two", "z"), ("", ""), ("t\u{fc}r, {x}", "one"), ("one", "one")] {
+        for (text, pad) in [("two", "z"), ("two", ""), ("t\u{fc}r, {x}", "one"), ("one", "one")] {
             let read = format!(r#"{{"n":1,"text":"{text}","pad":"{pad}"}}"#);
             let written = format!(r#"{{"n":1,"t":"{text}","model":"own","pad":"{pad}"}}"#);
             assert_eq!(repeated.write(&read), Some((written, text.len() as u64)));
@@ -123,6 +136,7 @@ mod tests {
         let mut repeated = learned(READ, WRITTEN);
         for read in [
             r#"{"n":2,"text":"one","pad":"xy"}"#,
+            r#"{"n":1,"text":"","pad":"xy"}"#,
             r#"{"n":1,"text":"one"}"#,
             r#"{"n":1,"text":"one","pad":"xy","more":0}"#,
             r#"{"n":1,"text":"one","text":"two","pad":"xy"}"#,

@@ -54,12 +54,13 @@ const REASONING: [&str; 4] =
     ["reasoningtokens", "thinkingtokens", "thoughtstokencount", "reasoningtokencount"];
 const AUDIO: [&str; 1] = ["audiotokens"];
 const SEARCHES: [&str; 3] = ["numsearchqueries", "websearchrequests", "searchqueries"];
+/// DeepSeek counts what its cache had and what it had not, Perplexity what it cites, and others what their tools did.
+const OTHERS: [&str; 4] =
+    ["promptcachehittokens", "promptcachemisstokens", "citationtokens", "servertooluse"];
 
 /// What a `usage` says of the counts so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// It has no count.
-    Nothing,
     /// It has them all.
     All,
     /// Another one had more of something.
@@ -72,10 +73,19 @@ pub fn may_report(json: &str) -> bool {
     ["\"usage", "\"timings\"", "\"meta\""].iter().any(|name| json.contains(name))
 }
 
+/// A report of a chat provider that has counts.
+#[derive(Debug)]
+pub struct ChatReport<'a> {
+    /// As it is written.
+    pub raw: Raw<'a>,
+    fields: Object<'a>,
+    counts: ChatCounts,
+}
+
 /// Every report in a completion or a chunk: in its own place, in Groq's extension, or in a choice, as Moonshot's streams have it,
 /// or in its message; Cohere's, and that of older llama.cpp servers, where there is no other.
 #[must_use]
-pub fn chat_reports<'a>(completion: &Object<'a>) -> Vec<Raw<'a>> {
+pub fn chat_reports<'a>(completion: &Object<'a>) -> Vec<ChatReport<'a>> {
     let mut found: Vec<Raw<'a>> = NAMES.iter().filter_map(|name| completion.get(name)).collect();
     let inner = ["metadata", "x_groq"].into_iter().filter_map(|name| completion.object(name));
     found.extend(inner.filter_map(|inner| inner.get(NAMES[0])));
@@ -89,26 +99,44 @@ pub fn chat_reports<'a>(completion: &Object<'a>) -> Vec<Raw<'a>> {
     if found.is_empty() {
         found.extend(["meta", "timings"].into_iter().filter_map(|name| completion.get(name)));
     }
-    found
+    found.into_iter().filter_map(ChatReport::read).collect()
 }
 
-/// The members of a report, found in every spelling of their names.
-struct Members<'o, 'a>(&'o Object<'a>);
+/// All names of counts, and of what has some.
+const KNOWN: [&[&str]; 14] = [
+    &PROMPTS,
+    &INPUTS,
+    &COMPLETIONS,
+    &TOTALS,
+    &DEEPER,
+    &READ_DETAILS,
+    &WRITTEN_DETAILS,
+    &CACHED,
+    &CACHED_BESIDE,
+    &WRITES,
+    &REASONING,
+    &AUDIO,
+    &SEARCHES,
+    &OTHERS,
+];
+/// More letters than any of them has.
+const MOST_LETTERS: usize = 32;
 
-impl<'a> Members<'_, 'a> {
+/// The members of a report under their names here, whatever their spelling is.
+struct Members<'a>(Vec<(&'static str, Raw<'a>)>);
+
+impl<'a> Members<'a> {
+    fn of(report: &Object<'a>) -> Self {
+        let members = report.iter().filter(|(_, raw)| !is_null(raw));
+        Self(members.filter_map(|(name, raw)| Some((known(name)?, raw))).collect())
+    }
+
     fn get(&self, name: &str) -> Option<Raw<'a>> {
-        let letters = |known: &str| {
-            let letters = known.bytes().filter(u8::is_ascii_alphanumeric);
-            letters.map(|letter| letter.to_ascii_lowercase()).eq(name.bytes())
-        };
-        // Nearly every other name begins with another letter.
-        let begins = |known: &str| known.chars().find(char::is_ascii_alphanumeric);
-        let is_near = |known: &str| {
-            known.len() >= name.len()
-                && begins(known).map(|first| first.to_ascii_lowercase()) == name.chars().next()
-        };
-        let is_it = |known: &str| is_near(known) && letters(known);
-        self.0.iter().filter(|(known, raw)| is_it(known) && !is_null(raw)).last().map(|(_, raw)| raw)
+        self.0.iter().rfind(|(known, _)| *known == name).map(|(_, raw)| *raw)
+    }
+
+    fn has(&self, names: &[&str]) -> bool {
+        self.0.iter().any(|(known, _)| names.contains(known))
     }
 
     /// The first of these that is a count.
@@ -124,16 +152,31 @@ impl<'a> Members<'_, 'a> {
     fn object(&self, names: &[&str]) -> Option<Object<'a>> {
         names.iter().find_map(|name| Object::parse(self.get(name)?.get()))
     }
+
+    fn members(&self, names: &[&str]) -> Self {
+        self.object(names).map_or(Self(Vec::new()), |object| Self::of(&object))
+    }
+}
+
+/// The name that a member's is a spelling of.
+fn known(name: &str) -> Option<&'static str> {
+    let (mut letters, mut length) = ([0; MOST_LETTERS], 0);
+    for letter in name.bytes().filter(u8::is_ascii_alphanumeric) {
+        *letters.get_mut(length)? = letter.to_ascii_lowercase();
+        length += 1;
+    }
+    KNOWN.into_iter().flatten().copied().find(|known| known.as_bytes() == &letters[..length])
 }
 
 /// Whether a report counts what was written, by itself or in a sum.
 pub(super) fn says_output(usage: &Object<'_>) -> bool {
-    COMPLETIONS.iter().chain(&TOTALS).any(|name| Members(usage).get(name).is_some())
+    let usage = Members::of(usage);
+    usage.has(&COMPLETIONS) || usage.has(&TOTALS)
 }
 
 /// The sum of a report's counts; 0 where it has none.
 pub(super) fn total(usage: &Object<'_>) -> u64 {
-    Members(usage).first(&TOTALS).unwrap_or(0)
+    Members::of(usage).first(&TOTALS).unwrap_or(0)
 }
 
 /// One report of a chat provider, or the greatest counts of several: the prompt with what came from a cache or went into
@@ -160,15 +203,14 @@ fn sum(parts: &[u64]) -> u64 {
 impl ChatCounts {
     /// `None` when it has no count.
     pub(super) fn read(usage: &Object<'_>) -> Option<Self> {
-        let mut names = PROMPTS.iter().chain(&INPUTS).chain(&COMPLETIONS);
-        let is_deeper = !names.any(|name| Members(usage).get(name).is_some());
-        let deeper = DEEPER.iter().filter(|_| is_deeper).find_map(|name| Members(usage).object(&[name]));
-        let object = deeper.as_ref().unwrap_or(usage);
-        let usage = Members(object);
-        let (read, written) = (usage.object(&READ_DETAILS), usage.object(&WRITTEN_DETAILS));
-        let (read, written) = (read.unwrap_or_default(), written.unwrap_or_default());
-        // DeepSeek counts what its cache had and what it had not.
-        let (hit, miss) = (usage.first(&["promptcachehittokens"]), usage.first(&["promptcachemisstokens"]));
+        let given = Members::of(usage);
+        let is_deeper = ![&PROMPTS[..], &INPUTS, &COMPLETIONS].iter().any(|names| given.has(names));
+        let deeper = DEEPER.iter().filter(|_| is_deeper).find_map(|name| given.object(&[name]));
+        let inner = deeper.as_ref().map(Members::of);
+        let (object, usage) = (deeper.as_ref().unwrap_or(usage), inner.unwrap_or(given));
+        let read = usage.object(&READ_DETAILS).unwrap_or_default();
+        let (parts, written) = (Members::of(&read), usage.members(&WRITTEN_DETAILS));
+        let (hit, miss) = (usage.first(&OTHERS[..1]), usage.first(&OTHERS[1..2]));
         let halves = (hit.is_some() || miss.is_some()).then(|| sum(&[hit.unwrap_or(0), miss.unwrap_or(0)]));
         let named = usage.first(&PROMPTS);
         let (completion, total) = (usage.first(&COMPLETIONS), usage.first(&TOTALS));
@@ -184,12 +226,12 @@ impl ChatCounts {
         let (prompt, completion) = (prompt.or_else(|| rest(completion)), completion.or_else(|| rest(prompt)));
         let (mut prompt, mut completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
         let beside = usage.most(&CACHED_BESIDE);
-        let is_beside = CACHED_BESIDE.iter().any(|name| usage.get(name).is_some());
-        let cached = Members(&read).most(&CACHED).max(usage.most(&CACHED)).max(beside).max(hit.unwrap_or(0));
+        let is_beside = usage.has(&CACHED_BESIDE);
+        let cached = parts.most(&CACHED).max(usage.most(&CACHED)).max(beside).max(hit.unwrap_or(0));
         let (minutes, hour) = cache_writes(object);
         let (minutes, hour) = (minutes.max(cache_writes(&read).0), hour.max(cache_writes(&read).1));
-        let cache_write = Members(&read).most(&WRITES).max(usage.most(&WRITES)).max(sum(&[minutes, hour]));
-        let (inside, beside_it) = (Members(&written).most(&REASONING), usage.most(&REASONING));
+        let cache_write = parts.most(&WRITES).max(usage.most(&WRITES)).max(sum(&[minutes, hour]));
+        let (inside, beside_it) = (written.most(&REASONING), usage.most(&REASONING));
         let reasoning = inside.max(beside_it);
         // xAI does not count reasoning in `completion_tokens`; its total shows it, or that there is more of it. A part of the completion
         // that is more than that is a guess of its server, where the total has nothing else.
@@ -209,12 +251,12 @@ impl ChatCounts {
             prompt = sum(&[prompt, aside]);
         }
         // Perplexity reads what it cites, and has it in no other count.
-        prompt = sum(&[prompt, usage.most(&["citationtokens"])]);
+        prompt = sum(&[prompt, usage.most(&OTHERS[2..3])]);
         // Gemini counts its thinking in the total alone.
         if has_both {
             completion = completion.max(total.unwrap_or(0).saturating_sub(prompt));
         }
-        let server_tools = usage.object(&["servertooluse"]).unwrap_or_default();
+        let server_tools = usage.members(&OTHERS[3..]);
         Some(Self {
             prompt,
             completion,
@@ -222,9 +264,9 @@ impl ChatCounts {
             cache_write,
             cache_write_hour: hour,
             reasoning,
-            input_audio: Members(&read).most(&AUDIO),
-            output_audio: Members(&written).most(&AUDIO),
-            searches: usage.most(&SEARCHES).max(Members(&server_tools).most(&SEARCHES)),
+            input_audio: parts.most(&AUDIO),
+            output_audio: written.most(&AUDIO),
+            searches: usage.most(&SEARCHES).max(server_tools.most(&SEARCHES)),
             total: 0,
         })
     }
@@ -265,14 +307,34 @@ pub(super) fn cache_writes(usage: &Object<'_>) -> (u64, u64) {
     (count("ephemeral_5m_input_tokens"), count("ephemeral_1h_input_tokens"))
 }
 
-/// `usage` of a chat provider as its client reads it, JSON: the counts that are paid, each a whole number. `None` where it is that
-/// already, or has no counts.
-#[must_use]
-pub fn completed(usage: &Object<'_>) -> Option<String> {
-    let counts = ChatCounts::read(usage).filter(|counts| !counts.is_sum())?;
-    if !CHAT_COUNTS.iter().any(|name| usage.get(name).is_some()) {
-        return Some(TokenCounts::from(counts).chat_json());
+impl<'a> ChatReport<'a> {
+    /// `None` where it has no count.
+    #[must_use]
+    pub fn read(raw: Raw<'a>) -> Option<Self> {
+        let fields = Object::parse(raw.get())?;
+        let counts = ChatCounts::read(&fields)?;
+        Some(Self { raw, fields, counts })
     }
+
+    pub(super) fn counts(&self) -> ChatCounts {
+        self.counts
+    }
+
+    /// The report as its client reads it, JSON: the counts that are paid, each a whole number. `None` where it is that already, or
+    /// has a sum alone.
+    #[must_use]
+    pub fn completed(&self) -> Option<String> {
+        if self.counts.is_sum() {
+            return None;
+        }
+        if !CHAT_COUNTS.iter().any(|name| self.fields.get(name).is_some()) {
+            return Some(TokenCounts::from(self.counts).chat_json());
+        }
+        completed(&self.fields, self.counts)
+    }
+}
+
+fn completed(usage: &Object<'_>, counts: ChatCounts) -> Option<String> {
     let ChatCounts { prompt, completion, cached, cache_write, reasoning, .. } = counts;
     let total = usage.count(CHAT_COUNTS[2]).unwrap_or(0).max(prompt.saturating_add(completion));
     let (mut out, mut has_changed) = (Writer::new(192), false);
@@ -330,10 +392,4 @@ fn counted(name: &str, raw: Raw<'_>) -> Option<String> {
     let is_number = json.starts_with(|first: char| first.is_ascii_digit() || first == '"');
     let new = count(raw).unwrap_or(0).to_string();
     (name.ends_with("tokens") && is_number && new != json).then_some(new)
-}
-
-/// Whether a value of a `usage` has counts.
-#[must_use]
-pub fn has_counts(usage: Raw<'_>) -> bool {
-    Object::parse(usage.get()).is_some_and(|usage| ChatCounts::read(&usage).is_some())
 }

@@ -8,8 +8,8 @@ fn chat(completions: &[Value]) -> (u64, u64, u64, u64) {
     let mut counts = TokenCounts::default();
     for completion in completions {
         let json = completion.to_string();
-        for raw in chat_reports(&Object::parse(&json).unwrap()) {
-            counts.read_chat(raw);
+        for report in chat_reports(&Object::parse(&json).unwrap()) {
+            counts.read_chat(&report);
         }
     }
     let Usage { input, output, cached, cache_write, .. } = counts.usage();
