@@ -1,9 +1,10 @@
 //! Secrets by reference: read from the environment or a file into a type that never prints.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io;
 use std::path::Path;
 
+use gatehouse_files::read_at_most;
 use gatehouse_model::{Secret, SecretRef};
 
 use crate::environment;
@@ -27,14 +28,10 @@ pub(crate) fn resolve(reference: &SecretRef) -> Result<Secret<String>, String> {
 
 fn read(path: &Path) -> Result<String, String> {
     let wrong = |why: &dyn std::fmt::Display| format!("file {}: {why}", path.display());
-    let mut text = String::new();
     let file = File::open(path)
         .map_err(|error| wrong(&format!("{error}; name a file that the gateway's user can read")))?;
-    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| wrong(&error))?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(wrong(&format!("expected a secret of at most {MAX_BYTES} bytes")));
-    }
-    Ok(text.trim().to_owned())
+    let text = read_at_most(file, MAX_BYTES).and_then(|bytes| io::read_to_string(&bytes[..]));
+    Ok(text.map_err(|error| wrong(&error))?.trim().to_owned())
 }
 
 #[cfg(test)]

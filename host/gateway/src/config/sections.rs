@@ -147,25 +147,35 @@ settings! {
     }
 }
 
-impl Config {
-    /// How the operator's own connections leave.
-    pub(crate) fn outgoing_route(&self) -> OutgoingRoute<'_> {
+/// How the operator's own connections leave, where they need no more of the configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct Outgoing {
+    pub(super) extra_roots_file: Option<PathBuf>,
+    pub(super) config: OutgoingConfig,
+}
+
+impl Outgoing {
+    /// The same for a client.
+    pub(crate) fn route(&self) -> OutgoingRoute<'_> {
         OutgoingRoute {
-            extra_roots_file: self.fetch.extra_roots_file.as_deref(),
-            outgoing: &self.outgoing,
+            extra_roots_file: self.extra_roots_file.as_deref(),
+            outgoing: &self.config,
             secrets: &secrets::resolve,
         }
+    }
+}
+
+impl Config {
+    /// How the operator's own connections leave.
+    pub(crate) fn outgoing(&self) -> Outgoing {
+        let extra_roots_file = self.fetch.extra_roots_file.clone();
+        Outgoing { extra_roots_file, config: self.outgoing.clone() }
     }
 
     /// How buckets of backups are reached.
     pub(crate) fn backup_buckets(&self) -> BucketSettings {
-        BucketSettings::new(
-            &self.backup,
-            (self.media.url.as_deref(), &self.media.s3),
-            self.data.min_free_mib,
-            self.fetch.extra_roots_file.clone(),
-            self.outgoing.clone(),
-        )
+        let media = (self.media.url.as_deref(), &self.media.s3);
+        BucketSettings::new(&self.backup, media, self.data.min_free_mib, self.outgoing())
     }
 
     /// Configures the plugin runtime for the data folder `data`.
