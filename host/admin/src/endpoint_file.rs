@@ -31,7 +31,7 @@ pub struct AdminEndpoint {
 pub enum EndpointOf {
     /// The operator's.
     Operator,
-    /// The one of whoever only reads.
+    /// The viewer's, which only reads.
     Viewer,
     /// That of a start that waits. Only what needs no token is behind it.
     Waiting,

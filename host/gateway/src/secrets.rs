@@ -1,11 +1,13 @@
-//! Secrets by reference: read from the environment or a file into a type that never prints.
+//! Secrets by reference: read from the environment or a file into a type that never prints; and how connections leave, which may need
+//! one for their proxy.
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gatehouse_files::read_at_most;
 use gatehouse_model::{Secret, SecretRef};
+use gatehouse_upstream::{OutgoingConfig, OutgoingRoute};
 
 use crate::environment;
 
@@ -32,6 +34,24 @@ fn read(path: &Path) -> Result<String, String> {
         .map_err(|error| wrong(&format!("{error}; name a file that the gateway's user can read")))?;
     let text = read_at_most(file, MAX_BYTES).and_then(|bytes| io::read_to_string(&bytes[..]));
     Ok(text.map_err(|error| wrong(&error))?.trim().to_owned())
+}
+
+/// How the operator's own connections leave, where they need no more of the configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) extra_roots_file: Option<PathBuf>,
+    pub(crate) config: OutgoingConfig,
+}
+
+impl Outgoing {
+    /// The same for a client.
+    pub(crate) fn route(&self) -> OutgoingRoute<'_> {
+        OutgoingRoute {
+            extra_roots_file: self.extra_roots_file.as_deref(),
+            outgoing: &self.config,
+            secrets: &resolve,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::BackupError;
 use super::manifest::{FileDigest, MAX_BYTES, Manifest, NAME};
-use crate::config::Outgoing;
+use crate::secrets::Outgoing;
 
 /// The `[backup]` table.
 #[derive(Clone, Debug, Default, Deserialize)]

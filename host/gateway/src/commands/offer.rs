@@ -1,17 +1,37 @@
 //! The files of a plugin that a command checks or installs, and the operator's consent to the defaults that come with it.
 
 use std::io::{self, BufRead, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use gatehouse_admin::{Component, FamilyDefaultsFile, PluginOffer};
 use gatehouse_files::read_at_most;
+use gatehouse_model::Digest;
 
-use super::args::plugin::ComponentArgs;
 use super::artifact;
 use crate::config::Location;
 use crate::plugins::folder_watcher::MAX_COMPONENT_BYTES;
 use crate::plugins::signing;
 use crate::terminal::at;
+
+/// A component to deploy or to check.
+#[derive(Debug, Args)]
+pub(crate) struct ComponentArgs {
+    /// The component: a file, or oci://registry/repository:tag@sha256:digest
+    pub(crate) file: PathBuf,
+    /// Its signature [default: FILE.sig if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signature: Option<PathBuf>,
+    /// Let it leave out models, aliases and surfaces that the version before serves
+    #[arg(long)]
+    pub(crate) allow_removal: bool,
+    /// Refuse any other bytes
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) sha256: Option<Digest>,
+    /// Prices, providers and models that come with it [default: those in the file, if it was packed with some]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults: Option<PathBuf>,
+}
 
 /// The component, and what belongs to it. What is installed from a registry has to be pinned, by its reference or by `--sha256`: a tag
 /// may mean something else tomorrow, and nobody would see it.

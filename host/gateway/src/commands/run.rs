@@ -13,13 +13,13 @@ use tokio::runtime::Runtime;
 
 use super::api::{Api, ExecuteError, Performed, running, waiting};
 use super::args::author::AuthorCommand;
-use super::args::plugin::{ComponentArgs, PluginCommand};
+use super::args::plugin::PluginCommand;
 use super::args::values::SandboxArgs;
 use super::author;
 use super::backup;
 use super::cli::{Cli, Command, ServeArgs};
 use super::fleet;
-use super::offer::read_defaults;
+use super::offer::{ComponentArgs, read_defaults};
 use super::packing;
 use super::perform::perform_by_api;
 use super::print::{print_refusal, print_shown};

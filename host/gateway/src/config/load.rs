@@ -16,10 +16,11 @@ use super::impossible::{Finding, impossible};
 use super::installed_defaults::installed;
 use super::ownership::foreign;
 use super::plausible::{Known, drop_secrets};
-use super::sections::{Config, DataConfig, Outgoing};
+use super::sections::{Config, DataConfig};
 use super::unusable::Unusable;
 use crate::backup::BucketSettings;
 use crate::plugins::built_in::{BuiltInPlugin, PLUGINS};
+use crate::secrets::Outgoing;
 
 /// Where a configuration is looked for that nobody names: in the folder of work, then where packages put it.
 const DEFAULT_FILES: [&str; 2] = ["gatehouse.toml", "/etc/gatehouse/gatehouse.toml"];

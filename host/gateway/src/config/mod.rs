@@ -34,4 +34,4 @@ pub(crate) use load::{
     load_with,
 };
 pub(crate) use ownership::check_own;
-pub(crate) use sections::{Config, DataConfig, Outgoing, PluginsConfig, SandboxConfig};
+pub(crate) use sections::{Config, DataConfig, PluginsConfig, SandboxConfig};

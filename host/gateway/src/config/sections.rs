@@ -5,16 +5,14 @@ use std::path::PathBuf;
 
 use gatehouse_model::{Digest, Price, SecretRef, settings};
 use gatehouse_runtime::{Inventory, OwnPath, Trust};
-use gatehouse_upstream::{
-    FairnessConfig, FetchConfig, OutgoingConfig, OutgoingRoute, ProviderConfig, WebhooksConfig,
-};
+use gatehouse_upstream::{FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, WebhooksConfig};
 use serde::Deserialize;
 
 use super::database::{DatabaseUrl, FleetConfig};
 use crate::backup::{BackupConfig, BucketSettings};
 use crate::plugins::built_in::PLUGINS;
 use crate::plugins::compiler;
-use crate::secrets;
+use crate::secrets::Outgoing;
 use crate::telemetry::{LogConfig, TracesConfig};
 
 /// The whole configuration.
@@ -144,24 +142,6 @@ settings! {
         pub(crate) job_ms: u64 = 2000,
         /// Lifetime of a simulated provider's links in seconds.
         pub(crate) link_seconds: u64 = 600,
-    }
-}
-
-/// How the operator's own connections leave, where they need no more of the configuration.
-#[derive(Clone, Debug)]
-pub(crate) struct Outgoing {
-    pub(super) extra_roots_file: Option<PathBuf>,
-    pub(super) config: OutgoingConfig,
-}
-
-impl Outgoing {
-    /// The same for a client.
-    pub(crate) fn route(&self) -> OutgoingRoute<'_> {
-        OutgoingRoute {
-            extra_roots_file: self.extra_roots_file.as_deref(),
-            outgoing: &self.config,
-            secrets: &secrets::resolve,
-        }
     }
 }
 

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use gatehouse_admin::{ApiRequest, OperationError, PluginOffer};
-use gatehouse_model::Digest;
 use gatehouse_upstream::ArtifactReference;
 use serde_json::{Value, json};
 
 use super::author::AuthorCommand;
 use crate::commands::api::{Api, ExecuteError, Need, Performed};
-use crate::commands::offer::{ask_consent, read_offer};
+use crate::commands::offer::{ComponentArgs, ask_consent, read_offer};
 use crate::commands::print::{
     Shown, checked_in_words, plugins_in_words, print_shown, report_in_words, switched_in_words, text_at,
     uninstalled_in_words,
@@ -18,25 +17,6 @@ use crate::commands::print::{
 use crate::exit::Exit;
 
 const REPORT: &[&str] = &["number", "when=at", "family", "version", "digest", "order=kind", "outcome", "who"];
-
-/// A component to deploy or to check.
-#[derive(Debug, Args)]
-pub(crate) struct ComponentArgs {
-    /// The component: a file, or oci://registry/repository:tag@sha256:digest
-    pub(crate) file: PathBuf,
-    /// Its signature [default: FILE.sig if it exists]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) signature: Option<PathBuf>,
-    /// Let it leave out models, aliases and surfaces that the version before serves
-    #[arg(long)]
-    pub(crate) allow_removal: bool,
-    /// Refuse any other bytes
-    #[arg(long, value_name = "DIGEST")]
-    pub(crate) sha256: Option<Digest>,
-    /// Prices, providers and models that come with it [default: those in the file, if it was packed with some]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) defaults: Option<PathBuf>,
-}
 
 /// What goes into one file.
 #[derive(Debug, Args)]
