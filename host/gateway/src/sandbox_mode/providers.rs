@@ -66,11 +66,13 @@ upstream = "embed-sim"
 prices = { input = "0.1" }
 "#;
 
+/// The address of a provider, its further origins, and those of media.
+type Origins = (String, Vec<String>, Vec<String>);
+
 /// What stands in a configuration in place of its own providers.
 #[derive(Clone, Debug)]
 pub(crate) struct Simulated {
-    /// Of each provider: its address, further origins, and those of media.
-    origins: [(&'static str, (String, Vec<String>, Vec<String>)); 10],
+    origins: [(&'static str, Origins); 10],
     /// Where service accounts get their tokens.
     token_url: String,
     /// The samples can be used in requests.
