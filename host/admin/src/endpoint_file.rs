@@ -8,10 +8,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use gatehouse_files::write_atomic;
+use gatehouse_files::{if_exists, write_atomic};
 use serde::Deserialize;
 
-use crate::access::{Role, Token};
+use crate::access::Token;
 
 /// The admin listener of a running gateway.
 #[derive(Clone, Debug, Deserialize)]
@@ -26,106 +26,66 @@ pub struct AdminEndpoint {
     pub tls: bool,
 }
 
-impl AdminEndpoint {
-    /// Path of the operator's file in a data folder.
-    #[must_use]
-    pub fn path(data: &Path) -> PathBuf {
-        Self::path_of(data, Role::Operator)
-    }
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointOf {
+    /// The operator's.
+    Operator,
+    /// The viewer's, which only reads.
+    Viewer,
+    /// That of a start that waits. Only what needs no token is behind it.
+    Waiting,
+}
 
-    /// Path of a role's file in a data folder.
+impl EndpointOf {
+    /// Path of the file in a data folder.
     #[must_use]
-    pub fn path_of(data: &Path, role: Role) -> PathBuf {
-        data.join(match role {
-            Role::Operator => "admin.json",
-            Role::Viewer => "admin-viewer.json",
+    pub fn path(self, data: &Path) -> PathBuf {
+        data.join(match self {
+            Self::Operator => "admin.json",
+            Self::Viewer => "admin-viewer.json",
+            Self::Waiting => "admin-waiting.json",
         })
     }
 
-    /// Path of the file of a start that waits. Only what needs no token is behind it.
-    #[must_use]
-    pub fn path_while_waiting(data: &Path) -> PathBuf {
-        data.join("admin-waiting.json")
+    /// Reads the file; `None` when there is none.
+    ///
+    /// # Errors
+    /// The file system's, and `InvalidData` for a file [`AdminEndpoint::write`] did not make.
+    pub fn read(self, data: &Path) -> io::Result<Option<AdminEndpoint>> {
+        let path = self.path(data);
+        let Some(text) = if_exists(fs::read_to_string(&path))? else { return Ok(None) };
+        // The parser's own message may quote the token.
+        serde_json::from_str(&text).map(Some).map_err(|error| {
+            let at = format!("line {} column {}", error.line(), error.column());
+            let name = path.file_name().unwrap_or_default().display();
+            io::Error::new(io::ErrorKind::InvalidData, format!("{name} is not in the expected form at {at}"))
+        })
     }
+}
 
-    /// Writes the operator's file, readable by its owner alone.
-    pub fn write(&self, data: &Path) -> io::Result<()> {
-        self.write_as(data, Role::Operator)
-    }
-
-    /// Writes the file of a role, readable by its owner alone.
-    pub fn write_as(&self, data: &Path, role: Role) -> io::Result<()> {
-        self.write_to(&Self::path_of(data, role))
-    }
-
-    /// Writes the file of a start that waits.
-    pub fn write_while_waiting(&self, data: &Path) -> io::Result<()> {
-        self.write_to(&Self::path_while_waiting(data))
-    }
-
-    fn write_to(&self, path: &Path) -> io::Result<()> {
+impl AdminEndpoint {
+    /// Writes the file, readable by its owner alone.
+    pub fn write(&self, data: &Path, of: EndpointOf) -> io::Result<()> {
         let mut text = serde_json::json!({ "address": self.address, "token": self.token.reveal() });
         if self.tls {
             text["tls"] = true.into();
         }
-        write_atomic(path, format!("{text}\n").as_bytes())
+        write_atomic(&of.path(data), format!("{text}\n").as_bytes())
     }
 
-    /// Reads the operator's file; `None` when there is none.
-    ///
-    /// # Errors
-    /// The file system's, and `InvalidData` for a file [`AdminEndpoint::write`] did not make.
-    pub fn read(data: &Path) -> io::Result<Option<Self>> {
-        Self::read_as(data, Role::Operator)
-    }
-
-    /// Reads the file of a start that waits; `None` without one.
-    pub fn read_while_waiting(data: &Path) -> io::Result<Option<Self>> {
-        Self::read_from(&Self::path_while_waiting(data))
-    }
-
-    fn read_as(data: &Path, role: Role) -> io::Result<Option<Self>> {
-        Self::read_from(&Self::path_of(data, role))
-    }
-
-    fn read_from(path: &Path) -> io::Result<Option<Self>> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        // The parser's own message may quote the token.
-        serde_json::from_str(&text).map(Some).map_err(|error| {
-            let at = format!("line {} column {}", error.line(), error.column());
-            io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!(
-                    "{} is not in the expected form at {at}",
-                    path.file_name().unwrap_or_default().display()
-                ),
-            )
-        })
-    }
-
-    /// Whether the file of a role says where this listener is.
+    /// Whether the file says where this listener is.
     #[must_use]
-    pub fn is_written_as(&self, data: &Path, role: Role) -> bool {
-        Self::read_as(data, role).ok().flatten().is_some_and(|found| {
+    pub fn is_written(&self, data: &Path, of: EndpointOf) -> bool {
+        of.read(data).ok().flatten().is_some_and(|found| {
             (found.address, found.token.reveal(), found.tls) == (self.address, self.token.reveal(), self.tls)
         })
     }
 
-    /// Removes the operator's file if it still holds this endpoint; the file of another process stays.
-    pub fn remove(&self, data: &Path) -> io::Result<()> {
-        self.remove_as(data, Role::Operator)
-    }
-
-    /// Removes the file of a role if it still holds this endpoint.
-    pub fn remove_as(&self, data: &Path, role: Role) -> io::Result<()> {
-        match Self::read_as(data, role)? {
-            Some(found) if found.token.reveal() == self.token.reveal() => {
-                fs::remove_file(Self::path_of(data, role))
-            }
+    /// Removes the file if it still holds this endpoint; that of another process stays.
+    pub fn remove(&self, data: &Path, of: EndpointOf) -> io::Result<()> {
+        match of.read(data)? {
+            Some(found) if found.token.reveal() == self.token.reveal() => fs::remove_file(of.path(data)),
             _ => Ok(()),
         }
     }

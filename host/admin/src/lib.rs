@@ -31,7 +31,7 @@ pub use api::{
 pub use axum::body::Body as ResponseBody;
 pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi};
 pub use config::{AdminClient, AdminTls, Config};
-pub use endpoint_file::AdminEndpoint;
+pub use endpoint_file::{AdminEndpoint, EndpointOf};
 pub use gatehouse_driver::{MediaFile, MediaRefusal, ambiguous_exchange};
 pub use gatehouse_net::{Certificates, ServedBody, TlsError};
 pub use gatehouse_store::{AuditQuery, KeyQuery, KeyState, StoreError, UsagePeriod};

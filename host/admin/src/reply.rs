@@ -28,22 +28,18 @@ impl Reply {
 
     /// 304 without a body.
     pub(crate) fn not_modified() -> Self {
-        Self(
-            http::Response::builder()
-                .status(StatusCode::NOT_MODIFIED)
-                .body(Body::empty())
-                .expect("a plain response"),
-        )
+        Self::without_body(StatusCode::NOT_MODIFIED)
     }
 
     /// 204 without a body.
     pub(crate) fn empty() -> Self {
-        Self(
-            http::Response::builder()
-                .status(StatusCode::NO_CONTENT)
-                .body(Body::empty())
-                .expect("a plain response"),
-        )
+        Self::without_body(StatusCode::NO_CONTENT)
+    }
+
+    fn without_body(status: StatusCode) -> Self {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = status;
+        Self(response)
     }
 
     /// 200 with a body of another type.

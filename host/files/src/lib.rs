@@ -8,7 +8,7 @@
 mod private;
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 pub use private::{close_to_others, private_folder};
@@ -55,6 +55,28 @@ pub fn remove_unfinished(folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// `None` for a file or a folder that does not exist.
+pub fn if_exists<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// Reads all of a file, or of what else can be read.
+///
+/// # Errors
+/// The reader's, and `FileTooLarge` for more than `most` bytes.
+pub fn read_at_most(reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let why = format!("expected at most {most} bytes, got more");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(bytes)
 }
 
 /// Whether an error means that a disk, or the owner's quota on it, has no room.
@@ -136,6 +158,16 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         write_atomic(&path, b"secret").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_file_is_read_whole_or_not_at_all() {
+        for (bytes, expected) in [(&b""[..], Some(0)), (b"abc", Some(3)), (b"abcd", None)] {
+            assert_eq!(read_at_most(bytes, 3).ok().map(|read| read.len()), expected, "{bytes:?}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        assert!(if_exists(fs::read(folder.path().join("missing"))).unwrap().is_none());
+        if_exists(fs::read(folder.path())).unwrap_err();
     }
 
     #[test]

@@ -39,11 +39,7 @@ pub fn private_folder(folder: &Path, own: &[&str]) -> io::Result<Option<u32>> {
 /// Closes a file or folder to others; what does not exist is left alone. Returns the mode it had, if that was
 /// another.
 pub fn close_to_others(path: &Path) -> io::Result<Option<u32>> {
-    let before = match mode(path) {
-        Ok(before) => before,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(before) = crate::if_exists(mode(path))? else { return Ok(None) };
     if before & OTHERS == 0 {
         return Ok(None);
     }

@@ -7,7 +7,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use gatehouse_files::{close_to_others, private_folder, write_atomic};
+use gatehouse_files::{close_to_others, if_exists, private_folder, write_atomic};
 use gatehouse_model::{Pepper, Seed};
 use gatehouse_store::{PepperFit, Store};
 
@@ -145,18 +145,15 @@ impl DataFolder {
         if let Some(text) = self.lost_store().filter(|_| !needs_its_pepper) {
             return Err(wrong("is of another store", io::Error::other(text)));
         }
-        let pepper = match read_pepper(&path) {
-            Ok(bytes) => Pepper::new(bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if needs_its_pepper {
-                    return Err(self.wrong_pepper(false));
-                }
+        let pepper = match self.read_pepper()? {
+            Some(pepper) => pepper,
+            None if needs_its_pepper => return Err(self.wrong_pepper(false)),
+            None => {
                 let mut bytes = [0; 32];
                 seed.fill(&mut bytes);
                 write_atomic(&path, &bytes).map_err(|source| wrong("cannot be written", source))?;
                 Pepper::new(bytes)
             }
-            Err(source) => return Err(wrong("cannot be read", source)),
         };
         match store.fit_pepper(check_value(&pepper)).map_err(unreadable)? {
             PepperFit::Fits => Ok(pepper),
@@ -188,12 +185,22 @@ impl DataFolder {
     /// # Errors
     /// The file system's, a file that is not 32 bytes long.
     pub(crate) fn pepper_check(&self) -> Result<Option<u64>, DataError> {
+        Ok(self.read_pepper()?.as_ref().map(check_value))
+    }
+
+    fn read_pepper(&self) -> Result<Option<Pepper>, DataError> {
         let path = self.root.join(PEPPER);
-        match read_pepper(&path) {
-            Ok(bytes) => Ok(Some(check_value(&Pepper::new(bytes)))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(DataError { path, what: "cannot be read", source }),
-        }
+        let read = if_exists(fs::File::open(&path).and_then(|file| {
+            let mut bytes = Vec::with_capacity(33);
+            file.take(33).read_to_end(&mut bytes)?;
+            <[u8; 32]>::try_from(bytes).map_err(|bytes| {
+                let more = if bytes.len() > 32 { " or more" } else { "" };
+                let text = format!("expected 32 bytes, found {}{more}", bytes.len());
+                io::Error::new(io::ErrorKind::InvalidData, text)
+            })
+        }));
+        let read = read.map_err(|source| DataError { path, what: "cannot be read", source })?;
+        Ok(read.map(Pepper::new))
     }
 
     /// Why the pepper cannot be used: there is another one, or none.
@@ -213,11 +220,12 @@ impl DataFolder {
     pub(crate) fn check_store(root: &Path) -> Result<(), DataError> {
         let path = Self::store(root);
         let failed = |source| DataError { path: path.clone(), what: "cannot be read", source };
-        let what = match fs::File::open(&path) {
-            Ok(file) if begins_with_zeros(&file).map_err(failed)? => "is empty or was overwritten with zeros",
-            Ok(_) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => "is missing",
-            Err(error) => return Err(failed(error)),
+        let what = match if_exists(fs::File::open(&path)).map_err(failed)? {
+            Some(file) if begins_with_zeros(&file).map_err(failed)? => {
+                "is empty or was overwritten with zeros"
+            }
+            Some(_) => return Ok(()),
+            None => "is missing",
         };
         let Some(later) = LATER.iter().find(|name| is_there(&root.join(name))) else { return Ok(()) };
         let text = format!(
@@ -249,19 +257,6 @@ fn is_there(path: &Path) -> bool {
         Ok(mut entries) => entries.any(|entry| !entry.is_ok_and(|entry| entry.file_name() == "lost+found")),
         Err(_) => path.is_file(),
     }
-}
-
-fn read_pepper(path: &Path) -> io::Result<[u8; 32]> {
-    let mut bytes = Vec::with_capacity(33);
-    fs::File::open(path)?.take(33).read_to_end(&mut bytes)?;
-    <[u8; 32]>::try_from(bytes).map_err(|bytes| {
-        let text = format!(
-            "expected 32 bytes, found {}{}",
-            bytes.len(),
-            if bytes.len() > 32 { " or more" } else { "" }
-        );
-        io::Error::new(io::ErrorKind::InvalidData, text)
-    })
 }
 
 #[cfg(test)]

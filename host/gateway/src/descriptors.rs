@@ -24,24 +24,21 @@ pub(crate) fn raise_limit() -> u64 {
     }
 }
 
-/// How many of `wanted` connections of clients have their descriptors, where that is fewer; `admin` are those of operators.
-pub(crate) fn fewer_connections(limit: u64, wanted: NonZeroU32, admin: u64) -> Option<NonZeroU32> {
+/// How many of `wanted` connections of clients have their descriptors, where that is fewer, and what an operator is told of it; `admin`
+/// are those of operators.
+pub(crate) fn fewer_connections(limit: u64, wanted: NonZeroU32, admin: u64) -> Option<(NonZeroU32, String)> {
     let left = limit.saturating_sub(RESERVE.saturating_add(admin)) / PER_CONNECTION;
     if left >= u64::from(wanted.get()) {
         return None;
     }
     // One is served in any case; more would be promised in vain.
-    Some(u32::try_from(left).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN))
-}
-
-/// What an operator is told of it.
-pub(crate) fn warning(limit: u64, wanted: NonZeroU32, admin: u64) -> Option<String> {
-    let fewer = fewer_connections(limit, wanted, admin)?;
+    let fewer = u32::try_from(left).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
     let needed = u64::from(wanted.get()) * PER_CONNECTION + RESERVE + admin;
-    Some(format!(
+    let warning = format!(
         "{wanted} connections need {needed} file descriptors and this process may have {limit}, so {fewer} are accepted; raise \
          the hard limit (LimitNOFILE={needed} in its unit, ulimit -Hn), or lower server.limits.connections"
-    ))
+    );
+    Some((fewer, warning))
 }
 
 #[cfg(test)]
@@ -62,10 +59,10 @@ mod tests {
             (64, 4096, Some(1)),
             (0, 1, Some(1)),
         ] {
-            assert_eq!(fewer_connections(limit, count(wanted), 64), expected.map(count), "{limit} {wanted}");
-            assert_eq!(warning(limit, count(wanted), 64).is_some(), expected.is_some());
+            let fewer = fewer_connections(limit, count(wanted), 64).map(|(fewer, _)| fewer);
+            assert_eq!(fewer, expected.map(count), "{limit} {wanted}");
         }
-        let text = warning(1024, count(4096), 64).unwrap();
+        let (_, text) = fewer_connections(1024, count(4096), 64).unwrap();
         assert!(text.contains("LimitNOFILE=8384") && text.contains("416 are accepted"), "{text}");
     }
 

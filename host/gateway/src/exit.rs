@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use gatehouse_store::OpenError;
+
 /// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -15,6 +17,17 @@ pub(crate) enum Exit {
     Store = 3,
     /// A part of the gateway could not start, or ended by itself.
     Broken = 4,
+}
+
+impl From<&OpenError> for Exit {
+    /// Why a store was not opened.
+    fn from(error: &OpenError) -> Self {
+        match error {
+            OpenError::Database { passes: false, .. } => Self::Misconfigured,
+            OpenError::Locked { .. } | OpenError::Taken { .. } | OpenError::Leased { .. } => Self::Refused,
+            _ => Self::Store,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {

@@ -1,10 +1,13 @@
-//! Secrets by reference: read from the environment or a file into a type that never prints.
+//! Secrets by reference: read from the environment or a file into a type that never prints; and how connections leave, which may need
+//! one for their proxy.
 
 use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
+use gatehouse_files::read_at_most;
 use gatehouse_model::{Secret, SecretRef};
+use gatehouse_upstream::{OutgoingConfig, OutgoingRoute};
 
 use crate::environment;
 
@@ -27,14 +30,28 @@ pub(crate) fn resolve(reference: &SecretRef) -> Result<Secret<String>, String> {
 
 fn read(path: &Path) -> Result<String, String> {
     let wrong = |why: &dyn std::fmt::Display| format!("file {}: {why}", path.display());
-    let mut text = String::new();
     let file = File::open(path)
         .map_err(|error| wrong(&format!("{error}; name a file that the gateway's user can read")))?;
-    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| wrong(&error))?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(wrong(&format!("expected a secret of at most {MAX_BYTES} bytes")));
+    let text = read_at_most(file, MAX_BYTES).and_then(|bytes| io::read_to_string(&bytes[..]));
+    Ok(text.map_err(|error| wrong(&error))?.trim().to_owned())
+}
+
+/// How the operator's own connections leave, where they need no more of the configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) extra_roots_file: Option<PathBuf>,
+    pub(crate) config: OutgoingConfig,
+}
+
+impl Outgoing {
+    /// The same for a client.
+    pub(crate) fn route(&self) -> OutgoingRoute<'_> {
+        OutgoingRoute {
+            extra_roots_file: self.extra_roots_file.as_deref(),
+            outgoing: &self.config,
+            secrets: &resolve,
+        }
     }
-    Ok(text.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write};
+use std::path::Path;
 
 use gatehouse_runtime::{escape_control, escape_control_in_json};
 
@@ -17,6 +18,11 @@ pub(crate) fn print(text: &str) -> Exit {
 /// Writes an error to standard error. A failure to write has no further reader, so it is ignored.
 pub(crate) fn print_error(text: &str) {
     drop(writeln!(io::stderr().lock(), "gatehouse: {}", plain_lines(text)));
+}
+
+/// An error with the file that it is about.
+pub(crate) fn at<E: Display>(path: &Path) -> impl Fn(E) -> String {
+    move |error| format!("{}: {error}", path.display())
 }
 
 /// Ends a command that cannot go on: says why.

@@ -14,7 +14,7 @@ use crate::rates::RateUse;
 use crate::request_report::WorkGuard;
 use crate::shared::Shared;
 use crate::submit::judge::QuotedTerms;
-use crate::submit::refusal::{rejection_error, store_error};
+use crate::text::hold::hold;
 
 /// A request's reserved money, if it has a price, and what it took of its key's rates.
 pub(super) struct DirectHold {
@@ -45,40 +45,21 @@ impl Answers {
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, model, None, now);
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
-        let hold = |held| DirectHold {
+        if let Some(quoted) = quoted {
+            let (maker, amount) =
+                ((request.id, &*request.key, &request.report), (quoted.hold, Purpose::Answer));
+            hold(&self.shared, maker, model, amount, streaming, (&rates, &work)).await?;
+        }
+        Ok(DirectHold {
             shared: Arc::clone(&self.shared),
             id: request.id,
             model: model.to_owned(),
             tags: request.body.tags().cloned(),
-            held,
+            held: quoted.map(|quoted| quoted.hold),
             cost: quoted.map_or(Credits::ZERO, |quoted| quoted.quote.total),
-            _rates: Arc::clone(&rates),
+            _rates: rates,
             work,
-        };
-        let Some(quoted) = quoted else { return Ok(hold(None)) };
-        let command = Command::Hold {
-            id: request.id,
-            key: request.key.id.clone(),
-            model: model.to_owned(),
-            amount: quoted.hold,
-            expires: now.plus(self.shared.max_duration(streaming)),
-            at: now,
-        };
-        let span = request.report.begin("hold");
-        let held = self.shared.store.execute_deferred(command).await.map_err(store_error);
-        drop(span);
-        match held {
-            Ok(Ok(_)) => {
-                let hold = hold(Some(quoted.hold));
-                hold.work.hold(quoted.hold);
-                money::held(model, Purpose::Answer, quoted.hold);
-                Ok(hold)
-            }
-            refused => {
-                rates.undo(self.shared.now());
-                Err(refused.map_or_else(|error| error, |rejected| rejection_error(&rejected)))
-            }
-        }
+        })
     }
 }
 

@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use gatehouse_model::{Digest, TaskId, UnixMs, metric};
+use gatehouse_model::{Clock, Digest, TaskId, UnixMs, metric};
 use gatehouse_runtime::Version;
 use gatehouse_upstream::{AccountPermit, Permits, QueueEstimate, Waiting};
 use tokio::sync::{Notify, oneshot};
@@ -384,5 +385,36 @@ impl LiveTasks {
     fn lock(&self) -> MutexGuard<'_, LiveTasksState> {
         // Every change under the lock is complete before anything can panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long a task rests after a panic in its step.
+const PANIC_PAUSE: Duration = Duration::from_secs(30);
+
+/// A step that has begun; its task rests, if this is dropped without [`StepGuard::end`].
+pub(crate) struct StepGuard<'a> {
+    live: &'a LiveTasks,
+    clock: &'a dyn Clock,
+    task: TaskId,
+    has_ended: bool,
+}
+
+impl<'a> StepGuard<'a> {
+    pub(crate) fn new(live: &'a LiveTasks, clock: &'a dyn Clock, task: TaskId) -> Self {
+        Self { live, clock, task, has_ended: false }
+    }
+
+    /// The step has ended, and its task is scheduled again or forgotten.
+    pub(crate) fn end(mut self) {
+        self.has_ended = true;
+    }
+}
+
+impl Drop for StepGuard<'_> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            let now = self.clock.now();
+            self.live.rearm(self.task, now.plus(PANIC_PAUSE), now);
+        }
     }
 }

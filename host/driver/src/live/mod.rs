@@ -1,11 +1,11 @@
 //! What the process knows of live tasks besides their rows: when each is due, what is held for it, and what is
 //! kept of it between its runs.
 //!
-//! `due_heap` is the pure order of due times, `live_tasks` the soft state around it, `step_guard` schedules a task again whose step panicked. What a step does is decided in `step`.
+//! `due_heap` is the pure order of due times, `live_tasks` the soft state around it, which schedules a task again whose step panicked.
+//! What a step does is decided in `step`.
 
 mod due_heap;
 pub(crate) mod live_tasks;
-pub(crate) mod step_guard;
 
 use gatehouse_model::{Call, UnixMs};
 

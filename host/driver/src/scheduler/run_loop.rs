@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use gatehouse_model::{TaskId, UnixMs, metric};
 
-use crate::live::live_tasks::LiveTasks;
-use crate::live::step_guard::StepGuard;
+use crate::live::live_tasks::{LiveTasks, StepGuard};
 use crate::shared::{Shared, ShutdownState};
 use crate::step::run::Steps;
 

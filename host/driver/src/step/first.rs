@@ -12,7 +12,7 @@ use gatehouse_model::{Accepted, Action, Context, Event, Replay, Step, Task, Task
 use gatehouse_runtime::{StartContext, Version};
 
 use crate::in_progress::InProgressGuard;
-use crate::live::step_guard::StepGuard;
+use crate::live::live_tasks::StepGuard;
 use crate::shared::ShutdownState;
 use crate::step::call::attempt::{Attempt, as_called};
 use crate::step::log::step_log::event_word;

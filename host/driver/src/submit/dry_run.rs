@@ -161,13 +161,9 @@ impl Intake {
     ) -> Option<TaskFailure> {
         let Judged { resolved, accepted, blobs, seed, .. } = judged;
         let context = Context {
-            now,
-            seed,
             task: Some(TaskId::new(now, &*self.shared.seed)),
-            accepted_at: now,
             deadline: now.plus(self.shared.time_limit(&accepted.model)),
-            customer: self.shared.pseudonym(&request.key.customer),
-            settings: self.shared.plugins.settings(resolved.version.family()),
+            ..self.judge.context_of(request, &resolved, seed, now)
         };
         let (mut state, mut event) = (accepted.state, Event::Start(accepted.brief));
         for _ in 0..MAX_STEPS {

@@ -9,8 +9,8 @@ use gatehouse_sample::{START, at_once, task};
 use serde_json::json;
 
 use crate::scheduler::housekeeping::Housekeeping;
-use crate::tests::support::{Process, PuppetTest};
-use crate::{CheckedBody, Config, RequestReport, SubmitRequest};
+use crate::tests::support::{Process, PuppetTest, submission};
+use crate::{Config, SubmitRequest};
 
 const HOURS: Duration = Duration::from_secs(5 * 3600);
 
@@ -69,15 +69,8 @@ async fn a_request_that_joins_after_a_step_gives_its_task_one_time_limit() {
     let stored = || at_once(test.process.store.task(task)).expect("readable").expect("known");
     until("the task waits", async || matches!(stored().phase, Phase::Wait(_))).await;
     test.clock.set_forward(HOURS);
-    let body = json!({"model": "puppet-1", "joins": task.to_string(), "script": {}}).to_string().into();
-    let request = SubmitRequest {
-        key: test.key.clone(),
-        surface: "videos.generate",
-        parent: None,
-        body: CheckedBody::parse(body, None).expect("an object"),
-        idempotency: None,
-        report: RequestReport::default(),
-    };
+    let body = json!({"model": "puppet-1", "joins": task.to_string(), "script": {}});
+    let request = SubmitRequest { surface: "videos.generate", ..submission(&test.key, &body) };
     let receipt = test.process.driver.intake.submit(request).await.expect("it joins");
     assert_eq!(receipt.task, task);
     let limit = Duration::from_secs(1800);

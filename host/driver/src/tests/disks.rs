@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::{CheckedBody, Disk, DiskSpace, Receipt, RequestReport, SubmitError, SubmitRequest};
+use crate::{Disk, DiskSpace, Receipt, SubmitError, SubmitRequest};
 use base64::Engine as _;
 use gatehouse_harness::{Received, reply, until};
 use gatehouse_model::{Key, Status, UnixMs};
 use serde_json::{Value, json};
 
-use crate::tests::support::{PuppetTest, customer_named};
+use crate::tests::support::{PuppetTest, customer_named, submission};
 
 const SIZE: u64 = 100 << 30;
 /// Between two looks.
@@ -39,15 +39,9 @@ impl Free {
 }
 
 async fn submit(test: &PuppetTest, steps: &Value, token: Option<&str>) -> Result<Receipt, SubmitError> {
-    let body = json!({"model": "puppet-1", "script": {"steps": steps}}).to_string().into();
-    let request = SubmitRequest {
-        key: Arc::clone(&test.key),
-        surface: "images.generate",
-        parent: None,
-        body: CheckedBody::parse(body, None).expect("an object"),
-        idempotency: token.map(str::to_owned),
-        report: RequestReport::default(),
-    };
+    let body = json!({"model": "puppet-1", "script": {"steps": steps}});
+    let idempotency = token.map(str::to_owned);
+    let request = SubmitRequest { idempotency, ..submission(&test.key, &body) };
     test.process.driver.intake.submit(request).await
 }
 

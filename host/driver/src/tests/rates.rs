@@ -15,7 +15,7 @@ use gatehouse_tasks::{Applied, Command};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::tests::support::{Process, PuppetTest, customer};
+use crate::tests::support::{self, Process, PuppetTest, customer};
 
 /// The key after an edit.
 async fn edited(process: &Process, key: &Key, change: impl FnOnce(&mut KeyPolicy)) -> Arc<Key> {
@@ -39,14 +39,7 @@ fn limits(requests: u32, tokens: u32, concurrency: u32) -> Limits {
 
 fn submission(key: &Arc<Key>, model: &str, report: &RequestReport) -> SubmitRequest {
     let body = json!({"model": model, "script": {"steps": [{"wait": 3_600_000}, {"done": {}}]}});
-    SubmitRequest {
-        key: Arc::clone(key),
-        surface: "images.generate",
-        parent: None,
-        body: CheckedBody::parse(body.to_string().into(), None).expect("an object"),
-        idempotency: None,
-        report: report.clone(),
-    }
+    SubmitRequest { report: report.clone(), ..support::submission(key, &body) }
 }
 
 fn limited(error: SubmitError) -> RateLimited {

@@ -3,26 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{CheckedBody, Config, Receipt, RequestReport, SubmitError, SubmitRequest};
+use crate::{Config, Receipt, SubmitError};
 use gatehouse_harness::{TestClock, component};
 use gatehouse_model::{Clock, Credits, FailureKind, Key, Price, Status};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
-use crate::tests::support::{Process, STATE_KIB, customer, image_provider};
+use crate::tests::support::{Process, STATE_KIB, customer, image_provider, submission};
 
 async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<Receipt, SubmitError> {
-    let body = CheckedBody::parse(body.to_string().into(), None)?;
-    let key = Arc::clone(key);
-    let request = SubmitRequest {
-        key,
-        surface: "images.generate",
-        parent: None,
-        body,
-        idempotency: None,
-        report: RequestReport::default(),
-    };
-    process.driver.intake.submit(request).await
+    process.driver.intake.submit(submission(key, body)).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -226,16 +226,7 @@ impl PuppetTest {
 
     /// Submits that body in the name of that key.
     pub(crate) async fn try_body(&self, key: &Arc<Key>, body: &Value) -> Result<TaskId, SubmitError> {
-        let body = body.to_string().into();
-        let request = SubmitRequest {
-            key: Arc::clone(key),
-            surface: "images.generate",
-            parent: None,
-            body: CheckedBody::parse(body, None).expect("an object"),
-            idempotency: None,
-            report: RequestReport::default(),
-        };
-        self.process.driver.intake.submit(request).await.map(|receipt| receipt.task)
+        self.process.driver.intake.submit(submission(key, body)).await.map(|receipt| receipt.task)
     }
 
     pub(crate) async fn end_of(&self, task: TaskId) -> Task {
@@ -251,5 +242,17 @@ impl PuppetTest {
     /// Calls to paths that begin like this.
     pub(crate) fn calls(&self, path: &str) -> usize {
         self.provider.received().iter().filter(|request| request.path().starts_with(path)).count()
+    }
+}
+
+/// A submission of that body in the name of that key.
+pub(crate) fn submission(key: &Arc<Key>, body: &Value) -> SubmitRequest {
+    SubmitRequest {
+        key: Arc::clone(key),
+        surface: "images.generate",
+        parent: None,
+        body: CheckedBody::parse(body.to_string().into(), None).expect("an object"),
+        idempotency: None,
+        report: RequestReport::default(),
     }
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::{CheckedBody, Config, RequestReport, SubmitRequest};
+use crate::Config;
 use gatehouse_harness::{TestClock, component, until};
 use gatehouse_model::{Clock, Credits, Digest, Key, Price, Status, TaskId};
 use gatehouse_runtime::VersionState;
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::json;
 
-use crate::tests::support::{Process, customer, image_provider};
+use crate::tests::support::{Process, customer, image_provider, submission};
 
 impl Process {
     async fn with_images(data: &Path, sandbox: &Sandbox) -> Self {
@@ -31,17 +31,7 @@ impl Process {
     }
 
     async fn submit(&self, key: &Arc<Key>, prompt: &str) -> TaskId {
-        let body = json!({"model": "ctx-pro", "prompt": prompt}).to_string().into();
-        let body = CheckedBody::parse(body, None).expect("a JSON object");
-        let key = Arc::clone(key);
-        let request = SubmitRequest {
-            key,
-            surface: "images.generate",
-            parent: None,
-            body,
-            idempotency: None,
-            report: RequestReport::default(),
-        };
+        let request = submission(key, &json!({"model": "ctx-pro", "prompt": prompt}));
         self.driver.intake.submit(request).await.expect("a receipt").task
     }
 

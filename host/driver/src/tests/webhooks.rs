@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::{Config, SubmitError, WebhookAction, WebhookError, WebhookPatch, WebhookRequest, WebhookSecret};
@@ -54,6 +54,26 @@ impl Scene {
         let scene = Self { data, clock, receiver, process, secret };
         scene.change(WebhookChange::Add(Box::new(webhook))).await;
         scene
+    }
+
+    /// The same with a receiver that fails, until it is `healthy`.
+    async fn failing() -> (Self, Arc<AtomicBool>) {
+        let healthy = Arc::new(AtomicBool::new(false));
+        let well = Arc::clone(&healthy);
+        let answer = move |_: &Received| reply(if well.load(Ordering::SeqCst) { 200 } else { 500 }, &[], "");
+        (Self::with(answer).await, healthy)
+    }
+
+    /// The next process, an hour later; the receiver is well.
+    async fn restarted(self, healthy: &AtomicBool) -> Self {
+        let Self { data, clock, receiver, process, secret } = self;
+        process.driver.process.stop(Duration::ZERO, Duration::ZERO).await;
+        process.store.close();
+        drop(process);
+        healthy.store(true, Ordering::SeqCst);
+        clock.advance(Duration::from_secs(3_600));
+        let process = start(&data, &receiver, &clock).await;
+        Self { data, clock, receiver, process, secret }
     }
 
     async fn change(&self, change: WebhookChange) {
@@ -172,20 +192,10 @@ async fn what_fails_comes_again_with_the_same_id_and_bytes_and_a_new_moment() {
 
 #[tokio::test]
 async fn the_next_process_goes_on_with_what_waits() {
-    let healthy = Arc::new(AtomicUsize::new(0));
-    let well = Arc::clone(&healthy);
-    let scene =
-        Scene::with(move |_| reply(if well.load(Ordering::SeqCst) == 0 { 500 } else { 200 }, &[], "")).await;
+    let (scene, healthy) = Scene::failing().await;
     scene.end_task(1).await;
     let before = scene.attempted(1).await;
-    let Scene { data, clock, receiver, process, secret } = scene;
-    process.driver.process.stop(Duration::ZERO, Duration::ZERO).await;
-    process.store.close();
-    drop(process);
-    healthy.store(1, Ordering::SeqCst);
-    clock.advance(Duration::from_secs(3_600));
-    let process = start(&data, &receiver, &clock).await;
-    let scene = Scene { data, clock, receiver, process, secret };
+    let scene = scene.restarted(&healthy).await;
     let after = scene.attempted(2).await;
     assert_eq!((after.id, &after.body), (before.id, &before.body));
     assert!(matches!(after.state, DeliveryState::Delivered { .. }));
@@ -197,10 +207,7 @@ async fn the_next_process_goes_on_with_what_waits() {
 /// tell it from anyone's.
 #[tokio::test]
 async fn a_callback_is_signed_by_its_keys_secret_and_goes_on_in_the_next_process() {
-    let healthy = Arc::new(AtomicUsize::new(0));
-    let well = Arc::clone(&healthy);
-    let scene =
-        Scene::with(move |_| reply(if well.load(Ordering::SeqCst) == 0 { 500 } else { 200 }, &[], "")).await;
+    let (scene, healthy) = Scene::failing().await;
     scene.change(WebhookChange::Remove { id: HOOK }).await;
     let mut asked = task(1, 0, 0, 2, START);
     asked.callback = Some(format!("{}/done?token=1", scene.receiver.url()));
@@ -218,16 +225,9 @@ async fn a_callback_is_signed_by_its_keys_secret_and_goes_on_in_the_next_process
         (delivery.attempts.len(), delivery)
     };
     until("it was attempted", async || attempts(&scene.process).await.0 == 1).await;
-    let Scene { data, clock, receiver, process, secret } = scene;
-    process.driver.process.stop(Duration::ZERO, Duration::ZERO).await;
-    process.store.close();
-    drop(process);
-    healthy.store(1, Ordering::SeqCst);
-    clock.advance(Duration::from_secs(3_600));
-    let process = start(&data, &receiver, &clock).await;
-    until("it was attempted again", async || attempts(&process).await.0 == 2).await;
-    assert!(matches!(attempts(&process).await.1.state, DeliveryState::Delivered { .. }));
-    let scene = Scene { data, clock, receiver, process, secret };
+    let scene = scene.restarted(&healthy).await;
+    until("it was attempted again", async || attempts(&scene.process).await.0 == 2).await;
+    assert!(matches!(attempts(&scene.process).await.1.state, DeliveryState::Delivered { .. }));
     let seen = scene.verified(&WebhookSecret::of_key(&Pepper::new([7; 32]), &key).reveal());
     assert_eq!((seen.len(), &seen[0]), (2, &seen[1]));
     assert_eq!(seen[0].1["type"], "task.completed");

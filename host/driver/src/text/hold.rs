@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use gatehouse_model::{Credits, Purpose, RequestId, Tags, Usage, metric};
+use gatehouse_model::{Credits, Key, Purpose, RequestId, Tags, Usage, metric};
 use gatehouse_store::Durability;
 use gatehouse_tasks::{Applied, Command};
 
@@ -15,7 +15,7 @@ use crate::models::bill::{Bill, Count};
 use crate::models::counters::UnpricedCounters;
 use crate::money;
 use crate::rates::{RateLimiter, RateUse};
-use crate::request_report::WorkGuard;
+use crate::request_report::{RequestReport, WorkGuard};
 use crate::shared::Shared;
 use crate::submit::refusal::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
@@ -73,36 +73,17 @@ impl Holds {
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, model_id, Some(tokens), now);
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
-        let command = Command::Hold {
+        let maker = (request.id, &*request.key, &request.report);
+        hold(&self.shared, maker, model_id, (amount, Purpose::Text), streaming, (&rates, &work)).await?;
+        Ok(TextHold {
             id: request.id,
-            key: request.key.id.clone(),
-            model: model_id.to_owned(),
             amount,
-            expires: now.plus(self.shared.max_duration(streaming)),
-            at: now,
-        };
-        let span = request.report.begin("hold");
-        let held = self.shared.store.execute_deferred(command).await.map_err(store_error);
-        drop(span);
-        match held {
-            Ok(Ok(_)) => {
-                work.hold(amount);
-                money::held(model_id, Purpose::Text, amount);
-                Ok(TextHold {
-                    id: request.id,
-                    amount,
-                    bill: ArcSwap::from_pointee(first),
-                    model: model_id.to_owned(),
-                    tags: request.body.tags().cloned(),
-                    rates,
-                    work,
-                })
-            }
-            refused => {
-                rates.undo(self.shared.now());
-                Err(refused.map_or_else(|error| error, |rejected| rejection_error(&rejected)))
-            }
-        }
+            bill: ArcSwap::from_pointee(first),
+            model: model_id.to_owned(),
+            tags: request.body.tags().cloned(),
+            rates,
+            work,
+        })
     }
 
     /// Spends the cost of the tokens and gives the rest back, before whatever the client asks for next. A cost above the hold
@@ -163,6 +144,34 @@ impl Holds {
         }
         if let Err(error) = self.shared.store.post(Command::Release { id: held.id, at: self.shared.now() }) {
             tracing::error!(request = %held.id, %error, "a hold could not be released; it expires");
+        }
+    }
+}
+
+/// Reserves what a request costs that is answered while its client waits. Where that is refused, its rates are given back.
+pub(crate) async fn hold(
+    shared: &Shared,
+    (id, key, report): (RequestId, &Key, &RequestReport),
+    model: &str,
+    (amount, purpose): (Credits, Purpose),
+    streaming: bool,
+    (rates, work): (&RateUse, &WorkGuard),
+) -> Result<(), SubmitError> {
+    let (at, key, model_id) = (shared.now(), key.id.clone(), model.to_owned());
+    let expires = at.plus(shared.max_duration(streaming));
+    let span = report.begin("hold");
+    let command = Command::Hold { id, key, model: model_id, amount, expires, at };
+    let held = shared.store.execute_deferred(command).await.map_err(store_error);
+    drop(span);
+    match held {
+        Ok(Ok(_)) => {
+            work.hold(amount);
+            money::held(model, purpose, amount);
+            Ok(())
+        }
+        refused => {
+            rates.undo(shared.now());
+            Err(refused.map_or_else(|error| error, |rejected| rejection_error(&rejected)))
         }
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use gatehouse_edge::{Certificates, TlsError};
-use gatehouse_files::write_atomic;
+use gatehouse_files::{if_exists, write_atomic};
 use gatehouse_upstream::ServiceClient;
 use http_body_util::Limited;
 use instant_acme::{
@@ -165,11 +165,10 @@ impl Issued {
 impl Kept {
     /// Reads the file; without one nothing is kept. What cannot be read is of no use, and is made anew.
     pub(super) fn read(file: &Path) -> Self {
-        let read = match fs::read(file) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::default(),
-            Err(error) => Err(error),
-        };
+        let read = if_exists(fs::read(file)).and_then(|bytes| match bytes {
+            Some(bytes) => Ok(serde_json::from_slice(&bytes)?),
+            None => Ok(Self::default()),
+        });
         read.unwrap_or_else(|error| {
             tracing::warn!(file = %file.display(), %error, "account and certificate cannot be read; others are ordered");
             Self::default()

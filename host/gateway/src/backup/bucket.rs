@@ -2,17 +2,16 @@
 //! manifest last: objects without one are no backup.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gatehouse_admin::BackupProgress;
 use gatehouse_driver::disk_mark;
 use gatehouse_media::{BucketFileError, BucketFiles, S3Config};
-use gatehouse_upstream::{OutgoingConfig, OutgoingRoute};
 use serde::Deserialize;
 
 use super::BackupError;
 use super::manifest::{FileDigest, MAX_BYTES, Manifest, NAME};
-use crate::secrets;
+use crate::secrets::Outgoing;
 
 /// The `[backup]` table.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -32,8 +31,7 @@ pub(crate) struct BucketSettings {
     is_own: bool,
     /// MiB that must be free on the data folder's disk for a new task.
     min_free_mib: Option<u32>,
-    extra_roots_file: Option<PathBuf>,
-    outgoing: OutgoingConfig,
+    outgoing: Outgoing,
 }
 
 impl BucketSettings {
@@ -42,8 +40,7 @@ impl BucketSettings {
         backup: &BackupConfig,
         (media_url, media): (Option<&str>, &S3Config),
         min_free_mib: Option<u32>,
-        extra_roots_file: Option<PathBuf>,
-        outgoing: OutgoingConfig,
+        outgoing: Outgoing,
     ) -> Self {
         let of_media = media_url.filter(|url| BucketFiles::is_address(url)).map(|_| media);
         let (s3, table) = match (&backup.s3, of_media) {
@@ -51,7 +48,7 @@ impl BucketSettings {
             (None, Some(media)) => (media.clone(), "media.s3"),
             (None, None) => (S3Config::default(), "backup.s3"),
         };
-        Self { s3, table, is_own: backup.s3.is_some(), min_free_mib, extra_roots_file, outgoing }
+        Self { s3, table, is_own: backup.s3.is_some(), min_free_mib, outgoing }
     }
 
     /// Checks what `[backup.s3]` says, where it is there; nothing is sent.
@@ -76,12 +73,7 @@ impl BucketSettings {
     }
 
     fn bucket(&self, address: &str) -> Result<BucketFiles, gatehouse_media::Error> {
-        let route = OutgoingRoute {
-            extra_roots_file: self.extra_roots_file.as_deref(),
-            outgoing: &self.outgoing,
-            secrets: &secrets::resolve,
-        };
-        BucketFiles::open(address, (&self.s3, self.table), &route)
+        BucketFiles::open(address, (&self.s3, self.table), &self.outgoing.route())
     }
 }
 

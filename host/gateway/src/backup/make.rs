@@ -1,6 +1,5 @@
 //! Makes a backup: the store's copy, the files beside it, and the manifest last, so that a folder with one is whole.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -8,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gatehouse_admin::{BackupProgress, BackupView, Backups, Moment, OperationError};
-use gatehouse_files::{Space, write_atomic};
+use gatehouse_files::{Space, if_exists, write_atomic};
 use gatehouse_media::BucketFiles;
-use gatehouse_model::{Clock, UnixMs};
+use gatehouse_model::Clock;
 use gatehouse_store::{Progress, Store};
 use tokio::runtime::Handle;
 
@@ -111,22 +110,27 @@ impl BackupFolder {
         let copy = store.copy_to(&DataFolder::store(folder), progress)?;
         self.copy_beside(folder, |name| !name.ends_with(COMPONENT))?;
         self.copy_beside(folder, |name| name.ends_with(COMPONENT) && !folder.join(name).exists())?;
-        let mut files = BTreeMap::new();
         let rows = copy.rows.values().sum();
-        let mut manifest = Manifest::new(made_at.to_string(), copy, BTreeMap::new());
+        let mut manifest = Manifest::new(made_at.to_string(), copy);
         manifest.examine(folder, progress)?;
         for path in files_below(folder).map_err(|error| BackupError::file(folder, error))? {
             let Some(name) = name_of(&path, folder) else { continue };
             let digest = FileDigest::of(&path).map_err(|error| BackupError::file(&path, error))?;
-            files.insert(name, digest);
+            manifest.files.insert(name, digest);
         }
-        let bytes = files.values().map(|file| file.bytes).sum();
-        manifest.files = files;
         let text = serde_json::to_vec_pretty(&manifest).expect("keys are texts");
         sync_folders(folder)?;
         let path = folder.join(NAME);
         write_atomic(&path, &text).map_err(|error| BackupError::file(&path, error))?;
-        Ok(view(folder, made_at, &manifest, rows, bytes))
+        Ok(BackupView {
+            location: folder.display().to_string(),
+            made: Moment(made_at),
+            files: manifest.files.len() as u64,
+            bytes: manifest.bytes(),
+            rows,
+            ledger_entries: manifest.ledger.entries,
+            ledger_digest: manifest.ledger.digest.to_string(),
+        })
     }
 
     /// A copy that fills the disk would stop what the gateway writes there.
@@ -162,11 +166,10 @@ impl BackupFolder {
         for part in BESIDE {
             let from = self.root.join(part);
             let failed = |error| BackupError::file(&from, error);
-            let files = match fs::metadata(&from) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(failed(error)),
-                Ok(found) if found.is_dir() => files_below(&from).map_err(failed)?,
-                Ok(_) => vec![from.clone()],
+            let files = match if_exists(fs::metadata(&from)).map_err(failed)? {
+                None => continue,
+                Some(found) if found.is_dir() => files_below(&from).map_err(failed)?,
+                Some(_) => vec![from.clone()],
             };
             for file in files {
                 let Some(name) = name_of(&file, &self.root) else { continue };
@@ -196,33 +199,19 @@ impl Backups for BackupFolder {
 
 /// Removes the copy that a process has left which was killed while it sent it. Only for the one that has the store.
 pub(crate) fn remove_unsent(root: &Path) -> Result<(), BackupError> {
-    let aside = root.join(ASIDE);
-    match fs::remove_dir_all(&aside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(BackupError::file(&aside, error)),
-        _ => Ok(()),
-    }
+    remove_left(&root.join(ASIDE))
 }
 
-fn view(folder: &Path, made_at: UnixMs, manifest: &Manifest, rows: u64, bytes: u64) -> BackupView {
-    BackupView {
-        location: folder.display().to_string(),
-        made: Moment(made_at),
-        files: manifest.files.len() as u64,
-        bytes,
-        rows,
-        ledger_entries: manifest.ledger.entries,
-        ledger_digest: manifest.ledger.digest.to_string(),
-    }
+/// Removes a folder that a process was killed over.
+pub(super) fn remove_left(folder: &Path) -> Result<(), BackupError> {
+    if_exists(fs::remove_dir_all(folder)).map(drop).map_err(|error| BackupError::file(folder, error))
 }
 
 /// Copies one file, readable by its owner alone. One that is gone meanwhile, as a plugin that was removed, is left out.
 pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), BackupError> {
     let failed = |error| BackupError::file(to, error);
-    let mut source = match fs::File::open(from) {
-        Ok(source) => source,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(BackupError::file(from, error)),
-    };
+    let source = if_exists(fs::File::open(from)).map_err(|error| BackupError::file(from, error))?;
+    let Some(mut source) = source else { return Ok(()) };
     folder_of(to)?;
     let mut options = fs::OpenOptions::new();
     std::os::unix::fs::OpenOptionsExt::mode(options.write(true).create(true).truncate(true), 0o600);
@@ -253,16 +242,15 @@ pub(super) fn sync_folders(folder: &Path) -> Result<(), BackupError> {
 /// Makes a folder that only its owner reads, or takes an empty one; whether it was made.
 pub(super) fn new_folder(folder: &Path) -> Result<bool, BackupError> {
     let failed = |error| BackupError::file(folder, error);
-    match fs::read_dir(folder) {
-        Ok(mut entries) => match entries.next() {
+    match if_exists(fs::read_dir(folder)).map_err(failed)? {
+        Some(mut entries) => match entries.next() {
             None => Ok(false),
             Some(_) => Err(BackupError::NotEmpty(folder.to_owned())),
         },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        None => {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
             Ok(true)
         }
-        Err(error) => Err(failed(error)),
     }
 }
 

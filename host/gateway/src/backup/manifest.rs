@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
+use gatehouse_files::read_at_most;
 use gatehouse_model::{Digest, Digester};
 use gatehouse_store::{Progress, StoreCopy};
 use gatehouse_tasks::LedgerMark;
@@ -24,23 +25,23 @@ pub(super) const MAX_BYTES: u64 = 16 << 20;
 
 /// The content of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Manifest {
+pub(crate) struct Manifest {
     format: u32,
     /// When the copy was begun.
-    pub(super) made_at: String,
+    pub(crate) made_at: String,
     /// The release that made it.
-    pub(super) gatehouse: String,
+    pub(crate) gatehouse: String,
     /// Rows of the store, by table.
     rows: BTreeMap<String, u64>,
     /// The ledger's length and the digest of all heads.
-    pub(super) ledger: LedgerMark,
+    pub(crate) ledger: LedgerMark,
     /// Every file, by its path below the folder.
-    pub(super) files: BTreeMap<String, FileDigest>,
+    pub(crate) files: BTreeMap<String, FileDigest>,
 }
 
 /// A file's length and its digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FileDigest {
+pub(crate) struct FileDigest {
     pub(super) bytes: u64,
     sha256: Digest,
 }
@@ -67,19 +68,19 @@ impl FileDigest {
 }
 
 impl Manifest {
-    pub(super) fn new(made_at: String, copy: StoreCopy, files: BTreeMap<String, FileDigest>) -> Self {
+    /// Of a copy whose files are not looked at yet.
+    pub(super) fn new(made_at: String, copy: StoreCopy) -> Self {
         let StoreCopy { rows, mark } = copy;
         let gatehouse = env!("CARGO_PKG_VERSION").to_owned();
-        Self { format: FORMAT, made_at, gatehouse, rows, ledger: mark, files }
+        Self { format: FORMAT, made_at, gatehouse, rows, ledger: mark, files: BTreeMap::new() }
     }
 
     /// Reads the one of a backup in a folder.
     pub(super) fn read(folder: &Path) -> Result<Self, BackupError> {
-        let mut text = Vec::new();
-        let read = File::open(folder.join(NAME)).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text));
+        let read = File::open(folder.join(NAME)).and_then(|file| read_at_most(file, MAX_BYTES));
         let place = folder.display().to_string();
         match read {
-            Ok(_) => Self::parse(&text, place),
+            Ok(text) => Self::parse(&text, place),
             Err(error) => Err(BackupError::NoBackup(place, format!("{NAME}: {error}"))),
         }
     }

@@ -4,7 +4,6 @@
 //! folder with a pepper and without a store starts no gateway. The new folder itself may be where a disk is mounted.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use gatehouse_files::{Space, rename_durable};
@@ -14,7 +13,7 @@ use tokio::runtime::Runtime;
 
 use super::BackupError;
 use super::bucket;
-use super::make::{copy_file, folder_of, new_folder, sync_folders};
+use super::make::{copy_file, folder_of, new_folder, remove_left, sync_folders};
 use super::manifest::{FileDigest, Manifest};
 use crate::data_folder::DataFolder;
 
@@ -50,20 +49,8 @@ impl Source<'_> {
     }
 }
 
-/// What was restored.
-pub(crate) struct Restored {
-    /// When the backup was made.
-    pub(crate) made_at: String,
-    /// The release that made it.
-    pub(crate) release: String,
-    /// Files that were copied.
-    pub(crate) files: usize,
-    /// The ledger, in words.
-    pub(crate) ledger: String,
-}
-
 /// Restores the backup of `source` into the data folder `root`, which must be empty or not there; `show` gets a sentence for each
-/// part of the work.
+/// part of the work. What the backup says of itself.
 ///
 /// # Errors
 /// [`BackupError`]; nothing has changed then.
@@ -71,28 +58,18 @@ pub(crate) fn restore(
     source: &Source<'_>,
     root: &Path,
     show: &dyn Fn(&str),
-) -> Result<Restored, BackupError> {
+) -> Result<Manifest, BackupError> {
     let manifest = source.manifest()?;
     let aside = root.join(ASIDE);
     // What a try that was cut short has left.
-    match fs::remove_dir_all(&aside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(BackupError::file(&aside, error));
-        }
-        _ => {}
-    }
+    remove_left(&aside)?;
     let made = new_folder(root)?;
     let outcome = fill(source, &aside, &manifest, show).and_then(|()| put_in_place(&aside, root));
     if let Err(error) = outcome {
         drop(fs::remove_dir_all(if made { root } else { &aside }));
         return Err(error);
     }
-    Ok(Restored {
-        made_at: manifest.made_at,
-        release: manifest.gatehouse,
-        files: manifest.files.len(),
-        ledger: manifest.ledger.to_string(),
-    })
+    Ok(manifest)
 }
 
 fn fill(

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use gatehouse_admin::{
     AdminEndpoint, AdminParts, AdminService, ApiAnswer, ApiRefusal, ApiRequest, Backend, ClientError,
-    Configuration as _, FamilyDefaultsFile, LocalApi, OperationError, RemoteApi,
+    Configuration as _, EndpointOf, FamilyDefaultsFile, LocalApi, OperationError, RemoteApi,
 };
 use gatehouse_model::{Clock as _, RequestId};
 use gatehouse_store::{CopyError, Node, OpenError, Server, Store};
@@ -15,25 +15,25 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
-use super::print::{Shown, details, rows_of, table};
+use super::print::{Shown, details, rows_at, table};
 use crate::backup::BackupFolder;
 use crate::config::{
     ConfigErrors, DataConfig, DatabaseError, Location, database, load, load_admin_client,
     load_backup_buckets, load_data, settle_defaults,
 };
 use crate::data_folder::{DataError, DataFolder, FolderLock};
-use crate::environment;
 use crate::exit::Exit;
-use crate::plugins::built_in::PLUGINS;
 use crate::reload::OfflineConfiguration;
 use crate::system::{SystemClock, SystemSeed};
-use crate::terminal::print_error;
+use crate::terminal::{print_error, show_progress};
 
 /// The name in the audit record of a change to a store that no gateway has open.
 const OFFLINE: &str = "command line, without a gateway";
 /// A running gateway, and no file that says where.
 const NO_ADMIN_FILE: &str = "it has no admin.json: it is starting or stopping, or the file was removed; kill -HUP to its process \
                              has it write the file again";
+/// No gateway, or one that is not that far.
+const NOT_LISTENING: &str = "its admin.json is written once it listens";
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Rows of the largest page.
 pub(super) const PAGE: usize = 100;
@@ -101,26 +101,17 @@ impl From<&ExecuteError> for Exit {
             ExecuteError::Arguments(_)
             | ExecuteError::Config(_)
             | ExecuteError::Database(_)
-            | ExecuteError::Open(OpenError::Database { passes: false, .. })
-            | ExecuteError::Copy(CopyError::Open(OpenError::Database { passes: false, .. }))
             | ExecuteError::Operation(OperationError::Misconfigured(_)) => Self::Misconfigured,
             ExecuteError::Refused(refusal) if refusal.reason == "invalid_configuration" => {
                 Self::Misconfigured
             }
             ExecuteError::Refused(refusal) if refusal.status == 500 => Self::Broken,
-            ExecuteError::Open(
-                OpenError::Locked { .. } | OpenError::Taken { .. } | OpenError::Leased { .. },
-            )
-            | ExecuteError::Busy(_)
+            ExecuteError::Busy(_)
             | ExecuteError::NoStore(_)
-            | ExecuteError::NotRunning { .. } => Self::Refused,
-            ExecuteError::Copy(
-                CopyError::Copy(_)
-                | CopyError::Open(
-                    OpenError::Locked { .. } | OpenError::Taken { .. } | OpenError::Leased { .. },
-                ),
-            ) => Self::Refused,
-            ExecuteError::Open(_) | ExecuteError::Copy(_) => Self::Store,
+            | ExecuteError::NotRunning { .. }
+            | ExecuteError::Copy(CopyError::Copy(_)) => Self::Refused,
+            ExecuteError::Open(error) | ExecuteError::Copy(CopyError::Open(error)) => Self::from(error),
+            ExecuteError::Copy(_) => Self::Store,
             ExecuteError::Data(_)
             | ExecuteError::Unreachable(_)
             | ExecuteError::Operation(OperationError::Failed(_)) => Self::Broken,
@@ -188,11 +179,10 @@ impl<'l> Api<'l> {
 
     /// Refuses where no gateway runs.
     pub(super) fn needs_gateway(&self, why: &'static str) -> Result<(), ExecuteError> {
-        let root = &self.data.folder;
-        if DataFolder::is_in_use(root) {
-            return Ok(());
+        match DataFolder::is_in_use(&self.data.folder) {
+            true => Ok(()),
+            false => Err(not_running(&self.data.folder, why)),
         }
-        Err(ExecuteError::NotRunning { folder: root.display().to_string(), why })
     }
 
     /// Does a request. One that may be repeated safely only by its sender's own key gets one.
@@ -215,6 +205,23 @@ impl<'l> Api<'l> {
             }),
             Reached::Alone { api, .. } => Ok(api.send(request).await?),
         }
+    }
+
+    /// A run of the gateway from its first request to its end; `progress` tells how far it is, and `path` is where that is seen.
+    pub(super) async fn watch(
+        &self,
+        begin: ApiRequest,
+        path: &str,
+        progress: impl Fn(&Value) -> String,
+    ) -> Result<Value, ExecuteError> {
+        let mut run = self.send_as(begin, Need::Examine).await?.body;
+        while run["state"] == "running" {
+            show_progress(&progress(&run));
+            let look = ApiRequest::get(&[path]).query("run", &run["run"]);
+            run = self.send_as(look, Need::Examine).await?.body;
+        }
+        show_progress("");
+        Ok(run)
     }
 
     /// The answer to a request as the row of a table.
@@ -247,7 +254,7 @@ impl<'l> Api<'l> {
         words: impl Fn(&[Value]) -> String,
     ) -> Performed {
         let found = self.list(list, most, None).await?;
-        let text = words(rows_of(&found));
+        let text = words(rows_at(&found, "data"));
         Ok(Shown::told(found, text))
     }
 
@@ -299,7 +306,7 @@ impl<'l> Api<'l> {
         }
         if !file.exists() && need != Need::Write {
             // An error in the configuration may be why it is looked for in the wrong folder.
-            load(location, PLUGINS, environment::overrides())?;
+            load(location)?;
             return Err(ExecuteError::NoStore(file.display().to_string()));
         }
         if DataFolder::is_locked(root) {
@@ -336,8 +343,7 @@ impl<'l> Api<'l> {
         lock: Option<FolderLock>,
         store: Store,
     ) -> Result<Reached, ExecuteError> {
-        let settled = settle(&self.data.folder);
-        let opened = self.alone((folder, lock), store.clone(), None, settled);
+        let opened = settle(&self.data.folder).and_then(|()| self.alone((folder, lock), store.clone(), None));
         opened.inspect_err(|_| store.close())
     }
 
@@ -347,25 +353,35 @@ impl<'l> Api<'l> {
         let temporary = tempfile::tempdir().map_err(failed)?;
         let folder = DataFolder::open(temporary.path(), &print_error)?;
         let store = Store::open(&DataFolder::store(temporary.path()), &gatehouse_store::Config::default())?;
-        self.alone((folder, None), store, Some(temporary), Ok(()))
+        self.alone((folder, None), store, Some(temporary))
     }
 
+    /// The service on that folder, with the configuration for the one that the operator has named.
     fn alone(
         &self,
         (folder, lock): (DataFolder, Option<FolderLock>),
         store: Store,
         temporary: Option<TempDir>,
-        settled: Result<(), ExecuteError>,
     ) -> Result<Reached, ExecuteError> {
-        settled?;
-        let has_store = lock.is_none();
-        let service = service(
-            self.location,
-            &self.data.folder,
-            (&folder, has_store),
-            (store.clone(), database(&self.data)?),
-            self.brought.get(),
-        )?;
+        let location = Location { data: Some(self.data.folder.clone()), ..self.location.clone() };
+        let (root, clock) = (folder.root(), Arc::new(SystemClock));
+        let configuration = OfflineConfiguration::new(&location, root);
+        let plugins = match self.brought.get() {
+            // The operator's part may be complete only with the defaults.
+            Some(defaults) => configuration.draft(defaults)?,
+            None => load(&location)?.config.runtime(root.to_owned()),
+        };
+        let buckets = load_backup_buckets(&location)?;
+        let service = AdminService::new(AdminParts {
+            store: store.clone(),
+            backend: Backend::Offline(Box::new(plugins)),
+            configuration: Arc::new(configuration),
+            backups: Arc::new(BackupFolder::new(root, lock.is_none(), buckets, clock.clone())),
+            server: database(&self.data)?,
+            pepper: folder.pepper(&SystemSeed, &store)?,
+            clock,
+            seed: Arc::new(SystemSeed),
+        });
         let api = LocalApi::new(service, OFFLINE);
         Ok(Reached::Alone { api, store, _lock: lock, _temporary: temporary })
     }
@@ -374,7 +390,7 @@ impl<'l> Api<'l> {
 /// Where the data is. A running gateway needs no configuration of a command that names its folder, and without one the
 /// errors are found later.
 pub(super) fn data_of(location: &Location) -> Result<DataConfig, ExecuteError> {
-    let data = load_data(location.file.as_deref(), &environment::overrides());
+    let data = load_data(location);
     match (data, &location.data) {
         (Ok(data), None) => Ok(data),
         (Ok(data), Some(folder)) => Ok(DataConfig { folder: folder.clone(), ..data }),
@@ -389,41 +405,15 @@ fn settle(root: &Path) -> Result<(), ExecuteError> {
         .map_err(|error| OperationError::Failed(format!("defaults of plugins: {error}")).into())
 }
 
-/// The service on the data folder `folder`, with the configuration for `root`.
-fn service(
-    location: &Location,
-    root: &Path,
-    (folder, has_store): (&DataFolder, bool),
-    (store, server): (Store, Option<Server>),
-    defaults: Option<&FamilyDefaultsFile>,
-) -> Result<AdminService, ExecuteError> {
-    let location = Location { data: Some(root.to_owned()), ..location.clone() };
-    let configuration = OfflineConfiguration::new(&location, folder.root());
-    let plugins = match defaults {
-        // The operator's part may be complete only with the defaults.
-        Some(defaults) => configuration.draft(defaults)?,
-        None => load(&location, PLUGINS, environment::overrides())?.config.runtime(folder.root().to_owned()),
-    };
-    let buckets = load_backup_buckets(location.file.as_deref(), &environment::overrides())?;
-    let pepper = folder.pepper(&SystemSeed, &store)?;
-    Ok(AdminService::new(AdminParts {
-        store,
-        backend: Backend::Offline(Box::new(plugins)),
-        configuration: Arc::new(configuration),
-        backups: Arc::new(BackupFolder::new(folder.root(), has_store, buckets, Arc::new(SystemClock))),
-        server,
-        pepper,
-        clock: Arc::new(SystemClock),
-        seed: Arc::new(SystemSeed),
-    }))
+fn not_running(root: &Path, why: &'static str) -> ExecuteError {
+    ExecuteError::NotRunning { folder: root.display().to_string(), why }
 }
 
 /// The listener of the running gateway, without a look at its store: for what asks every few seconds.
 pub(super) fn running(location: &Location) -> Result<RemoteApi, ExecuteError> {
     let root = data_of(location)?.folder;
-    if !AdminEndpoint::path(&root).exists() {
-        let why = "its admin.json is written once it listens";
-        return Err(ExecuteError::NotRunning { folder: root.display().to_string(), why });
+    if !EndpointOf::Operator.path(&root).exists() {
+        return Err(not_running(&root, NOT_LISTENING));
     }
     remote(location, &root)
 }
@@ -431,18 +421,17 @@ pub(super) fn running(location: &Location) -> Result<RemoteApi, ExecuteError> {
 /// The listener of a gateway that starts or waits for the place of another, which answers without a token alone.
 pub(super) fn waiting(location: &Location) -> Result<RemoteApi, ExecuteError> {
     let root = data_of(location)?.folder;
-    let endpoint = AdminEndpoint::read_while_waiting(&root)
+    let endpoint = EndpointOf::Waiting
+        .read(&root)
         .map_err(|error| ExecuteError::Unreachable(format!("its file cannot be read: {error}")))?;
-    let why = "its admin.json is written once it listens";
-    let endpoint =
-        endpoint.ok_or_else(|| ExecuteError::NotRunning { folder: root.display().to_string(), why })?;
-    remote_at(location, endpoint)
+    remote_at(location, endpoint.ok_or_else(|| not_running(&root, NOT_LISTENING))?)
 }
 
 /// Where the running gateway is, and what it is shown.
 fn remote(location: &Location, root: &Path) -> Result<RemoteApi, ExecuteError> {
     let unreachable = |text: String| ExecuteError::Unreachable(text);
-    let endpoint = AdminEndpoint::read(root)
+    let endpoint = EndpointOf::Operator
+        .read(root)
         .map_err(|error| unreachable(format!("its admin.json cannot be read: {error}")))?
         .ok_or_else(|| unreachable(NO_ADMIN_FILE.to_owned()))?;
     remote_at(location, endpoint)
@@ -450,7 +439,7 @@ fn remote(location: &Location, root: &Path) -> Result<RemoteApi, ExecuteError> {
 
 fn remote_at(location: &Location, endpoint: AdminEndpoint) -> Result<RemoteApi, ExecuteError> {
     // As for the data folder, a file with an error elsewhere does no harm to a command that needs nothing of it.
-    let client = match load_admin_client(location.file.as_deref(), &environment::overrides()) {
+    let client = match load_admin_client(location) {
         Ok(configured) => location.client.clone().or(configured),
         Err(_) if !endpoint.tls || location.client.ca.is_some() => location.client.clone(),
         Err(errors) => return Err(errors.into()),

@@ -7,7 +7,7 @@
 //! this file names, which is run as docker runs it. Never shows a password, nor what a helper wrote.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -15,12 +15,13 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gatehouse_files::{if_exists, read_at_most};
 use gatehouse_model::{Digest, Secret};
 use gatehouse_runtime::interfaces;
 use gatehouse_upstream::{ArtifactClient, ArtifactReference, Login, PulledArtifact};
 use serde_json::{Value, json};
 
-use crate::config::{Location, load_registry};
+use crate::config::{Location, load_outgoing};
 use crate::environment;
 use crate::plugins::folder_watcher::MAX_COMPONENT_BYTES;
 
@@ -69,10 +70,9 @@ pub(super) async fn push(
 }
 
 fn client(reference: &ArtifactReference, location: &Location, need: Need) -> Result<ArtifactClient, String> {
-    let config = load_registry(location.file.as_deref(), &environment::overrides());
-    let config = config.map_err(|errors| errors.to_string())?;
+    let outgoing = load_outgoing(location).map_err(|errors| errors.to_string())?;
     let login = login(&reference.registry, need)?;
-    ArtifactClient::new(reference.clone(), login, &config.route()).map_err(|error| error.to_string())
+    ArtifactClient::new(reference.clone(), login, &outgoing.route()).map_err(|error| error.to_string())
 }
 
 /// How long a helper may take: it may ask its user to unlock something.
@@ -107,11 +107,8 @@ pub(super) fn login(registry: &str, need: Need) -> Result<Option<Login>, String>
     let folder = folder.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".docker")));
     let Some(file) = folder.map(|folder| folder.join("config.json")) else { return Ok(None) };
     let wrong = |why: String| format!("{}: {why}", file.display());
-    let text = match fs::read_to_string(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(wrong(error.to_string())),
-    };
+    let text = if_exists(fs::read_to_string(&file)).map_err(|error| wrong(error.to_string()))?;
+    let Some(text) = text else { return Ok(None) };
     match kept(&text, registry).map_err(wrong)? {
         Kept::Nowhere => Ok(None),
         Kept::Here(login) => Ok(Some(login)),
@@ -208,19 +205,13 @@ fn read(child: &mut Child) -> Result<Vec<u8>, String> {
     let output = child.stdout.take().ok_or("its output cannot be read")?;
     let (sender, answer) = mpsc::channel();
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let read = output.take(HELPER_BYTES + 1).read_to_end(&mut bytes);
         // Nobody waits any more.
-        drop(sender.send(read.map(|_| bytes)));
+        drop(sender.send(read_at_most(output, HELPER_BYTES)));
     });
     let read = answer.recv_timeout(HELPER_TIME);
     let seconds = HELPER_TIME.as_secs();
     let bytes = read.map_err(|_| format!("it did not answer within {seconds} s"))?;
-    let bytes = bytes.map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > HELPER_BYTES {
-        return Err(format!("expected at most {HELPER_BYTES} bytes, got more"));
-    }
-    Ok(bytes)
+    bytes.map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

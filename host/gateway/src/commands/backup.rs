@@ -9,12 +9,11 @@ use gatehouse_media::BucketFiles;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::api::{Api, ExecuteError, Need, Performed, data_of};
+use super::api::{Api, ExecuteError, Performed, data_of};
 use super::cli::{BackupArgs, RestoreArgs};
 use super::print::{Shown, text_at};
 use crate::backup::{BackupError, Source, restore as restore_from};
 use crate::config::{Location, load_backup_buckets};
-use crate::environment;
 use crate::terminal::show_progress;
 
 /// The place of a backup, as a command line names it.
@@ -69,17 +68,11 @@ pub(super) async fn back_up(place: &BackupLocation, api: &Api<'_>) -> Performed 
         BackupLocation::Bucket(address) => address.clone(),
     };
     let begin = ApiRequest::post(&["backups"]).json(&json!({"to": to}));
-    let mut run = api.send_as(begin, Need::Examine).await?.body;
-    while run["state"] == "running" {
-        show_progress(&match run["bytes_to_send"].as_u64() {
-            None | Some(0) => format!("copied and checked {} of {} rows", run["done"], run["of"]),
-            Some(of) => format!("sent {} of {of} bytes", run["sent_bytes"]),
-        });
-        let look = ApiRequest::get(&["backups"]).query("run", &run["run"]);
-        run = api.send_as(look, Need::Examine).await?.body;
-    }
-    show_progress("");
-    let backup = run["backup"].take();
+    let progress = |run: &Value| match run["bytes_to_send"].as_u64() {
+        None | Some(0) => format!("copied and checked {} of {} rows", run["done"], run["of"]),
+        Some(of) => format!("sent {} of {of} bytes", run["sent_bytes"]),
+    };
+    let backup = api.watch(begin, "backups", progress).await?["backup"].take();
     let text = in_words(&backup);
     Ok(Shown::told(backup, text))
 }
@@ -111,11 +104,13 @@ pub(super) fn restore(place: &BackupLocation, location: &Location, runtime: Runt
         "{}: everything as of {}, made by {}, {} files\n{}\nwhat was accepted after that moment is not known to it\n",
         root.display(),
         restored.made_at,
-        restored.release,
-        restored.files,
+        restored.gatehouse,
+        restored.files.len(),
         restored.ledger,
     );
-    let json = json!({"folder": root, "made": restored.made_at, "release": restored.release, "files": restored.files});
+    let json = json!({
+        "folder": root, "made": restored.made_at, "release": restored.gatehouse, "files": restored.files.len(),
+    });
     Ok(Shown::told(json, text))
 }
 
@@ -129,7 +124,7 @@ fn source<'a>(
         BackupLocation::Folder(folder) => return Ok(Source::Folder(folder)),
         BackupLocation::Bucket(address) => address,
     };
-    let buckets = load_backup_buckets(location.file.as_deref(), &environment::overrides())?;
+    let buckets = load_backup_buckets(location)?;
     let bucket = buckets.open(address).map_err(|error| ExecuteError::Arguments(error.to_string()))?;
     Ok(Source::Bucket(bucket, runtime))
 }

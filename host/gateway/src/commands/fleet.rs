@@ -7,7 +7,8 @@ use gatehouse_admin::{ApiRequest, FleetView, NodeView};
 use super::api::{ExecuteError, Performed, data_of, running};
 use super::cli::FleetCommand;
 use super::print::Shown;
-use crate::config::{Location, database};
+use super::store::server;
+use crate::config::Location;
 
 /// Runs one of its commands.
 pub(super) async fn run(command: &FleetCommand, location: &Location) -> Performed {
@@ -26,9 +27,7 @@ async fn of_gateway(location: &Location) -> Option<FleetView> {
 }
 
 async fn of_database(location: &Location) -> Result<FleetView, ExecuteError> {
-    let server = database(&data_of(location)?)?.ok_or_else(|| {
-        ExecuteError::Arguments("data.url names no database; a store in a file has one gateway".to_owned())
-    })?;
+    let server = server(&data_of(location)?, "a store in a file has one gateway")?;
     Ok(server.fleet().await?.into())
 }
 

@@ -8,8 +8,6 @@ mod backup;
 mod cli;
 mod fleet;
 mod offer;
-#[cfg(test)]
-mod packaging;
 mod packing;
 mod perform;
 mod price_import;

@@ -1,36 +1,51 @@
 //! The files of a plugin that a command checks or installs, and the operator's consent to the defaults that come with it.
 
-use std::io::{self, BufRead, IsTerminal as _, Read as _, Write as _};
-use std::path::Path;
+use std::io::{self, BufRead, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use gatehouse_admin::{Component, FamilyDefaultsFile, PluginOffer};
+use gatehouse_files::read_at_most;
+use gatehouse_model::Digest;
 
 use super::artifact;
 use crate::config::Location;
 use crate::plugins::folder_watcher::MAX_COMPONENT_BYTES;
 use crate::plugins::signing;
+use crate::terminal::at;
 
-/// The files that a command names.
-pub(in crate::commands) struct OfferFiles<'f> {
-    /// The component, or its reference in a registry.
-    pub(in crate::commands) component: &'f Path,
-    pub(in crate::commands) signature: Option<&'f Path>,
-    pub(in crate::commands) defaults: Option<&'f Path>,
+/// A component to deploy or to check.
+#[derive(Debug, Args)]
+pub(crate) struct ComponentArgs {
+    /// The component: a file, or oci://registry/repository:tag@sha256:digest
+    pub(crate) file: PathBuf,
+    /// Its signature [default: FILE.sig if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signature: Option<PathBuf>,
+    /// Let it leave out models, aliases and surfaces that the version before serves
+    #[arg(long)]
+    pub(crate) allow_removal: bool,
+    /// Refuse any other bytes
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) sha256: Option<Digest>,
+    /// Prices, providers and models that come with it [default: those in the file, if it was packed with some]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults: Option<PathBuf>,
 }
 
-/// The component, and what belongs to it. A reference without a digest is refused where `is_pinned` asks for one: a tag may
-/// mean something else tomorrow, and nobody would see it.
+/// The component, and what belongs to it. What is installed from a registry has to be pinned, by its reference or by `--sha256`: a tag
+/// may mean something else tomorrow, and nobody would see it.
 pub(in crate::commands) async fn read_offer(
-    files: OfferFiles<'_>,
+    args: &ComponentArgs,
     location: &Location,
-    is_pinned: bool,
+    is_installed: bool,
 ) -> Result<PluginOffer, String> {
-    let OfferFiles { component: file, signature, defaults } = files;
-    let defaults = defaults.map(read_defaults).transpose()?;
+    let (file, signature) = (args.file.as_path(), args.signature.as_deref());
+    let defaults = args.defaults.as_deref().map(read_defaults).transpose()?;
     let (bytes, signature) = match artifact::reference(file)? {
         Some(reference) => {
             let pulled = artifact::pull(&reference, location).await?;
-            if is_pinned && reference.digest.is_none() {
+            if is_installed && args.sha256.is_none() && reference.digest.is_none() {
                 let pinned = reference.pinned(pulled.digest);
                 return Err(format!(
                     "{reference}: expected a reference with a digest, for a tag may move; it is {pinned} now"
@@ -41,26 +56,20 @@ pub(in crate::commands) async fn read_offer(
         }
         None => (read_component(file)?, signing::signature_of(file, signature)?),
     };
-    Ok(PluginOffer { signature, defaults, ..PluginOffer::of(Component(bytes)) })
+    let (sha256, allow_removal) = (args.sha256, args.allow_removal);
+    Ok(PluginOffer { signature, defaults, sha256, allow_removal, ..PluginOffer::of(Component(bytes)) })
 }
 
 /// Bytes of a file, as many as any plugin may have.
 pub(in crate::commands) fn read_component(file: &Path) -> Result<Vec<u8>, String> {
-    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    let opened = std::fs::File::open(file).map_err(|error| wrong(&error))?;
-    let mut bytes = Vec::new();
-    opened.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes).map_err(|error| wrong(&error))?;
-    if bytes.len() as u64 > MAX_COMPONENT_BYTES {
-        return Err(wrong(&format!("expected at most {MAX_COMPONENT_BYTES} bytes")));
-    }
-    Ok(bytes)
+    let read = std::fs::File::open(file).and_then(|file| read_at_most(file, MAX_COMPONENT_BYTES));
+    read.map_err(at(file))
 }
 
 /// The defaults of a family.
 pub(in crate::commands) fn read_defaults(file: &Path) -> Result<FamilyDefaultsFile, String> {
-    let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
-    Ok(FamilyDefaultsFile { name, text })
+    let text = std::fs::read_to_string(file).map_err(at(file))?;
+    Ok(FamilyDefaultsFile { name: file.display().to_string(), text })
 }
 
 /// Asks on the terminal for the consent; what they would change was shown before.

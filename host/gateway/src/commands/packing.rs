@@ -16,7 +16,7 @@ use super::offer::read_component;
 use crate::config::{Loaded, Location};
 use crate::exit::Exit;
 use crate::plugins::signing;
-use crate::terminal::end;
+use crate::terminal::{at, end};
 
 /// Runs `plugin pack`; `load` reads the configuration, whose limits count, and prints its errors.
 pub(super) fn pack(args: &PackArgs, load: impl FnOnce() -> Result<Loaded, Exit>) -> Exit {
@@ -31,7 +31,7 @@ pub(super) fn pack(args: &PackArgs, load: impl FnOnce() -> Result<Loaded, Exit>)
 pub(super) fn push(file: &Path, target: &ArtifactReference, location: &Location) -> Exit {
     let pushed = read_component(file).and_then(|wasm| {
         // Other files get nowhere.
-        Inspection::of(&wasm).map_err(|error| format!("{}: {error}", file.display()))?;
+        Inspection::of(&wasm).map_err(at(file))?;
         block_on(artifact::push(wasm, signing::signature_of(file, None)?, target, location))?
     });
     end(pushed.map(|pinned| format!("{pinned}\n")), Exit::Refused)
@@ -47,7 +47,7 @@ pub(super) fn inspect(file: &Path, location: &Location, json: bool) -> Exit {
         None => Ok::<_, String>((read_component(file)?, None)),
     };
     let text = read().and_then(|(wasm, pinned)| {
-        let found = Inspection::of(&wasm).map_err(|error| format!("{}: {error}", file.display()))?;
+        let found = Inspection::of(&wasm).map_err(at(file))?;
         let head = pinned.as_ref().map(|pinned| format!("{pinned}\n")).unwrap_or_default();
         Ok(if json { found.json(pinned.as_ref()) } else { head + &found.text() })
     });
@@ -60,59 +60,48 @@ fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
     Ok(runtime.map_err(|error| format!("the runtime could not start: {error}"))?.block_on(work))
 }
 
-/// The parts of a family: named, or found in its folder.
-struct Parts {
-    component: PathBuf,
-    defaults: Option<PathBuf>,
-    licence: Option<PathBuf>,
-    play: Option<PathBuf>,
-}
-
-impl Parts {
-    fn find(args: &PackArgs) -> Self {
-        let folder = args.source.is_dir().then_some(&args.source);
-        let found = |name: &str| folder.map(|folder| folder.join(name)).filter(|path| path.exists());
-        Self {
-            component: folder.map_or_else(|| args.source.clone(), |folder| folder.join("family.wasm")),
-            defaults: args.defaults.clone().or_else(|| found("family.toml")),
-            licence: args.licence.clone().or_else(|| found("LICENSE")),
-            play: args.play.clone().or_else(|| found("play")),
-        }
+/// Whatever is not named is looked for in the folder of the family.
+fn with_found(args: &PackArgs) -> PackArgs {
+    let folder = args.source.is_dir().then_some(&args.source);
+    let found = |name: &str| folder.map(|folder| folder.join(name)).filter(|path| path.exists());
+    PackArgs {
+        source: folder.map_or_else(|| args.source.clone(), |folder| folder.join("family.wasm")),
+        defaults: args.defaults.clone().or_else(|| found("family.toml")),
+        licence: args.licence.clone().or_else(|| found("LICENSE")),
+        play: args.play.clone().or_else(|| found("play")),
+        output: args.output.clone(),
     }
 }
 
 /// Writes the file; the text for the author.
 fn write_packed(args: &PackArgs, config: &Config) -> Result<String, String> {
-    let parts = Parts::find(args);
-    let wasm = read_component(&parts.component)?;
-    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", parts.component.display());
-    let bare = Package::default().write(&wasm).map_err(|error| wrong(&error))?;
-    let runner = ComponentRunner::load_with(&bare, config, None).map_err(|error| wrong(&error))?;
-    let text =
-        |path: &PathBuf| fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
+    let parts = with_found(args);
+    let wasm = read_component(&parts.source)?;
+    let bare = Package::default().write(&wasm).map_err(at(&parts.source))?;
+    let runner = ComponentRunner::load_with(&bare, config, None).map_err(at(&parts.source))?;
+    let text = |path: &PathBuf| fs::read_to_string(path).map_err(at(path));
     let package = Package {
-        manifest: Some(runner.manifest().map_err(|error| wrong(&error))?),
+        manifest: Some(runner.manifest().map_err(at(&parts.source))?),
         defaults: parts.defaults.as_ref().map(text).transpose()?,
         licence: parts.licence.as_ref().map(text).transpose()?,
         play: parts.play.as_deref().map(scripts).transpose()?.unwrap_or_default(),
     };
-    let packed = package.write(&bare).map_err(|error| wrong(&error))?;
+    let packed = package.write(&bare).map_err(at(&parts.source))?;
     let family = &runner.about().family;
-    let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{family}.gatehouse.wasm")));
-    fs::write(&output, &packed).map_err(|error| format!("{}: {error}", output.display()))?;
-    let found = Inspection::of(&packed).map_err(|error| wrong(&error))?;
+    let output = parts.output.unwrap_or_else(|| PathBuf::from(format!("{family}.gatehouse.wasm")));
+    fs::write(&output, &packed).map_err(at(&output))?;
+    let found = Inspection::of(&packed).map_err(at(&parts.source))?;
     Ok(format!("{}\n{}", output.display(), found.text()))
 }
 
 /// The scripts of a folder.
 fn scripts(folder: &Path) -> Result<BTreeMap<String, String>, String> {
-    let wrong = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).map_err(|error| wrong(folder, error))? {
-        let path = entry.map_err(|error| wrong(folder, error))?.path();
+    for entry in fs::read_dir(folder).map_err(at(folder))? {
+        let path = entry.map_err(at(folder))?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if path.is_file() && name.ends_with(".play") {
-            let text = fs::read_to_string(&path).map_err(|error| wrong(&path, error))?;
+            let text = fs::read_to_string(&path).map_err(at(&path))?;
             found.insert(name.to_owned(), text);
         }
     }

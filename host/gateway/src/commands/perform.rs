@@ -1,15 +1,14 @@
 //! What each command does with the admin API, and what it shows.
 
 use gatehouse_admin::ApiRequest;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::api::{Api, ExecuteError, Need, Performed};
+use super::api::{Api, ExecuteError, Performed};
 use super::args::{customer, key, plugin, price, provider, task, webhook};
 use super::backup;
 use super::cli::{Command, ConsoleCommand};
-use super::print::{Shown, credits, reload_in_words, text_at};
+use super::print::{Shown, credits, reload_in_words, rows_at, text_at, texts_at};
 use crate::exit::Exit;
-use crate::terminal::show_progress;
 
 /// Does what a command means.
 pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed {
@@ -49,20 +48,14 @@ pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed
 
 /// Ends with a code of its own where something is wrong.
 async fn doctor(api: &Api<'_>) -> Performed {
-    let mut run = api.send_as(ApiRequest::get(&["doctor"]), Need::Examine).await?.body;
-    while run["state"] == "running" {
-        show_progress(&format!("checked {} of {} rows", run["checked"], run["of"]));
-        let look = ApiRequest::get(&["doctor"]).query("run", &run["run"]);
-        run = api.send_as(look, Need::Examine).await?.body;
-    }
-    show_progress("");
-    let report = run["report"].take();
+    let progress = |run: &Value| format!("checked {} of {} rows", run["checked"], run["of"]);
+    let report = api.watch(ApiRequest::get(&["doctor"]), "doctor", progress).await?["report"].take();
     let mut text = String::new();
     for (name, count) in report["counts"].as_object().into_iter().flatten() {
         text.push_str(&format!("{name:<15} {count}\n"));
     }
     text.push_str(&format!("imbalance {}\n", credits(&report["imbalance_micro"])));
-    let findings = report["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    let findings = rows_at(&report, "findings");
     if findings.is_empty() {
         text.push_str("nothing is wrong\n");
     } else {
@@ -85,8 +78,7 @@ async fn login_link(command: ConsoleCommand, api: &Api<'_>) -> Performed {
     api.needs_gateway("start it, it prints a link to its console")?;
     let make = ApiRequest::post(&["console", "links"]).json(&json!({"role": role}));
     api.told(make, |link| {
-        let urls = link["urls"].as_array().into_iter().flatten().filter_map(|url| url.as_str());
-        let urls: String = urls.map(|url| format!("{url}\n")).collect();
+        let urls: String = texts_at(link, "urls").map(|url| format!("{url}\n")).collect();
         let (role, expires) = (text_at(link, "role"), text_at(link, "expires"));
         format!(
             "{urls}\nOpen one of them in a browser on this machine. It works once, until {expires}, for one {role}.\n"

@@ -1,20 +1,19 @@
 //! `gatehouse prices import`: what a public list would change in the prices of text models, and the change itself.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::Args;
 use gatehouse_admin::ApiRequest;
+use gatehouse_files::read_at_most;
 use gatehouse_model::Credits;
 use serde_json::{Value, json};
 
 use crate::commands::api::{Api, ExecuteError, Performed};
-use crate::commands::print::{Shown, credits, reload_in_words, table, text_at};
+use crate::commands::print::{Shown, credits, reload_in_words, rows_at, table, text_at, texts_at};
 use crate::config::{Location, file_of, load};
-use crate::environment;
-use crate::plugins::built_in::PLUGINS;
 use crate::price_list::{CannotImport, PriceList, Proposal, Wanted, propose, replace, with_prices};
 
 /// Bytes of a list. The one that many tools share has less than two million.
@@ -35,28 +34,13 @@ pub(crate) struct ImportArgs {
     file: PathBuf,
     /// Only this text model; with =ENTRY where the list has it under another name than the model's own and its provider's
     #[arg(long, value_name = "MODEL[=ENTRY]")]
-    model: Vec<WantedModel>,
+    model: Vec<Wanted>,
     /// What a dollar of the list is
     #[arg(long, value_name = "CREDITS", default_value = "1")]
     credits_per_dollar: Credits,
     /// Write the prices into the configuration, and have a running gateway read it again
     #[arg(long)]
     apply: bool,
-}
-
-#[derive(Clone, Debug)]
-struct WantedModel(Wanted);
-
-impl FromStr for WantedModel {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (model, entry) = text.split_once('=').map_or((text, None), |(model, entry)| (model, Some(entry)));
-        if model.is_empty() || entry == Some("") {
-            return Err("expected the id of a model, or MODEL=ENTRY".to_owned());
-        }
-        Ok(Self(Wanted { model: model.to_owned(), entry: entry.map(str::to_owned) }))
-    }
 }
 
 impl From<CannotImport> for ExecuteError {
@@ -70,9 +54,8 @@ pub(in crate::commands) async fn run(args: ImportArgs, api: &Api<'_>) -> Perform
     let ImportArgs { file, model, credits_per_dollar, apply } = args;
     let text = read_list(&file)?;
     let list = PriceList::parse(&text)?;
-    let wanted: Vec<Wanted> = model.into_iter().map(|wanted| wanted.0).collect();
-    let loaded = load(api.location(), PLUGINS, environment::overrides())?;
-    let proposal = propose(&list, &loaded.config.models, &wanted, credits_per_dollar)?;
+    let loaded = load(api.location())?;
+    let proposal = propose(&list, &loaded.config.models, &model, credits_per_dollar)?;
     let mut shown = proposal.to_json();
     shown["applied"] = json!(false);
     let mut words = in_words(&shown);
@@ -93,12 +76,9 @@ pub(in crate::commands) async fn run(args: ImportArgs, api: &Api<'_>) -> Perform
 }
 
 fn read_list(path: &Path) -> Result<String, CannotImport> {
-    let wrong = |why: String| CannotImport(format!("{}: {why}", path.display()));
-    let length = fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
-    if length > MAX_LIST {
-        return Err(wrong(format!("expected a list of at most {MAX_LIST} bytes, got {length}")));
-    }
-    fs::read_to_string(path).map_err(|error| wrong(error.to_string()))
+    let read = File::open(path).and_then(|file| read_at_most(file, MAX_LIST));
+    let text = read.and_then(|bytes| io::read_to_string(&bytes[..]));
+    text.map_err(|error| CannotImport(format!("{}: {error}", path.display())))
 }
 
 /// Writes the prices, and tells what the gateway says of it; `None` where none runs.
@@ -111,7 +91,7 @@ async fn write(proposal: &Proposal, api: &Api<'_>) -> Result<Option<Value>, Exec
     let after = with_prices(&before, proposal)?;
     let check = |at: &Path| -> Result<(), ExecuteError> {
         let location = Location { file: Some(at.to_owned()), ..api.location().clone() };
-        let loaded = load(&location, PLUGINS, environment::overrides())?.whole()?;
+        let loaded = load(&location)?.whole()?;
         match proposal.missed_by(&loaded.config.models) {
             Some(path) => Err(CannotImport(format!(
                 "{path}: something above the file sets it, such as the environment"
@@ -139,10 +119,6 @@ async fn write(proposal: &Proposal, api: &Api<'_>) -> Result<Option<Value>, Exec
 /// says nothing.
 fn applied_nothing(error: &ExecuteError) -> bool {
     matches!(error, ExecuteError::Refused(refusal) if (400..500).contains(&refusal.status))
-}
-
-fn rows_at<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value[name].as_array().map_or(&[], Vec::as_slice)
 }
 
 fn in_words(shown: &Value) -> String {
@@ -176,8 +152,8 @@ fn in_words(shown: &Value) -> String {
             );
         }
     }
-    for model in rows_at(shown, "without_entry") {
-        let _ = writeln!(notes, "{}: the list has no entry of it", model.as_str().unwrap_or_default());
+    for model in texts_at(shown, "without_entry") {
+        let _ = writeln!(notes, "{model}: the list has no entry of it");
     }
     let count = rows.len();
     let table = table(&rows, &["text model=model", "entry", "price", "before_micro|none", "after_micro"]);

@@ -7,18 +7,19 @@ use std::time::Instant;
 
 use clap::Parser as _;
 use gatehouse_admin::{RemoteApi, STANDBY};
+use gatehouse_runtime::OpenError;
 use http::StatusCode;
 use tokio::runtime::Runtime;
 
 use super::api::{Api, ExecuteError, Performed, running, waiting};
 use super::args::author::AuthorCommand;
-use super::args::plugin::{ComponentArgs, PluginCommand};
+use super::args::plugin::PluginCommand;
 use super::args::values::SandboxArgs;
 use super::author;
 use super::backup;
 use super::cli::{Cli, Command, ServeArgs};
 use super::fleet;
-use super::offer::read_defaults;
+use super::offer::{ComponentArgs, read_defaults};
 use super::packing;
 use super::perform::perform_by_api;
 use super::print::{print_refusal, print_shown};
@@ -27,7 +28,6 @@ use super::store;
 use super::verify;
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::exit::Exit;
-use crate::plugins::built_in::PLUGINS;
 use crate::plugins::compiler;
 use crate::plugins::signing;
 use crate::server::{self, Options, ServeError, Signals};
@@ -38,7 +38,8 @@ use crate::{environment, privacy, sandbox_mode, system};
 pub(crate) fn run() -> ExitCode {
     let started = Instant::now();
     let cli = Cli::parse();
-    let location = Location { file: cli.config, data: cli.data, client: cli.client.into() };
+    let environment = environment::overrides();
+    let location = Location { file: cli.config, environment, data: cli.data, client: cli.client.into() };
     let json = cli.json;
     let exit = match cli.command {
         None => serve(location, &ServeArgs::default(), started),
@@ -68,7 +69,9 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Plugin(PluginCommand::Sign { file, key })) => {
             end(signing::sign(&file, &key), Exit::Misconfigured)
         }
-        Some(Command::Plugin(PluginCommand::Pack(args))) => packing::pack(&args, || configuration(&location)),
+        Some(Command::Plugin(PluginCommand::Pack(args))) => {
+            packing::pack(&args, || configuration(&location, None))
+        }
         Some(Command::Plugin(PluginCommand::Push { file, target })) => {
             packing::push(&file, &target, &location)
         }
@@ -95,14 +98,14 @@ fn author(command: AuthorCommand, location: &Location, json: bool) -> Exit {
         };
         ask(Command::Plugin(install), location, json)
     };
-    author::run(command, &|defaults| configuration_with(location, defaults), &install)
+    author::run(command, &|defaults| configuration(location, defaults), &install)
 }
 
 fn serve(location: Location, args: &ServeArgs, started: Instant) -> Exit {
     if let Err(wrong) = system::check_clock() {
         return fail(Exit::Broken, wrong);
     }
-    let loaded = match configuration(&location) {
+    let loaded = match configuration(&location, None) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
@@ -123,7 +126,8 @@ fn serve(location: Location, args: &ServeArgs, started: Instant) -> Exit {
 }
 
 fn check_config(location: &Location) -> Exit {
-    let loaded = match configuration(location).and_then(|loaded| loaded.whole().map_err(misconfigured)) {
+    let loaded = match configuration(location, None).and_then(|loaded| loaded.whole().map_err(misconfigured))
+    {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
@@ -155,15 +159,10 @@ fn print_serve_error(loaded: &Loaded, error: &ServeError) -> Exit {
             ConfigErrors::from(errors).to_string()
         }
         ServeError::Database(wrong) => loaded.error_at(wrong.key, &wrong.problem).to_string(),
-        ServeError::Plugins(wrong @ gatehouse_runtime::OpenError::TooManyStreams { .. }) => {
-            let problem = wrong.to_string();
-            let problem = problem.strip_prefix("plugins.streams: ").unwrap_or(&problem);
-            loaded.error_at("plugins.streams", problem).to_string()
-        }
-        ServeError::Plugins(wrong @ gatehouse_runtime::OpenError::AddressSpace { .. }) => {
-            let problem = wrong.to_string();
-            let problem = problem.strip_prefix("plugins.limits.memory_mib: ").unwrap_or(&problem);
-            loaded.error_at("plugins.limits.memory_mib", problem).to_string()
+        ServeError::Plugins(wrong @ (OpenError::TooManyStreams { .. } | OpenError::AddressSpace { .. })) => {
+            let text = wrong.to_string();
+            let (key, problem) = text.split_once(": ").unwrap_or(("plugins", &text));
+            loaded.error_at(key, problem).to_string()
         }
         ServeError::Certificates(wrong) | ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
             loaded.error_at(&wrong.key, &wrong.problem).to_string()
@@ -248,14 +247,11 @@ async fn while_waiting(
     path: &'static str,
 ) -> Result<(StatusCode, String), ExecuteError> {
     let answer = page(waiting(location), path).await?;
-    match answer.0.is_success() {
-        true => Ok(answer),
-        false => Ok(page(waiting(location), STANDBY)
-            .await
-            .ok()
-            .filter(|(status, _)| status.is_success())
-            .unwrap_or(answer)),
+    if answer.0.is_success() {
+        return Ok(answer);
     }
+    let standby = page(waiting(location), STANDBY).await.ok();
+    Ok(standby.filter(|(status, _)| status.is_success()).unwrap_or(answer))
 }
 
 async fn page(
@@ -265,16 +261,12 @@ async fn page(
     api?.page(path).await.map_err(|error| ExecuteError::Unreachable(error.to_string()))
 }
 
-fn configuration(location: &Location) -> Result<Loaded, Exit> {
-    configuration_with(location, None)
-}
-
-/// The same with the defaults that a family brings.
-fn configuration_with(location: &Location, defaults: Option<&Path>) -> Result<Loaded, Exit> {
+/// The configuration, with the defaults that a family brings; errors are printed.
+fn configuration(location: &Location, defaults: Option<&Path>) -> Result<Loaded, Exit> {
     let brought = defaults.map(read_defaults).transpose();
     let brought = brought.map_err(|problem| fail(Exit::Misconfigured, problem))?;
     let brought = brought.map(|file| FamilyDefaults { family: None, name: file.name, text: file.text });
-    load_with(location, PLUGINS, environment::overrides(), brought).map_err(misconfigured)
+    load_with(location, brought).map_err(misconfigured)
 }
 
 fn misconfigured(errors: ConfigErrors) -> Exit {

@@ -9,7 +9,7 @@ use clap_complete::Shell;
 
 use super::cli::Cli;
 use crate::exit::Exit;
-use crate::terminal::{end, print};
+use crate::terminal::{at, end, print};
 
 /// Prints the script that a shell sources.
 pub(super) fn completions(shell: Shell) -> Exit {
@@ -20,9 +20,8 @@ pub(super) fn completions(shell: Shell) -> Exit {
 
 /// Writes `gatehouse.1` and a page for each command, such as `gatehouse-key-create.1`.
 pub(super) fn man(folder: &Path) -> Exit {
-    let at = folder.display();
-    let written = write_pages(folder).map(|pages| format!("{pages} pages in {at}\n"));
-    end(written.map_err(|error| format!("{at}: {error}")), Exit::Broken)
+    let written = write_pages(folder).map(|pages| format!("{pages} pages in {}\n", folder.display()));
+    end(written.map_err(at(folder)), Exit::Broken)
 }
 
 fn write_pages(folder: &Path) -> io::Result<usize> {

@@ -76,7 +76,8 @@ async fn copy(to: CopyTo, location: &Location) -> Performed {
     Ok(Shown::told(json, text))
 }
 
-fn server(data: &DataConfig, without: &str) -> Result<Server, ExecuteError> {
+/// The database of a configuration; without one, what is so without it.
+pub(super) fn server(data: &DataConfig, without: &str) -> Result<Server, ExecuteError> {
     let server = database(data)?;
     server.ok_or_else(|| ExecuteError::Arguments(format!("data.url names no database; {without}")))
 }

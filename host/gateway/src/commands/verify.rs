@@ -8,7 +8,7 @@ use gatehouse_runtime::escape_control;
 use gatehouse_tasks::{StatementCheck, VerifiedStatement};
 
 use crate::exit::Exit;
-use crate::terminal::end;
+use crate::terminal::{at, end};
 
 /// The longest line: far more than any entry has.
 const MAX_LINE: u64 = 64 << 10;
@@ -17,7 +17,7 @@ const MAX_LINE: u64 = 64 << 10;
 pub(super) fn run(file: &Path) -> Exit {
     let checked = File::open(file).map_err(|error| error.to_string()).and_then(check);
     let checked = checked.map(|found| format!("{found}\n"));
-    end(checked.map_err(|problem| format!("{}: {problem}", file.display())), Exit::Refused)
+    end(checked.map_err(at(file)), Exit::Refused)
 }
 
 fn check(file: impl std::io::Read) -> Result<VerifiedStatement, String> {

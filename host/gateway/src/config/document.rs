@@ -25,6 +25,7 @@ struct Text<'a> {
 const ENTRIES: [&str; 3] = ["models", "prices", "providers"];
 
 /// A document, the defaults under it and the overrides on top.
+#[derive(Clone)]
 pub(super) struct Document<'a> {
     own: Text<'a>,
     /// The defaults that came with installed families.
@@ -77,14 +78,7 @@ impl<'a> Document<'a> {
 
     /// `name:line` of a key that the operator set, or the variable.
     pub(super) fn setter(&self, path: &str) -> Option<String> {
-        if !self.mentions(path) {
-            return None;
-        }
-        Some(match self.origin(path, None) {
-            Origin::Variable(variable) => format!("environment variable {variable}"),
-            Origin::Text { name, line, .. } => format!("{name}:{line}"),
-            Origin::Absent(name) => name,
-        })
+        self.mentions(path).then(|| self.origin(path, None).place())
     }
 
     /// The same document with every default of `defaults`, at any depth, filled in.
@@ -97,8 +91,7 @@ impl<'a> Document<'a> {
     }
 
     fn with_root(&self, root: DeTable<'a>) -> Self {
-        let (own, installed) = (self.own.clone(), self.installed.clone());
-        Self { own, installed, root, variables: self.variables.clone() }
+        Self { root, ..self.clone() }
     }
 
     /// Takes out every provider that has accounts and no `base_url`, which a family would bring that is not installed.
@@ -197,6 +190,28 @@ impl<'a> Document<'a> {
     pub(super) fn has_entry(&self, section: &str, entry: &str) -> bool {
         let table = self.root.get(section).and_then(|section| section.get_ref().as_table());
         table.is_some_and(|table| table.contains_key(entry))
+    }
+
+    /// Reads one section; its default where it is not there. All others may be anything.
+    pub(super) fn section<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T, ConfigError> {
+        let section = self.root.iter().filter(|(section, _)| section.get_ref() == name);
+        let root = section.map(|(name, section)| (name.clone(), section.clone())).collect();
+        let mut read: BTreeMap<String, T> = self.with_root(root).read()?;
+        Ok(read.remove(name).unwrap_or_default())
+    }
+
+    /// Reads one entry of a section; its default where it is not there. All others may be anything.
+    pub(super) fn entry<T: DeserializeOwned + Default>(
+        &self,
+        section: &str,
+        name: &str,
+    ) -> Result<T, ConfigError> {
+        let mut only = self.clone();
+        if let Some(DeValue::Table(section)) = only.root.get_mut(section).map(Spanned::get_mut) {
+            *section = section.remove_entry(name).into_iter().collect();
+        }
+        let mut read: BTreeMap<String, T> = only.section(section)?;
+        Ok(read.remove(name).unwrap_or_default())
     }
 
     /// Reads the whole into `T`.

@@ -37,7 +37,8 @@ pub(crate) struct ConfigError {
 }
 
 /// Every error found in the configuration, in the order of the file; at least one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub(crate) struct ConfigErrors(Vec<ConfigError>);
 
 impl ConfigErrors {
@@ -65,18 +66,6 @@ impl From<ConfigError> for ConfigErrors {
     }
 }
 
-impl std::error::Error for ConfigErrors {}
-
-impl fmt::Display for ConfigErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, error) in self.0.iter().enumerate() {
-            let gap = if at == 0 { "" } else { "\n" };
-            write!(f, "{gap}{error}")?;
-        }
-        Ok(())
-    }
-}
-
 impl Origin {
     /// The position of a byte range in `text`.
     pub(super) fn in_text(name: &str, text: &str, span: Range<usize>) -> Self {
@@ -92,6 +81,15 @@ impl Origin {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
             source_line: source_line.to_owned(),
+        }
+    }
+
+    /// The file and the line, or the variable.
+    pub(super) fn place(&self) -> String {
+        match self {
+            Self::Text { name, line, .. } => format!("{name}:{line}"),
+            Self::Variable(variable) => format!("environment variable {variable}"),
+            Self::Absent(name) => name.clone(),
         }
     }
 
@@ -132,12 +130,7 @@ impl ConfigError {
 
     /// On one line, for the log.
     pub(crate) fn short(&self) -> String {
-        let at = match self.origin.as_ref() {
-            Origin::Text { name, line, .. } => format!("{name}:{line}"),
-            Origin::Variable(variable) => format!("environment variable {variable}"),
-            Origin::Absent(name) => name.clone(),
-        };
-        format!("{at}: {}: {}; {}", self.key, self.problem, self.remedy)
+        format!("{}: {}: {}; {}", self.origin.place(), self.key, self.problem, self.remedy)
     }
 
     /// Whether it is about the file of that name.
@@ -174,10 +167,7 @@ impl fmt::Display for ConfigError {
                 writeln!(f, "  {margin} | {source_line}")?;
                 writeln!(f, "  {blank} | {gap}^")?;
             }
-            Origin::Variable(variable) => {
-                writeln!(f, "environment variable {variable}: {key}{}", self.problem)?;
-            }
-            Origin::Absent(name) => writeln!(f, "{name}: {key}{}", self.problem)?,
+            other => writeln!(f, "{}: {key}{}", other.place(), self.problem)?,
         }
         write!(f, "  remedy: {}", self.remedy)
     }

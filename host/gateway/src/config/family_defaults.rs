@@ -89,45 +89,36 @@ impl FamilyDefaults {
     fn refuse(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('.').collect();
         let last = parts.last()?.to_lowercase();
-        match parts[..] {
-            ["providers", provider, "accounts"] => {
-                return Some(format!(
-                    "accounts hold secrets, which never belong in a family's defaults; remove them here and add \
-                     [providers.{provider}.accounts.main] with a secret to gatehouse.toml"
-                ));
-            }
+        Some(match parts[..] {
+            ["providers", provider, "accounts"] => format!(
+                "accounts hold secrets, which never belong in a family's defaults; remove them here and add \
+                 [providers.{provider}.accounts.main] with a secret to gatehouse.toml"
+            ),
             // Below, where the account has been refused already.
             ["providers", _, "accounts", ..] => return None,
-            ["providers", _, field @ ("headers" | "query"), _, _] => {
-                return Some(format!(
-                    "a family's defaults may set plain `{field}` of its own provider; a reference to a secret of this machine \
-                     belongs in gatehouse.toml"
-                ));
-            }
+            ["providers", _, field @ ("headers" | "query"), _, _] => format!(
+                "a family's defaults may set plain `{field}` of its own provider; a reference to a secret of this machine \
+                 belongs in gatehouse.toml"
+            ),
             ["providers", _, "proxy"] => {
-                let why = "where an operator's connections go through is no family's to say; set it in gatehouse.toml";
-                return Some(why.to_owned());
+                "where an operator's connections go through is no family's to say; set it in gatehouse.toml".to_owned()
             }
-            _ if is_secret(&last) => {
-                let why = "a secret never belongs in a family's defaults; remove it here: secrets are references of \
-                           accounts in gatehouse.toml";
-                return Some(why.to_owned());
-            }
+            _ if is_secret(&last) => "a secret never belongs in a family's defaults; remove it here: secrets are references of \
+                                      accounts in gatehouse.toml"
+                .to_owned(),
             ["prices" | "providers" | "models", ..] | ["plugins"] => return None,
             ["plugins", "settings" | "limits_by_family"] => return None,
-            ["plugins", "settings" | "limits_by_family", family, ..] => {
-                let own = self.family.as_deref().is_none_or(|own| own == family);
-                return (!own && parts.len() == 3).then(|| {
-                    format!("it belongs to another family than this plugin's; a family brings its own only, named {:?}", self.family.as_deref().unwrap_or_default())
-                });
+            ["plugins", "settings" | "limits_by_family", family, ref below @ ..] => {
+                let own = self.family.as_deref().filter(|own| *own != family && below.is_empty())?;
+                format!("it belongs to another family than this plugin's; a family brings its own only, named {own:?}")
             }
-            _ => {}
-        }
-        // Reported once, for the outermost key.
-        (parts.len() == 1 || (parts.len() == 2 && parts[0] == "plugins")).then(|| {
-            "a family may bring [prices], [providers], [models], [plugins.settings] and [plugins.limits_by_family]; \
-             set this in gatehouse.toml"
-                .to_owned()
+            // Reported once, for the outermost key.
+            [_] | ["plugins", _] => {
+                "a family may bring [prices], [providers], [models], [plugins.settings] and [plugins.limits_by_family]; \
+                 set this in gatehouse.toml"
+                    .to_owned()
+            }
+            _ => return None,
         })
     }
 }

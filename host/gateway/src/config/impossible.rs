@@ -175,27 +175,29 @@ fn may_be_empty(path: &[String]) -> bool {
 
 fn each<'a>(table: &'a Table, path: &mut Vec<String>, visit: &mut impl FnMut(&[String], &'a Value)) {
     for (key, value) in table {
-        path.push(key.clone());
-        match value {
-            Value::Table(inner) => each(inner, path, visit),
-            Value::Array(all) => {
-                for (at, one) in all.iter().enumerate() {
-                    match one {
-                        Value::Table(inner) => {
-                            let list = path.pop().unwrap_or_default();
-                            path.push(format!("{list}[{at}]"));
-                            each(inner, path, visit);
-                            path.pop();
-                            path.push(list);
-                        }
-                        one => visit(path, one),
-                    }
-                }
-            }
-            one => visit(path, one),
+        let Value::Array(all) = value else {
+            at_key(key.clone(), value, path, visit);
+            continue;
+        };
+        for (at, one) in all.iter().enumerate() {
+            let key = if one.is_table() { format!("{key}[{at}]") } else { key.clone() };
+            at_key(key, one, path, visit);
         }
-        path.pop();
     }
+}
+
+fn at_key<'a>(
+    key: String,
+    value: &'a Value,
+    path: &mut Vec<String>,
+    visit: &mut impl FnMut(&[String], &'a Value),
+) {
+    path.push(key);
+    match value {
+        Value::Table(inner) => each(inner, path, visit),
+        value => visit(path, value),
+    }
+    path.pop();
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use gatehouse_files::{remove_unfinished, rename_durable, write_atomic};
+use gatehouse_files::{if_exists, remove_unfinished, rename_durable, write_atomic};
 use gatehouse_model::Digest;
 use gatehouse_runtime::active_versions;
 
@@ -35,10 +35,7 @@ pub(crate) fn unstage(data: &Path, family: &str, digest: &Digest) -> io::Result<
 
 /// Removes the defaults of a family, if there are any.
 pub(crate) fn forget(data: &Path, family: &str) -> io::Result<()> {
-    match fs::remove_file(settled_path(data, family)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        done => done,
-    }
+    if_exists(fs::remove_file(settled_path(data, family))).map(drop)
 }
 
 /// Gives every staged file that counts its own name, and removes the others and what a crash left of a write. Only for
@@ -47,10 +44,7 @@ pub(crate) fn forget(data: &Path, family: &str) -> io::Result<()> {
 /// # Errors
 /// The file system's. What counts stays the same.
 pub(crate) fn settle(data: &Path) -> io::Result<()> {
-    match remove_unfinished(&folder(data)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        done => done?,
-    }
+    if_exists(remove_unfinished(&folder(data)))?;
     let files = files(data)?;
     if files.staged.is_empty() {
         return Ok(());
@@ -103,11 +97,7 @@ struct Files {
 
 fn files(data: &Path) -> io::Result<Files> {
     let mut files = Files::default();
-    let entries = match fs::read_dir(folder(data)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
-        entries => entries?,
-    };
-    for entry in entries {
+    for entry in if_exists(fs::read_dir(folder(data)))?.into_iter().flatten() {
         let path = entry?.path();
         let (Some(stem), Some(end)) =
             (path.file_stem().and_then(|stem| stem.to_str()), path.extension().and_then(|end| end.to_str()))

@@ -4,10 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gatehouse_admin::{AdminClient, nearest};
-use gatehouse_media::S3Config;
 use gatehouse_tasks::PriceTable;
-use gatehouse_upstream::{OutgoingConfig, OutgoingRoute};
-use serde::de::DeserializeOwned;
 use toml::Table;
 use toml::de::DeTable;
 
@@ -21,18 +18,20 @@ use super::ownership::foreign;
 use super::plausible::{Known, drop_secrets};
 use super::sections::{Config, DataConfig};
 use super::unusable::Unusable;
-use crate::backup::{BackupConfig, BucketSettings};
-use crate::plugins::built_in::BuiltInPlugin;
-use crate::secrets;
+use crate::backup::BucketSettings;
+use crate::plugins::built_in::{BuiltInPlugin, PLUGINS};
+use crate::secrets::Outgoing;
 
 /// Where a configuration is looked for that nobody names: in the folder of work, then where packages put it.
 const DEFAULT_FILES: [&str; 2] = ["gatehouse.toml", "/etc/gatehouse/gatehouse.toml"];
 
-/// Where the configuration of a process comes from, as its command line says.
+/// Where the configuration of a process comes from, as its command line and its environment say.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Location {
     /// The file; otherwise the default one, if it exists.
     pub(crate) file: Option<PathBuf>,
+    /// The variables that override it.
+    pub(crate) environment: Vec<(String, String)>,
     /// The data folder; otherwise the file names it.
     pub(crate) data: Option<PathBuf>,
     /// What a command presents to an admin listener with TLS; otherwise `[admin.client]` says.
@@ -131,6 +130,15 @@ impl Loaded {
     }
 }
 
+impl Location {
+    /// The operator's own part of the configuration, and whether there is a file.
+    fn source(&self) -> Result<(Source, bool), ConfigError> {
+        let (name, text, from_file) = find(self.file.as_deref())?;
+        let environment = self.environment.clone();
+        Ok((Source { name, text, installed: Vec::new(), brought: None, environment }, from_file))
+    }
+}
+
 impl Source {
     /// The operator's document over the defaults of the installed families.
     fn document(&self) -> Result<Document<'_>, ConfigError> {
@@ -152,25 +160,28 @@ impl Source {
 ///
 /// # Errors
 /// Every [`ConfigError`] found, with line and remedy.
-pub(crate) fn load(
-    location: &Location,
-    families: &[BuiltInPlugin],
-    environment: Vec<(String, String)>,
-) -> Result<Loaded, ConfigErrors> {
-    load_with(location, families, environment, None)
+pub(crate) fn load(location: &Location) -> Result<Loaded, ConfigErrors> {
+    load_with(location, None)
 }
 
 /// The same with the defaults that a plugin brings, in place of earlier ones of its family.
 pub(crate) fn load_with(
     location: &Location,
-    families: &[BuiltInPlugin],
-    environment: Vec<(String, String)>,
     brought: Option<FamilyDefaults>,
 ) -> Result<Loaded, ConfigErrors> {
-    let (name, text, from_file) = find(location.file.as_deref())?;
-    let data = read_data(&name, &text, &environment).map(|data| data.folder);
+    load_over(PLUGINS, location, brought)
+}
+
+/// The same over the defaults of these families.
+pub(super) fn load_over(
+    families: &[BuiltInPlugin],
+    location: &Location,
+    brought: Option<FamilyDefaults>,
+) -> Result<Loaded, ConfigErrors> {
+    let (mut source, from_file) = location.source()?;
+    let configured = source.document().and_then(|document| document.section::<DataConfig>("data"));
     // An error in `[data]` is found again with all others.
-    let data = location.data.clone().unwrap_or_else(|| data.unwrap_or_else(|_| DataConfig::default().folder));
+    let data = location.data.clone().unwrap_or_else(|| configured.unwrap_or_default().folder);
     let (mut installed, mut unusable) = installed(&data)?;
     let offered = brought.as_ref().map(|brought| brought.name.clone());
     let family = brought.as_ref().and_then(|brought| brought.family.clone());
@@ -179,7 +190,7 @@ pub(crate) fn load_with(
         brought.family.iter().for_each(|family| unusable.forget(family));
         installed.insert(0, brought);
     }
-    let mut source = Source { name, text, installed, brought: family, environment };
+    (source.installed, source.brought) = (installed, family);
     // Each reading does without one file more than the one before.
     let Read { mut config, table, warnings, unusable: others } = loop {
         match read(&source, families, Some(&data)) {
@@ -193,120 +204,34 @@ pub(crate) fn load_with(
     Ok(Loaded { config, table, from_file, warnings, unusable, source })
 }
 
-/// The `[data]` table alone, for a command that needs no more.
-pub(crate) fn load_data(
-    file: Option<&Path>,
-    environment: &[(String, String)],
-) -> Result<DataConfig, ConfigErrors> {
-    let (name, text, _) = find(file)?;
-    Ok(read_data(&name, &text, environment)?)
+/// The `[data]` table alone, for a command that needs no more. The rest of the document may be anything.
+pub(crate) fn load_data(location: &Location) -> Result<DataConfig, ConfigErrors> {
+    Ok(location.source()?.0.document()?.section("data")?)
 }
 
-/// What a command needs of the configuration that asks a registry.
-#[derive(Debug, Default, serde::Deserialize)]
-pub(crate) struct RegistryConfig {
-    #[serde(default)]
-    fetch: OnlyRoots,
-    #[serde(default)]
-    outgoing: OutgoingConfig,
+/// How connections leave, for a command that asks a registry.
+pub(crate) fn load_outgoing(location: &Location) -> Result<Outgoing, ConfigErrors> {
+    Ok(outgoing(&location.source()?.0.document()?)?)
 }
 
-/// The rest of the table may be anything.
-#[derive(Debug, Default, serde::Deserialize)]
-struct OnlyRoots {
-    extra_roots_file: Option<PathBuf>,
-}
-
-impl RegistryConfig {
-    /// How connections to a registry leave.
-    pub(crate) fn route(&self) -> OutgoingRoute<'_> {
-        OutgoingRoute {
-            extra_roots_file: self.fetch.extra_roots_file.as_deref(),
-            outgoing: &self.outgoing,
-            secrets: &secrets::resolve,
-        }
-    }
-}
-
-/// `fetch.extra_roots_file` and `[outgoing]` alone, for a command that asks a registry.
-pub(crate) fn load_registry(
-    file: Option<&Path>,
-    environment: &[(String, String)],
-) -> Result<RegistryConfig, ConfigErrors> {
-    read_tables(file, environment)
+fn outgoing(document: &Document<'_>) -> Result<Outgoing, ConfigError> {
+    let extra_roots_file = document.entry("fetch", "extra_roots_file")?;
+    Ok(Outgoing { extra_roots_file, config: document.section("outgoing")? })
 }
 
 /// What a restore needs of the configuration: how a bucket of backups is reached.
-pub(crate) fn load_backup_buckets(
-    file: Option<&Path>,
-    environment: &[(String, String)],
-) -> Result<BucketSettings, ConfigErrors> {
-    /// The rest of the table may be anything.
-    #[derive(Default, serde::Deserialize)]
-    #[serde(default)]
-    struct OnlyBucket {
-        url: Option<String>,
-        s3: S3Config,
-    }
-    #[derive(Default, serde::Deserialize)]
-    #[serde(default)]
-    struct OnlyDisk {
-        min_free_mib: Option<u32>,
-    }
-    #[derive(Default, serde::Deserialize)]
-    #[serde(default)]
-    struct OnlyBackups {
-        data: OnlyDisk,
-        backup: BackupConfig,
-        media: OnlyBucket,
-        fetch: OnlyRoots,
-        outgoing: OutgoingConfig,
-    }
-    let OnlyBackups { data, backup, media, fetch, outgoing } = read_tables(file, environment)?;
-    let of_media = (media.url.as_deref(), &media.s3);
-    Ok(BucketSettings::new(&backup, of_media, data.min_free_mib, fetch.extra_roots_file, outgoing))
+pub(crate) fn load_backup_buckets(location: &Location) -> Result<BucketSettings, ConfigErrors> {
+    let (source, _) = location.source()?;
+    let document = source.document()?;
+    let media: (Option<String>, _) = (document.entry("media", "url")?, document.entry("media", "s3")?);
+    let min_free_mib = document.entry("data", "min_free_mib")?;
+    let backup = document.section("backup")?;
+    Ok(BucketSettings::new(&backup, (media.0.as_deref(), &media.1), min_free_mib, outgoing(&document)?))
 }
 
 /// The `[admin.client]` table alone, for a command that asks a running gateway.
-pub(crate) fn load_admin_client(
-    file: Option<&Path>,
-    environment: &[(String, String)],
-) -> Result<AdminClient, ConfigErrors> {
-    /// The rest of the document may be anything.
-    #[derive(Default, serde::Deserialize)]
-    struct OnlyClient {
-        #[serde(default)]
-        client: AdminClient,
-    }
-    #[derive(serde::Deserialize)]
-    struct OnlyAdmin {
-        #[serde(default)]
-        admin: OnlyClient,
-    }
-    Ok(read_tables::<OnlyAdmin>(file, environment)?.admin.client)
-}
-
-/// The tables of `T` alone.
-fn read_tables<T: DeserializeOwned>(
-    file: Option<&Path>,
-    environment: &[(String, String)],
-) -> Result<T, ConfigErrors> {
-    let (name, text, _) = find(file)?;
-    let mut document = Document::parse(&name, &text)?;
-    document.override_from(environment);
-    Ok(document.read()?)
-}
-
-fn read_data(name: &str, text: &str, environment: &[(String, String)]) -> Result<DataConfig, ConfigError> {
-    /// The other tables may be anything.
-    #[derive(serde::Deserialize)]
-    struct OnlyData {
-        #[serde(default)]
-        data: DataConfig,
-    }
-    let mut document = Document::parse(name, text)?;
-    document.override_from(environment);
-    Ok(document.read::<OnlyData>()?.data)
+pub(crate) fn load_admin_client(location: &Location) -> Result<AdminClient, ConfigErrors> {
+    Ok(location.source()?.0.document()?.entry("admin", "client")?)
 }
 
 /// The sections of a text; `name` is its name in error messages.
@@ -401,20 +326,18 @@ fn find(file: Option<&Path>) -> Result<(String, String, bool), ConfigError> {
 fn check(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
     let mut errors = Vec::new();
     let mut wrong = |path: &str, message: &str| errors.push(document.error_at(path, message));
-    if let Err((key, message)) = config.admin.check() {
-        wrong(&format!("admin.{key}"), &message);
-    }
     if let Err((key, message)) = config.server.check() {
         wrong(&format!("server.{key}"), &message);
     }
-    if let Err((key, message)) = config.fleet.check(config.data.url.is_some()) {
-        wrong(&format!("fleet.{key}"), &message);
-    }
-    if let Err(error) = config.log.filter() {
-        wrong("log.level", &error);
-    }
-    if let Err((key, message)) = config.traces.check() {
-        wrong(&format!("traces.{key}"), &message);
+    for (table, checked) in [
+        ("admin", config.admin.check()),
+        ("fleet", config.fleet.check(config.data.url.is_some())),
+        ("log", config.log.filter().map(drop).map_err(|message| ("level", message))),
+        ("traces", config.traces.check()),
+    ] {
+        if let Err((key, message)) = checked {
+            wrong(&format!("{table}.{key}"), &message);
+        }
     }
     for (key, price) in &config.prices {
         if let Err(error) = PriceTable::new([(key.clone(), *price)].into()) {

@@ -30,7 +30,7 @@ pub(crate) use installed_defaults::{
     unstage as unstage_defaults,
 };
 pub(crate) use load::{
-    Loaded, Location, file_of, load, load_admin_client, load_backup_buckets, load_data, load_registry,
+    Loaded, Location, file_of, load, load_admin_client, load_backup_buckets, load_data, load_outgoing,
     load_with,
 };
 pub(crate) use ownership::check_own;

@@ -118,15 +118,12 @@ impl Known {
                 found.extend(text_rules::problem(rule, value).map(|why| (path.clone(), why)));
                 found.extend(unknown(path, rule, "rule", &RULES.map(|(name, _)| name), true));
             }
-            for (path, _, protocol) in
-                entries(&["models", model]).into_iter().filter(|(_, key, _)| *key == "protocol")
-            {
-                found.extend(self.unspoken(path, protocol.as_str().unwrap_or_default()));
-            }
-            for (path, _, targets) in
-                entries(&["models", model]).into_iter().filter(|(_, key, _)| *key == "targets")
-            {
-                for (number, target) in targets.as_array().into_iter().flatten().enumerate() {
+            for (path, key, value) in entries(&["models", model]) {
+                if key == "protocol" {
+                    found.extend(self.unspoken(path.clone(), value.as_str().unwrap_or_default()));
+                }
+                let targets = value.as_array().filter(|_| key == "targets").into_iter().flatten();
+                for (number, target) in targets.enumerate() {
                     let protocol = target.get("protocol").and_then(Value::as_str).unwrap_or_default();
                     found.extend(self.unspoken(format!("{path}[{number}].protocol"), protocol));
                 }
@@ -152,9 +149,7 @@ impl Known {
         }
         found
     }
-}
 
-impl Known {
     /// A protocol of providers that no family here speaks, as far as their dialects are known.
     fn unspoken(&self, path: String, protocol: &str) -> Option<Finding> {
         if PROTOCOLS.contains(&protocol) || self.has_others {

@@ -5,16 +5,14 @@ use std::path::PathBuf;
 
 use gatehouse_model::{Digest, Price, SecretRef, settings};
 use gatehouse_runtime::{Inventory, OwnPath, Trust};
-use gatehouse_upstream::{
-    FairnessConfig, FetchConfig, OutgoingConfig, OutgoingRoute, ProviderConfig, WebhooksConfig,
-};
+use gatehouse_upstream::{FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, WebhooksConfig};
 use serde::Deserialize;
 
 use super::database::{DatabaseUrl, FleetConfig};
 use crate::backup::{BackupConfig, BucketSettings};
 use crate::plugins::built_in::PLUGINS;
 use crate::plugins::compiler;
-use crate::secrets;
+use crate::secrets::Outgoing;
 use crate::telemetry::{LogConfig, TracesConfig};
 
 /// The whole configuration.
@@ -149,23 +147,15 @@ settings! {
 
 impl Config {
     /// How the operator's own connections leave.
-    pub(crate) fn outgoing_route(&self) -> OutgoingRoute<'_> {
-        OutgoingRoute {
-            extra_roots_file: self.fetch.extra_roots_file.as_deref(),
-            outgoing: &self.outgoing,
-            secrets: &secrets::resolve,
-        }
+    pub(crate) fn outgoing(&self) -> Outgoing {
+        let extra_roots_file = self.fetch.extra_roots_file.clone();
+        Outgoing { extra_roots_file, config: self.outgoing.clone() }
     }
 
     /// How buckets of backups are reached.
     pub(crate) fn backup_buckets(&self) -> BucketSettings {
-        BucketSettings::new(
-            &self.backup,
-            (self.media.url.as_deref(), &self.media.s3),
-            self.data.min_free_mib,
-            self.fetch.extra_roots_file.clone(),
-            self.outgoing.clone(),
-        )
+        let media = (self.media.url.as_deref(), &self.media.s3);
+        BucketSettings::new(&self.backup, media, self.data.min_free_mib, self.outgoing())
     }
 
     /// Configures the plugin runtime for the data folder `data`.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::{fs, io};
 
 use gatehouse_admin::Deployed;
-use gatehouse_files::write_atomic;
+use gatehouse_files::{if_exists, write_atomic};
 use gatehouse_model::Digest;
 use gatehouse_runtime::{PluginService, VersionState};
 
@@ -200,10 +200,9 @@ impl Record {
     }
 
     fn read(path: &Path) -> io::Result<Self> {
-        match fs::read(path) {
-            Ok(text) => serde_json::from_slice(&text).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(error),
+        match if_exists(fs::read(path))? {
+            Some(text) => Ok(serde_json::from_slice(&text)?),
+            None => Ok(Self::default()),
         }
     }
 

@@ -11,13 +11,14 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, Metadata};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_admin::{AdminService, ApiRequest, Component, LocalApi, PluginOffer};
+use gatehouse_files::read_at_most;
 use gatehouse_model::{Clock, Digest, UnixMs};
 use gatehouse_runtime::PluginService;
 use serde_json::{Value, json};
@@ -36,23 +37,20 @@ const MAX_SIGNATURE_BYTES: u64 = 4 << 10;
 pub(crate) struct FolderWatcher {
     folder: PathBuf,
     signed_only: bool,
-    seen: HashMap<OsString, Seen>,
-}
-
-/// A file at the last poll.
-struct Seen {
-    fingerprint: Fingerprint,
-    polls: u32,
+    /// By name, and for how many polls.
+    seen: HashMap<OsString, (Fingerprint, u32)>,
 }
 
 /// The properties that change while a file is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fingerprint {
-    bytes: u64,
+    file: Stamp,
     inode: u64,
-    changed: (i64, i64),
-    signature: Option<(u64, i64, i64)>,
+    signature: Option<Stamp>,
 }
+
+/// The length of a file, and when it was changed.
+type Stamp = (u64, i64, i64);
 
 impl FolderWatcher {
     /// Opens the folder; creates it (0700) and its two subfolders if they are missing.
@@ -107,14 +105,14 @@ impl FolderWatcher {
         let mut complete = Vec::new();
         for (name, fingerprint) in found {
             let polls = match self.seen.get(&name) {
-                Some(seen) if seen.fingerprint == fingerprint => seen.polls + 1,
+                Some((seen, polls)) if *seen == fingerprint => polls + 1,
                 _ => 1,
             };
             let signed = fingerprint.signature.is_some() || !self.signed_only || polls >= SIGNATURE_POLLS;
-            if polls >= 2 && signed && fingerprint.bytes > 0 {
+            if polls >= 2 && signed && fingerprint.file.0 > 0 {
                 complete.push(name.clone());
             }
-            self.seen.insert(name, Seen { fingerprint, polls });
+            self.seen.insert(name, (fingerprint, polls));
         }
         complete.sort();
         complete
@@ -130,14 +128,9 @@ impl FolderWatcher {
                 continue;
             }
             let Some(file) = plain_file(&path) else { continue };
-            let stamp = |file: &Metadata| (file.mtime(), file.mtime_nsec());
-            let signature = plain_file(&signing::signature_path(&path)).map(|file| {
-                let (seconds, nanoseconds) = stamp(&file);
-                (file.len(), seconds, nanoseconds)
-            });
-            let fingerprint =
-                Fingerprint { bytes: file.len(), inode: file.ino(), changed: stamp(&file), signature };
-            found.push((name, fingerprint));
+            let stamp = |file: &Metadata| (file.len(), file.mtime(), file.mtime_nsec());
+            let signature = plain_file(&signing::signature_path(&path)).as_ref().map(stamp);
+            found.push((name, Fingerprint { file: stamp(&file), inode: file.ino(), signature }));
         }
         Ok(found)
     }
@@ -234,23 +227,12 @@ fn plain_file(path: &Path) -> Option<Metadata> {
 }
 
 fn read(path: &Path) -> io::Result<(Component, Digest, Option<String>)> {
-    let limited = |path: &Path, max: u64| {
-        let mut bytes = Vec::new();
-        fs::File::open(path)?.take(max + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > max {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {max} bytes")));
-        }
-        Ok(bytes)
-    };
-    let component = Component(limited(path, MAX_COMPONENT_BYTES)?);
+    let component = Component(read_at_most(fs::File::open(path)?, MAX_COMPONENT_BYTES)?);
     let signature_path = signing::signature_path(path);
     let signature = match plain_file(&signature_path) {
         Some(_) => {
-            let bytes = limited(&signature_path, MAX_SIGNATURE_BYTES)?;
-            Some(
-                String::from_utf8(bytes)
-                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?,
-            )
+            let bytes = read_at_most(fs::File::open(&signature_path)?, MAX_SIGNATURE_BYTES)?;
+            Some(io::read_to_string(&bytes[..])?)
         }
         None => None,
     };

@@ -1,13 +1,15 @@
 //! Signatures on the author's side: create a key pair, sign a component, find the signature file of a component.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use gatehouse_files::if_exists;
 use gatehouse_runtime::SigningKey;
 
 use crate::system::SystemSeed;
+use crate::terminal::at;
 
 /// `<component>.sig`.
 pub(crate) fn signature_path(component: &Path) -> PathBuf {
@@ -19,11 +21,9 @@ pub(crate) fn signature_path(component: &Path) -> PathBuf {
 /// The text of the named signature file, or of `<component>.sig` if it exists.
 pub(crate) fn signature_of(component: &Path, named: Option<&Path>) -> Result<Option<String>, String> {
     let path = named.map_or_else(|| signature_path(component), Path::to_owned);
-    match fs::read_to_string(&path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(format!("{}: {error}", path.display())),
-    }
+    let read = fs::read_to_string(&path);
+    let read = if named.is_none() { if_exists(read) } else { read.map(Some) };
+    read.map_err(at(&path))
 }
 
 /// Writes a fresh private key into `file`; returns the text for the author.
@@ -37,7 +37,7 @@ pub(crate) fn keygen(file: &Path) -> Result<String, String> {
             writeln!(into, "{}", key.reveal())?;
             into.sync_all()
         });
-    written.map_err(|error| format!("{}: {error}", file.display()))?;
+    written.map_err(at(file))?;
     let public = key.public();
     Ok(format!(
         "{public}\n\nFor the operator's configuration:\n[plugins.trusted_keys]\nname = \"{public}\"\n"
@@ -49,12 +49,11 @@ pub(crate) fn keygen(file: &Path) -> Result<String, String> {
 /// # Errors
 /// The file system's, in words, or a file that holds no key.
 pub(crate) fn sign(component: &Path, key: &Path) -> Result<String, String> {
-    let wrong = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = fs::read_to_string(key).map_err(|error| wrong(key, &error))?;
-    let key = SigningKey::parse(&text).map_err(|error| wrong(key, &error))?;
-    let wasm = fs::read(component).map_err(|error| wrong(component, &error))?;
+    let text = fs::read_to_string(key).map_err(at(key))?;
+    let key = SigningKey::parse(&text).map_err(at(key))?;
+    let wasm = fs::read(component).map_err(at(component))?;
     let target = signature_path(component);
-    fs::write(&target, format!("{}\n", key.sign(&wasm))).map_err(|error| wrong(&target, &error))?;
+    fs::write(&target, format!("{}\n", key.sign(&wasm))).map_err(at(&target))?;
     Ok(format!("{}\n", target.display()))
 }
 

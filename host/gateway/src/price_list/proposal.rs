@@ -1,6 +1,7 @@
 //! What a list would change: of each text model the prices that differ, by the entry that is the model's.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use gatehouse_driver::{ModelConfig, ModelKind, TokenPrices};
 use gatehouse_model::Credits;
@@ -19,6 +20,18 @@ pub(crate) struct Wanted {
     pub(crate) model: String,
     /// Its entry in the list, where that has another name than the model and what its provider calls it.
     pub(crate) entry: Option<String>,
+}
+
+impl FromStr for Wanted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (model, entry) = text.split_once('=').map_or((text, None), |(model, entry)| (model, Some(entry)));
+        if model.is_empty() || entry == Some("") {
+            return Err("expected the id of a model, or MODEL=ENTRY".to_owned());
+        }
+        Ok(Self { model: model.to_owned(), entry: entry.map(str::to_owned) })
+    }
 }
 
 /// What would change.

@@ -10,8 +10,6 @@ use gatehouse_model::About;
 
 use super::staged::{Staged, defaults_of, effective_view, effects, misconfigured, no_defaults};
 use crate::config::{FamilyDefaults, Loaded, Location, check_own, forget_defaults, load, load_with};
-use crate::environment;
-use crate::plugins::built_in::PLUGINS;
 
 /// The files of a gateway that does not run.
 pub(crate) struct OfflineConfiguration {
@@ -26,7 +24,7 @@ impl OfflineConfiguration {
     }
 
     fn load_with(&self, brought: FamilyDefaults) -> Result<Loaded, OperationError> {
-        load_with(&self.location, PLUGINS, environment::overrides(), Some(brought)).map_err(misconfigured)
+        load_with(&self.location, Some(brought)).map_err(misconfigured)
     }
 
     /// The same where all of it has to be usable, but for what was not usable `before`.
@@ -37,7 +35,7 @@ impl OfflineConfiguration {
 
 impl Configuration for OfflineConfiguration {
     fn effective(&self) -> Result<EffectiveView, OperationError> {
-        let loaded = load(&self.location, PLUGINS, environment::overrides()).map_err(misconfigured)?;
+        let loaded = load(&self.location).map_err(misconfigured)?;
         effective_view(&loaded, Vec::new())
     }
 
@@ -58,7 +56,7 @@ impl Configuration for OfflineConfiguration {
         _: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
         // Without the defaults the operator's part alone may be incomplete: all of them are new then.
-        let before = load(&self.location, PLUGINS, environment::overrides()).ok();
+        let before = load(&self.location).ok();
         let after = self.load_whole(defaults_of(defaults, Some(&about.family)), before.as_ref())?;
         check_own(before.as_ref(), &after, about).map_err(misconfigured)?;
         let effects = effects(before.as_ref(), &after, &about.family);
@@ -68,7 +66,7 @@ impl Configuration for OfflineConfiguration {
     }
 
     fn forget<'a>(&'a self, family: &str, _: &PriceCause) -> Result<ForgottenDefaults<'a>, OperationError> {
-        let before = load(&self.location, PLUGINS, environment::overrides()).ok();
+        let before = load(&self.location).ok();
         let after = self.load_whole(no_defaults(family), before.as_ref())?;
         let effects = effects(before.as_ref(), &after, family);
         let family = family.to_owned();

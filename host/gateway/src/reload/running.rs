@@ -21,7 +21,7 @@ use crate::config::{
 };
 use crate::plugins::built_in::{BuiltInPlugin, Installation, PLUGINS};
 use crate::sandbox_mode::Simulated;
-use crate::{environment, secrets, telemetry};
+use crate::{secrets, telemetry};
 
 /// The configuration in effect, and the services that are told of another one.
 pub(crate) struct RunningConfiguration {
@@ -107,7 +107,7 @@ impl RunningConfiguration {
     fn prepare(&self, current: &Current, brought: Option<FamilyDefaults>) -> Result<Prepared, ConfigErrors> {
         // Where one family changes, nothing is asked of the others.
         let known = brought.is_some().then_some(&current.loaded);
-        let loaded = load_with(&self.location, PLUGINS, environment::overrides(), brought)?;
+        let loaded = load_with(&self.location, brought)?;
         let loaded = loaded.whole_but_for(known)?;
         let mut config = loaded.config.clone();
         // What was enabled at the start stays so.
@@ -234,7 +234,7 @@ impl Configuration for RunningConfiguration {
 
     fn draft(&self, defaults: &FamilyDefaultsFile) -> Result<gatehouse_runtime::Config, OperationError> {
         let brought = Some(defaults_of(defaults, None));
-        let loaded = load_with(&self.location, PLUGINS, environment::overrides(), brought);
+        let loaded = load_with(&self.location, brought);
         let mut config = loaded.map_err(misconfigured)?.with_every_family().config;
         config.sandbox.enabled = self.simulated.is_some();
         Ok(config.runtime(self.root.clone()))

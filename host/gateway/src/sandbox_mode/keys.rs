@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gatehouse_admin::{AdminService, ApiRefusal, ApiRequest, LocalApi, OperationError, Revealed};
-use gatehouse_files::write_atomic;
+use gatehouse_files::{if_exists, write_atomic};
 use gatehouse_model::{ApiKey, ChatFormat, Credits, KeyId};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -74,15 +74,12 @@ pub(crate) async fn keys(service: &Arc<AdminService>, data: &Path) -> Result<San
 }
 
 fn read(file: &Path) -> io::Result<StoredKeys> {
-    match std::fs::read(file) {
-        // The parser's own message may quote a key.
-        Ok(text) => serde_json::from_slice(&text).map_err(|_| {
-            let why = "expected the sandbox keys in JSON; delete the file to get new keys";
-            io::Error::new(io::ErrorKind::InvalidData, why)
-        }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StoredKeys::default()),
-        Err(error) => Err(error),
-    }
+    let Some(text) = if_exists(std::fs::read(file))? else { return Ok(StoredKeys::default()) };
+    // The parser's own message may quote a key.
+    serde_json::from_slice(&text).map_err(|_| {
+        let why = "expected the sandbox keys in JSON; delete the file to get new keys";
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    })
 }
 
 async fn write(file: PathBuf, keys: StoredKeys) -> io::Result<()> {

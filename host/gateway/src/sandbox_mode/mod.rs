@@ -4,4 +4,4 @@ mod keys;
 mod providers;
 
 pub(crate) use keys::{SandboxKeys, SandboxKeysError, keys};
-pub(crate) use providers::{Simulated, start, use_simulated_providers};
+pub(crate) use providers::{Simulated, start};

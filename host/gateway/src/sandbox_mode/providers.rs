@@ -1,7 +1,7 @@
 //! The simulated providers: started, and put in place of the configured ones.
 //!
 //! The only code that knows both the simulation's addresses and the configuration's types. A family whose provider
-//! has a simulation is one entry in `use_simulated_providers`.
+//! has a simulation is one entry in [`Simulated::of`].
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ use gatehouse_driver::ModelConfig;
 use gatehouse_model::{Secret, SecretRef};
 use gatehouse_sandbox::veo::KEY_FILES;
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_upstream::{AccountConfig, Auth, ProviderConfig, ServiceAccountAuth};
+use gatehouse_upstream::{AccountConfig, Auth, ServiceAccountAuth};
 
 use crate::config::{Config, SandboxConfig};
 
@@ -66,81 +66,67 @@ upstream = "embed-sim"
 prices = { input = "0.1" }
 "#;
 
-/// Replaces the addresses and accounts of the configured providers by the simulated ones.
-pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
-    let (context, dashscope) = (sandbox.context(), sandbox.dashscope());
-    let (imagine, ark) = (sandbox.imagine(), sandbox.ark());
-    let text = |origin: &str| (origin.to_owned(), vec![], vec![]);
-    let origins_by_provider = [
-        ("bfl", (context.submit.clone(), vec![context.poll.clone()], vec![context.delivery.clone()])),
-        ("xai", (imagine.api.clone(), vec![], vec![imagine.files.clone()])),
-        ("anthropic", text(&sandbox.messages().origin)),
-        ("openai", text(&sandbox.chat().origin)),
-        ("google", text(&sandbox.gemini().origin)),
-        ("ark", (ark.data.clone(), vec![], vec![ark.files.clone()])),
-        ("ark-assets", text(&ark.control)),
-        ("dashscope", (dashscope.api.clone(), vec![], vec![dashscope.files.clone()])),
-        ("veo", (sandbox.veo().vertex.clone(), vec![sandbox.veo().storage.clone()], vec![])),
-        ("midjourney", (sandbox.midjourney().api.clone(), vec![], vec![sandbox.midjourney().files.clone()])),
-    ];
-    for (name, (base, origins, media)) in origins_by_provider {
-        let Some(provider) = config.providers.get_mut(name) else { continue };
-        (provider.base_url, provider.origins, provider.media_origins) = (base, origins, media);
-        // A service account's secret is its key file, and its tokens come from the sandbox too.
-        let tokens =
-            || ServiceAccountAuth { token_url: Some(sandbox.veo().token.clone()), ..Default::default() };
-        let auth = matches!(provider.auth, Auth::ServiceAccount(_)).then(|| Auth::ServiceAccount(tokens()));
-        let secret = if auth.is_some() { KEY_FILES[0] } else { PROVIDER_KEY };
-        let secret = Some(SecretRef::Given(Secret::new(secret.to_owned())));
-        // Providers with signed requests know the sandbox's account by the id of its access key.
-        let is_signed = matches!(provider.auth, Auth::Hmac(_));
-        let key_id = is_signed.then(|| SecretRef::Given(Secret::new(format!("AK{PROVIDER_KEY}"))));
-        let account = AccountConfig { auth, secret, key_id, ..AccountConfig::default() };
-        provider.accounts = BTreeMap::from([("sandbox".to_owned(), account)]);
-    }
-    let models: BTreeMap<String, ModelConfig> = toml::from_str(CHAT_MODELS).expect("a test parses it");
-    for (id, model) in models {
-        config.models.entry(id).or_insert(model);
-    }
-    // The samples can then be used in requests.
-    let samples = context.samples.trim_start_matches("http://").to_owned();
-    config.fetch.allow_private.push(samples);
-    config.fetch.stand_ins = Some(format!("{}/samples", context.samples));
-}
+/// The address of a provider, its further origins, and those of media.
+type Origins = (String, Vec<String>, Vec<String>);
 
-/// What the simulation put into the configuration at the start, for the configurations that follow.
+/// What stands in a configuration in place of its own providers.
 #[derive(Clone, Debug)]
 pub(crate) struct Simulated {
-    providers: BTreeMap<String, ProviderConfig>,
-    models: BTreeMap<String, ModelConfig>,
+    origins: [(&'static str, Origins); 10],
+    /// Where service accounts get their tokens.
+    token_url: String,
+    /// The samples can be used in requests.
+    samples: String,
 }
 
 impl Simulated {
-    /// From the configuration that [`use_simulated_providers`] changed.
-    pub(crate) fn of(config: &Config) -> Self {
-        let is_simulated = |provider: &ProviderConfig| {
-            let given = |account: &AccountConfig| matches!(account.secret, Some(SecretRef::Given(_)));
-            provider.accounts.values().any(given)
-        };
-        let providers = config.providers.iter().filter(|(_, provider)| is_simulated(provider));
-        Self {
-            providers: providers.map(|(name, provider)| (name.clone(), provider.clone())).collect(),
-            models: toml::from_str(CHAT_MODELS).expect("a test parses it"),
-        }
+    /// The simulated providers that run.
+    pub(crate) fn of(sandbox: &Sandbox) -> Self {
+        let (context, dashscope) = (sandbox.context(), sandbox.dashscope());
+        let (imagine, ark) = (sandbox.imagine(), sandbox.ark());
+        let (veo, midjourney) = (sandbox.veo(), sandbox.midjourney());
+        let text = |origin: &str| (origin.to_owned(), vec![], vec![]);
+        let origins = [
+            ("bfl", (context.submit.clone(), vec![context.poll.clone()], vec![context.delivery.clone()])),
+            ("xai", (imagine.api.clone(), vec![], vec![imagine.files.clone()])),
+            ("anthropic", text(&sandbox.messages().origin)),
+            ("openai", text(&sandbox.chat().origin)),
+            ("google", text(&sandbox.gemini().origin)),
+            ("ark", (ark.data.clone(), vec![], vec![ark.files.clone()])),
+            ("ark-assets", text(&ark.control)),
+            ("dashscope", (dashscope.api.clone(), vec![], vec![dashscope.files.clone()])),
+            ("veo", (veo.vertex.clone(), vec![veo.storage.clone()], vec![])),
+            ("midjourney", (midjourney.api.clone(), vec![], vec![midjourney.files.clone()])),
+        ];
+        Self { origins, token_url: veo.token.clone(), samples: context.samples.clone() }
     }
 
-    /// Replaces addresses and accounts as at the start.
+    /// Replaces the addresses and accounts of the configured providers.
     pub(crate) fn put_into(&self, config: &mut Config) {
-        for (name, simulated) in &self.providers {
-            let Some(provider) = config.providers.get_mut(name) else { continue };
-            provider.base_url.clone_from(&simulated.base_url);
-            provider.origins.clone_from(&simulated.origins);
-            provider.media_origins.clone_from(&simulated.media_origins);
-            provider.accounts.clone_from(&simulated.accounts);
+        for (name, (base, origins, media)) in &self.origins {
+            let Some(provider) = config.providers.get_mut(*name) else { continue };
+            provider.base_url.clone_from(base);
+            provider.origins.clone_from(origins);
+            provider.media_origins.clone_from(media);
+            // A service account's secret is its key file, and its tokens come from the sandbox too.
+            let token_url = Some(self.token_url.clone());
+            let tokens = || ServiceAccountAuth { token_url, ..Default::default() };
+            let auth =
+                matches!(provider.auth, Auth::ServiceAccount(_)).then(|| Auth::ServiceAccount(tokens()));
+            let secret = if auth.is_some() { KEY_FILES[0] } else { PROVIDER_KEY };
+            let secret = Some(SecretRef::Given(Secret::new(secret.to_owned())));
+            // Providers with signed requests know the sandbox's account by the id of its access key.
+            let is_signed = matches!(provider.auth, Auth::Hmac(_));
+            let key_id = is_signed.then(|| SecretRef::Given(Secret::new(format!("AK{PROVIDER_KEY}"))));
+            let account = AccountConfig { auth, secret, key_id, ..AccountConfig::default() };
+            provider.accounts = BTreeMap::from([("sandbox".to_owned(), account)]);
         }
-        for (id, model) in &self.models {
-            config.models.entry(id.clone()).or_insert_with(|| model.clone());
+        let models: BTreeMap<String, ModelConfig> = toml::from_str(CHAT_MODELS).expect("a test parses it");
+        for (id, model) in models {
+            config.models.entry(id).or_insert(model);
         }
+        config.fetch.allow_private.push(self.samples.trim_start_matches("http://").to_owned());
+        config.fetch.stand_ins = Some(format!("{}/samples", self.samples));
     }
 }
 

@@ -38,28 +38,26 @@ pub(crate) struct Banner<'a> {
 impl Banner<'_> {
     /// The whole text.
     pub(crate) fn text(&self) -> String {
+        // A String takes every write.
         let mut text = String::new();
         let scheme = if self.tls { "https" } else { "http" };
         for address in self.listen {
-            line(&mut text, format_args!("gatehouse listens on {scheme}://{address}"));
+            let _ = writeln!(text, "gatehouse listens on {scheme}://{address}");
         }
         let admin_scheme = if self.admin_tls { "https" } else { "http" };
-        line(&mut text, format_args!("admin, metrics and health on {admin_scheme}://{}", self.admin));
+        let _ = writeln!(text, "admin, metrics and health on {admin_scheme}://{}", self.admin);
         for (at, url) in self.console.iter().enumerate() {
             let label = if at == 0 { "console, for ten minutes and one login:" } else { "  or" };
-            line(&mut text, format_args!("{label} {}", url.expose()));
+            let _ = writeln!(text, "{label} {}", url.expose());
         }
         if self.console.is_empty() {
-            line(
-                &mut text,
-                format_args!("console: `gatehouse console link` prints a link that logs one person in"),
-            );
+            text += "console: `gatehouse console link` prints a link that logs one person in\n";
         }
-        line(&mut text, format_args!("data in {}", self.data.display()));
+        let _ = writeln!(text, "data in {}", self.data.display());
         if let (Some(keys), Some(address)) = (self.keys, self.listen.first()) {
             text.push_str(&self.examples(keys, &format!("{scheme}://{}", reachable(*address))));
         }
-        line(&mut text, format_args!("ready in {} ms", self.ready.as_millis()));
+        let _ = writeln!(text, "ready in {} ms", self.ready.as_millis());
         text
     }
 
@@ -114,10 +112,6 @@ For SDKs and tools, the base URLs (Anthropic without /v1, OpenAI with it) and ke
 "#
         )
     }
-}
-
-fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
-    writeln!(text, "{line}").expect("a String takes every write");
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, Serv
     database(&config.data)?;
     MediaStore::check_config(&config.media, &secrets::resolve)?;
     config.backup_buckets().check()?;
-    config.traces.collector(&config.outgoing_route()).map_err(ServeError::Traces)?;
+    config.traces.collector(&config.outgoing().route()).map_err(ServeError::Traces)?;
     identity_provider(config, &upstream)?;
     config.server.acme.as_ref().map(external_account).transpose().map_err(ServeError::Acme)?;
     Ok(upstream)

@@ -89,16 +89,10 @@ impl ServeError {
             | Self::WatchFolder { .. }
             | Self::Certificates(_)
             | Self::Logs(_) => Exit::Misconfigured,
-            Self::Edge(gatehouse_edge::Error::Tls(_) | gatehouse_edge::Error::Inherited(_)) => {
-                Exit::Misconfigured
-            }
-            Self::Media(_) => Exit::Misconfigured,
+            Self::Edge(gatehouse_edge::Error::Tls(_) | gatehouse_edge::Error::Inherited(_))
+            | Self::Media(_) => Exit::Misconfigured,
             Self::Driver(StartError::Store(_)) => Exit::Store,
-            Self::Store(OpenError::Database { .. }) => Exit::Misconfigured,
-            Self::Store(OpenError::Locked { .. } | OpenError::Taken { .. } | OpenError::Leased { .. }) => {
-                Exit::Refused
-            }
-            Self::Store(_) => Exit::Store,
+            Self::Store(error) => Exit::from(error),
             _ => Exit::Broken,
         }
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use gatehouse_admin::{AdminEndpoint, AdminServer, AdminService, Probes, Role, Tokens};
+use gatehouse_admin::{AdminEndpoint, AdminServer, AdminService, EndpointOf, Probes, Tokens};
 use gatehouse_driver::Driver;
 use gatehouse_edge::{Certificates, Edge, TlsError};
 use gatehouse_files::is_disk_full;
@@ -101,12 +101,10 @@ pub(super) async fn listen_for_operators(
     .await
     .map_err(|source| ServeError::Admin { address, source })?;
     let (address, tls) = (server.address(), server.certificates().is_some());
-    let endpoint = Endpoints {
-        operator: AdminEndpoint { address, token: tokens.operator, tls },
-        viewer: AdminEndpoint { address, token: tokens.viewer, tls },
-    };
+    let endpoints =
+        Endpoints::of([tokens.operator, tokens.viewer].map(|token| AdminEndpoint { address, token, tls }));
     let data = services.folder.root().to_owned();
-    Ok((server, announce(endpoint, data, &services.clock, &announced).await?))
+    Ok((server, announce(endpoints, data, &services.clock, &announced).await?))
 }
 
 /// Whether commands find this gateway, as far as its disk has room to tell them. A gateway is ready after that.
@@ -143,24 +141,24 @@ async fn announce(
 
 /// The same listener, once with the token of each role.
 #[derive(Clone)]
-struct Endpoints {
-    operator: AdminEndpoint,
-    viewer: AdminEndpoint,
-}
+struct Endpoints([(EndpointOf, AdminEndpoint); 2]);
 
 impl Endpoints {
+    fn of([operator, viewer]: [AdminEndpoint; 2]) -> Self {
+        Self([(EndpointOf::Operator, operator), (EndpointOf::Viewer, viewer)])
+    }
+
     fn write(&self, data: &Path) -> io::Result<()> {
-        self.operator.write(data)?;
-        self.viewer.write_as(data, Role::Viewer)
+        self.0.iter().try_for_each(|(of, endpoint)| endpoint.write(data, *of))
     }
 
     fn are_written(&self, data: &Path) -> bool {
-        self.operator.is_written_as(data, Role::Operator) && self.viewer.is_written_as(data, Role::Viewer)
+        self.0.iter().all(|(of, endpoint)| endpoint.is_written(data, *of))
     }
 
     fn remove(&self, data: &Path) -> io::Result<()> {
-        let operator = self.operator.remove(data);
-        self.viewer.remove_as(data, Role::Viewer).and(operator)
+        let removed = self.0.each_ref().map(|(of, endpoint)| endpoint.remove(data, *of));
+        removed.into_iter().collect()
     }
 }
 
@@ -257,7 +255,7 @@ mod tests {
             token: Token::mint(&TestSeed::constant(seed)),
             tls: false,
         };
-        Endpoints { operator: of(1), viewer: of(2) }
+        Endpoints::of([of(1), of(2)])
     }
 
     #[tokio::test]
@@ -278,8 +276,8 @@ mod tests {
         assert!(!(probes.is_ready)(), "no file could be written");
         let written = announce(endpoints(), data.clone(), &clock, &announced).await.unwrap();
         assert!((probes.is_ready)());
-        assert!(AdminEndpoint::read(&data).unwrap().is_some());
-        let viewer = AdminEndpoint::path_of(&data, Role::Viewer);
+        assert!(EndpointOf::Operator.read(&data).unwrap().is_some());
+        let viewer = EndpointOf::Viewer.path(&data);
         assert!(viewer.exists());
         // A person has removed one: a reload writes it again, without which no command would find this gateway.
         std::fs::remove_file(&viewer).unwrap();
@@ -288,7 +286,7 @@ mod tests {
         serves.store(false, Ordering::Relaxed);
         assert!(!(probes.is_ready)(), "it takes no new work");
         written.remove();
-        assert!(AdminEndpoint::read(&data).unwrap().is_none());
+        assert!(EndpointOf::Operator.read(&data).unwrap().is_none());
     }
 
     #[test]

@@ -25,22 +25,16 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// Between two tries to reach a database.
 const DATABASE_PAUSE: Duration = Duration::from_secs(1);
 
-/// The store, and what keeps other gateways out of the folder where the store does not.
-pub(super) struct StoreWithLock {
-    pub(super) store: Store,
-    pub(super) lock: Option<FolderLock>,
-}
-
-/// Opens the store of a configuration; returns once it is open.
+/// Opens the store of a configuration, and locks the folder where the store does not; returns once both are there.
 pub(super) async fn open_store(
     folder: &DataFolder,
     config: &Config,
     takeover: &mut Takeover<'_>,
-) -> Result<StoreWithLock, ServeError> {
+) -> Result<(Store, Option<FolderLock>), ServeError> {
     let clock = &Arc::clone(&takeover.clock);
     let Some(server) = database(&config.data)? else {
         DataFolder::check_store(folder.root())?;
-        return Ok(StoreWithLock { store: open_file(folder, config, &**clock).await?, lock: None });
+        return Ok((open_file(folder, config, &**clock).await?, None));
     };
     if DataFolder::store(folder.root()).exists() {
         tracing::warn!(
@@ -50,7 +44,7 @@ pub(super) async fn open_store(
         );
     }
     let lock = lock(folder, &**clock).await?;
-    Ok(StoreWithLock { store: open_database(server, config, (takeover, folder)).await?, lock: Some(lock) })
+    Ok((open_database(server, config, (takeover, folder)).await?, Some(lock)))
 }
 
 /// The folder for this process alone.

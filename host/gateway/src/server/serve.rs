@@ -111,12 +111,17 @@ async fn reload(gateway: &Gateway, hangups: &mut Signal) -> Infallible {
             () = gateway.clock.pause(CERTIFICATE_CHECK_INTERVAL) => Certificates::reload_if_changed,
         };
         for (table, certificates) in listeners {
-            match certificates.map_or(Ok(false), read) {
-                Ok(true) => tracing::info!(table, "certificate reloaded"),
-                Ok(false) => {}
-                Err(error) => tracing::error!(%error, "certificate not reloaded; the one in use stays"),
-            }
+            log_reload(table, certificates.map_or(Ok(false), read));
         }
+    }
+}
+
+/// Logs what became of a look at the files of a certificate.
+pub(super) fn log_reload(table: &str, read: Result<bool, TlsError>) {
+    match read {
+        Ok(true) => tracing::info!(table, "certificate reloaded"),
+        Ok(false) => {}
+        Err(error) => tracing::error!(%error, "certificate not reloaded; the one in use stays"),
     }
 }
 
@@ -177,7 +182,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let mut config = loaded.config.clone();
     let metrics = telemetry::start_metrics().map_err(|error| ServeError::Metrics(error.to_string()))?;
     let sandbox = start_sandbox(&mut config).await?;
-    let simulated = sandbox.as_ref().map(|_| Simulated::of(&config));
+    let simulated = sandbox.as_ref().map(Simulated::of);
     let default_address = config.server.listen == gatehouse_edge::Config::default().listen;
     let any_port = default_address && !loaded.from_file && options.listen.is_none();
     if let Some(listen) = options.listen {
@@ -208,7 +213,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let services = Services::open(&config, &root, &mut takeover).await?;
     let Takeover { sockets, page: waiting, .. } = takeover;
     let families = FamilyStart::new(&services)?;
-    let traces = config.traces.start(&config.outgoing_route(), (&services.clock, &services.seed));
+    let traces = config.traces.start(&config.outgoing().route(), (&services.clock, &services.seed));
     let traces = traces.map_err(ServeError::Traces)?;
     let acme = if options.self_signed { None } else { services.open_acme(&config, &upstream)? };
     let issued = acme.as_ref().map(Acme::certificates);
@@ -299,8 +304,8 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
 fn limit_connections(config: &mut Config) {
     let (limit, wanted) = (descriptors::raise_limit(), config.server.limits.connections);
     let admin = u64::from(config.admin.connections.get());
-    if let Some(fewer) = descriptors::fewer_connections(limit, wanted, admin) {
-        descriptors::warning(limit, wanted, admin).iter().for_each(|text| tracing::warn!("{text}"));
+    if let Some((fewer, warning)) = descriptors::fewer_connections(limit, wanted, admin) {
+        tracing::warn!("{warning}");
         config.server.limits.connections = fewer;
     }
 }
@@ -342,7 +347,7 @@ fn open_watch_folder(config: &Config) -> Result<Option<FolderWatcher>, ServeErro
 async fn start_sandbox(config: &mut Config) -> Result<Option<Sandbox>, ServeError> {
     let running = if config.sandbox.enabled {
         let running = sandbox_mode::start(&config.sandbox).await.map_err(ServeError::Sandbox)?;
-        sandbox_mode::use_simulated_providers(config, &running);
+        Simulated::of(&running).put_into(config);
         Some(running)
     } else {
         None

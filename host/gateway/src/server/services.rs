@@ -23,7 +23,7 @@ use http::{Request, Response};
 
 use super::error::ServeError;
 use super::memory::{compilers, waiting_files_mib};
-use super::open_store::{StoreWithLock, open_store};
+use super::open_store::open_store;
 use super::takeover::Takeover;
 use crate::acme::{Acme, external_account};
 use crate::backup::{BackupFolder, remove_unsent};
@@ -54,7 +54,7 @@ impl Services {
     ) -> Result<Self, ServeError> {
         let (clock, seed) = (Arc::clone(&takeover.clock), Arc::clone(&takeover.seed));
         let folder = DataFolder::open(root, &|report| tracing::warn!("{report}"))?;
-        let StoreWithLock { store, lock } = open_store(&folder, config, takeover).await?;
+        let (store, lock) = open_store(&folder, config, takeover).await?;
         // After the store: its lock allows one process to create a pepper, to switch plugins and to make a backup.
         if let Err(error) = remove_unsent(root) {
             tracing::warn!(%error, "what a backup to a bucket has left was not removed");

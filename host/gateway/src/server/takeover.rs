@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gatehouse_admin::{AdminEndpoint, Role, Token, Waiting, WaitingServer};
+use gatehouse_admin::{AdminEndpoint, EndpointOf, Token, Waiting, WaitingServer};
 use gatehouse_edge::{AtWork, Certificates, NotSentOn, SendOn, ServedBody, StandbyEdge};
 use gatehouse_model::{Boxed, Clock, Seed, metric};
 use gatehouse_store::{Node, OpenError, Position, Server, Standby};
@@ -25,6 +25,7 @@ use tokio::sync::watch;
 use super::error::ServeError;
 use super::listeners::self_signed_for;
 use super::rest_of_start::CompileAhead;
+use super::serve::log_reload;
 use crate::config::Config;
 use crate::data_folder::DataFolder;
 
@@ -208,10 +209,8 @@ impl Listening {
     }
 
     fn reload_certificates(&self) {
-        match self.edge.as_ref().and_then(StandbyEdge::certificates).map(Certificates::reload_if_changed) {
-            Some(Ok(true)) => tracing::info!(table = "server.tls", "certificate reloaded"),
-            Some(Err(error)) => tracing::error!(%error, "certificate not reloaded; the one in use stays"),
-            Some(Ok(false)) | None => {}
+        if let Some(certificates) = self.edge.as_ref().and_then(StandbyEdge::certificates) {
+            log_reload("server.tls", certificates.reload_if_changed());
         }
     }
 
@@ -309,14 +308,14 @@ impl WaitingPage {
             tls: config.admin.tls.is_some(),
         };
         // A gateway that was killed has left them, and on a fixed port they lead here, where nothing but probes is answered.
-        for role in [Role::Operator, Role::Viewer] {
-            drop(fs::remove_file(AdminEndpoint::path_of(root, role)));
+        for of in [EndpointOf::Operator, EndpointOf::Viewer] {
+            drop(fs::remove_file(of.path(root)));
         }
-        if let Err(error) = endpoint.write_while_waiting(root) {
+        if let Err(error) = endpoint.write(root, EndpointOf::Waiting) {
             tracing::warn!(%error, "`gatehouse health` does not find this gateway while it waits");
         }
         tracing::info!(admin = %server.address(), "meanwhile /livez and /readyz are answered");
-        Some(Self { server, file: AdminEndpoint::path_while_waiting(root) })
+        Some(Self { server, file: EndpointOf::Waiting.path(root) })
     }
 
     /// Ends it; its address is free afterwards.

@@ -17,7 +17,7 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gatehouse_files::{remove_unfinished, write_atomic};
+use gatehouse_files::{if_exists, remove_unfinished, write_atomic};
 use gatehouse_model::{Digest, UnixMs};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -104,7 +104,7 @@ impl PluginStore {
     /// The component of that digest; an error when the file is damaged.
     pub(crate) fn component(&self, digest: &Digest) -> io::Result<Option<Vec<u8>>> {
         let path = self.component_path(digest);
-        let Some(bytes) = found(fs::read(&path))? else { return Ok(None) };
+        let Some(bytes) = if_exists(fs::read(&path))? else { return Ok(None) };
         if Digest::of(&bytes) != *digest {
             let why = format!("{} is damaged: its content has another digest", path.display());
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
@@ -127,8 +127,8 @@ impl PluginStore {
     /// Removes a component and all that belongs to it.
     pub(crate) fn drop_component(&self, digest: &Digest) -> io::Result<()> {
         fs::remove_file(self.component_path(digest))?;
-        found(fs::remove_file(self.signature_path(digest)))?;
-        found(fs::remove_file(self.manifest_path(digest)))?;
+        if_exists(fs::remove_file(self.signature_path(digest)))?;
+        if_exists(fs::remove_file(self.manifest_path(digest)))?;
         self.drop_code(digest)
     }
 
@@ -143,7 +143,7 @@ impl PluginStore {
 
     /// The signature kept beside a component.
     pub(crate) fn signature(&self, digest: &Digest) -> io::Result<Option<String>> {
-        found(fs::read_to_string(self.signature_path(digest)))
+        if_exists(fs::read_to_string(self.signature_path(digest)))
     }
 
     pub(crate) fn keep_signature(&self, digest: &Digest, text: &str) -> io::Result<()> {
@@ -290,18 +290,9 @@ fn folder(data_dir: &Path) -> PathBuf {
     data_dir.join("plugins")
 }
 
-/// `None` for a file that does not exist.
-fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 /// A list in JSON; empty when there is no file.
 fn read_map<K: DeserializeOwned + Ord, V: DeserializeOwned>(path: &Path) -> io::Result<BTreeMap<K, V>> {
-    let Some(bytes) = found(fs::read(path))? else { return Ok(BTreeMap::new()) };
+    let Some(bytes) = if_exists(fs::read(path))? else { return Ok(BTreeMap::new()) };
     serde_json::from_slice(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 

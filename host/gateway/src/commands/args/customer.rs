@@ -5,11 +5,11 @@ use gatehouse_admin::ApiRequest;
 use gatehouse_model::Credits;
 use gatehouse_runtime::escape_control_in_json;
 use http::header::IF_MATCH;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::values::{OrNone, PeriodArgs, quota_patch};
+use super::values::{OrNone, PeriodArgs, given, quota_patch};
 use crate::commands::api::{Api, ExecuteError, PAGE, Performed};
-use crate::commands::print::{Shown, table};
+use crate::commands::print::{Shown, rows_at, table};
 use crate::exit::Exit;
 use crate::terminal::print;
 
@@ -107,14 +107,14 @@ pub(in crate::commands) async fn run(command: CustomerCommand, api: &Api<'_>) ->
             api.row(ApiRequest::post(&["customers"]).json(&new), FIELDS).await
         }
         CustomerCommand::Edit { customer, quota, period, low_balance, quota_alert, prices } => {
-            let fields = ["quota_micro", "quota_period"].into_iter().zip(quota_patch(quota, &period));
-            let fields = fields.chain([
+            let [quota_micro, quota_period] = quota_patch(quota, &period);
+            let patch = given([
+                ("quota_micro", quota_micro),
+                ("quota_period", quota_period),
                 ("low_balance_micro", low_balance.map(|low| json!(low.0.map(|low| low.0)))),
                 ("quota_alert_percent", quota_alert.map(|percent| json!(percent.0))),
                 ("price_variant", prices.map(|variant| json!(variant.0))),
             ]);
-            let patch: Map<String, Value> =
-                fields.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
             let edit = ApiRequest::patch(&["customers", &customer]).json(&patch).header(IF_MATCH, "*");
             api.row(edit, FIELDS).await
         }
@@ -137,7 +137,7 @@ async fn export(customer: &str, api: &Api<'_>) -> Result<(), ExecuteError> {
     loop {
         let request = ApiRequest::get(&["customers", customer, "statement"]).query("limit", PAGE);
         let page = api.send(request.query_if("cursor", cursor)).await?.body;
-        let lines = page["data"].as_array().map_or(&[][..], Vec::as_slice);
+        let lines = rows_at(&page, "data");
         let text: String =
             lines.iter().map(|line| format!("{}\n", escape_control_in_json(&line.to_string()))).collect();
         if print(&text) != Exit::Done {

@@ -12,7 +12,7 @@ use http::header::IF_MATCH;
 use ipnet::IpNet;
 use serde_json::{Map, Value, json};
 
-use super::values::{Expiry, OrNone, PeriodArgs, key_id, network, quota_patch};
+use super::values::{Expiry, OrNone, PeriodArgs, given, key_id, network, quota_patch};
 use crate::commands::api::{Api, ExecuteError, Performed};
 use crate::commands::print::{details, text_at};
 use crate::system::SystemClock;
@@ -327,7 +327,7 @@ impl PolicyArgs {
         let moment = |expiry: Expiry| Moment(expiry.moment(SystemClock.now()));
         let expires = self.expires.map(|expires| json!(expires.0.map(moment)));
         let limits = self.limits.0;
-        [
+        given([
             ("quota_micro", quota_micro),
             ("quota_period", quota_period),
             ("quota_alert_percent", self.quota_alert.map(|percent| json!(percent.0))),
@@ -337,10 +337,7 @@ impl PolicyArgs {
             ("chat_format", self.chat_format.map(|format| format.as_str().into())),
             ("limits", (!limits.is_empty()).then_some(Value::Object(limits))),
             ("model_limits", (!self.model_limits.is_empty()).then(|| of_models(self.model_limits))),
-        ]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
-        .collect()
+        ])
     }
 }
 

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use gatehouse_admin::{ApiRequest, OperationError, PluginOffer};
-use gatehouse_model::Digest;
 use gatehouse_upstream::ArtifactReference;
 use serde_json::{Value, json};
 
 use super::author::AuthorCommand;
 use crate::commands::api::{Api, ExecuteError, Need, Performed};
-use crate::commands::offer::{OfferFiles, ask_consent, read_offer};
+use crate::commands::offer::{ComponentArgs, ask_consent, read_offer};
 use crate::commands::print::{
     Shown, checked_in_words, plugins_in_words, print_shown, report_in_words, switched_in_words, text_at,
     uninstalled_in_words,
@@ -18,25 +17,6 @@ use crate::commands::print::{
 use crate::exit::Exit;
 
 const REPORT: &[&str] = &["number", "when=at", "family", "version", "digest", "order=kind", "outcome", "who"];
-
-/// A component to deploy or to check.
-#[derive(Debug, Args)]
-pub(crate) struct ComponentArgs {
-    /// The component: a file, or oci://registry/repository:tag@sha256:digest
-    pub(crate) file: PathBuf,
-    /// Its signature [default: FILE.sig if it exists]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) signature: Option<PathBuf>,
-    /// Let it leave out models, aliases and surfaces that the version before serves
-    #[arg(long)]
-    pub(crate) allow_removal: bool,
-    /// Refuse any other bytes
-    #[arg(long, value_name = "DIGEST")]
-    pub(crate) sha256: Option<Digest>,
-    /// Prices, providers and models that come with it [default: those in the file, if it was packed with some]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) defaults: Option<PathBuf>,
-}
 
 /// What goes into one file.
 #[derive(Debug, Args)]
@@ -210,10 +190,12 @@ pub(in crate::commands) async fn run(command: PluginCommand, api: &Api<'_>) -> P
             Ok(Shown::told(json!({"version": version}), format!("removed {version}\n")))
         }
         PluginCommand::Check { component } => {
-            check(&offered(component, false, api).await?, Need::Check, api).await
+            let offer = read_offer(&component, api.location(), false).await;
+            check(&offer.map_err(ExecuteError::Arguments)?, Need::Check, api).await
         }
         PluginCommand::Install { component, yes } => {
-            install(&offered(component, true, api).await?, yes, api).await
+            let offer = read_offer(&component, api.location(), true).await;
+            install(&offer.map_err(ExecuteError::Arguments)?, yes, api).await
         }
         PluginCommand::Keygen { .. }
         | PluginCommand::Sign { .. }
@@ -224,19 +206,6 @@ pub(in crate::commands) async fn run(command: PluginCommand, api: &Api<'_>) -> P
             Err(ExecuteError::Arguments("this command sends no request of its own".to_owned()))
         }
     }
-}
-
-/// What is installed from a registry has to be pinned, by its reference or by `--sha256`.
-async fn offered(
-    component: ComponentArgs,
-    is_installed: bool,
-    api: &Api<'_>,
-) -> Result<PluginOffer, ExecuteError> {
-    let ComponentArgs { file, signature, allow_removal, sha256, defaults } = component;
-    let files =
-        OfferFiles { component: &file, signature: signature.as_deref(), defaults: defaults.as_deref() };
-    let offer = read_offer(files, api.location(), is_installed && sha256.is_none()).await;
-    Ok(PluginOffer { sha256, allow_removal, ..offer.map_err(ExecuteError::Arguments)? })
 }
 
 async fn check(offer: &PluginOffer, need: Need, api: &Api<'_>) -> Performed {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::values::read_json;
 use crate::commands::api::{Api, Performed};
 use crate::commands::price_import::{self, IMPORT_HELP, ImportArgs};
-use crate::commands::print::{credits, table, text_at};
+use crate::commands::print::{credits, rows_at, table, text_at};
 
 /// Commands about prices.
 #[derive(Debug, Subcommand)]
@@ -81,14 +81,13 @@ pub(in crate::commands) async fn run(command: PricesCommand, api: &Api<'_>) -> P
 
 /// Every price with its family, then the text models, then what is wrong.
 fn in_effect(prices: &Value) -> String {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let families = list(&prices["families"]);
+    let families = rows_at(prices, "families");
     let owner = |key: &Value| {
-        let owns = |family: &&Value| list(&family["units"]).iter().any(|unit| unit["key"] == *key);
+        let owns = |family: &&Value| rows_at(family, "units").iter().any(|unit| unit["key"] == *key);
         families.iter().find(owns).map_or(Value::Null, |family| family["family"].clone())
     };
-    let units: Vec<Value> = list(&prices["units"])
-        .into_iter()
+    let units: Vec<Value> = rows_at(prices, "units")
+        .iter()
         .map(|unit| json!({"family": owner(&unit["key"]), "key": unit["key"], "price_micro": unit["price_micro"], "per": unit["per"]}))
         .collect();
     let tokens = [
@@ -101,18 +100,18 @@ fn in_effect(prices: &Value) -> String {
         "for an hour=cache_write_1h_micro",
     ];
     let mut text = table(&units, &["family", "price key=key", "credits=price_micro", "per"]);
-    let _ = writeln!(text, "\n{}", table(&list(&prices["tokens"]), &tokens).trim_end());
-    for variant in list(&prices["variants"]) {
-        let name = text_at(&variant, "name");
+    let _ = writeln!(text, "\n{}", table(rows_at(prices, "tokens"), &tokens).trim_end());
+    for variant in rows_at(prices, "variants") {
+        let name = text_at(variant, "name");
         let _ = writeln!(text, "\nvariant {name}, where it differs:");
-        let (units, models) = (list(&variant["units"]), list(&variant["tokens"]));
-        text.push_str(&table(&units, &["price key=key", "credits=price_micro", "per"]));
+        let (units, models) = (rows_at(variant, "units"), rows_at(variant, "tokens"));
+        text.push_str(&table(units, &["price key=key", "credits=price_micro", "per"]));
         if !models.is_empty() {
-            let _ = writeln!(text, "\n{}", table(&models, &tokens).trim_end());
+            let _ = writeln!(text, "\n{}", table(models, &tokens).trim_end());
         }
     }
-    for family in &families {
-        for key in list(&family["missing"]) {
+    for family in families {
+        for key in rows_at(family, "missing") {
             let _ =
                 writeln!(text, "error: family {}: price key {key} has no price", text_at(family, "family"));
         }
@@ -122,7 +121,6 @@ fn in_effect(prices: &Value) -> String {
 
 /// The charges of a request and their sum.
 fn cost(preview: &Value) -> String {
-    let charges = preview["charges"].as_array().map_or(&[][..], Vec::as_slice);
     let fields = [
         "price_key",
         "quantity",
@@ -134,7 +132,7 @@ fn cost(preview: &Value) -> String {
         "keys tried=price_keys",
     ];
     let most = if preview["at_most"] == true { "at most " } else { "" };
-    let (table, sum) = (table(charges, &fields), credits(&preview["sum_micro"]));
+    let (table, sum) = (table(rows_at(preview, "charges"), &fields), credits(&preview["sum_micro"]));
     let mut text = format!("{table}\n{}: {most}{sum} credits\n", text_at(preview, "model"));
     if let Some(failure) = preview["failure"].as_str() {
         let _ = writeln!(text, "It would be accepted and fail: {failure}");
@@ -144,7 +142,7 @@ fn cost(preview: &Value) -> String {
 
 /// What differs between two versions.
 fn changes(found: &Value) -> String {
-    let rows = found["changes"].as_array().map_or(&[][..], Vec::as_slice);
+    let rows = rows_at(found, "changes");
     let mut text = table(rows, &["price key=key", "of=part", "before_micro", "after_micro"]);
     let number = &found["number"];
     let _ = match &found["against"] {

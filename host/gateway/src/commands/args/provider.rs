@@ -7,7 +7,7 @@ use gatehouse_admin::ApiRequest;
 use serde_json::Value;
 
 use crate::commands::api::{Api, Performed};
-use crate::commands::print::{table, text_at};
+use crate::commands::print::{rows_at, table, text_at};
 
 /// Commands about a provider's account.
 #[derive(Debug, Subcommand)]
@@ -61,15 +61,14 @@ pub(in crate::commands) async fn list(api: &Api<'_>) -> Performed {
 }
 
 fn providers(rows: &[Value]) -> String {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let all: Vec<Value> = rows.iter().flat_map(|provider| list(&provider["accounts"])).collect();
+    let all: Vec<Value> = rows.iter().flat_map(|provider| rows_at(provider, "accounts")).cloned().collect();
     let mut text = accounts(&all);
     for provider in rows.iter().filter(|provider| provider["waiting"] != 0) {
         let pace = provider["pace_ms"].as_u64();
         let pace = pace.map_or_else(String::new, |ms| format!(", one permit every {ms} ms"));
         let _ = writeln!(text, "\n{}: {} wait{pace}", text_at(provider, "name"), provider["waiting"]);
-        for customer in list(&provider["waiting_by_customer"]) {
-            let _ = writeln!(text, "  {:<24} {}", text_at(&customer, "customer"), customer["waiting"]);
+        for customer in rows_at(provider, "waiting_by_customer") {
+            let _ = writeln!(text, "  {:<24} {}", text_at(customer, "customer"), customer["waiting"]);
         }
     }
     text
@@ -81,7 +80,7 @@ fn accounts(accounts: &[Value]) -> String {
     let mut text = table(&rows, FIELDS);
     for account in accounts {
         let (provider, name) = (text_at(account, "provider"), text_at(account, "account"));
-        for error in account["last_errors"].as_array().into_iter().flatten() {
+        for error in rows_at(account, "last_errors") {
             let _ = writeln!(text, "  {} {provider}/{name} {}", text_at(error, "at"), text_at(error, "text"));
         }
         if let Some(since) = account["rate_limited_since"].as_str() {

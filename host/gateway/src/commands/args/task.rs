@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::values::{read_bytes, read_json};
 use crate::commands::api::{Api, Performed};
-use crate::commands::print::{Shown, rows_of, steps_in_words, table, text_at};
+use crate::commands::print::{Shown, rows_at, steps_in_words, table, text_at};
 
 /// Lines of one answer.
 const MAX_LINES: u32 = 1_000;
@@ -133,7 +133,7 @@ pub(in crate::commands) async fn audit(args: AuditArgs, api: &Api<'_>) -> Perfor
     let AuditArgs { task, limit, requests, cursor } = args;
     let list = ApiRequest::get(&["audit"]).query_if("task", task).flag("decisions", !requests);
     let found = api.list(list, lines(limit), cursor).await?;
-    let mut text = table(rows_of(&found), &["when=at", "task", "what=text"]);
+    let mut text = table(rows_at(&found, "data"), &["when=at", "task", "what=text"]);
     if let Some(cursor) = found["next"].as_str() {
         let _ = writeln!(text, "there are older lines: --cursor {cursor}");
     }

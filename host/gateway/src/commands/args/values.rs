@@ -9,7 +9,7 @@ use clap::Args;
 use gatehouse_admin::AdminClient;
 use gatehouse_model::{Credits, KeyId, PeriodUnit, QuotaPeriod, UnixMs};
 use ipnet::IpNet;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::commands::api::ExecuteError;
 
@@ -163,6 +163,11 @@ pub(super) fn quota_patch(quota: Option<OrNone<Credits>>, period: &PeriodArgs) -
     let ends = quota.is_some_and(|quota| quota.0.is_none());
     let period = period.period().or_else(|| ends.then_some(None));
     [quota.map(|quota| json!(quota.0.map(|quota| quota.0))), period.map(|period| json!(period))]
+}
+
+/// An object of the fields that are said something of.
+pub(super) fn given<const N: usize>(fields: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 #[cfg(test)]

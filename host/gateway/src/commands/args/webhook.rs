@@ -8,7 +8,7 @@ use http::header::IF_MATCH;
 use serde_json::{Value, json};
 
 use crate::commands::api::{Api, Performed};
-use crate::commands::print::{Shown, details, table, text_at};
+use crate::commands::print::{Shown, details, rows_at, table, text_at};
 
 /// Deliveries that are shown with a webhook.
 const SHOWN: usize = 20;
@@ -189,10 +189,10 @@ async fn show(id: WebhookId, api: &Api<'_>) -> Performed {
     let id = id.to_string();
     let webhook = api.send(ApiRequest::get(&["webhooks", &id])).await?.body;
     let deliveries = ApiRequest::get(&["webhooks", &id, "deliveries"]);
-    let deliveries = api.list(deliveries, SHOWN, None).await?["data"].take();
-    let rows = deliveries.as_array().map_or(&[][..], Vec::as_slice);
+    let deliveries = api.list(deliveries, SHOWN, None).await?;
+    let rows = rows_at(&deliveries, "data");
     let text = format!("{}\n{}", details(&webhook, FIELDS), table(rows, DELIVERY));
-    Ok(Shown::told(json!({"webhook": webhook, "deliveries": deliveries}), text))
+    Ok(Shown::told(json!({"webhook": webhook, "deliveries": rows}), text))
 }
 
 /// A webhook with a new secret.

@@ -5,11 +5,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::commands::args::author::{Language, NewArgs};
 use crate::exit::Exit;
-use crate::terminal::end;
+use crate::terminal::{at, end};
 
 pub(super) fn run(args: &NewArgs) -> Exit {
     let written = write(args).map(|folder| {
@@ -37,7 +37,6 @@ fn first_build(language: Language) -> &'static str {
 
 fn write(args: &NewArgs) -> Result<PathBuf, String> {
     let folder = args.folder.clone().unwrap_or_else(|| PathBuf::from(&args.name));
-    let wrong = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     if folder.exists() {
         return Err(format!("{}: expected a folder that does not exist yet", folder.display()));
     }
@@ -48,12 +47,11 @@ fn write(args: &NewArgs) -> Result<PathBuf, String> {
     for (path, text) in files(args.lang) {
         let file = folder.join(&path);
         if let Some(parent) = file.parent() {
-            fs::create_dir_all(parent).map_err(|error| wrong(parent, error))?;
+            fs::create_dir_all(parent).map_err(at(parent))?;
         }
-        fs::write(&file, fill(&path, text, &args.name, &sdk)).map_err(|error| wrong(&file, error))?;
+        fs::write(&file, fill(&path, text, &args.name, &sdk)).map_err(at(&file))?;
         if path == "build.sh" {
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o755))
-                .map_err(|error| wrong(&file, error))?;
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).map_err(at(&file))?;
         }
     }
     Ok(folder)

@@ -1,18 +1,19 @@
 //! `gatehouse plugin play`: scripts against a component, under this gateway's own engine, limits and rules.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use gatehouse_play::{Component, ComponentRunner};
-use gatehouse_runtime::{Config, StageError};
+use gatehouse_runtime::Config;
 use gatehouse_testkit::Script;
 
 use crate::commands::args::author::PlayArgs;
 use crate::config::Loaded;
 use crate::environment;
 use crate::exit::Exit;
-use crate::terminal::end;
+use crate::terminal::{at, end};
 
 pub(super) fn run(args: &PlayArgs, loaded: &Loaded) -> Exit {
     let limits = loaded.config.runtime(PathBuf::new());
@@ -26,34 +27,26 @@ pub(super) fn run(args: &PlayArgs, loaded: &Loaded) -> Exit {
 pub(super) fn play(scripts: &Path, component: &Path, config: &Config) -> Result<String, String> {
     let scripts = find(scripts)?;
     let started = Instant::now();
-    let wasm = fs::read(component).map_err(|error| format!("{}: {error}", component.display()))?;
+    let wasm = fs::read(component).map_err(at(component))?;
     let code = environment::cache_folder().map(|folder| folder.join("gatehouse/code"));
     let runner = ComponentRunner::load_with(&wasm, config, code.as_deref())
-        .map_err(|error| does_not_load(component, &error))?;
+        .map_err(|error| format!("{}: the component does not load: {error}", component.display()))?;
     let mut report = String::new();
     let about = runner.about();
     let (family, version, spent) = (&about.family, &about.version, started.elapsed());
     let code = if runner.was_compiled() { "compiled now" } else { "compiled before" };
-    line(&mut report, &format!("{family} {version}: loaded, its self-tests hold ({code}, {spent:.1?})"));
+    // A String takes every write.
+    let _ = writeln!(report, "{family} {version}: loaded, its self-tests hold ({code}, {spent:.1?})");
     let component = Component::from(runner);
     let mut failed = String::new();
     for file in &scripts {
         let started = Instant::now();
-        match Script::read(file).and_then(|script| script.play(&component)) {
-            Ok(()) => line(&mut report, &format!("ok  {} ({:.1?})", file.display(), started.elapsed())),
-            Err(problem) => line(&mut failed, &problem),
-        }
+        let _ = match Script::read(file).and_then(|script| script.play(&component)) {
+            Ok(()) => writeln!(report, "ok  {} ({:.1?})", file.display(), started.elapsed()),
+            Err(problem) => writeln!(failed, "{problem}"),
+        };
     }
     if failed.is_empty() { Ok(report) } else { Err(format!("{report}{failed}").trim_end().to_owned()) }
-}
-
-fn does_not_load(component: &Path, error: &StageError) -> String {
-    format!("{}: the component does not load: {error}", component.display())
-}
-
-fn line(out: &mut String, text: &str) {
-    out.push_str(text);
-    out.push('\n');
 }
 
 /// A file as it is, or the `*.play` files of a folder by name.
@@ -61,10 +54,9 @@ pub(super) fn find(scripts: &Path) -> Result<Vec<PathBuf>, String> {
     if !scripts.is_dir() {
         return Ok(vec![scripts.to_owned()]);
     }
-    let wrong = |error: std::io::Error| format!("{}: {error}", scripts.display());
     let mut found = Vec::new();
-    for entry in fs::read_dir(scripts).map_err(wrong)? {
-        let path = entry.map_err(wrong)?.path();
+    for entry in fs::read_dir(scripts).map_err(at(scripts))? {
+        let path = entry.map_err(at(scripts))?.path();
         if path.extension().is_some_and(|kind| kind == "play") {
             found.push(path);
         }

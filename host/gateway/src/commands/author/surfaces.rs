@@ -1,5 +1,7 @@
 //! `gatehouse plugin surfaces`: what a plugin may serve, and within which limits. sdk/README.md has the same text.
 
+use std::fmt::Write as _;
+
 use gatehouse_edge::surfaces;
 use gatehouse_runtime::{Limits, WASI_PACKAGES};
 
@@ -19,28 +21,20 @@ fn text() -> String {
         let parent = if row.parent_in_path { "yes" } else { "" };
         let model = row.model.map(|model| format!("`{model}`")).unwrap_or_default();
         let (surface, interface, method, path) = (row.surface, row.interface, row.method, row.path);
-        line(&mut out, &format!("| `{surface}` | {interface} | `{method} {path}` | {parent} | {model} |"));
+        // A String takes every write.
+        let _ = writeln!(out, "| `{surface}` | {interface} | `{method} {path}` | {parent} | {model} |");
     }
     out += "\nA surface that joins is one whose manifest says so; the receipt then names the parent.\n";
     out += "\n| Limit | Default | Key |\n|---|---|---|\n";
     for (what, value, key) in limits(&Limits::default()) {
-        line(&mut out, &format!("| {what} | {value} | `{key}` |"));
+        let _ = writeln!(out, "| {what} | {value} | `{key}` |");
     }
     let packages = WASI_PACKAGES.map(|name| format!("`{name}`")).join(", ");
-    line(
-        &mut out,
-        &format!(
-            "\nA component may import `gatehouse:family/log` and WASI 0.2 of these packages: {packages}. There are no files, no \
+    out + &format!(
+        "\nA component may import `gatehouse:family/log` and WASI 0.2 of these packages: {packages}. There are no files, no \
              sockets, no environment and no arguments; clocks stand at zero; randomness is a fixed sequence; a wait \
-             is a trap; printed text goes to the log."
-        ),
-    );
-    out
-}
-
-fn line(out: &mut String, text: &str) {
-    out.push_str(text);
-    out.push('\n');
+             is a trap; printed text goes to the log.\n"
+    )
 }
 
 fn limits(limits: &Limits) -> Vec<(&'static str, String, &'static str)> {

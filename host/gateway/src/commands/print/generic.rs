@@ -44,11 +44,6 @@ pub(crate) fn print_shown(shown: &Shown, as_json: bool) -> Exit {
     if written.and_then(|()| out.flush()).is_ok() { shown.exit } else { Exit::Broken }
 }
 
-/// The rows of a list of the API.
-pub(crate) fn rows_of(list: &Value) -> &[Value] {
-    list["data"].as_array().map_or(&[], Vec::as_slice)
-}
-
 /// One field that is shown.
 struct Field<'f> {
     head: String,
@@ -140,6 +135,16 @@ pub(crate) fn details(object: &Value, fields: &[&str]) -> String {
 /// The text at a field; empty where the field is missing or no text.
 pub(crate) fn text_at<'v>(value: &'v Value, field: &str) -> &'v str {
     value[field].as_str().unwrap_or_default()
+}
+
+/// The values of the list at a field; none where the field is missing or no list.
+pub(crate) fn rows_at<'v>(value: &'v Value, field: &str) -> &'v [Value] {
+    value[field].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The texts among them.
+pub(crate) fn texts_at<'v>(value: &'v Value, field: &str) -> impl Iterator<Item = &'v str> {
+    rows_at(value, field).iter().filter_map(Value::as_str)
 }
 
 /// Millionths as credits.

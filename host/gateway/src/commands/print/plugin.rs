@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::generic::{Shown, print_shown, table, text_at};
+use super::generic::{Shown, print_shown, rows_at, table, text_at, texts_at};
 
 /// A row a version.
 pub(crate) fn plugins_in_words(rows: &[Value]) -> String {
@@ -30,10 +30,8 @@ fn row(plugin: &Value) -> Value {
         ("rolled_back", at) => format!("rolled back {at}: {reason}"),
         (word, _) => word.to_owned(),
     };
-    let models = plugin["models"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let models = models.map(|model| {
-        let others = plugin["aliases"][model].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let others = others.collect::<Vec<_>>().join(", ");
+    let models = texts_at(plugin, "models").map(|model| {
+        let others = texts_at(&plugin["aliases"], model).collect::<Vec<_>>().join(", ");
         if others.is_empty() { model.to_owned() } else { format!("{model} ({others})") }
     });
     json!({
@@ -54,7 +52,7 @@ fn stages(deployment: &Value) -> String {
         let verdict = if refused { "REFUSED" } else { text_at(stage, "verdict") };
         json!({"stage": stage["stage"], "verdict": verdict, "ms": stage["took_ms"], "note": note})
     };
-    let rows: Vec<Value> = deployment["stages"].as_array().into_iter().flatten().map(row).collect();
+    let rows: Vec<Value> = rows_at(deployment, "stages").iter().map(row).collect();
     table(&rows, &["stage", "verdict", "ms", "note|"])
 }
 
@@ -88,7 +86,7 @@ fn outcome(done: &Value) -> String {
 pub(crate) fn uninstalled_in_words(gone: &Value) -> String {
     let mut text = defaults_in_words(gone);
     let _ = writeln!(text, "uninstalled {}", text_at(gone, "family"));
-    for digest in gone["versions"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+    for digest in texts_at(gone, "versions") {
         let _ = writeln!(text, "removed {digest}");
     }
     text
@@ -103,7 +101,8 @@ pub(crate) fn report_in_words(report: &Value, fields: &[&str]) -> String {
     if let Some(replaced) = report["replaced"].as_str() {
         let _ = writeln!(text, "It replaces {}.", short(replaced));
     }
-    if let Some(stages) = report["stages"].as_array().filter(|stages| !stages.is_empty()) {
+    let stages = rows_at(report, "stages");
+    if !stages.is_empty() {
         let _ = write!(text, "\n{}", table(stages, &["stage", "verdict", "ms=took_ms", "note|"]));
     }
     text
@@ -115,8 +114,7 @@ fn short(digest: &str) -> &str {
 
 /// What a reload changed.
 pub(crate) fn reload_in_words(view: &Value) -> String {
-    let list = |field: &str| view[field].as_array().cloned().unwrap_or_default();
-    let nothing = list("changed").is_empty() && list("accounts").is_empty();
+    let nothing = ["changed", "accounts"].iter().all(|field| rows_at(view, field).is_empty());
     let head = match nothing {
         true => "read again; nothing that a running gateway takes over has changed\n",
         false => "reloaded\n",
@@ -128,7 +126,7 @@ pub(crate) fn reload_in_words(view: &Value) -> String {
         ("warning", "warnings"),
     ];
     groups.into_iter().fold(head.to_owned(), |mut text, (word, field)| {
-        for one in list(field).iter().filter_map(Value::as_str) {
+        for one in texts_at(view, field) {
             let _ = writeln!(text, "  {word}: {one}");
         }
         text
@@ -137,7 +135,7 @@ pub(crate) fn reload_in_words(view: &Value) -> String {
 
 /// The defaults of a family; nothing for none.
 pub(super) fn defaults_in_words(outcome: &Value) -> String {
-    let all = outcome["defaults"].as_array().map_or(&[][..], Vec::as_slice);
+    let all = rows_at(outcome, "defaults");
     let head = if all.is_empty() { "" } else { "\nDefaults that come with it:\n" };
     all.iter().fold(head.to_owned(), |mut text, one| {
         let at = |field| text_at(one, field);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::generic::text_at;
+use super::generic::{rows_at, text_at};
 
 /// Every step, oldest first.
 pub(crate) fn steps_in_words(rows: &[Value]) -> String {
@@ -18,7 +18,7 @@ pub(crate) fn steps_in_words(rows: &[Value]) -> String {
         if row["left_out"].as_u64().is_some_and(|left_out| left_out > 0) {
             let _ = writeln!(text, "  {} older steps are left out", row["left_out"]);
         }
-        for step in row["steps"].as_array().into_iter().flatten() {
+        for step in rows_at(row, "steps") {
             let took = step["took_ms"].as_u64().unwrap_or_default();
             let _ = writeln!(text, "  {} {took:>6} ms  {}", text_at(step, "at"), words(step));
             bodies(&mut text, step);

@@ -3,10 +3,10 @@
 use gatehouse_admin::AdminClient;
 
 use super::{load_text, plain};
-use crate::config::Config;
 use crate::config::differences::EXAMPLE;
 use crate::config::load::{load_admin_client, read_text as read};
 use crate::config::renamed_keys::RENAMED;
+use crate::config::{Config, Location};
 use crate::plugins::built_in::PLUGINS;
 
 #[test]
@@ -180,7 +180,9 @@ fn what_commands_present_is_read_whatever_else_is_wrong() {
     let file = folder.path().join("gatehouse.toml");
     let read = |text: &str, variables: &[(String, String)]| {
         std::fs::write(&file, text).unwrap();
-        load_admin_client(Some(&file), variables).map_err(|error| error.to_string())
+        let (file, environment) = (Some(file.clone()), variables.to_vec());
+        let location = Location { file, environment, ..Location::default() };
+        load_admin_client(&location).map_err(|error| error.to_string())
     };
     let text = "[prices]\npaint = 4.5\n[admin]\nlisten = 7\n[admin.client]\nca = \"a\"\nkey = \"k\"\n";
     let variable = ("GATEHOUSE__ADMIN__CLIENT__CA".to_owned(), "b".to_owned());

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::{FAMILY, expect, load_text};
-use crate::config::{Location, load};
+use crate::config::Location;
+use crate::config::load::load_over;
 use crate::server::ServeError;
 
 fn at(file: &Path) -> Location {
@@ -12,7 +13,7 @@ fn at(file: &Path) -> Location {
 
 /// The first error that the start finds in a file that reads.
 fn error_at_start(file: &Path) -> String {
-    let loaded = load(&at(file), &[FAMILY], vec![]).unwrap();
+    let loaded = load_over(&[FAMILY], &at(file), None).unwrap();
     match crate::server::check(&loaded.config, false) {
         Err(ServeError::Config(errors)) => loaded.error_at(&errors[0].key, &errors[0].problem).to_string(),
         _ => panic!("expected an error in the configuration"),
@@ -38,7 +39,7 @@ fn a_provider_that_cannot_be_used_is_a_warning_and_left_out() {
     ];
     for (text, expected) in cases {
         std::fs::write(&file, text).unwrap();
-        let loaded = load(&at(&file), &[FAMILY], vec![]).unwrap();
+        let loaded = load_over(&[FAMILY], &at(&file), None).unwrap();
         let warnings: Vec<String> = loaded.warnings().iter().map(|one| one.short()).collect();
         match (expected, &warnings[..]) {
             (None, []) => {}
@@ -280,6 +281,6 @@ fn errors_within_auth_name_line_and_remedy() {
 
 #[test]
 fn a_named_file_must_exist() {
-    let missing = load(&at(Path::new("no/such/gatehouse.toml")), &[], vec![]).unwrap_err().to_string();
+    let missing = load_over(&[], &at(Path::new("no/such/gatehouse.toml")), None).unwrap_err().to_string();
     assert!(missing.contains("no/such/gatehouse.toml") && missing.contains("remedy: "), "{missing}");
 }

@@ -1,7 +1,8 @@
 //! The defaults that installed families bring.
 
 use super::{FAMILY, expect};
-use crate::config::{FamilyDefaults, Loaded, Location, check_own, load_with};
+use crate::config::load::load_over as load;
+use crate::config::{FamilyDefaults, Loaded, Location, check_own};
 
 fn defaults(family: &str, text: &str) -> FamilyDefaults {
     FamilyDefaults { family: Some(family.to_owned()), name: "family.toml".to_owned(), text: text.to_owned() }
@@ -14,7 +15,7 @@ fn load_over(text: &str, brought: FamilyDefaults) -> Result<Loaded, String> {
     std::fs::write(&path, text).unwrap();
     let location =
         Location { file: Some(path), data: Some(folder.path().join("data")), ..Location::default() };
-    load_with(&location, &[FAMILY], vec![], Some(brought)).map_err(|errors| errors.to_string())
+    load(&[FAMILY], &location, Some(brought)).map_err(|errors| errors.to_string())
 }
 
 #[test]

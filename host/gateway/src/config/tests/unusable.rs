@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use super::FAMILY;
-use crate::config::{FamilyDefaults, Location, load, load_with};
+use crate::config::load::load_over;
+use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location};
 
 /// A data folder with these defaults of the installed family `surf`, and a configuration.
 struct Files(tempfile::TempDir);
@@ -30,9 +31,18 @@ impl Files {
         self.path().join("gatehouse.toml")
     }
 
-    fn location(&self) -> Location {
-        Location { file: Some(self.config()), data: Some(self.path().join("data")), ..Location::default() }
+    fn load(&self) -> Result<Loaded, ConfigErrors> {
+        self.load_with(None)
     }
+
+    fn load_with(&self, brought: Option<FamilyDefaults>) -> Result<Loaded, ConfigErrors> {
+        let (file, data) = (Some(self.config()), Some(self.path().join("data")));
+        load_over(&[FAMILY], &Location { file, data, ..Location::default() }, brought)
+    }
+}
+
+fn brought(family: Option<&str>, text: &str) -> FamilyDefaults {
+    FamilyDefaults { family: family.map(str::to_owned), name: "f.toml".to_owned(), text: text.to_owned() }
 }
 
 const SOUND: &str = "[prices]\nwave = \"1\"\n[providers.sea]\nbase_url = \"https://sea.example\"\n";
@@ -60,8 +70,7 @@ fn a_family_whose_part_is_wrong_is_off_and_the_start_goes_on() {
         (&SOUND.replace("sea", "lake"), model, "a text model is not served", "expected one of [providers]"),
     ] {
         let files = Files::new(defaults.as_bytes(), own);
-        let loaded = load(&files.location(), &[FAMILY], vec![])
-            .unwrap_or_else(|errors| panic!("{defaults}: {errors}"));
+        let loaded = files.load().unwrap_or_else(|errors| panic!("{defaults}: {errors}"));
         let left_out = loaded.left_out();
         let is_told = left_out.iter().any(|line| line.contains(remedy));
         assert!(is_told && left_out.iter().all(|line| line.starts_with(what)), "{defaults}: {left_out:?}");
@@ -84,7 +93,7 @@ fn a_target_whose_provider_is_gone_leaves_the_model_to_the_others() {
     let own = "[models.m]\nprices = { input = \"1\", output = \"1\" }\ntargets = [\n  { provider = \"easel\", protocol = \"chat\" },\n  \
                { provider = \"sea\", protocol = \"chat\" },\n]\n";
     let files = Files::new(SOUND.replace("sea", "lake").as_bytes(), own);
-    let loaded = load(&files.location(), &[FAMILY], vec![]).unwrap();
+    let loaded = files.load().unwrap();
     let left_out = loaded.left_out();
     assert!(
         left_out.len() == 1 && left_out[0].starts_with("a target of a text model is not asked"),
@@ -102,12 +111,10 @@ fn a_target_whose_provider_is_gone_leaves_the_model_to_the_others() {
 #[test]
 fn a_file_that_cannot_be_read_switches_its_family_off() {
     let files = Files::new(b"\xff", "");
-    let left_out = load(&files.location(), &[FAMILY], vec![]).unwrap().left_out();
+    let left_out = files.load().unwrap().left_out();
     assert!(left_out.len() == 1 && left_out[0].contains("make it readable"), "{left_out:?}");
     // Others in its place repair it.
-    let brought =
-        FamilyDefaults { family: Some("surf".to_owned()), name: "f.toml".to_owned(), text: SOUND.to_owned() };
-    let loaded = load_with(&files.location(), &[FAMILY], vec![], Some(brought)).unwrap().whole().unwrap();
+    let loaded = files.load_with(Some(brought(Some("surf"), SOUND))).unwrap().whole().unwrap();
     assert!(loaded.config.unusable_families.is_empty());
 }
 
@@ -145,26 +152,21 @@ fn settings_are_compared_with_the_schema_of_the_active_version() {
         fs::create_dir_all(&plugins).unwrap();
         fs::write(plugins.join("active.json"), active.to_string()).unwrap();
         fs::write(plugins.join(format!("{digest}.manifest.json")), entry.to_string()).unwrap();
-        let loaded = load(&files.location(), &[FAMILY], vec![]).unwrap();
+        let loaded = files.load().unwrap();
         assert_eq!(loaded.config.unusable_families.len(), 1, "that family is off");
         let shown = format!("{}{:?}", loaded.effective(), loaded.effective_values());
         assert!(!shown.contains("hunter2"), "nobody reads it: {shown}");
         assert!(!format!("{:?}", loaded.config.plugins.settings).contains("hunter2"), "no task either");
         // A family that changes is not refused for it, on whatever line it is now.
         fs::write(files.config(), format!("\n{own}")).unwrap();
-        let later = load(&files.location(), &[FAMILY], vec![]).unwrap();
+        let later = files.load().unwrap();
         assert!(later.clone().whole_but_for(Some(&loaded)).is_ok());
         later.whole_but_for(None).map(drop).unwrap_err();
         fs::write(files.config(), own).unwrap();
         let errors = loaded.whole().map(drop).unwrap_err().to_string();
         assert!(errors.contains(at) && errors.contains(remedy) && !errors.contains("hunter2"), "{errors}");
         // Another version of it, with another schema, is compared by its deployment.
-        let brought = FamilyDefaults {
-            family: Some("surf".to_owned()),
-            name: "f.toml".to_owned(),
-            text: SOUND.to_owned(),
-        };
-        let loaded = load_with(&files.location(), &[FAMILY], vec![], Some(brought)).unwrap();
+        let loaded = files.load_with(Some(brought(Some("surf"), SOUND))).unwrap();
         assert_eq!(loaded.whole().is_ok(), own.contains("surf"));
     }
 }
@@ -173,14 +175,13 @@ fn settings_are_compared_with_the_schema_of_the_active_version() {
 #[test]
 fn errors_of_the_operators_own_text_are_errors() {
     let files = Files::new(b"[prices\n", "[server]\nlisen = 1\n");
-    let errors = load(&files.location(), &[FAMILY], vec![]).unwrap_err().to_string();
+    let errors = files.load().unwrap_err().to_string();
     assert!(
         errors.contains("did you mean `listen`?") && errors.contains("surf.toml:1"),
         "both are told: {errors}"
     );
     let files = Files::new(SOUND.as_bytes(), "");
-    for family in [None, Some("surf".to_owned())] {
-        let brought = FamilyDefaults { family, name: "f.toml".to_owned(), text: "[prices\n".to_owned() };
-        load_with(&files.location(), &[FAMILY], vec![], Some(brought)).unwrap_err();
+    for family in [None, Some("surf")] {
+        files.load_with(Some(brought(family, "[prices\n"))).unwrap_err();
     }
 }
