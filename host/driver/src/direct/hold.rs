@@ -14,7 +14,7 @@ use crate::rates::RateUse;
 use crate::request_report::WorkGuard;
 use crate::shared::Shared;
 use crate::submit::judge::QuotedTerms;
-use crate::text::hold::hold;
+use crate::text::hold::Reservation;
 
 /// A request's reserved money, if it has a price, and what it took of its key's rates.
 pub(super) struct DirectHold {
@@ -46,9 +46,18 @@ impl Answers {
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
         if let Some(quoted) = quoted {
-            let (maker, amount) =
-                ((request.id, &*request.key, &request.report), (quoted.hold, Purpose::Answer));
-            hold(&self.shared, maker, model, amount, streaming, (&rates, &work)).await?;
+            let reservation = Reservation {
+                id: request.id,
+                key: &request.key,
+                model,
+                amount: quoted.hold,
+                purpose: Purpose::Answer,
+                streaming,
+                report: &request.report,
+                rates: &rates,
+                work: &work,
+            };
+            reservation.hold(&self.shared).await?;
         }
         Ok(DirectHold {
             shared: Arc::clone(&self.shared),

@@ -73,8 +73,11 @@ impl Holds {
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, model_id, Some(tokens), now);
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
-        let maker = (request.id, &*request.key, &request.report);
-        hold(&self.shared, maker, model_id, (amount, Purpose::Text), streaming, (&rates, &work)).await?;
+        let (id, key, report) = (request.id, &*request.key, &request.report);
+        let (model, purpose) = (model_id, Purpose::Text);
+        let reservation =
+            Reservation { id, key, model, amount, purpose, streaming, report, rates: &rates, work: &work };
+        reservation.hold(&self.shared).await?;
         Ok(TextHold {
             id: request.id,
             amount,
@@ -148,30 +151,44 @@ impl Holds {
     }
 }
 
-/// Reserves what a request costs that is answered while its client waits. Where that is refused, its rates are given back.
-pub(crate) async fn hold(
-    shared: &Shared,
-    (id, key, report): (RequestId, &Key, &RequestReport),
-    model: &str,
-    (amount, purpose): (Credits, Purpose),
-    streaming: bool,
-    (rates, work): (&RateUse, &WorkGuard),
-) -> Result<(), SubmitError> {
-    let (at, key, model_id) = (shared.now(), key.id.clone(), model.to_owned());
-    let expires = at.plus(shared.max_duration(streaming));
-    let span = report.begin("hold");
-    let command = Command::Hold { id, key, model: model_id, amount, expires, at };
-    let held = shared.store.execute_deferred(command).await.map_err(store_error);
-    drop(span);
-    match held {
-        Ok(Ok(_)) => {
-            work.hold(amount);
-            money::held(model, purpose, amount);
-            Ok(())
-        }
-        refused => {
-            rates.undo(shared.now());
-            Err(refused.map_or_else(|error| error, |rejected| rejection_error(&rejected)))
+/// What a request takes of its key and its customer that is answered while its client waits.
+pub(crate) struct Reservation<'a> {
+    pub(crate) id: RequestId,
+    pub(crate) key: &'a Key,
+    pub(crate) model: &'a str,
+    pub(crate) amount: Credits,
+    pub(crate) purpose: Purpose,
+    pub(crate) streaming: bool,
+    pub(crate) report: &'a RequestReport,
+    pub(crate) rates: &'a RateUse,
+    pub(crate) work: &'a WorkGuard,
+}
+
+impl Reservation<'_> {
+    /// Holds the amount. Where that is refused, the rates are given back.
+    pub(crate) async fn hold(&self, shared: &Shared) -> Result<(), SubmitError> {
+        let at = shared.now();
+        let command = Command::Hold {
+            id: self.id,
+            key: self.key.id.clone(),
+            model: self.model.to_owned(),
+            amount: self.amount,
+            expires: at.plus(shared.max_duration(self.streaming)),
+            at,
+        };
+        let span = self.report.begin("hold");
+        let held = shared.store.execute_deferred(command).await.map_err(store_error);
+        drop(span);
+        match held {
+            Ok(Ok(_)) => {
+                self.work.hold(self.amount);
+                money::held(self.model, self.purpose, self.amount);
+                Ok(())
+            }
+            refused => {
+                self.rates.undo(shared.now());
+                Err(refused.map_or_else(|error| error, |rejected| rejection_error(&rejected)))
+            }
         }
     }
 }
