@@ -243,6 +243,56 @@ fn an_error_in_place_of_an_answer_is_read() {
     }
 }
 
+/// Without it what a server held back, or failed to make, is an empty answer that its client pays for.
+#[test]
+fn a_verdict_beside_an_answer_is_read() {
+    let chunk = |verdict: u64, text: &str, reason: Value| {
+        json!({"id": "c", "choices": [{"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": reason}],
+               "base_resp": {"status_code": verdict, "status_msg": "m"}}).to_string()
+    };
+    let stream = state(Protocol::Chat, json!({"stream": true}));
+    for (code, obstacle) in [
+        (1002, Obstacle::RateLimited),
+        (1004, Obstacle::Account),
+        (1008, Obstacle::Account),
+        (1026, Obstacle::Invalid),
+        (1027, Obstacle::Invalid),
+        (1033, Obstacle::Upstream),
+        (1039, Obstacle::RateLimited),
+        (2049, Obstacle::Account),
+    ] {
+        let verdict = json!({"status_code": code, "status_msg": "m"});
+        let mut empty = whole(json!({"role": "assistant", "content": ""}), "stop");
+        empty["base_resp"] = verdict.clone();
+        for body in [
+            empty,
+            json!({"choices": [], "base_resp": verdict}),
+            json!({"choices": null, "base_resp": verdict}),
+        ] {
+            let failure = answer(Protocol::Chat, 200, &body.to_string()).expect_err("a failure");
+            assert_eq!(failure.obstacle, obstacle, "{body}");
+        }
+        for events in [
+            vec![chunk(code, "", json!("stop"))],
+            vec![chunk(0, "", Value::Null), chunk(code, "", json!("stop"))],
+        ] {
+            let events: Vec<&str> = events.iter().map(String::as_str).collect();
+            let stopped = relayed(&stream, &data(&events), 1).stopped;
+            assert_eq!(stopped.map(|failure| failure.obstacle), Some(obstacle), "{events:?}");
+        }
+    }
+    let mut held = whole(json!({"role": "assistant", "content": "Hello"}), "stop");
+    held["base_resp"] = json!({"status_code": 1027, "status_msg": "m"});
+    assert_eq!(read(Protocol::Chat, &held)["choices"][0]["finish_reason"], "content_filter");
+    for last in [chunk(1027, "", json!("stop")), json!({"base_resp": held["base_resp"]}).to_string()] {
+        let events = [chunk(0, "Hello", Value::Null), last, "[DONE]".to_owned()];
+        let events: Vec<&str> = events.iter().map(String::as_str).collect();
+        let relayed = relayed(&stream, &data(&events), 1);
+        assert!(relayed.stopped.is_none(), "{events:?}");
+        assert_eq!(relayed.deltas().last().expect("an end")["finish"], "content_filter", "{events:?}");
+    }
+}
+
 /// Without it an agent waits for a call that is not there, a whole answer ends as an error, and counts are missing.
 #[test]
 fn an_end_is_what_the_answer_shows() {
