@@ -17,6 +17,7 @@ mod places;
 mod reasons;
 mod several_inputs;
 mod think;
+mod vendors;
 mod verdict;
 
 use gatehouse_sdk::Sse;

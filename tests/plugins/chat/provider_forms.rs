@@ -583,3 +583,32 @@ fn a_call_without_arguments_has_the_empty_object() {
         }
     }
 }
+
+/// Without it the stream of a server that speaks a vendor's own form is a failure, whichever protocol it was asked in.
+#[test]
+fn streams_in_a_vendors_own_form_are_read() {
+    let google = |text: &str, reason: Value| json!({"candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": reason}], "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 2}});
+    let cohere =
+        |text: &str| json!({"type": "content-delta", "delta": {"message": {"content": {"text": text}}}});
+    let ended = json!({"type": "message-end", "delta": {"finish_reason": "COMPLETE", "usage": {"tokens": {"input_tokens": 3, "output_tokens": 2}}}});
+    let call = json!({"type": "tool-call-start", "delta": {"message": {"tool_calls": {"id": "a", "function": {"name": "f"}}}}});
+    let start = json!({"type": "message-start", "delta": {"message": {"role": "assistant"}}});
+    for protocol in [Protocol::Chat, Protocol::Messages] {
+        let stream = state(protocol.clone(), json!({"stream": true}));
+        for events in [
+            vec![google("Hel", Value::Null), google("lo", json!("STOP"))],
+            vec![start.clone(), cohere("Hel"), cohere("lo"), ended.clone()],
+        ] {
+            let heard = relayed(&stream, &named(&events), 1);
+            let deltas = heard.deltas();
+            let text: String = deltas
+                .iter()
+                .filter_map(|it| it["content"].as_str().or_else(|| it["delta"]["content"].as_str()))
+                .collect();
+            assert_eq!((text.as_str(), &deltas.last().expect("an end")["finish"]), ("Hello", &json!("stop")));
+            assert_eq!(heard.usage.map(|it| (it.input, it.output)), Some((3, 2)), "{protocol:?}");
+        }
+        let lost = relayed(&stream, &named(&[start.clone(), cohere("Hel"), call.clone(), ended.clone()]), 1);
+        assert!(lost.stopped.is_some(), "a call is not left out");
+    }
+}
