@@ -594,7 +594,7 @@ fn streams_in_a_vendors_own_form_are_read() {
     let call = json!({"type": "tool-call-start", "delta": {"message": {"tool_calls": {"id": "a", "function": {"name": "f"}}}}});
     let start = json!({"type": "message-start", "delta": {"message": {"role": "assistant"}}});
     for protocol in [Protocol::Chat, Protocol::Messages] {
-        let stream = state(protocol.clone(), json!({"stream": true}));
+        let stream = state(protocol, json!({"stream": true}));
         for events in [
             vec![google("Hel", Value::Null), google("lo", json!("STOP"))],
             vec![start.clone(), cohere("Hel"), cohere("lo"), ended.clone()],
