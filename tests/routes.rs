@@ -12,7 +12,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_harness::{Caller, Connection, Gateway, Response, Setup, run, serve_http, until};
+use gatehouse_harness::{Caller, Connection, Gateway, Response, Setup, run, serve_http, until, until_some};
 use gatehouse_sandbox::{Sandbox, Settings};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
@@ -22,6 +22,8 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 const SPEECH: &str = "/v1/audio/speech";
+/// How the paths of the provider begin.
+const PROVIDED: [&str; 3] = ["/v1/speak", "/v1/voices", "/v1/jobs"];
 /// Where an operator allows the paths of the family.
 const PATHS: &str = "[plugins]\npaths = [\"/v1/audio/*\", \"/v1/voices\"]\n\n";
 
@@ -72,6 +74,10 @@ struct Provider {
 /// The provider: speaks in two pieces, the second once the test says so.
 async fn provide(request: Request<Incoming>, provider: Arc<Provider>) -> hyper::Response<Body> {
     let (head, body) = request.into_parts();
+    // A gateway of another test may still ask for what stood at this port before.
+    if !PROVIDED.iter().any(|path| head.uri.path().starts_with(path)) {
+        return whole(404, "application/json", "{}");
+    }
     let number = {
         let mut asked = provider.asked.lock().expect("no other panic");
         asked.push(format!("{} {} by {:?}", head.method, head.uri, head.headers.get("authorization")));
@@ -169,6 +175,12 @@ impl Scene {
             ("prefer", "wait=1, respond-async"),
         ];
         self.caller.send("POST", SPEECH, &headers, json!({"input": input}).to_string()).await
+    }
+
+    /// The same once the first answer is kept, a moment after it is paid.
+    async fn speak_again(&self, key: &str, input: &str) -> Response {
+        let known = async || Some(self.speak(key, input).await).filter(|answer| answer.status != 409);
+        until_some("the answer is kept", known).await
     }
 
     /// How often the provider was asked.
@@ -358,8 +370,9 @@ fn an_answer_at_once_ends_with_its_time() {
         let silent = scene.caller.post(SPEECH, &json!({"input": "silent"})).await;
         assert_eq!(silent.json()["error"]["reason"], "upstream_timeout", "{}", silent.text());
         assert_eq!(scene.spent().await, 0, "nothing was said");
-        let cut = scene.caller.try_post(SPEECH, &json!({"input": "ever"})).await;
-        assert!(cut.is_err(), "a sound without an end");
+        // On a slow machine a sound may not even begin in its time, which is free.
+        let is_cut = async || scene.caller.try_post(SPEECH, &json!({"input": "ever"})).await.is_err();
+        until("a sound without an end is cut", is_cut).await;
         assert_eq!(scene.spent().await, 1_000_000, "it was spoken up to there");
         scene.gateway.expect_sound_ledger().await;
     });
@@ -385,7 +398,7 @@ fn a_repeated_request_is_answered_with_the_first_sound() {
         drop(client);
         scene.rest.add_permits(1);
         until("it is paid", async || scene.spent().await == 1_000_000).await;
-        let again = scene.speak("k1", "bye!").await;
+        let again = scene.speak_again("k1", "bye!").await;
         assert_eq!(
             (again.status, again.header("content-type"), again.text().len()),
             (200, "audio/mpeg", sound)
@@ -427,7 +440,7 @@ fn an_answer_is_kept_although_its_client_does_not_read_it() {
         client.until("beginning ").await;
         scene.rest.add_permits(1);
         until("it is paid", async || scene.spent().await == 1_000_000).await;
-        let again = scene.speak("k2", "loud").await;
+        let again = scene.speak_again("k2", "loud").await;
         assert_eq!((again.status, again.text().len()), (200, sound));
         assert_eq!(again.header("idempotency-replayed"), "true");
         let late = client.read().await.expect("the whole answer");

@@ -10,6 +10,8 @@ mod media_names;
 mod numbers;
 mod sentences;
 
+use std::borrow::Cow;
+
 use garde::Validate;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -83,6 +85,25 @@ where
                 .unwrap_or_else(|| InvalidParam::at(None, "expected other parameters".to_owned())))
         }
     }
+}
+
+/// The body with no more than the first entry of a list. Where the rest of it is ignored, nothing of the rest is judged.
+///
+/// ```
+/// use std::borrow::Cow;
+/// use gatehouse_sdk::params;
+/// use serde_json::json;
+///
+/// let body = json!({"pictures": ["a.png", 5]});
+/// assert_eq!(*params::with_first_of(Cow::Borrowed(&body), "pictures"), json!({"pictures": ["a.png"]}));
+/// ```
+#[must_use]
+pub fn with_first_of<'b>(mut body: Cow<'b, Value>, list: &str) -> Cow<'b, Value> {
+    let is_longer = body.get(list).and_then(Value::as_array).is_some_and(|entries| entries.len() > 1);
+    if is_longer && let Some(entries) = body.to_mut().get_mut(list).and_then(Value::as_array_mut) {
+        entries.truncate(1);
+    }
+    body
 }
 
 /// A `garde` rule for a field the model does not support at all: it must be absent, or ask for nothing (`null`, `false`, or a text,

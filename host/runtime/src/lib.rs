@@ -46,6 +46,7 @@ pub use gatehouse_guest::{escape_control, escape_control_in_json};
 pub use gatehouse_schema::SettingProblem;
 pub use package::{Package, PackageError};
 pub use serving::active::FamilyError;
+pub use serving::forms::takes_list;
 pub use serving::registry::{Disabled, ModelRow, Registry, Resolved, ServedRoute};
 pub use serving::summary::{VersionState, VersionSummary};
 pub use serving::switch::Companion;

@@ -42,7 +42,8 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
         return Err(errors::unreadable(what, body));
     };
     let choices = whole.items("choices").unwrap_or_default();
-    let has_answer = !choices.is_empty() || ["content", "data"].iter().any(|name| whole.get(name).is_some());
+    let is_there = |name: &&str| whole.get(name).is_some_and(|raw| raw.get() != "[]");
+    let has_answer = !choices.is_empty() || ["content", "data"].iter().any(is_there);
     if !has_answer && let Some(failure) = errors::of(state).instead(body) {
         return Err(failure);
     }

@@ -19,6 +19,8 @@ mod plain;
 mod reasons;
 mod several_inputs;
 mod think;
+mod vendors;
+mod verdict;
 
 use std::borrow::Cow;
 
@@ -49,6 +51,8 @@ pub struct Incoming {
     protocol: Protocol,
     /// Words were left out that may have been those of a failure: `[DONE]` alone says no longer that the answer is whole.
     has_words: bool,
+    /// Something of the answer was said.
+    has_said: bool,
 }
 
 #[derive(Debug)]
@@ -91,7 +95,7 @@ impl Incoming {
     }
 
     fn of(protocol: Protocol) -> Self {
-        Self { protocol, has_words: false }
+        Self { protocol, has_words: false, has_said: false }
     }
 
     /// A whole answer; `None` where it stays as it is.
@@ -118,11 +122,13 @@ impl Incoming {
         }
         let numbers = without_number_words(body);
         let body = numbers.as_deref().unwrap_or(body);
+        let judged = verdict::judged(body, self.is_chat(), false);
+        let body = judged.as_deref().unwrap_or(body);
         let changed = match &mut self.protocol {
             Protocol::Chat(chat) => chat.whole(body),
             Protocol::Messages(messages) => messages.whole(body),
         };
-        without_halves(changed.as_deref().unwrap_or(body)).or(changed).or(numbers)
+        without_halves(changed.as_deref().unwrap_or(body)).or(changed).or(judged).or(numbers)
     }
 
     /// The answer that a list of events makes, or the one that is among them.
@@ -130,7 +136,8 @@ impl Incoming {
         let numbers = without_number_words(body);
         let all = json::items(serde_json::from_str(numbers.as_deref().unwrap_or(body)).ok()?)?;
         let objects: Vec<_> = all.iter().filter(|raw| raw.get().starts_with('{')).collect();
-        let whole = |raw: &&&Raw<'_>| listed::is_whole(raw, objects.len() == 1);
+        let are_pieces = listed::are_pieces(&objects);
+        let whole = |raw: &&&Raw<'_>| !are_pieces && listed::is_whole(raw, objects.len() == 1);
         if let Some(whole) =
             objects.iter().find(|raw| listed::is_failure(raw)).or_else(|| objects.iter().find(whole))
         {
@@ -177,6 +184,8 @@ impl Incoming {
         if self.has_words && event.data == "[DONE]" {
             return Vec::new();
         }
+        let event = verdict::judged_event(event, self.is_chat(), self.has_said);
+        self.has_said = self.has_said || verdict::says(&event.data);
         let mut events = match &mut self.protocol {
             Protocol::Chat(chat) => chat.event(event),
             Protocol::Messages(messages) => messages.event(event),

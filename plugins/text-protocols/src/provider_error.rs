@@ -65,7 +65,7 @@ const STATUS_BY_CODE: [(&str, u16); 18] = [
     ("tokens", 429),
     ("invalid_request_error", 400),
     ("context_length_exceeded", 400),
-    ("content_filter", 400),
+    (HELD_BACK, 400),
     ("BadRequestError", 400),
     ("overloaded_error", 529),
 ];
@@ -92,18 +92,26 @@ const PLAIN: [&str; 8] =
 const CODED: [&str; 3] = ["msg", "errmsg", "err_msg"];
 /// Where servers with such words have their code.
 const CODES: [&str; 3] = ["code", "errcode", "err_code"];
+/// Where MiniMax says what became of an answer.
+pub(crate) const VERDICT: &str = "base_resp";
 /// MiniMax's codes, in an answer of 200: the first and the last of some, the status and the type that they mean.
-const MINIMAX: [(u64, u64, u16, &str); 9] = [
+const MINIMAX: [(u64, u64, u16, &str); 11] = [
     (1002, 1002, 429, "rate_limit_error"),
     (1004, 1004, 401, "authentication_error"),
     (1008, 1008, 402, "insufficient_quota"),
-    (1026, 1027, 400, "content_filter"),
-    (1039, 1039, 400, "context_length_exceeded"),
+    (1026, 1027, 400, HELD_BACK),
+    // Tokens in a minute, and connections.
+    (1039, 1039, 429, "rate_limit_error"),
+    (1041, 1041, 429, "rate_limit_error"),
     (1042, 1044, 400, "invalid_request_error"),
     (2013, 2013, 400, "invalid_request_error"),
+    (2045, 2045, 429, "rate_limit_error"),
     (2049, 2049, 401, "authentication_error"),
     (2056, 2056, 402, "insufficient_quota"),
 ];
+
+/// The type of what may not be asked or answered.
+const HELD_BACK: &str = "content_filter";
 
 /// How many servers' errors inside of each other are read.
 const MAX_DEPTH: usize = 8;
@@ -172,6 +180,25 @@ impl ProviderError {
         let param = text(&error, "param").filter(|param| !param.is_empty());
         (known || says_failed || ACCOUNT_CODES.iter().any(|account| kind == *account || code == *account))
             .then(|| Self { message, kind, code, param, status: status(&error) })
+    }
+
+    /// What MiniMax says of an answer; `None` where that is good.
+    pub(crate) fn of_verdict(verdict: &Object<'_>) -> Option<Self> {
+        let code = verdict.unsigned("status_code").filter(|code| *code != 0)?;
+        let row = MINIMAX.iter().find(|(first, last, ..)| (*first..=*last).contains(&code));
+        let (status, kind) = row.map_or((None, ""), |(_, _, status, kind)| (Some(*status), *kind));
+        let said = verdict.text("status_msg").filter(|said| !said.trim().is_empty());
+        let message = said.map(std::borrow::Cow::into_owned);
+        let message = message.or_else(|| (kind == HELD_BACK).then(|| "the content is sensitive".to_owned()));
+        let error = Self { message, kind: kind.to_owned(), code: code.to_string(), param: None, status };
+        // One code may stand for both, and shortening the conversation helps where it is too long.
+        let status = if context_length::is_exceeded(&error) { Some(400) } else { status };
+        Some(Self { status, ..error })
+    }
+
+    /// Whether it is about what may not be asked or answered.
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.is(HELD_BACK)
     }
 
     /// The same, of a body that is a sentence and nothing else.
@@ -279,13 +306,8 @@ fn is_code_of_failure(body: &Object<'_>, name: &str) -> bool {
 
 /// Forms of servers that have neither an error object nor a sentence in the usual place.
 fn other_form(body: &Object<'_>, depth: usize) -> Option<ProviderError> {
-    if let Some(answer) = body.object("base_resp") {
-        let code = answer.unsigned("status_code").filter(|code| *code != 0)?;
-        let row = MINIMAX.iter().find(|(first, last, ..)| (*first..=*last).contains(&code));
-        let (status, kind) = row.map_or((None, ""), |(_, _, status, kind)| (Some(*status), *kind));
-        let message = answer.text("status_msg").map(std::borrow::Cow::into_owned);
-        let (kind, code) = (kind.to_owned(), code.to_string());
-        return Some(ProviderError { message, kind, code, param: None, status });
+    if let Some(answer) = body.object(VERDICT) {
+        return ProviderError::of_verdict(&answer);
     }
     // Apigee; Ark's and other Volcengine servers, Tencent's.
     let fault = body.object("fault").and_then(|fault| Some(fault.text("faultstring")?.into_owned()));
@@ -395,6 +417,18 @@ mod tests {
             implied(r#"{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}"#),
             Some(402)
         );
+        for (code, said, status) in [
+            (1002, "rate limit", Some(429)),
+            (1026, "", Some(400)),
+            (1027, "output new_sensitive", Some(400)),
+            (1033, "system error", None),
+            (1039, "token limit", Some(429)),
+            (1039, "context window exceeds limit", Some(400)),
+            (2045, "rate growth limit", Some(429)),
+        ] {
+            let body = format!(r#"{{"base_resp":{{"status_code":{code},"status_msg":"{said}"}}}}"#);
+            assert_eq!(implied(&body), status, "{body}");
+        }
         assert_eq!(implied(r#"{"message":"Too many requests, please wait."}"#), Some(429));
         assert_eq!(implied(r#"{"success":false,"error":{"code":429}}"#), Some(429));
         assert_eq!(implied(r#"{"success":false,"error":{"type":"insufficient_quota"}}"#), Some(402));

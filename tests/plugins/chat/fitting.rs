@@ -5,7 +5,7 @@ use chat::{Chat, RESPONSES, SURFACE};
 use gatehouse_sdk::{Prepared, Protocol, TextRequest};
 use serde_json::{Value, json};
 
-use crate::chat::{both, reply, text_of, written};
+use crate::chat::{both, refusal, reply, text_of, written};
 
 fn prepared(surface: &str, (protocol, rules): (Protocol, Value), body: &Value) -> Prepared<Vec<u8>> {
     let request = TextRequest { surface: surface.into(), ..written(protocol, rules, &body.to_string()) };
@@ -165,21 +165,64 @@ fn turns_that_say_nothing_are_not_sent() {
         message("user", "input_text", "go on")
     ]);
     let got = sent(RESPONSES, (Protocol::Chat, json!({})), &json!({"model": "m", "input": input}));
-    assert_eq!(got["messages"].as_array().map(Vec::len), Some(2), "{got}");
+    let both = json!([{"type": "text", "text": "hi"}, {"type": "text", "text": "go on"}]);
+    assert_eq!(got["messages"], json!([{"role": "user", "content": both}]), "as in a chat");
+    let blank = json!([{"role": "user", "content": ""}, message("assistant", "output_text", "")]);
+    let blank = json!({"model": "m", "input": blank}).to_string();
+    let blank = TextRequest { surface: RESPONSES.into(), ..written(Protocol::Chat, json!({}), &blank) };
+    assert_eq!(refusal(blank).0, "input", "it asks for nothing");
 }
 
 /// Without it a client looks for its mistake in another message.
 #[test]
 fn what_was_left_out_counts_where_a_provider_numbers() {
     let text = |text: &str| json!({"type": "text", "text": text});
-    let body = json!({"model": "m", "messages": [
-        {"role": "system", "content": ""},
-        {"role": "user", "content": [text(""), text("hi")]},
-    ]});
-    let state = prepared(SURFACE, (Protocol::Chat, json!({})), &body).state;
-    let error = json!({"error": {"type": "invalid_request_error", "param": "messages[0].content[0].text", "message": "no"}});
-    let failure = both().answer::<Chat>(&state, &reply(400, &error.to_string())).expect_err("an error");
-    assert_eq!(failure.field.as_deref(), Some("messages[1].content[1].text"));
+    let parts = json!([{"type": "input_text", "text": ""}, {"type": "input_text", "text": "hi"}]);
+    let item = |role: &str, content: &str| json!({"role": role, "content": content});
+    let call = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"});
+    let output = json!({"type": "function_call_output", "call_id": "c", "output": "x"});
+    let chat = json!([item("system", ""), {"role": "user", "content": [text(""), text("hi")]}]);
+    for (surface, given, named, expected) in [
+        (SURFACE, chat, "messages[0].content[0].text", "messages[1].content[1].text"),
+        (
+            RESPONSES,
+            json!([item("system", ""), {"role": "user", "content": parts}]),
+            "messages[0].content[0].text",
+            "input[1].content[1]",
+        ),
+        (
+            RESPONSES,
+            json!([item("user", "a"), item("system", " "), item("assistant", "b"), item("user", "c")]),
+            "messages[2]",
+            "input[3]",
+        ),
+        (
+            RESPONSES,
+            json!([item("user", "a"), item("assistant", ""), call, output, item("user", "c")]),
+            "messages[1].tool_calls[0]",
+            "input[2]",
+        ),
+        (
+            RESPONSES,
+            json!([
+                item("user", "a"),
+                item("assistant", ""),
+                item("user", "b"),
+                item("assistant", "c"),
+                item("user", "d")
+            ]),
+            "messages[1]",
+            "input[3]",
+        ),
+        (RESPONSES, json!("a"), "messages[0].content", "input"),
+    ] {
+        let list = if surface == SURFACE { "messages" } else { "input" };
+        let body = json!({"model": "m", list: given});
+        let state = prepared(surface, (Protocol::Chat, json!({})), &body).state;
+        let error = json!({"error": {"type": "invalid_request_error", "param": named, "message": "no"}});
+        let failure = both().answer::<Chat>(&state, &reply(400, &error.to_string())).expect_err("an error");
+        assert_eq!(failure.field.as_deref(), Some(expected), "{body}");
+    }
 }
 
 /// Without it a request that OpenAI's models answer, with a system prompt alone, is a 400 at every model of messages.

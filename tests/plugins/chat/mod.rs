@@ -21,6 +21,7 @@ mod provider_forms;
 mod responses;
 mod thinking;
 mod to_messages;
+mod vendor_forms;
 mod whole_answers;
 
 use chat::{Chat, SURFACE};

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::chat::{answer, asked, both, data, named, prepared, relayed, reply, sent, state};
 
-fn whole(message: Value, reason: &str) -> Value {
+pub(super) fn whole(message: Value, reason: &str) -> Value {
     json!({"id": "c", "object": "chat.completion", "created": 1, "model": "m",
            "choices": [{"index": 0, "message": message, "finish_reason": reason}]})
 }
 
-fn read(protocol: Protocol, body: &Value) -> Value {
+pub(super) fn read(protocol: Protocol, body: &Value) -> Value {
     let answered = answer(protocol, 200, &body.to_string()).expect("an answer");
     serde_json::from_str(&answered.body).expect("JSON")
 }

@@ -120,6 +120,10 @@ fn describe() {
     );
     refused(surface, json!({"image_urls": [""]}), "image_urls[0]", &format!("{SOURCE} an empty string"));
     refused(surface, json!({"image_urls": [PICTURE], "speed": 1}), "speed", "expected a string, got 1");
+    // Only the first counts, and is judged.
+    refused(surface, json!({"image_urls": [5, PICTURE]}), "image_urls[0]", "expected a string, got 5");
+    let ignored = json!({"image_urls": [PICTURE, 5, "ftp://example.com/b.png"]});
+    play(&Script::new().submit(surface, ignored).expect_accepted(|_| ()));
 }
 
 #[test]

@@ -5,7 +5,9 @@ use gatehouse_sdk::{Obstacle, Protocol, Reply, Sse};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::messages::{answered, body, both, done, frames, play, play_in, prepare, rejected, sent, state};
+use crate::messages::{
+    answered, body, both, done, frames, play, play_in, play_until, prepare, rejected, sent, state,
+};
 
 /// What a stream of `deltas` adds up to: its blocks, and its end.
 fn streamed(thinking: bool, chunks: &[Value]) -> (Vec<Value>, Value) {
@@ -446,4 +448,48 @@ fn an_answer_that_was_broken_off_is_a_failure() {
             streamed(false, &[chunk(json!({"content": "a"}), Value::Null), chunk(json!({}), json!(reason))]);
         assert_eq!(end["stop_reason"], expected, "{reason}");
     }
+}
+
+/// Without it what a server held back, or failed to make, is an empty message that its client pays for.
+#[test]
+fn a_verdict_beside_an_answer_is_read() {
+    let verdict = |code: u64| json!({"status_code": code, "status_msg": "m"});
+    let with = |mut answer: Value, code: u64| {
+        answer["base_resp"] = verdict(code);
+        answer
+    };
+    let message = |content: Value| json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content, "stop_reason": "end_turn"});
+    for (code, obstacle) in
+        [(1002, Obstacle::RateLimited), (1008, Obstacle::Account), (1027, Obstacle::Invalid)]
+    {
+        for (protocol, empty) in [
+            (Protocol::Chat, whole(json!({"role": "assistant", "content": ""}), "stop")),
+            (Protocol::Messages, message(json!([]))),
+        ] {
+            let failure = rejected(protocol, 200, &with(empty, code));
+            assert_eq!(failure.obstacle, obstacle, "{protocol:?} {code}");
+        }
+        let end = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}});
+        let start = json!({"type": "message_start", "message": message(json!([]))});
+        for (protocol, events) in [
+            (Protocol::Chat, frames(&[with(chunk(json!({"content": ""}), json!("stop")), code)])),
+            (Protocol::Messages, frames(&[start, with(end, code)])),
+        ] {
+            let (_, failure) = play_until(&state(protocol, false), &events, &[1]);
+            assert_eq!(failure.map(|it| it.obstacle), Some(obstacle), "{protocol:?} {code}");
+        }
+    }
+    let text = json!({"role": "assistant", "content": "Hello"});
+    for (protocol, held) in [
+        (Protocol::Chat, whole(text, "stop")),
+        (Protocol::Messages, message(json!([{"type": "text", "text": "Hello"}]))),
+    ] {
+        let (message, ..) = answered(protocol, false, &with(held, 1027));
+        assert_eq!(message["stop_reason"], "refusal", "{protocol:?}");
+    }
+    let chunks = [
+        chunk(json!({"content": "Hello"}), Value::Null),
+        with(chunk(json!({"content": ""}), json!("stop")), 1027),
+    ];
+    assert_eq!(streamed(false, &chunks).1["stop_reason"], "refusal");
 }

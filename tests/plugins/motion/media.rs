@@ -27,6 +27,14 @@ fn video(width: u32, height: u32, milliseconds: u64, bytes: u64) -> Facts {
     }
 }
 
+/// Without it a request is refused for what it would not have used.
+#[test]
+fn only_the_first_video_is_judged() {
+    for other in [json!(SOUND), json!(5), json!(null), json!("ftp://example.com/b.mp4")] {
+        play(&asked(json!({"model": "motion-2.7", "video_urls": [CLIP, other, other]}), CLIP));
+    }
+}
+
 #[test]
 fn a_video_to_continue_has_limits() {
     let good = |facts: Facts| {

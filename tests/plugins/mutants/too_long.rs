@@ -100,7 +100,10 @@ fn every_servers_error_is_known_wherever_it_stands() {
         ),
         (400, json!({"error": {"code": "1261", "message": "Prompt \u{8d85}\u{957f}"}})),
         (400, json!({"error": {"code": "1261", "message": "no"}})),
-        (200, json!({"base_resp": {"status_code": 1039, "status_msg": "token limit"}})),
+        (
+            200,
+            json!({"base_resp": {"status_code": 2013, "status_msg": "invalid params, context window exceeds limit"}}),
+        ),
         (
             400,
             json!({"code": "Client specified an invalid argument", "error": "This model's maximum prompt length is 131072 but the request contains 537812 tokens."}),

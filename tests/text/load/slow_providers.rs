@@ -31,13 +31,9 @@ fn keep_alives_come_before_a_slow_providers_first_event() {
             scene.release(1).await;
             let answer = stream.end().await;
             assert_eq!(answer.streamed_text().split(' ').count(), 9, "{answer:?}");
-            assert!(
-                answer
-                    .body
-                    .trim_start_matches(COMMENT)
-                    .starts_with(quick.body.get(..5).expect("a beginning")),
-                "{answer:?}"
-            );
+            // On a slow machine the quick one is slow, too.
+            let [answered, beginning] = [&answer, &quick].map(|it| it.body.trim_start_matches(COMMENT));
+            assert!(answered.starts_with(beginning.get(..5).expect("a beginning")), "{answer:?}");
             assert!(scene.spent().await > before, "{client:?} over {provider:?}");
         }
         scene.gateway.expect_sound_ledger().await;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use gatehouse_model::{
     BlobId, Event, Facts, Json, NameAt, OwnedName, Parent, ParentAt, Phase, SurfaceInfo, Task, TaskId,
 };
-use gatehouse_runtime::Resolved;
+use gatehouse_runtime::{Resolved, takes_list};
 use gatehouse_upstream::Upstream;
 use serde_json::Value;
 
@@ -91,13 +91,7 @@ impl ReferenceReader {
         let (field, ids): (&str, Vec<TaskId>) = match &surface.parent {
             ParentAt::Nowhere => return Ok(Vec::new()),
             ParentAt::Path => ("task_id", request.parent.into_iter().collect()),
-            ParentAt::Field(field) => {
-                let texts = texts_at(body, field);
-                let id = |text: &str| {
-                    text.parse().map_err(|_| SubmitError::NotFound(format!("no task {}", shown(text))))
-                };
-                (field, texts.into_iter().map(id).collect::<Result<_, _>>()?)
-            }
+            ParentAt::Field(field) => (field, named_tasks(body, field, || takes_list(surface, field))?),
         };
         if ids.len() > MAX_PARENTS {
             let message = format!("{field}: expected at most {MAX_PARENTS} tasks, got {}", ids.len());
@@ -173,6 +167,32 @@ fn names(body: &Value, places: &[NameAt]) -> Result<Vec<String>, SubmitError> {
     Ok(found.into_iter().map(str::to_owned).collect())
 }
 
+/// The tasks that a field names. A list where the surface takes one task, and whatever else is no name, is for the plugin to judge.
+fn named_tasks(
+    body: &Value,
+    field: &str,
+    takes_list: impl FnOnce() -> bool,
+) -> Result<Vec<TaskId>, SubmitError> {
+    let one =
+        |text: &str| text.parse().map_err(|_| SubmitError::NotFound(format!("no task {}", shown(text))));
+    match body.get(field) {
+        Some(Value::String(text)) if !text.is_empty() => Ok(vec![one(text)?]),
+        Some(Value::Array(items)) if takes_list() => {
+            let named = |(at, item): (usize, &Value)| match item.as_str() {
+                Some(text) => one(text),
+                None => {
+                    let field = format!("{field}[{at}]");
+                    let message =
+                        format!("{field}: expected the id of a task, got {}", shown(&item.to_string()));
+                    Err(SubmitError::Invalid { field: Some(field), message })
+                }
+            };
+            items.iter().enumerate().map(named).collect()
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
 /// The text of a field, or the texts of the list in it. The rest is for the plugin to judge.
 fn texts_at<'a>(body: &'a Value, field: &str) -> Vec<&'a str> {
     match body.get(field) {
@@ -216,6 +236,29 @@ mod tests {
             json!({"group_id": ["g1", 7, "g2"], "asset": "asset:/1", "x": {"group_id": "g3"}}),
             &["g1", "g2"],
         );
+    }
+
+    /// Without it a list where one task is expected is a task of an odd name that nobody finds.
+    #[test]
+    fn a_field_names_a_task_or_where_the_surface_takes_it_a_list() {
+        const TASK: &str = "task_01KDWFAMDV000000000000000B";
+        for (value, takes_list, expected) in [
+            (json!(TASK), false, Ok(1)),
+            (json!([TASK, TASK]), true, Ok(2)),
+            (json!([]), true, Ok(0)),
+            (json!([TASK]), false, Ok(0)),
+            (json!(["x"]), false, Ok(0)),
+            (json!(""), false, Ok(0)),
+            (json!(5), true, Ok(0)),
+            (json!("x"), false, Err("no task x")),
+            (json!([TASK, "x"]), true, Err("no task x")),
+            (json!([TASK, 5]), true, Err("follows[1]: expected the id of a task, got 5")),
+        ] {
+            let found = named_tasks(&json!({"follows": value}), "follows", || takes_list);
+            let found = found.map(|tasks| tasks.len()).map_err(|error| error.to_string());
+            assert_eq!(found, expected.map_err(str::to_owned), "{value}");
+        }
+        assert_eq!(named_tasks(&json!({}), "follows", || true).map(|tasks| tasks.len()).ok(), Some(0));
     }
 
     #[test]

@@ -75,11 +75,117 @@ fn first_wrong<'a>(parts: &[&'a str], places: Places) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
     use std::path::Path;
 
+    use gatehouse_model::{Context, Parent, SelfTest, Submission, UnixMs, Verdict};
+    use gatehouse_runtime::ComponentRunner;
+    use gatehouse_schema::{Kind, Reader};
+    use serde_json::{Value, json};
+
     use super::*;
-    use crate::plugins::built_in::PLUGINS;
+    use crate::plugins::built_in::{LOADED, PLUGINS};
+
+    /// The fields that have few values, each with one of them.
+    fn choices(kind: Kind) -> Vec<(String, Value)> {
+        let values = |kind: Kind| match kind {
+            Kind::Boolean => vec![json!(true), json!(false)],
+            Kind::Choice(choices) => choices.into_iter().map(|choice| choice.value).collect(),
+            _ => vec![],
+        };
+        match kind {
+            Kind::Object(fields) => {
+                let each = fields.into_iter().map(|field| (field.name, values(field.kind)));
+                each.flat_map(|(name, values)| values.into_iter().map(move |value| (name.clone(), value)))
+                    .collect()
+            }
+            // Each model of the surface has its own.
+            Kind::Variants(forms) => forms.into_iter().flat_map(|form| choices(form.kind)).collect(),
+            _ => vec![],
+        }
+    }
+
+    /// A request that is accepted, with each value of each such field, alone and beside each model and each switch that is on.
+    fn variants(body: &str, choices: &[(String, Value)]) -> Vec<Value> {
+        let body: Value = serde_json::from_str(body).unwrap();
+        let with = |body: &Value, (name, value): &(String, Value)| {
+            let mut body = body.clone();
+            body[name] = value.clone();
+            body
+        };
+        let is_switch = |(name, value): &&(String, Value)| *value == true || name == "model";
+        let switches: Vec<_> = choices.iter().filter(is_switch).collect();
+        let mut all = vec![body.clone()];
+        for choice in choices {
+            let one = with(&body, choice);
+            all.extend(switches.iter().map(|switch| with(&one, switch)));
+            all.push(one);
+        }
+        all
+    }
+
+    /// The price keys that a family asks for.
+    fn asked(runner: &ComponentRunner) -> BTreeSet<String> {
+        let about = runner.about();
+        let now = UnixMs(1_767_225_600_000);
+        let deadline = UnixMs(now.0 + 1_800_000);
+        let settings = runner.settings();
+        let cx = Context {
+            now,
+            seed: 7,
+            task: None,
+            accepted_at: now,
+            deadline,
+            customer: String::new(),
+            settings,
+        };
+        let mut keys = BTreeSet::new();
+        let of = |test: &&SelfTest| about.offers.jobs && test.expect == Verdict::Accepted;
+        for test in about.self_tests.iter().filter(of) {
+            let surface = about.surfaces.iter().find(|surface| surface.name == test.surface).unwrap();
+            let schema = serde_json::from_str(&surface.schema).unwrap();
+            for body in variants(&test.body, &choices(Reader::new(&schema).kind(&schema))) {
+                let route = about.all_routes().into_iter().find(|route| route.surface == test.surface);
+                let named = body["model"].as_str().map(str::to_owned).or_else(|| route?.model);
+                let Some(model) = about.model_name(&test.surface, named.as_deref()) else { continue };
+                let submission = Submission {
+                    surface: test.surface.clone(),
+                    model,
+                    body: body.to_string().into(),
+                    parents: test.parents.iter().cloned().map(|it| Parent::try_from(it).unwrap()).collect(),
+                    owned: vec![],
+                    blobs: vec![],
+                };
+                let answer = runner.submit(cx.clone(), submission).unwrap();
+                keys.extend(answer.into_iter().flat_map(|it| it.charge.0).flat_map(|line| line.keys));
+            }
+        }
+        keys
+    }
+
+    /// Without it a family has a price of its own for a value, and the table calls that price one that nothing costs.
+    #[test]
+    fn the_table_has_what_the_families_ask_for() {
+        let keys: BTreeSet<String> = LOADED.iter().flat_map(asked).collect();
+        for key in &keys {
+            assert!(PLACES.iter().any(|(name, _)| *name == base(key)), "{key} is of nothing that is known");
+            assert_eq!(problem(key), None, "{key}");
+        }
+        let parts: BTreeSet<(&str, &str)> = keys
+            .iter()
+            .flat_map(|key| {
+                let (name, parts) = key.split_once('@').unwrap_or((key.as_str(), ""));
+                parts.split('-').map(move |part| (name, part))
+            })
+            .collect();
+        // Journey's words are those of its actions and versions, below.
+        for (name, places) in PLACES.into_iter().filter(|(name, _)| *name != "journey") {
+            let words = places.iter().copied().flatten();
+            let unheard: Vec<_> = words.filter(|word| !parts.contains(&(name, **word))).collect();
+            assert!(unheard.is_empty(), "{name} asks for no price of {unheard:?}: {keys:?}");
+        }
+    }
 
     /// Without it a price is set and never charged, and the dearer job is had at the plain price.
     #[test]

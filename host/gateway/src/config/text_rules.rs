@@ -45,15 +45,16 @@ pub(super) const RULES: [(&str, Form); 17] = [
 
 /// Fields that models are known to be asked with: what a misspelt entry of `pass` may have meant.
 const FIELDS: &str = "\
-    access_programs audio cache_control chat_template_kwargs client_metadata context_management dimensions do_sample \
-    enable_thinking encoding_format file_id file_url frequency_penalty function_call functions guided_choice guided_grammar \
-    guided_json guided_regex ignore_eos include_reasoning input_type late_chunking length_penalty logit_bias logprobs \
-    max_completion_tokens max_tokens mcp_servers messages metadata min_tokens modalities moderation normalize normalized \
-    output_config output_dimension output_dtype parallel_tool_calls prediction presence_penalty prompt_cache_key \
-    prompt_cache_options prompt_cache_retention prompt_mode prompt_name random_seed reasoning reasoning_effort \
-    reasoning_format repetition_penalty response_format safe_prompt safety_identifier service_tier skip_special_tokens \
-    stop_sequences stop_token_ids store stream stream_options structured_outputs system temperature thinking thinking_budget \
-    tool_choice top_logprobs truncate truncation typical_p usage verbosity web_search_options";
+    access_programs audio background cache_control chat_template_kwargs client_metadata context_management dimensions \
+    do_sample enable_thinking encoding_format file_id file_url frequency_penalty function_call functions guided_choice \
+    guided_grammar guided_json guided_regex ignore_eos include include_reasoning input_type instructions late_chunking \
+    length_penalty logit_bias logprobs max_completion_tokens max_output_tokens max_tokens max_tool_calls mcp_servers messages \
+    metadata min_tokens modalities moderation normalize normalized output_config output_dimension output_dtype \
+    parallel_tool_calls prediction presence_penalty previous_response_id prompt_cache_key prompt_cache_options \
+    prompt_cache_retention prompt_mode prompt_name random_seed reasoning reasoning_effort reasoning_format repetition_penalty \
+    response_format safe_prompt safety_identifier service_tier skip_special_tokens stop_sequences stop_token_ids store stream \
+    stream_options structured_outputs system temperature thinking thinking_budget tool_choice top_logprobs truncate truncation \
+    typical_p usage verbosity web_search_options";
 /// A shorter name is near to too many.
 const SHORTEST: usize = 6;
 
@@ -124,9 +125,11 @@ fn is_field(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use gatehouse_schema::{Kind, Reader};
     use gatehouse_text_protocols::rules::{CHAT_PASSED, EMBEDDINGS_PASSED, PASSED, Rules};
 
     use super::*;
+    use crate::plugins::built_in::LOADED;
 
     /// Without it a model is asked by other rules than its operator has written, and nothing tells.
     #[test]
@@ -169,6 +172,24 @@ mod tests {
             assert!(fits, "{written}: {found:?}");
         }
     }
+
+    /// Without it a field that the families know is told as a misspelt one.
+    #[test]
+    fn every_field_of_a_text_surface_is_known() {
+        for runner in LOADED.iter().filter(|runner| runner.about().offers.text) {
+            for surface in &runner.about().surfaces {
+                let schema = serde_json::from_str(&surface.schema).unwrap();
+                let Kind::Object(fields) = Reader::new(&schema).kind(&schema) else {
+                    panic!("{} takes no object", surface.name);
+                };
+                let names = fields.iter().map(|field| field.name.as_str());
+                let unknown: Vec<_> =
+                    names.filter(|name| name.len() >= SHORTEST && !is_known(name)).collect();
+                assert!(unknown.is_empty(), "{}: {unknown:?}", surface.name);
+            }
+        }
+    }
+
     /// What is found here is what the plugins find, for values of every form: a rule that changes there is changed here.
     #[test]
     fn a_rule_is_understood_here_as_the_plugins_understand_it() {

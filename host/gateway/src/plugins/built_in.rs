@@ -25,6 +25,14 @@ pub(crate) struct BuiltInPlugin {
 
 include!(concat!(env!("OUT_DIR"), "/plugins.rs"));
 
+/// Those plugins, loaded once a run.
+#[cfg(test)]
+pub(crate) static LOADED: std::sync::LazyLock<Vec<gatehouse_runtime::ComponentRunner>> =
+    std::sync::LazyLock::new(|| {
+        use gatehouse_runtime::{ComponentRunner, Limits};
+        PLUGINS.iter().map(|plugin| ComponentRunner::load(plugin.wasm, Limits::default()).unwrap()).collect()
+    });
+
 /// Why a built-in plugin could not be installed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -1,9 +1,9 @@
-//! What the texts of forms stand for, by the schemas of the families that serve a route. Never reads a form.
+//! What the texts of forms stand for and which fields may be lists, by the schemas of the families. Never reads a form.
 
 use std::sync::Arc;
 
-use gatehouse_model::{About, FormFields, FormTypes, FormValue, RouteInfo};
-use gatehouse_schema::{Kind, Reader};
+use gatehouse_model::{About, FormFields, FormTypes, FormValue, RouteInfo, SurfaceInfo};
+use gatehouse_schema::{Field, Kind, Reader};
 
 /// The forms of a family's route: those of its models.
 pub(crate) fn of_route(about: &About, route: &RouteInfo) -> FormTypes {
@@ -13,12 +13,34 @@ pub(crate) fn of_route(about: &About, route: &RouteInfo) -> FormTypes {
     FormTypes { by_model: names.map(|name| (name.clone(), Arc::clone(&usual))).collect(), usual }
 }
 
+/// Whether a field of a surface may be a list. Where the schema does not say, any value may come.
+#[must_use]
+pub fn takes_list(surface: &SurfaceInfo, field: &str) -> bool {
+    let fields = fields_of(&surface.schema);
+    fields.iter().find(|own| own.name == field).is_none_or(|own| may_be_list(&own.kind))
+}
+
+fn may_be_list(kind: &Kind) -> bool {
+    match kind {
+        Kind::List { .. } | Kind::Json => true,
+        Kind::Variants(forms) => forms.iter().any(|form| may_be_list(&form.kind)),
+        _ => false,
+    }
+}
+
 /// What the texts of a form stand for, by the schema of the surface.
 fn form_fields(about: &About, surface: &str) -> FormFields {
     let schema = about.surfaces.iter().find(|own| own.name == surface).map(|own| own.schema.as_str());
-    let schema = serde_json::from_str(schema.unwrap_or_default()).unwrap_or_default();
-    let Kind::Object(fields) = Reader::new(&schema).kind(&schema) else { return FormFields::new() };
+    let fields = fields_of(schema.unwrap_or_default());
     fields.iter().map(|field| (field.name.clone(), form_value(&field.kind))).collect()
+}
+
+fn fields_of(schema: &str) -> Vec<Field> {
+    let schema = serde_json::from_str(schema).unwrap_or_default();
+    match Reader::new(&schema).kind(&schema) {
+        Kind::Object(fields) => fields,
+        _ => Vec::new(),
+    }
 }
 
 fn form_value(kind: &Kind) -> FormValue {
@@ -48,7 +70,7 @@ pub(crate) fn prefer(forms: &mut FormTypes, model: &str) {
 
 #[cfg(test)]
 mod tests {
-    use gatehouse_model::{ModelInfo, SurfaceInfo, specified_routes};
+    use gatehouse_model::{ModelInfo, specified_routes};
     use serde_json::{Value, json};
 
     use super::*;
@@ -77,6 +99,23 @@ mod tests {
         assert!(!is_number(&all, Some("b-latest")));
         prefer(&mut all, "b");
         assert!(!is_number(&all, None));
+    }
+
+    #[test]
+    fn a_schema_says_whether_a_field_may_be_a_list() {
+        let list = json!({"type": "array", "items": {"type": "string"}});
+        for (schema, expected) in [
+            (json!({"type": "string"}), false),
+            (json!({"type": ["string", "null"]}), false),
+            (list.clone(), true),
+            (json!({"anyOf": [{"type": "string"}, list]}), true),
+            (json!(true), true),
+        ] {
+            let schema_of = json!({"type": "object", "properties": {"follows": schema}}).to_string();
+            let surface = SurfaceInfo { schema: schema_of, ..SurfaceInfo::default() };
+            assert_eq!(takes_list(&surface, "follows"), expected, "{schema}");
+            assert!(takes_list(&surface, "other"));
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 pub(crate) mod active;
 pub(crate) mod canary;
-mod forms;
+pub(crate) mod forms;
 pub(crate) mod registry;
 pub(crate) mod summary;
 pub(crate) mod switch;

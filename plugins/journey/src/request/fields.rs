@@ -4,6 +4,8 @@
 //! `metadata` is the client's own note. What in it fits an argument counts as that, after the body and the flags of the
 //! prompt; what does not fit is only a note, and never a reason to refuse a request.
 
+use std::borrow::Cow;
+
 use garde::Validate;
 use gatehouse_sdk::params::{self, came};
 use gatehouse_sdk::{InvalidParam, Refusal};
@@ -111,6 +113,12 @@ impl Fields {
         P::Context: Default,
     {
         params::read(&self.body).map_err(|invalid| self.invalid(invalid).into())
+    }
+
+    /// The same with no more than the first entry of a list, of which the route ignores the rest.
+    pub(crate) fn with_first_of(&self, list: &str) -> Self {
+        let body = params::with_first_of(Cow::Borrowed(&self.body), list).into_owned();
+        Self { body, renamed: self.renamed.clone() }
     }
 
     /// Refuses a picture that the route does not take: another one would be made than the one that was meant, and charged.

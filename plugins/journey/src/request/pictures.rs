@@ -114,8 +114,8 @@ pub(crate) fn blend(fields: &Fields, blobs: &[Facts]) -> Result<Job, Refusal> {
 }
 
 pub(crate) fn describe(fields: &Fields, blobs: &[Facts]) -> Result<Job, Refusal> {
-    let params: DescribeParams = fields.params()?;
-    let inputs = inputs(fields, &params.image_urls[..1], blobs)?;
+    let params: DescribeParams = fields.with_first_of("image_urls").params()?;
+    let inputs = inputs(fields, &params.image_urls, blobs)?;
     let job = new_job(Action::Describe, Body::Describe, inputs);
     Ok(Job { speed: params.speed.unwrap_or_default(), ..job })
 }

@@ -1,6 +1,6 @@
 //! A request for motion-2.7: any image or video makes it image-to-video (spec, "Routing").
 
-use gatehouse_sdk::params::{either, known_media, read};
+use gatehouse_sdk::params::{either, known_media, read, with_first_of};
 use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,8 @@ use crate::sources;
 pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
     // With an image or a video the ratio is ignored (spec).
     let ignored: &[&str] = if has_media(body) { &["size", "aspect_ratio"] } else { &[] };
-    let params: Params27 = read(&without(body, ignored))?;
+    // Only the first video is used (spec).
+    let params: Params27 = read(&with_first_of(without(body, ignored), "video_urls"))?;
     known_media(body, &["image_urls", "image_with_roles", "video_urls", "audio_url"])?;
     let size = either(body, ("size", params.size), ("aspect_ratio", params.aspect_ratio))?;
     let images = params.image_urls.unwrap_or_default();

@@ -2,6 +2,7 @@
 //! envelope that its server puts around it, and in which protocol it speaks. Whatever else stands there is there for nobody.
 
 use super::forms::{is_error, said};
+use super::vendors;
 use crate::json::{Object, Raw, Writer};
 
 /// Words that some servers write where JSON has numbers, as Python's writer does for the odds of a token that cannot come. No reader of
@@ -154,6 +155,9 @@ const EVENTS: [&str; 6] = [
 #[must_use]
 pub fn speaks_chat(data: &str, asked_chat: bool) -> Option<bool> {
     let has_choices = data.contains("\"choices\"");
+    if !asked_chat && !has_choices && vendors::is_one(data) {
+        return Some(true);
+    }
     if has_choices == asked_chat {
         return (has_choices || data.contains("\"type\"")).then_some(asked_chat);
     }
@@ -259,6 +263,8 @@ mod tests {
             (r#"{"type":"ping"}"#, true, None),
             (r#"{"type":"error","error":{}}"#, true, None),
             (r#"{"candidates":[]}"#, true, None),
+            (r#"{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}"#, false, Some(true)),
+            (r#"{"type":"message-start","delta":{}}"#, false, Some(true)),
             ("[DONE]", true, None),
             ("[DONE]", false, None),
         ] {

@@ -18,6 +18,7 @@ use super::message_pieces::MessagePieces;
 use super::plain;
 use super::reasons::{self, Reason};
 use super::think::{End, Split, Thinker};
+use super::vendors;
 
 /// Texts of a message beside its content.
 const TEXTS: [&str; 3] = ["reasoning_content", "reasoning", "refusal"];
@@ -104,7 +105,7 @@ impl Chat {
     }
 
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
-        let lifted = lifted(body);
+        let lifted = vendors::chunk(body).or_else(|| lifted(body));
         let shaped = match self.standard.read(lifted.as_deref().unwrap_or(body)) {
             Form::Other(shaped) => Some(shaped),
             Form::Known | Form::Right => lifted,
@@ -134,12 +135,14 @@ impl Chat {
     fn in_standard(&mut self, mut event: Sse) -> Vec<Sse> {
         let mut form = self.standard.read(&event.data);
         // What looks as the one before is where that was. A name may say that it is no part of the answer.
-        if form != Form::Known
-            && event.event.is_none()
-            && let Some(lifted) = lifted(&event.data)
-        {
-            form = self.standard.read(&lifted);
-            event.data = lifted;
+        if form != Form::Known {
+            let own = vendors::chunk(&event.data);
+            let is_own = own.is_some();
+            let unnamed = || event.event.is_none().then(|| lifted(&event.data)).flatten();
+            if let Some(lifted) = own.or_else(unnamed) {
+                form = self.standard.read(&lifted);
+                event = Sse { event: event.event.filter(|_| !is_own), data: lifted };
+            }
         }
         let is_known = form == Form::Known && !self.pieces.has_begun();
         if let Form::Other(shaped) = form {

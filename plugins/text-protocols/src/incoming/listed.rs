@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::chat::BROKE_OFF;
 use super::forms::is_error;
+use super::reasons;
 use crate::json::{Object, Raw};
 use crate::tools::{CallPiece, Taken, ToolCalls, places};
 
@@ -18,13 +19,29 @@ pub(super) fn is_failure(event: Raw<'_>) -> bool {
 /// not `alone` has to say how it ended.
 pub(super) fn is_whole(event: Raw<'_>, alone: bool) -> bool {
     let Ok(event) = serde_json::from_str::<Value>(event.get()) else { return false };
-    let has_ended =
-        |choice: &Value| choice["finish_reason"].as_str().is_some_and(|reason| !reason.is_empty());
-    let is_whole = |choice: &Value| {
-        choice["message"].is_object() && choice.get("delta").is_none() && (alone || has_ended(choice))
-    };
+    let is_whole = |choice: &Value| is_message(choice) && (alone || has_ended(choice));
     event["type"] == "message"
         || event["choices"].as_array().is_some_and(|choices| choices.iter().any(is_whole))
+}
+
+/// Whether events are the pieces of one answer that say `message`: the last of them says how it ended, and has the end of the
+/// text alone.
+pub(super) fn are_pieces(events: &[&Raw<'_>]) -> bool {
+    let choice = |event: &&Raw<'_>| {
+        let event: Value = serde_json::from_str(event.get()).ok()?;
+        event["choices"].get(0).cloned()
+    };
+    let mut choices = events.iter().filter_map(choice);
+    let is_begun = choices.next().is_some_and(|first| is_message(&first) && !has_ended(&first));
+    is_begun && choices.any(|next| is_message(&next))
+}
+
+fn is_message(choice: &Value) -> bool {
+    choice["message"].is_object() && choice.get("delta").is_none()
+}
+
+fn has_ended(choice: &Value) -> bool {
+    choice["finish_reason"].as_str().is_some_and(|reason| !reasons::says_nothing(reason))
 }
 
 /// The answer that the events of a stream make, or the first failure among them.
@@ -330,6 +347,14 @@ mod tests {
         assert_eq!(calls[0]["extra_content"]["google"]["thought_signature"], "s");
         assert_eq!(calls[1], json!({"type": "custom", "id": "b", "custom": {"name": "g", "input": "x"}}));
         let piece = |text: &str, reason: Value| json!({"choices": [{"index": 0, "message": {"content": text}, "finish_reason": reason}]});
+        // A server streams what was asked for as a whole: each piece what is new, or all so far.
+        for pieces in [["Hel", "lo", "!"], ["Hel", "Hello", "Hello!"]] {
+            let [first, next, last] = pieces;
+            let all = [piece(first, Value::Null), piece(next, json!("")), piece(last, json!("stop"))];
+            let whole = read(true, &json!(all));
+            assert_eq!(whole["choices"][0]["message"]["content"], "Hello!", "{pieces:?}");
+            assert_eq!(whole["choices"][0]["finish_reason"], "stop");
+        }
         let whole = read(
             true,
             &json!([piece("Hel", Value::Null), {"error": {"message": "no"}}, piece("lo", json!("stop"))]),

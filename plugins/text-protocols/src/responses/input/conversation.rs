@@ -28,6 +28,8 @@ pub(crate) struct Conversation {
     messages: Vec<String>,
     /// The item that each message begins with, and where its parts came from.
     pub(crate) origins: Vec<MessagePaths>,
+    /// How many messages there are up to the last one that says something.
+    said: usize,
 }
 
 /// An output, until its call takes it.
@@ -43,6 +45,8 @@ struct Pending {
 #[derive(Default)]
 struct ModelMessage {
     origin: String,
+    /// An item without a text, where nothing else came: the user has spoken twice, and a chat knows.
+    silent: Option<String>,
     texts: Vec<Part>,
     blocks: Vec<String>,
     reasoning: String,
@@ -80,6 +84,9 @@ impl Conversation {
         for (entry, item) in entries.iter().zip(items) {
             match item {
                 Item::Nothing => {}
+                Item::Assistant(parts) if parts.0.is_empty() => {
+                    message.silent.get_or_insert_with(|| entry.name());
+                }
                 Item::Assistant(parts) => {
                     message.origin_of(entry);
                     message.texts.extend(parts.0);
@@ -121,6 +128,8 @@ impl Conversation {
             }
         }
         conversation.end(&mut message, &mut outputs)?;
+        conversation.messages.truncate(conversation.said);
+        conversation.origins.truncate(conversation.said);
         Ok(conversation)
     }
 
@@ -138,15 +147,28 @@ impl Conversation {
         let mut message = Writer::new(content.len() + 64);
         quote(role, message.name("role"));
         message.member("content", content);
+        self.push(message, origin);
+    }
+
+    fn push(&mut self, message: Writer, origin: MessagePaths) {
         self.messages.push(message.done());
         self.origins.push(origin);
+        self.said = self.messages.len();
+    }
+
+    /// A message that says nothing. What becomes of it is decided where that of every chat is; behind the last word it is left out.
+    fn silence(&mut self, own: String, role: &str) {
+        let said = self.said;
+        self.message(MessagePaths { own, parts: Vec::new() }, role, "\"\"");
+        self.said = said;
     }
 
     fn parts(&mut self, entry: &Entry<'_>, role: &str, parts: &[Part]) {
-        if !parts.is_empty() {
-            let origin = MessagePaths { own: entry.name(), parts: parts::paths(parts) };
-            self.message(origin, role, &parts::content(parts));
+        if parts.is_empty() {
+            return self.silence(entry.name(), role);
         }
+        let origin = MessagePaths { own: entry.name(), parts: parts::paths(parts) };
+        self.message(origin, role, &parts::content(parts));
     }
 
     fn free_output(&mut self, entry: &Entry<'_>, output: Option<Output>) {
@@ -163,7 +185,7 @@ impl Conversation {
     /// Writes the model's message, and the outputs of its calls behind it.
     fn end(&mut self, message: &mut ModelMessage, outputs: &mut [Pending]) -> Checked<()> {
         let message = std::mem::take(message);
-        let ModelMessage { origin, texts, blocks, reasoning, calls } = message;
+        let ModelMessage { origin, silent, texts, blocks, reasoning, calls } = message;
         let mut taken = Vec::new();
         let mut written = Vec::new();
         for (id, json, is_cut) in calls {
@@ -180,6 +202,7 @@ impl Conversation {
         }
         // Thinking without an answer behind it says nothing.
         if texts.is_empty() && written.is_empty() {
+            silent.into_iter().for_each(|own| self.silence(own, "assistant"));
             return Ok(());
         }
         let mut message = Writer::new(256);
@@ -195,8 +218,7 @@ impl Conversation {
         if !written.is_empty() {
             message.member("tool_calls", &format!("[{}]", written.join(",")));
         }
-        self.messages.push(message.done());
-        self.origins.push(MessagePaths { own: origin, parts: parts::paths(&texts) });
+        self.push(message, MessagePaths { own: origin, parts: parts::paths(&texts) });
         self.results(taken);
         Ok(())
     }
@@ -211,11 +233,10 @@ impl Conversation {
             message.member("role", "\"tool\"");
             quote(&call, message.name("tool_call_id"));
             message.member("content", &text);
-            self.messages.push(message.done());
             if !media.is_empty() {
                 owners.push(origin.clone());
             }
-            self.origins.push(MessagePaths { own: origin, parts: texts });
+            self.push(message, MessagePaths { own: origin, parts: texts });
             all.append(&mut media);
         }
         if !all.is_empty() {
