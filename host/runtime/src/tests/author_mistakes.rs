@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::tests::common::{self, Opened, claiming, flawed, ready};
+use crate::tests::common::{self, TestService, claiming, flawed, ready};
 use crate::tests::deployment::{Tasks, inventory, task};
 use crate::tests::stages::{importing, importing_stream};
 use crate::{Inventory, Limits, OwnPath};
@@ -97,7 +97,7 @@ fn mistakes() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 /// A gateway in which the fixture serves, with two live tasks.
-fn gateway() -> (tempfile::TempDir, Opened) {
+fn gateway() -> (tempfile::TempDir, TestService) {
     let (dir, service, version) = ready();
     drop((service, version));
     let mut config = common::config(dir.path());

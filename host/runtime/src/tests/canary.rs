@@ -4,18 +4,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::tests::common::{self, Opened, context, flawed, rebuilt, request, step_context, unruly};
+use crate::tests::common::{self, TestService, context, flawed, rebuilt, request, step_context, unruly};
 use crate::{Fault, PluginService, RemoveError, Resolved, ServedBy, StateBefore, Version, VersionState};
 use gatehouse_model::{Accepted, Digest, Event, Refusal};
 
 const SURFACE: &str = "images.generate";
 
-fn open(dir: &Path) -> Opened {
+fn open(dir: &Path) -> TestService {
     common::open_with(common::config(dir))
 }
 
 /// A service whose fixture has just been replaced by `fresh`.
-fn replaced_by(fresh: &[u8]) -> (tempfile::TempDir, Opened, Resolved) {
+fn replaced_by(fresh: &[u8]) -> (tempfile::TempDir, TestService, Resolved) {
     let dir = tempfile::tempdir().unwrap();
     let service = open(dir.path());
     service.install(unruly()).unwrap();

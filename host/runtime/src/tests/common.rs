@@ -81,12 +81,12 @@ pub fn config(dir: &Path) -> Config {
 }
 
 /// A service that finds what other tests have compiled of a component it installs or checks.
-pub struct Opened {
+pub struct TestService {
     service: PluginService,
     code: SharedCode,
 }
 
-impl Opened {
+impl TestService {
     pub fn install<'a>(
         &self,
         component: impl Into<SignedComponent<'a>>,
@@ -105,7 +105,7 @@ impl Opened {
     }
 }
 
-impl Deref for Opened {
+impl Deref for TestService {
     type Target = PluginService;
 
     fn deref(&self) -> &PluginService {
@@ -114,16 +114,16 @@ impl Deref for Opened {
 }
 
 /// Without a canary period, which would keep the version before loaded.
-pub fn open(dir: &Path) -> Opened {
+pub fn open(dir: &Path) -> TestService {
     let mut config = config(dir);
     config.canary.window_s = 0;
     open_with(config)
 }
 
-pub fn open_with(config: Config) -> Opened {
+pub fn open_with(config: Config) -> TestService {
     let config = Config { threads: if config.threads == 0 { 2 } else { config.threads }, ..config };
     let code = SharedCode::of(&config.data_dir);
-    Opened { service: PluginService::open(config, TestClock::at(NOW.0)).unwrap(), code }
+    TestService { service: PluginService::open(config, TestClock::at(NOW.0)).unwrap(), code }
 }
 
 /// The same, without what has to be compiled.
@@ -133,7 +133,7 @@ pub fn open_compiled(dir: &Path) -> PluginService {
 }
 
 /// A service with the fixture active: a copy of a data folder where it was installed, to spare the compilation.
-pub fn ready() -> (tempfile::TempDir, Opened, Arc<Version>) {
+pub fn ready() -> (tempfile::TempDir, TestService, Arc<Version>) {
     static INSTALLED: OnceLock<tempfile::TempDir> = OnceLock::new();
     let pattern = INSTALLED.get_or_init(|| {
         let dir = tempfile::tempdir().unwrap();

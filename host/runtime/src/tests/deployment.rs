@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::tests::common::{self, NOW, Opened, flawed, rebuilt, unruly};
+use crate::tests::common::{self, NOW, TestService, flawed, rebuilt, unruly};
 use crate::{
     Config, Inventory, LiveSample, LiveState, LiveStates, SignedComponent, SigningKey, StageVerdict,
     VersionState,
@@ -22,7 +22,7 @@ pub fn inventory() -> Inventory {
     Inventory { providers: one("mock"), prices: one("unruly.image"), ..Inventory::default() }
 }
 
-fn refusal(service: &Opened, wasm: &[u8], signature: Option<&str>) -> String {
+fn refusal(service: &TestService, wasm: &[u8], signature: Option<&str>) -> String {
     service.install(SignedComponent { wasm, signature }).expect_err("refused").to_string()
 }
 
@@ -137,7 +137,7 @@ pub fn task(number: u64, state_version: u32, state: &str) -> LiveState {
 }
 
 /// A service with the fixture active and those live tasks.
-fn service_with(tasks: Vec<LiveState>) -> (tempfile::TempDir, Opened) {
+fn service_with(tasks: Vec<LiveState>) -> (tempfile::TempDir, TestService) {
     let (dir, service, _) = common::ready();
     service.rehearse_on(Arc::new(Tasks(tasks)));
     (dir, service)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::tests::common::{self, Opened, claiming, context, open, step_context};
+use crate::tests::common::{self, TestService, claiming, context, open, step_context};
 use crate::{ComponentRunner, Limits, Version};
 use gatehouse_harness::TestSeed;
 use gatehouse_model::{Body, Event, Json, Parent, Replay, Reply, Status, Target, TaskId, TaskView};
@@ -13,7 +13,7 @@ fn bulky() -> Vec<u8> {
     claiming(&json!({"providers": ["mock", "trap"]}))
 }
 
-fn installed() -> (tempfile::TempDir, Opened, Arc<Version>) {
+fn installed() -> (tempfile::TempDir, TestService, Arc<Version>) {
     let dir = tempfile::tempdir().unwrap();
     let service = open(dir.path());
     service.install(&bulky()).unwrap();

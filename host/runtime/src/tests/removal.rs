@@ -1,6 +1,6 @@
 //! A version that serves less than the one before, and one whose semver another has.
 
-use crate::tests::common::{self, Opened, claiming, open, ready, rebuilt, unruly};
+use crate::tests::common::{self, TestService, claiming, open, ready, rebuilt, unruly};
 use crate::{Removal, SignedComponent};
 use gatehouse_model::Digest;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn model(id: &str, aliases: &[&str], surfaces: &[&str]) -> Value {
     json!({"id": id, "aliases": aliases, "surfaces": surfaces})
 }
 
-fn refusal(service: &Opened, wasm: &[u8]) -> String {
+fn refusal(service: &TestService, wasm: &[u8]) -> String {
     service.install(wasm).expect_err("refused").to_string()
 }
 

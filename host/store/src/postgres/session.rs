@@ -3,12 +3,10 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 use gatehouse_tasks::{HoldId, RowChange, RowKey};
 use tokio::sync::watch;
-use tokio::time as clock;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error};
 
@@ -29,10 +27,9 @@ const REPLACED: &str = "GH001";
 const GUARDED: &str = "set default_transaction_read_only = on";
 const UNGUARDED: &str = "set default_transaction_read_only = off";
 const LOCK: &str = "select pg_try_advisory_lock(7166120832)";
-/// How long a process that has ended may have the lock: its server notices a moment later. A command that follows another one
-/// would else be told of a gateway at work.
-const ENDING: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(50);
+/// A server notices the end of a process a moment later: a command right behind another one would else be told of a gateway at work.
+const WAIT_FOR_LOCK: &str =
+    "set lock_timeout = '2s'; select pg_advisory_lock(7166120832); set lock_timeout = 0";
 const SESSION: &str = "select pg_backend_pid()";
 const FIND_HOME: &str = "select epoch, batch from home where home = 0";
 
@@ -302,13 +299,9 @@ async fn fetch_all(client: &Client, wanted: &Wanted) -> Result<Found, StoreError
 
 /// Has the lock; a session that is about to end is waited for.
 async fn take_lock(client: &Client) -> Result<bool, Error> {
-    let began = Instant::now();
-    loop {
-        let has_lock = client.query_typed_one(LOCK, &[]).await?.try_get(0)?;
-        if has_lock || began.elapsed() > ENDING {
-            return Ok(has_lock);
-        }
-        clock::sleep(LOOK).await;
+    match client.batch_execute(WAIT_FOR_LOCK).await {
+        Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => Ok(false),
+        outcome => outcome.map(|()| true),
     }
 }
 
