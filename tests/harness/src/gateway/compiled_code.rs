@@ -2,8 +2,8 @@
 //!
 //! A file's name is its component and its engine, so code outlives a relinked binary, and code of another plugin or engine
 //! is never taken. The first start of a binary holds a lock until its code is kept: nobody compiles a component twice.
-//! Never touches a data folder that has plugins. What tests install themselves they share in a folder of each test program,
-//! without a lock.
+//! Never touches a data folder that has plugins. Tests that serve plugins in their own process share code in a folder of each
+//! program, without a lock.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
@@ -119,8 +119,8 @@ impl Kept {
     }
 }
 
-/// What the tests of one program have compiled of the plugins that they install. What a data folder has when this is dropped,
-/// later tests find.
+/// What the tests of one program have compiled, for a data folder whose plugins are served in this process. What that folder
+/// has when this is dropped, later tests find.
 pub struct SharedCode {
     plugins: PathBuf,
 }
@@ -171,16 +171,11 @@ fn pool() -> Option<&'static Path> {
     POOL.get_or_init(open).as_deref()
 }
 
-/// Links the code of components whose digest begins like this. Where the folders are on two file systems, each test compiles what
-/// it needs: copies of all that others have compiled would take longer.
+/// Links the code of components whose digest begins like this.
 fn link_code(from: &Path, to: &Path, digest: &str) -> io::Result<()> {
     let mut names = code_in(from)?;
     names.retain(|name| name.starts_with(digest));
-    let passes = [io::ErrorKind::AlreadyExists, io::ErrorKind::CrossesDevices, io::ErrorKind::NotFound];
-    names.iter().try_for_each(|name| match fs::hard_link(from.join(name), to.join(name)) {
-        Err(error) if passes.contains(&error.kind()) => Ok(()),
-        linked => linked,
-    })
+    names.iter().try_for_each(|name| link(&from.join(name), &to.join(name)))
 }
 
 /// A hard link, or a copy where the folders are on two file systems.

@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use super::caller::Caller;
-use super::compiled_code::{CompiledCode, SharedCode};
+use super::compiled_code::CompiledCode;
 use super::setup::Setup;
 use crate::environment::database;
 use crate::wait::{PATIENCE, until_some};
@@ -26,8 +26,6 @@ const PASS_SOCKET: &str = "export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\"
 pub struct Gateway {
     binary: PathBuf,
     socket: Option<TcpListener>,
-    /// The code of plugins that it was given, which later tests find.
-    installed: SharedCode,
     folder: TempDir,
     child: Option<Child>,
     /// What it has printed since it started.
@@ -53,7 +51,6 @@ impl Gateway {
         let mut gateway = Self {
             binary: setup.binary,
             socket: setup.socket,
-            installed: SharedCode::of(&folder.path().join("data")),
             folder,
             child: None,
             printed: Arc::default(),
@@ -69,7 +66,6 @@ impl Gateway {
         let binary = gateway.binary.clone();
         let link = tokio::task::spawn_blocking(move || CompiledCode::link_into(&data, &binary));
         let code = link.await.expect("compiled code");
-        gateway.installed.lend("");
         gateway.restart().await;
         code.keep();
         gateway
