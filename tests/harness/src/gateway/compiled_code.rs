@@ -2,8 +2,8 @@
 //!
 //! A file's name is its component and its engine, so code outlives a relinked binary, and code of another plugin or engine
 //! is never taken. The first start of a binary holds a lock until its code is kept: nobody compiles a component twice.
-//! Never touches a data folder that has plugins. Tests that serve plugins in their own process share code in a folder of each
-//! program, without a lock.
+//! Never touches a data folder that has plugins. What tests install they share in a folder of each test program, without a lock:
+//! the code of a component is there once it is asked for, since a gateway removes code that it has no component of.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
@@ -12,6 +12,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, UNIX_EPOCH};
+
+use gatehouse_model::Digest;
 
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -119,8 +121,8 @@ impl Kept {
     }
 }
 
-/// What the tests of one program have compiled, for a data folder whose plugins are served in this process. What that folder
-/// has when this is dropped, later tests find.
+/// What the tests of one program have compiled of the plugins that they install. What a data folder has when this is dropped,
+/// later tests find.
 pub struct SharedCode {
     plugins: PathBuf,
 }
@@ -140,6 +142,15 @@ impl SharedCode {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.plugins).expect("a folder for plugins");
         let lend = |pool: &Path| link_code(pool, &self.plugins, digest);
         pool().map_or(Ok(()), lend).expect("links to compiled code");
+    }
+
+    /// The same of each component among these arguments of a command.
+    pub(super) fn lend_components(&self, arguments: &[&str]) {
+        for file in arguments.iter().filter(|argument| argument.ends_with(".wasm")) {
+            if let Ok(component) = fs::read(file) {
+                self.lend(&Digest::of(&component).to_string());
+            }
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use super::caller::Caller;
-use super::compiled_code::CompiledCode;
+use super::compiled_code::{CompiledCode, SharedCode};
 use super::setup::Setup;
 use crate::environment::database;
 use crate::wait::{PATIENCE, until_some};
@@ -26,6 +26,8 @@ const PASS_SOCKET: &str = "export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\"
 pub struct Gateway {
     binary: PathBuf,
     socket: Option<TcpListener>,
+    /// The code of plugins that it was given, which later tests find.
+    installed: SharedCode,
     folder: TempDir,
     child: Option<Child>,
     /// What it has printed since it started.
@@ -51,6 +53,7 @@ impl Gateway {
         let mut gateway = Self {
             binary: setup.binary,
             socket: setup.socket,
+            installed: SharedCode::of(&folder.path().join("data")),
             folder,
             child: None,
             printed: Arc::default(),
@@ -208,6 +211,9 @@ impl Gateway {
 
     /// The same, also where the command fails.
     pub async fn try_command(&self, arguments: &[&str]) -> Output {
+        if let ["plugin", "install" | "check", ..] = arguments {
+            self.installed.lend_components(arguments);
+        }
         self.build(arguments).output().await.expect("the command runs")
     }
 
