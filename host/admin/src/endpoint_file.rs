@@ -48,7 +48,7 @@ impl EndpointOf {
         })
     }
 
-    /// Reads the file; `None` when there is none.
+    /// Reads the file; `None` where it does not exist.
     ///
     /// # Errors
     /// The file system's, and `InvalidData` for a file [`AdminEndpoint::write`] did not make.
