@@ -5,7 +5,7 @@ pub(crate) mod output_bytes;
 
 use gatehouse_sdk::{Answered, Body, Context, Extra, Reply, TextFailure};
 
-use gatehouse_text_protocols::incoming::{is_error, text_of};
+use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
@@ -22,7 +22,7 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
     if let Body::Blob(_) = &reply.body {
         return Err(errors::unreadable("it came as a file", ""));
     }
-    let body = text_of(reply);
+    let body = reply.text();
     if !reply.is_success() {
         return Err(errors::of(state).of_answer(reply.status, &body));
     }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use gatehouse_sdk::{Answered, Context, Extra, Reply, TextFailure, Usage};
 use gatehouse_text_protocols::halves::without_halves;
-use gatehouse_text_protocols::incoming::{Incoming, is_error, text_of};
+use gatehouse_text_protocols::incoming::{Incoming, is_error};
 use gatehouse_text_protocols::json::{
     Edits, JsonString, Object, Raw, UniqueObject, Writer, is_null, items, last_members, quoted,
 };
@@ -34,7 +34,7 @@ pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answere
     if !reply.is_success() {
         return Err(errors::of(state).of_answer(reply.status, &reply.text()));
     }
-    let text = text_of(reply);
+    let text = reply.text();
     let text = text.trim_start_matches('\u{feff}');
     let turned = state.turned(text);
     let state = turned.as_ref().unwrap_or(state);

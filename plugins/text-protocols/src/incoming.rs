@@ -22,9 +22,7 @@ mod think;
 mod vendors;
 mod verdict;
 
-use std::borrow::Cow;
-
-use gatehouse_sdk::{Body, Reply, Sse};
+use gatehouse_sdk::Sse;
 
 use crate::halves::without_halves;
 use crate::json::{self, Raw};
@@ -34,16 +32,6 @@ use chat::Chat;
 pub use forms::is_error;
 use messages::Messages;
 pub use notices::{is_harmless, is_notice};
-
-/// The text of an answer, as far as it is UTF-8: nearly every one is, which is told faster than what is not.
-#[must_use]
-pub fn text_of(reply: &Reply) -> Cow<'_, str> {
-    let text = match &reply.body {
-        Body::Inline(bytes) => std::str::from_utf8(bytes).ok(),
-        Body::Blob(_) => None,
-    };
-    text.map_or_else(|| reply.text(), Cow::Borrowed)
-}
 
 /// The answer to one request as it comes in.
 #[derive(Debug)]

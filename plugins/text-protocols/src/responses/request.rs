@@ -84,13 +84,13 @@ pub fn translate(json: &str, target: &Target<'_>) -> Checked<Translated> {
         }
     }
     let is_text = body.string(INPUT).is_some();
-    let fields = fields((conversation.origins, is_text), &tools, &choice);
+    let fields = fields(conversation.origins, is_text, &tools, &choice);
     let echo = Echo::new(&body, &options, tools, target);
     Ok(Translated { body: out.done(), echo, fields })
 }
 
 /// Where the fields of the chat completion came from; `is_text`: the input has no items.
-fn fields((messages, is_text): (Vec<MessagePaths>, bool), tools: &Tools, choice: &ToolChoice) -> FieldNames {
+fn fields(messages: Vec<MessagePaths>, is_text: bool, tools: &Tools, choice: &ToolChoice) -> FieldNames {
     let own = |path: String| match path {
         path if path.starts_with(HISTORY) => "previous_response_id".to_owned(),
         path if is_text && path.starts_with(INPUT) => INPUT.to_owned(),
