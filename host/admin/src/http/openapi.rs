@@ -63,14 +63,22 @@ struct Document {
     etag: String,
 }
 
-/// The routes, with the one that describes them all.
-pub(crate) fn with_document(mut routes: Vec<Route>) -> Vec<Route> {
-    let document: Arc<OnceLock<Document>> = Arc::default();
-    let served = Arc::clone(&document);
+impl Document {
+    fn of(routes: &[Route]) -> Self {
+        let bytes = Bytes::from(describe(routes).to_string());
+        let etag = format!("\"{}\"", Digest::of(&bytes).prefix(16));
+        Self { bytes, etag }
+    }
+}
+
+/// The routes, with the one that describes them all. The document is made when it is asked for: commands and most gateways never
+/// need it.
+pub(crate) fn with_document(routes: fn() -> Vec<Route>) -> Vec<Route> {
+    let made: Arc<OnceLock<Document>> = Arc::default();
     let serve = move |call: Call| {
-        let served = Arc::clone(&served);
+        let made = Arc::clone(&made);
         async move {
-            let document = served.get_or_init(|| Document { bytes: Bytes::new(), etag: String::new() });
+            let document = made.get_or_init(|| Document::of(&with_document(routes)));
             let reply = if is_known(&call.headers, &document.etag) {
                 Reply::not_modified()
             } else {
@@ -80,10 +88,8 @@ pub(crate) fn with_document(mut routes: Vec<Route>) -> Vec<Route> {
         }
     };
     let row = Route::get("/openapi.json", "getOpenApi", serve).says("Describes this API (OpenAPI 3.1).");
+    let mut routes = routes();
     routes.push(row.returns::<Map<String, Value>>().tagged());
-    let bytes = Bytes::from(describe(&routes).to_string());
-    let etag = format!("\"{}\"", Digest::of(&bytes).prefix(16));
-    let _ = document.set(Document { bytes, etag });
     routes
 }
 

@@ -80,7 +80,7 @@ impl Api {
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
         Arc::new(Self {
-            routes: openapi::with_document(resources::routes()),
+            routes: openapi::with_document(resources::routes),
             service,
             links,
             operations,
