@@ -51,14 +51,24 @@ def install_node(folder, kits):
     run(["npm", "ci", *options], cwd=folder)
 
 
+def place(placed, content):
+    if not placed.exists() or placed.read_bytes() != content:
+        # Another test may be reading the old one.
+        aside = placed.with_suffix(".new")
+        aside.write_bytes(content)
+        aside.rename(placed)
+
+
 def place_scripts(folder):
     for script in (HERE / "node").iterdir():
-        placed = folder / script.name
-        if not placed.exists() or placed.read_bytes() != script.read_bytes():
-            # Another test may be reading the old one.
-            aside = placed.with_suffix(".new")
-            shutil.copy(script, aside)
-            aside.rename(placed)
+        place(folder / script.name, script.read_bytes())
+
+
+def keep_bytecode(folder, kits):
+    """Compiled sources are kept beside the sets: not in the tree, and also where the environment says to write none."""
+    line = f"import sys; sys.dont_write_bytecode = False; sys.pycache_prefix = {str(kits / 'bytecode')!r}\n"
+    for packages in folder.glob("lib/python*/site-packages"):
+        place(packages / "bytecode.pth", line.encode())
 
 
 def ready(kits, name):
@@ -78,7 +88,9 @@ def ready(kits, name):
             install = install_node if not is_python else install_uv if name == "uv" else install_python
             install(folder, kits)
             stamp.write_text(wanted)
-        if not is_python:
+        if is_python:
+            keep_bytecode(folder, kits)
+        else:
             place_scripts(folder)
     return folder
 

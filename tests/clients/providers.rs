@@ -31,10 +31,6 @@ const SCRIPTS: [(&str, Set, usize); 5] = [
 async fn perform(script: &str, set: Set, scene: &Value) -> Output {
     let (program, folder) = tokio::task::block_in_place(|| set.ready());
     let mut command = Command::new(program);
-    if set.tool == Tool::Python {
-        // No compiled files beside the sources.
-        command.arg("-B");
-    }
     command.arg(folder.join(script)).arg(scene.to_string()).kill_on_drop(true);
     let home = tempfile::tempdir().expect("a home");
     command.env_clear().env("HOME", home.path()).env("PATH", "/usr/local/bin:/usr/bin:/bin");

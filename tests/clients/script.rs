@@ -42,10 +42,6 @@ impl Script {
         let (program, folder) = self.set.ready();
         let ending = if self.set.tool == Tool::Python { "py" } else { "mjs" };
         let mut command = Command::new(program);
-        if self.set.tool == Tool::Python {
-            // No compiled files beside the sources.
-            command.arg("-B");
-        }
         command.arg(folder.join(format!("{}.{ending}", self.file)));
         command
     }

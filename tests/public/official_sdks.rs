@@ -23,11 +23,7 @@ async fn perform(set: Set, scene: &Value) -> Output {
     let (program, folder) = tokio::task::block_in_place(|| set.ready());
     let mut command = Command::new(program);
     let script = match set.tool {
-        Tool::Python => {
-            // No compiled files beside the sources.
-            command.arg("-B");
-            "openai_media.py"
-        }
+        Tool::Python => "openai_media.py",
         Tool::Node => "openai_media.mjs",
     };
     command.arg(folder.join(script)).arg(scene.to_string()).kill_on_drop(true);
