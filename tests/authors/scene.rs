@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use gatehouse_harness::user_cache;
+
 pub(crate) const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 pub(crate) fn gatehouse(folder: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gatehouse"));
-    // Code that one test had compiled is found by the next.
-    command.current_dir(folder).args(words).stdin(Stdio::null()).env("XDG_CACHE_HOME", kept("cache"));
+    // Code that one test had compiled is found by the next, and by the gateways of tests.
+    let cache = user_cache().expect("a test is in a target folder");
+    command.current_dir(folder).args(words).stdin(Stdio::null()).env("XDG_CACHE_HOME", cache);
     command.output().unwrap()
 }
 

@@ -68,7 +68,7 @@ fn a_full_disk_refuses_what_writes_and_serves_what_reads() {
             // What needs no mount: a mark above any disk.
             return never_enough(setup.with("[data]\nmin_free_mib = 4294967295\n\n")).await;
         };
-        let mut gateway = Gateway::start(setup.run_by(&disk.script.display().to_string())).await;
+        let mut gateway = Gateway::start(setup.run_by(&disk.script.display().to_string()).compiles()).await;
         let caller = gateway.open_account("acme", "1000000").await;
         let first = caller.post(IMAGES, &request("the first")).await.task_id();
         let done = caller.end_of(&first).await;

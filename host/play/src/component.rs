@@ -1,9 +1,9 @@
 //! A family as the built component, under the host's engine, limits and checks.
 
 use std::fmt::Debug;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use gatehouse_runtime::{ComponentRunner, Half, Limits};
+use gatehouse_runtime::{ComponentRunner, Config, Half};
 use gatehouse_sdk::{
     Accepted, Answered, Bulk, Call, Chunk, Context, DirectRequest, Event, Failure, Plan, Prepared, Refusal,
     Reply, Response, Sse, Step, Submission, TaskView, TextFailure, TextRequest, Views,
@@ -26,7 +26,8 @@ pub struct Component {
 }
 
 impl Component {
-    /// Builds the plugin crate in `crate_dir` for wasm and loads it under the default limits.
+    /// Builds the plugin crate in `crate_dir` for wasm and loads it under the default limits. What is compiled is kept
+    /// beside what is built: in the place of a user whose cache is `plugins/cache` below the target folder.
     ///
     /// # Panics
     /// When it does not build, or a step of loading refuses it; the reason is in the message.
@@ -34,31 +35,11 @@ impl Component {
     pub fn build(crate_dir: &str) -> Self {
         let inside = std::env::current_exe().expect("a running test knows its own executable");
         let target_dir = gatehouse_build::plugins_target_dir(&inside);
-        match gatehouse_build::build_plugin(Path::new(crate_dir), &target_dir) {
-            Ok(path) => Self::read(&path),
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// Loads a component's file under the default limits.
-    ///
-    /// # Panics
-    /// When it cannot be read, or a step of loading refuses it.
-    #[must_use]
-    pub fn read(path: &Path) -> Self {
-        match std::fs::read(path) {
-            Ok(wasm) => Self::load(&wasm, Limits::default()),
-            Err(error) => panic!("{}: {error}", path.display()),
-        }
-    }
-
-    /// Loads a component under `limits`.
-    ///
-    /// # Panics
-    /// When a step of loading refuses it.
-    #[must_use]
-    pub fn load(wasm: &[u8], limits: Limits) -> Self {
-        match ComponentRunner::load(wasm, limits) {
+        let built = gatehouse_build::build_plugin(Path::new(crate_dir), &target_dir);
+        let path = built.unwrap_or_else(|error| panic!("{error}"));
+        let wasm = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let code = target_dir.join("cache/gatehouse/code");
+        match ComponentRunner::load_with(&wasm, &Config::new(PathBuf::new()), Some(&code)) {
             Ok(runner) => Self { runner },
             Err(error) => panic!("the component does not load: {error}"),
         }

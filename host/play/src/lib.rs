@@ -8,5 +8,4 @@ mod convert;
 mod text;
 
 pub use component::Component;
-pub use gatehouse_runtime::{ComponentRunner, Limits};
 pub use text::{DialectPlay, TextPlay};

@@ -29,8 +29,12 @@ include!(concat!(env!("OUT_DIR"), "/plugins.rs"));
 #[cfg(test)]
 pub(crate) static LOADED: std::sync::LazyLock<Vec<gatehouse_runtime::ComponentRunner>> =
     std::sync::LazyLock::new(|| {
-        use gatehouse_runtime::{ComponentRunner, Limits};
-        PLUGINS.iter().map(|plugin| ComponentRunner::load(plugin.wasm, Limits::default()).unwrap()).collect()
+        let (config, code) =
+            (gatehouse_runtime::Config::new(PathBuf::new()), gatehouse_harness::code_cache());
+        let load = |plugin: &BuiltInPlugin| {
+            gatehouse_runtime::ComponentRunner::load_with(plugin.wasm, &config, code.as_deref()).unwrap()
+        };
+        PLUGINS.iter().map(load).collect()
     });
 
 /// Why a built-in plugin could not be installed.

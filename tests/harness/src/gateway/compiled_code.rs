@@ -3,7 +3,8 @@
 //! A file's name is its component and its engine, so code outlives a relinked binary, and code of another plugin or engine
 //! is never taken. The first start of a binary holds a lock until its code is kept: nobody compiles a component twice.
 //! Never touches a data folder that has plugins. What tests install they share in a folder of each test program, without a lock:
-//! the code of a component is there once it is asked for, since a gateway removes code that it has no component of.
+//! the code of a component is there once it is asked for, since a gateway removes code that it has no component of. What
+//! commands and tests of families have compiled is in a cache like an author's, from which all of these begin.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
@@ -26,6 +27,7 @@ pub struct CompiledCode {
 /// Where code is kept, and the binary that wants it.
 struct Kept {
     folder: PathBuf,
+    cache: PathBuf,
     /// What the code of that binary is, a line for each file; the first line is the binary's own.
     list: PathBuf,
     binary: String,
@@ -50,6 +52,18 @@ impl CompiledCode {
             }
         }
         Self { plugins, kept }
+    }
+
+    /// Links what is kept of that binary into a data folder that lost it.
+    ///
+    /// # Panics
+    /// When the folder cannot be written.
+    pub fn link_again(data: &Path, binary: &Path) {
+        let Some(kept) = Kept::of(binary) else { return };
+        for name in kept.names().into_iter().flatten() {
+            link(&kept.folder.join(&name), &data.join("plugins").join(name))
+                .expect("a link to compiled code");
+        }
     }
 
     /// Keeps what the started gateway has compiled.
@@ -79,9 +93,10 @@ impl Kept {
         let target = gatehouse_build::target_dir(profile)?;
         let facts = fs::metadata(binary).ok()?;
         let changed = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-        let folder = target.join("tmp/compiled-plugins");
+        let (folder, cache) = (target.join("tmp/compiled-plugins"), cache_in(target));
         let list = folder.join(format!("{}.list", profile.file_name()?.display()));
-        Some(Self { folder, list, binary: format!("{} {}", facts.len(), changed.as_nanos()), lock: None })
+        let binary = format!("{} {}", facts.len(), changed.as_nanos());
+        Some(Self { folder, cache, list, binary, lock: None })
     }
 
     /// The code of the binary, if a start of it has told.
@@ -99,6 +114,8 @@ impl Kept {
         lock.lock().expect("the lock");
         self.names().unwrap_or_else(|| {
             self.lock = Some(lock);
+            // Nothing of it may have been compiled by a command or a test.
+            drop(link_code(&self.cache.join(CODE), &self.folder, ""));
             code_in(&self.folder).expect("a readable folder")
         })
     }
@@ -142,12 +159,17 @@ impl SharedCode {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.plugins).expect("a folder for plugins");
         let lend = |pool: &Path| link_code(pool, &self.plugins, digest);
         pool().map_or(Ok(()), lend).expect("links to compiled code");
+        // Nothing of it may have been compiled by a command.
+        drop(code_cache().map(|cache| lend(&cache)));
     }
 
-    /// The same of each component among these arguments of a command.
+    /// The same of each component among these arguments of a command, or in a family's folder among them.
     pub(super) fn lend_components(&self, arguments: &[&str]) {
-        for file in arguments.iter().filter(|argument| argument.ends_with(".wasm")) {
-            if let Ok(component) = fs::read(file) {
+        for argument in arguments.iter().map(Path::new) {
+            let component = if argument.is_dir() { &argument.join("family.wasm") } else { argument };
+            if component.extension().is_some_and(|kind| kind == "wasm")
+                && let Ok(component) = fs::read(component)
+            {
                 self.lend(&Digest::of(&component).to_string());
             }
         }
@@ -159,6 +181,26 @@ impl Drop for SharedCode {
         // A data folder that is gone, or code that is replaced meanwhile, leaves nothing.
         drop(pool().map(|pool| link_code(&self.plugins, pool, "")));
     }
+}
+
+/// Where a command keeps compiled code below its user's cache.
+const CODE: &str = "gatehouse/code";
+
+fn cache_in(target: &Path) -> PathBuf {
+    gatehouse_build::plugins_target_dir(target).join("cache")
+}
+
+/// The cache of the user who runs commands and tests: below the folder that plugins are built in. `None` for a program outside of
+/// a target folder.
+#[must_use]
+pub fn user_cache() -> Option<PathBuf> {
+    Some(cache_in(gatehouse_build::target_dir(&std::env::current_exe().ok()?)?))
+}
+
+/// Where commands of that user keep compiled code, and tests of families do.
+#[must_use]
+pub fn code_cache() -> Option<PathBuf> {
+    Some(user_cache()?.join(CODE))
 }
 
 /// The folder of this program's code, below the target folder. Code of another day is compiled again: what nobody needs any

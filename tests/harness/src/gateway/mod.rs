@@ -6,6 +6,6 @@ mod process;
 mod setup;
 
 pub use caller::Caller;
-pub use compiled_code::{CompiledCode, SharedCode};
+pub use compiled_code::{CompiledCode, SharedCode, code_cache, user_cache};
 pub use process::Gateway;
 pub use setup::Setup;

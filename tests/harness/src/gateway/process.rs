@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use super::caller::Caller;
-use super::compiled_code::{CompiledCode, SharedCode};
+use super::compiled_code::{CompiledCode, SharedCode, user_cache};
 use super::setup::Setup;
 use crate::environment::database;
 use crate::wait::{PATIENCE, until_some};
@@ -24,7 +24,9 @@ const PASS_SOCKET: &str = "export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\"
 
 /// A running gateway. Dropping it kills the process and removes its data.
 pub struct Gateway {
-    binary: PathBuf,
+    program: PathBuf,
+    /// See [`Setup::compiles`].
+    compiled: Option<PathBuf>,
     socket: Option<TcpListener>,
     /// The code of plugins that it was given, which later tests find.
     installed: SharedCode,
@@ -51,7 +53,8 @@ impl Gateway {
         let config = setup.config.replace("SECRET", &secret.display().to_string());
         std::fs::write(folder.path().join("gatehouse.toml"), config).expect("a configuration");
         let mut gateway = Self {
-            binary: setup.binary,
+            program: setup.program,
+            compiled: setup.compiled,
             socket: setup.socket,
             installed: SharedCode::of(&folder.path().join("data")),
             folder,
@@ -66,11 +69,13 @@ impl Gateway {
             let own = std::fs::Permissions::from_mode(0o600);
             std::fs::set_permissions(data.join("pepper"), own).expect("a pepper of its owner");
         }
-        let binary = gateway.binary.clone();
-        let link = tokio::task::spawn_blocking(move || CompiledCode::link_into(&data, &binary));
+        let binary = gateway.compiled.clone();
+        let link = tokio::task::spawn_blocking(move || Some(CompiledCode::link_into(&data, &binary?)));
         let code = link.await.expect("compiled code");
         gateway.restart().await;
-        code.keep();
+        if let Some(code) = code {
+            code.keep();
+        }
         gateway
     }
 
@@ -211,10 +216,15 @@ impl Gateway {
 
     /// The same, also where the command fails.
     pub async fn try_command(&self, arguments: &[&str]) -> Output {
-        if let ["plugin", "install" | "check", ..] = arguments {
+        if let ["plugin", "install" | "check" | "dev", ..] = arguments {
             self.installed.lend_components(arguments);
         }
-        self.build(arguments).output().await.expect("the command runs")
+        let output = self.build(arguments).output().await.expect("the command runs");
+        if let (["restore", ..], Some(binary), true) = (arguments, &self.compiled, output.status.success()) {
+            // A backup has no code: the next start would compile everything.
+            CompiledCode::link_again(&self.folder.path().join("data"), binary);
+        }
+        output
     }
 
     /// The same with `--json`.
@@ -314,7 +324,8 @@ impl Gateway {
     }
 
     fn build(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.binary);
+        let cache = user_cache().unwrap_or_else(|| self.folder.path().join("cache"));
+        let mut command = Command::new(&self.program);
         command
             .arg("--config")
             .arg(self.folder.path().join("gatehouse.toml"))
@@ -322,7 +333,7 @@ impl Gateway {
             .arg(self.folder.path().join("data"))
             .args(arguments)
             .current_dir(self.folder.path())
-            .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
+            .env("XDG_CACHE_HOME", cache)
             .stdin(Stdio::null())
             .kill_on_drop(true);
         command

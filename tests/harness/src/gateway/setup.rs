@@ -9,7 +9,9 @@ use super::process::Gateway;
 
 /// How to start a gateway.
 pub struct Setup {
-    pub(super) binary: PathBuf,
+    pub(super) program: PathBuf,
+    /// Whose compiled code the new data folder has.
+    pub(super) compiled: Option<PathBuf>,
     pub(super) config: String,
     pub(super) socket: Option<TcpListener>,
     pub(super) pepper: Option<Vec<u8>>,
@@ -33,7 +35,7 @@ impl Setup {
             poll = at("poll"),
             delivery = at("delivery"),
         );
-        Self { binary: binary.into(), config, socket: None, pepper: None }
+        Self::with_config(binary, config)
     }
 
     /// A gateway in sandbox mode, as without any configuration but on ports of its own.
@@ -41,7 +43,11 @@ impl Setup {
     pub fn sandbox_mode(binary: &str) -> Self {
         let config = "[server]\nlisten = \"127.0.0.1:0\"\n\n[admin]\nlisten = \"127.0.0.1:0\"\n\n\
                       [sandbox]\nenabled = true\n";
-        Self { binary: binary.into(), config: config.to_owned(), socket: None, pepper: None }
+        Self::with_config(binary, config.to_owned())
+    }
+
+    fn with_config(binary: &str, config: String) -> Self {
+        Self { program: binary.into(), compiled: Some(binary.into()), config, socket: None, pepper: None }
     }
 
     /// A gateway that inherits its public socket, as from systemd: the socket stays when the process ends, and
@@ -68,7 +74,14 @@ impl Setup {
     /// A program that starts the binary, instead of the binary itself.
     #[must_use]
     pub fn run_by(mut self, program: &str) -> Self {
-        self.binary = program.into();
+        self.program = program.into();
+        self
+    }
+
+    /// Compiles what it needs: nothing can be linked to where its data is.
+    #[must_use]
+    pub fn compiles(mut self) -> Self {
+        self.compiled = None;
         self
     }
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use gatehouse_play::{Component, ComponentRunner};
-use gatehouse_runtime::Config;
+use gatehouse_play::Component;
+use gatehouse_runtime::{ComponentRunner, Config};
 use gatehouse_testkit::Script;
 
 use crate::commands::args::author::PlayArgs;
