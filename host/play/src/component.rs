@@ -13,6 +13,9 @@ use serde_json::Value;
 
 use crate::convert;
 
+/// Where compiled code is kept below a user's cache, by commands and tests alike.
+pub const CODE: &str = "gatehouse/code";
+
 /// A component ready to run scripts. Loading it also runs its self-tests.
 ///
 /// ```no_run
@@ -38,7 +41,7 @@ impl Component {
         let built = gatehouse_build::build_plugin(Path::new(crate_dir), &target_dir);
         let path = built.unwrap_or_else(|error| panic!("{error}"));
         let wasm = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let code = target_dir.join("cache/gatehouse/code");
+        let code = target_dir.join("cache").join(CODE);
         match ComponentRunner::load_with(&wasm, &Config::new(PathBuf::new()), Some(&code)) {
             Ok(runner) => Self { runner },
             Err(error) => panic!("the component does not load: {error}"),

@@ -7,5 +7,5 @@ mod component;
 mod convert;
 mod text;
 
-pub use component::Component;
+pub use component::{CODE, Component};
 pub use text::{DialectPlay, TextPlay};

@@ -29,10 +29,10 @@ include!(concat!(env!("OUT_DIR"), "/plugins.rs"));
 #[cfg(test)]
 pub(crate) static LOADED: std::sync::LazyLock<Vec<gatehouse_runtime::ComponentRunner>> =
     std::sync::LazyLock::new(|| {
-        let (config, code) =
-            (gatehouse_runtime::Config::new(PathBuf::new()), gatehouse_harness::code_cache());
+        use gatehouse_runtime::{ComponentRunner, Config};
+        let (config, code) = (Config::new(PathBuf::new()), gatehouse_harness::code_cache());
         let load = |plugin: &BuiltInPlugin| {
-            gatehouse_runtime::ComponentRunner::load_with(plugin.wasm, &config, code.as_deref()).unwrap()
+            ComponentRunner::load_with(plugin.wasm, &config, code.as_deref()).unwrap()
         };
         PLUGINS.iter().map(load).collect()
     });

@@ -47,9 +47,7 @@ impl CompiledCode {
         if let Some(kept) = &mut kept {
             let names = kept.names().unwrap_or_else(|| kept.lock());
             DirBuilder::new().recursive(true).mode(0o700).create(&plugins).expect("a folder for plugins");
-            for name in names {
-                link(&kept.folder.join(&name), &plugins.join(&name)).expect("a link to compiled code");
-            }
+            kept.link(&names, &plugins);
         }
         Self { plugins, kept }
     }
@@ -60,10 +58,7 @@ impl CompiledCode {
     /// When the folder cannot be written.
     pub fn link_again(data: &Path, binary: &Path) {
         let Some(kept) = Kept::of(binary) else { return };
-        for name in kept.names().into_iter().flatten() {
-            link(&kept.folder.join(&name), &data.join("plugins").join(name))
-                .expect("a link to compiled code");
-        }
+        kept.link(&kept.names().unwrap_or_default(), &data.join("plugins"));
     }
 
     /// Keeps what the started gateway has compiled.
@@ -97,6 +92,13 @@ impl Kept {
         let list = folder.join(format!("{}.list", profile.file_name()?.display()));
         let binary = format!("{} {}", facts.len(), changed.as_nanos());
         Some(Self { folder, cache, list, binary, lock: None })
+    }
+
+    /// Links this code into a folder of plugins.
+    fn link(&self, names: &BTreeSet<String>, plugins: &Path) {
+        for name in names {
+            link(&self.folder.join(name), &plugins.join(name)).expect("a link to compiled code");
+        }
     }
 
     /// The code of the binary, if a start of it has told.
@@ -183,7 +185,7 @@ impl Drop for SharedCode {
     }
 }
 
-/// Where a command keeps compiled code below its user's cache.
+/// Where a command keeps compiled code below its user's cache: `gatehouse_play::CODE`.
 const CODE: &str = "gatehouse/code";
 
 fn cache_in(target: &Path) -> PathBuf {

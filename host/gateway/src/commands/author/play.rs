@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use gatehouse_play::Component;
+use gatehouse_play::{CODE, Component};
 use gatehouse_runtime::{ComponentRunner, Config};
 use gatehouse_testkit::Script;
 
@@ -28,7 +28,7 @@ pub(super) fn play(scripts: &Path, component: &Path, config: &Config) -> Result<
     let scripts = find(scripts)?;
     let started = Instant::now();
     let wasm = fs::read(component).map_err(at(component))?;
-    let code = environment::cache_folder().map(|folder| folder.join("gatehouse/code"));
+    let code = environment::cache_folder().map(|folder| folder.join(CODE));
     let runner = ComponentRunner::load_with(&wasm, config, code.as_deref())
         .map_err(|error| format!("{}: the component does not load: {error}", component.display()))?;
     let mut report = String::new();
