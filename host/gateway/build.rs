@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gatehouse_build::{build_plugins, discover, ensure_target, plugins_target_dir};
+use sha2::{Digest as _, Sha256};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
@@ -35,11 +36,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         // A copy of its own: the shared folder may be rebuilt while rustc reads this one.
         let copy = out.join(format!("{}.wasm", plugin.name));
-        fs::copy(&wasm, &copy)?;
-        let name = &plugin.name;
+        let component = fs::read(&wasm)?;
+        fs::write(&copy, &component)?;
+        let digest: [u8; 32] = Sha256::digest(&component).into();
         writeln!(
             table,
-            "    BuiltInPlugin {{ name: {name:?}, wasm: include_bytes!({copy:?}), family_toml: include_str!({family:?}) }},",
+            "    BuiltInPlugin {{ name: {:?}, wasm: include_bytes!({copy:?}), digest: Digest({digest:?}), family_toml: include_str!({family:?}) }},",
+            plugin.name,
         )?;
     }
     table.push_str("];\n");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use gatehouse_model::{Digest, Price, SecretRef, settings};
+use gatehouse_model::{Price, SecretRef, settings};
 use gatehouse_runtime::{Inventory, OwnPath, Trust};
 use gatehouse_upstream::{FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, WebhooksConfig};
 use serde::Deserialize;
@@ -175,7 +175,7 @@ impl Config {
             unserved: plugins.unserved,
             disabled: disabled.map(|(family, _)| family).chain(&self.unusable_families).cloned().collect(),
             trust: Trust { keys: plugins.trusted_keys.clone(), required: plugins.require_signature },
-            built_in: PLUGINS.iter().map(|plugin| Digest::of(plugin.wasm)).collect(),
+            built_in: PLUGINS.iter().map(|plugin| plugin.digest).collect(),
             inventory: Some(Inventory {
                 own_paths: gatehouse_edge::own_paths().map(own_path).collect(),
                 paths: plugins.paths.clone(),

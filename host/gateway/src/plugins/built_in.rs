@@ -19,6 +19,8 @@ pub(crate) struct BuiltInPlugin {
     pub(crate) name: &'static str,
     /// The component.
     pub(crate) wasm: &'static [u8],
+    /// Its digest: to hash all components again takes as long as most commands.
+    pub(crate) digest: Digest,
     /// The family's default prices and providers.
     pub(crate) family_toml: &'static str,
 }
@@ -94,7 +96,7 @@ impl<'a> Installation<'a> {
         };
         let (mut fresh, mut rolled_back) = (Vec::new(), Vec::new());
         for plugin in plugins.iter().filter(is_wanted) {
-            match service.rollback_reason(&Digest::of(plugin.wasm)) {
+            match service.rollback_reason(&plugin.digest) {
                 None => fresh.push(*plugin),
                 Some(reason) => rolled_back.push((*plugin, reason)),
             }
@@ -119,14 +121,14 @@ impl<'a> Installation<'a> {
         ended: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<Deployed>, BuiltInError> {
         for (plugin, reason) in &self.rolled_back {
-            let (family, digest) = (plugin.name, Digest::of(plugin.wasm));
+            let (family, digest) = (plugin.name, plugin.digest);
             tracing::warn!(family, %digest, reason, "built-in plugin was rolled back and is not installed again");
         }
         self.note_in_record()?;
         let installing: Vec<_> = self.plugins.iter().map(|plugin| (*plugin, OnceLock::new())).collect();
         for_each(&installing, at_once, |(plugin, outcome)| {
             // Installations follow one another; what takes long is done before.
-            self.service.compile_ahead(plugin.wasm);
+            self.service.compile_ahead(&plugin.digest, plugin.wasm);
             // An operator may have switched it off meanwhile, or installed another version.
             if self.record.wants(self.service, plugin) {
                 outcome.get_or_init(|| self.service.install(plugin.wasm));
@@ -135,7 +137,7 @@ impl<'a> Installation<'a> {
         });
         let (mut refused, mut deployed) = (None, Vec::new());
         for (plugin, outcome) in installing {
-            let (family, digest) = (plugin.name, Digest::of(plugin.wasm));
+            let (family, digest) = (plugin.name, plugin.digest);
             let Some(outcome) = outcome.into_inner() else { continue };
             match &outcome {
                 Ok(_) => tracing::info!(family, %digest, "built-in plugin installed"),
@@ -157,7 +159,7 @@ impl<'a> Installation<'a> {
         let mut is_new = false;
         for plugin in &self.plugins {
             let known = self.record.0.entry(plugin.name.to_owned()).or_default();
-            let digest = Digest::of(plugin.wasm);
+            let digest = plugin.digest;
             if !known.contains(&digest) {
                 known.push(digest);
                 is_new = true;
@@ -207,8 +209,7 @@ impl Record {
     /// Whether a plugin is to be installed now.
     fn wants(&self, service: &PluginService, plugin: &BuiltInPlugin) -> bool {
         let known = self.0.get(plugin.name).map_or(&[][..], Vec::as_slice);
-        !service.is_disabled(plugin.name)
-            && wanted(active(service, plugin.name), Digest::of(plugin.wasm), known)
+        !service.is_disabled(plugin.name) && wanted(active(service, plugin.name), plugin.digest, known)
     }
 
     fn read(path: &Path) -> io::Result<Self> {

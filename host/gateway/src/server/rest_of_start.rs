@@ -90,7 +90,7 @@ impl CompileAhead {
         let config = gatehouse_runtime::Config { compilers: compilers(), ..config.runtime(root.to_owned()) };
         let go_on = Arc::clone(&goes_on);
         let work = tokio::task::spawn_blocking(move || {
-            let built_in: Vec<&[u8]> = PLUGINS.iter().map(|plugin| plugin.wasm).collect();
+            let built_in: Vec<_> = PLUGINS.iter().map(|plugin| (plugin.digest, plugin.wasm)).collect();
             match compile_before_start(config, &built_in, &|| go_on.load(Ordering::Acquire)) {
                 Ok(compiled) => tracing::info!(compiled, "its plugins are compiled"),
                 // The start itself comes to the same, and says what to do.

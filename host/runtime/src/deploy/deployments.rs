@@ -117,11 +117,15 @@ impl Deployments {
         self.serving.versions.index_all();
     }
 
-    /// Compiles a component that is about to be installed. Several threads may do so at once, each for another component; why
-    /// one cannot be compiled is the installation's to say. Blocks for seconds.
-    pub fn compile_ahead(&self, wasm: &[u8]) {
+    /// Compiles a component that is about to be installed, unless there is code for it, which the installation reads. Several
+    /// threads may do so at once, each for another component; why one cannot be compiled is the installation's to say. Blocks
+    /// for seconds.
+    pub fn compile_ahead(&self, digest: &Digest, wasm: &[u8]) {
         let versions = &self.serving.versions;
-        let compiled = versions.compiler.compile(&Digest::of(wasm), wasm, &versions.config.load());
+        if versions.compiler.has_code(digest) {
+            return;
+        }
+        let compiled = versions.compiler.compile(digest, wasm, &versions.config.load());
         if let Err(error @ StageError::Host(_)) = compiled {
             tracing::warn!(%error, "a component is compiled when it is installed");
         }

@@ -307,7 +307,7 @@ fn keep_and_apply(companion: &dyn Companion, family: &str, digest: &Digest) -> R
 /// [`OpenError`] when the engine or the plugin store does not work; a component that cannot be compiled is the start's to tell.
 pub fn compile_before_start(
     config: Config,
-    others: &[&[u8]],
+    others: &[(Digest, &[u8])],
     goes_on: &dyn Fn() -> bool,
 ) -> Result<usize, OpenError> {
     let versions = Versions::open(config, false)?;
@@ -319,16 +319,15 @@ pub fn compile_before_start(
     };
     for entry in versions.store.active().map_err(failed)?.into_values() {
         if goes_on()
-            && !versions.compiler.is_compiled(&entry.digest)
+            && versions.compiler.find(&entry.digest).is_none()
             && let Some(wasm) = versions.store.component(&entry.digest).map_err(failed)?
         {
             compile(&entry.digest, &wasm);
         }
     }
-    for wasm in others {
-        let digest = Digest::of(wasm);
-        if goes_on() && !versions.compiler.is_compiled(&digest) {
-            compile(&digest, wasm);
+    for (digest, wasm) in others {
+        if goes_on() {
+            compile(digest, wasm);
         }
     }
     Ok(compiled)

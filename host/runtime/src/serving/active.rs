@@ -136,8 +136,10 @@ impl Serving {
         if until <= self.clock.now() {
             return;
         }
-        if self.versions.store.has_component(before) && self.versions.compiler.is_compiled(before) {
-            self.begin_canary(entry);
+        let is_kept = self.versions.store.has_component(before);
+        let code = is_kept.then(|| self.versions.compiler.find(before)).flatten();
+        if code.is_some() {
+            self.begin_canary(entry, code);
         } else {
             // To compile it would keep the gateway from serving.
             lock(&self.late_standbys).push(entry.clone());
@@ -147,13 +149,13 @@ impl Serving {
     /// Canaries whose standby has to be compiled, which nothing waits for at a start. Blocks.
     pub(crate) fn begin_late_canaries(&self) {
         for entry in std::mem::take(&mut *lock(&self.late_standbys)) {
-            self.begin_canary(&entry);
+            self.begin_canary(&entry, None);
         }
     }
 
-    fn begin_canary(&self, entry: &ActiveEntry) {
+    fn begin_canary(&self, entry: &ActiveEntry, code: Option<Component>) {
         let (Some(before), Some(until)) = (entry.before.first(), entry.canary_until) else { return };
-        let loaded = self.versions.load(before);
+        let loaded = self.versions.load_with(before, code);
         let _one_change = lock(&self.changing);
         if !self.registry.load().is_active(&entry.digest) {
             return;

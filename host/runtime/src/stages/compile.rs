@@ -93,9 +93,11 @@ impl Compiler {
             .ok()
     }
 
-    /// Whether [`Compiler::find`] would find it.
-    pub(crate) fn is_compiled(&self, digest: &Digest) -> bool {
-        self.code(digest).is_some()
+    /// Whether a file is there that [`Compiler::find`] would read, whole or not.
+    pub(crate) fn has_code(&self, digest: &Digest) -> bool {
+        let packaged = self.packaged.as_ref();
+        self.store.has_code(digest, &self.engine_hash)
+            || packaged.is_some_and(|(packaged, engine)| packaged.has_code(digest, engine))
     }
 
     fn code(&self, digest: &Digest) -> Option<PathBuf> {

@@ -55,6 +55,11 @@ impl PackagedCode {
         PluginStore::of_code(dir)?.keep_code(digest, engine_hash, code).map(drop)
     }
 
+    /// Whether there is a file for that code, which may be of no use.
+    pub(crate) fn has_code(&self, digest: &Digest, engine_hash: &str) -> bool {
+        self.dir.join(code_name(digest, engine_hash)).is_file()
+    }
+
     /// The code for that component and engine, if it is whole and nobody else can have written it.
     pub(crate) fn code(&self, digest: &Digest, engine_hash: &str) -> Option<PathBuf> {
         let path = self.dir.join(code_name(digest, engine_hash));

@@ -175,6 +175,11 @@ impl PluginStore {
         whole(self.code_path(digest, engine_hash))
     }
 
+    /// Whether there is a file for that code, which may be damaged.
+    pub(crate) fn has_code(&self, digest: &Digest, engine_hash: &str) -> bool {
+        self.code_path(digest, engine_hash).is_file()
+    }
+
     /// Keeps `code` and drops the code of other engines for the same component.
     pub(crate) fn keep_code(&self, digest: &Digest, engine_hash: &str, code: &[u8]) -> io::Result<PathBuf> {
         self.drop_code(digest)?;

@@ -190,7 +190,9 @@ fn a_family_without_code_is_left_for_later_and_serves_then() {
     // A gateway that waits for its turn compiles it before; nothing else changes.
     let config = common::config(dir.path());
     let fresh = flawed(b'2');
-    let ahead = |goes_on: bool| compile_before_start(config.clone(), &[&fresh], &|| goes_on).unwrap();
+    let ahead = |goes_on: bool| {
+        compile_before_start(config.clone(), &[(Digest::of(&fresh), &fresh)], &|| goes_on).unwrap()
+    };
     assert_eq!((ahead(false), ahead(true), ahead(true)), (0, 2, 0));
     assert_eq!((code(digest).count(), code(Digest::of(&fresh)).count()), (1, 1));
     assert!(open_compiled(dir.path()).families_without_code().is_empty());

@@ -13,6 +13,7 @@ use crate::plugins::built_in::BuiltInPlugin;
 const FAMILY: BuiltInPlugin = BuiltInPlugin {
     name: "painter",
     wasm: b"",
+    digest: gatehouse_model::Digest([0; 32]),
     family_toml: r#"
 [prices]
 "paint" = "4"
