@@ -12,8 +12,16 @@ use sha2::{Digest as _, Sha256};
 fn main() -> Result<(), Box<dyn Error>> {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let root = here.join("../..").canonicalize()?;
-    // Sources only. A new plugin is in the lock file, too.
-    let shared = ["Cargo.lock", "Cargo.toml", "sdk/Cargo.toml", "sdk/build.rs", "sdk/src", "wit"];
+    // Sources only, and what plugins are linked with. A new plugin is in the lock file, too.
+    let shared = [
+        ".cargo/config.toml",
+        "Cargo.lock",
+        "Cargo.toml",
+        "sdk/Cargo.toml",
+        "sdk/build.rs",
+        "sdk/src",
+        "wit",
+    ];
     shared.iter().for_each(|path| watch(&root.join(path)));
     for entry in fs::read_dir(root.join("plugins"))? {
         let folder = entry?.path();

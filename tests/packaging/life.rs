@@ -43,7 +43,7 @@ fn an_installation_lives_through_an_upgrade_a_removal_and_its_return() {
 
         upgrade_under_load(&machine, public, &key).await;
 
-        machine.run("dpkg", &["--remove", "gatehouse"]).await;
+        machine.run("dpkg", &["--no-triggers", "--remove", "gatehouse"]).await;
         assert_eq!(main_process(&machine).await, "0");
         ask(public, &key).await.expect_err("nobody listens");
         install(&machine, "0.1.1").await;
@@ -54,7 +54,7 @@ fn an_installation_lives_through_an_upgrade_a_removal_and_its_return() {
             serde_json::from_str(&machine.run("gatehouse", &["doctor", "--json"]).await).expect("JSON");
         assert_eq!((&checked["findings"], &checked["imbalance_micro"]), (&json!([]), &json!(0)), "{checked}");
 
-        let told = machine.run("dpkg", &["--purge", "gatehouse"]).await;
+        let told = machine.run("dpkg", &["--no-triggers", "--purge", "gatehouse"]).await;
         assert!(told.contains("are still in /var/lib/gatehouse"), "{told}");
         let is_there = async |path| machine.try_run("test", &["-e", path]).await.status.success();
         assert!(is_there("/var/lib/gatehouse/core.redb").await);
@@ -75,7 +75,7 @@ fn build(version: &str, machine: &Machine) {
 async fn install(machine: &Machine, version: &str) {
     let architecture = machine.run("dpkg", &["--print-architecture"]).await;
     let file = format!("/mnt/gatehouse_{version}_{}.deb", architecture.trim());
-    machine.run("dpkg", &["--install", &file]).await;
+    machine.run("dpkg", &["--no-triggers", "--install", &file]).await;
 }
 
 /// Without it a distribution's own tools complain of what is shipped. The packages of tests are not compressed.

@@ -3,6 +3,8 @@
 
 use std::num::NonZeroU32;
 
+use wasmparser::{Parser, Payload};
+
 use crate::tests::common::{self, flawed, open, ready, unruly};
 use crate::{ComponentRunner, Limits};
 
@@ -28,6 +30,17 @@ fn importing_as(name: &str, instance: &[u8]) -> Vec<u8> {
     wasm.extend(name.as_bytes());
     wasm.extend([5, 0]);
     wasm
+}
+
+/// Without it the memory grows in each call: it is made writable, taken back after the call, and both interrupt every processor.
+#[test]
+fn a_component_that_is_built_here_has_a_heap_from_its_start() {
+    let pages = Parser::new(0).parse_all(unruly()).filter_map(|payload| match payload.unwrap() {
+        Payload::MemorySection(memories) => Some(memories),
+        _ => None,
+    });
+    let pages: Vec<u64> = pages.flatten().map(|memory| memory.unwrap().initial).collect();
+    assert_eq!(pages, [32], "pages of 64 KiB; the stack takes sixteen");
 }
 
 #[test]
