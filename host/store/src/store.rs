@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
+use std::io;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -99,23 +100,15 @@ impl Store {
     ) -> Result<Self, OpenError> {
         let wait = Arc::<WriterWait>::default();
         let reading = Arc::new(Reading::new(server.clone())?);
-        let opening = || {
-            let clock =
-                runtime::Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
-            let home = postgres::home::Home::open(Host::Postgres(server), node, ended, Arc::clone(&wait));
-            let home = clock.block_on(home)?;
-            Ok((clock, home))
+        let mut clock = runtime::Builder::new_current_thread();
+        clock.enable_all();
+        let of_writer = Arc::clone(&wait);
+        let opening = move |clock: &Runtime| {
+            let home =
+                clock.block_on(postgres::home::Home::open(Host::Postgres(server), node, ended, of_writer))?;
+            Ok((Source::Postgres(reading), Home::Postgres(Box::new(home))))
         };
-        // On a thread of its own: the caller's may be one of another runtime, which must not block on this one.
-        let opened = thread::scope(|scope| scope.spawn(opening).join());
-        let (clock, home) = opened.unwrap_or_else(|_| {
-            Err(OpenError::Database { reason: "its opening panicked".to_owned(), passes: false })
-        })?;
-        let keeper = home.keeper();
-        let source = Source::Postgres(Arc::clone(&reading));
-        let store = Self::start(source, Home::Postgres(Box::new(home)), clock, config, wait)?;
-        reading.begin(keeper.keep(store.shared.failure.clone()));
-        Ok(store)
+        Self::start(clock, opening, config, wait)
     }
 
     /// Whether another process has the file open.
@@ -200,24 +193,53 @@ impl Store {
         config: &Config,
         wait: Arc<WriterWait>,
     ) -> Result<Self, OpenError> {
-        let clock =
-            runtime::Builder::new_current_thread().enable_time().build().map_err(OpenError::Thread)?;
-        let (source, home) = file(database, path, &wait)?;
-        Self::start(source, home, clock, config, wait)
+        let mut clock = runtime::Builder::new_current_thread();
+        clock.enable_time();
+        let (path, of_writer) = (path.to_owned(), Arc::clone(&wait));
+        Self::start(clock, move |_| file(database, &path, &of_writer), config, wait)
     }
 
+    /// Opens the engine on the writer's thread, and lets the writer work there. Its runtime never leaves that thread: the caller's may
+    /// be one of another runtime, which must neither block on this one nor drop it.
     fn start(
-        source: Source,
-        home: Home,
-        clock: Runtime,
+        mut clock: runtime::Builder,
+        opening: impl FnOnce(&Runtime) -> Result<(Source, Home), OpenError> + Send + 'static,
         config: &Config,
         wait: Arc<WriterWait>,
     ) -> Result<Self, OpenError> {
-        let changes = Arc::default();
-        let (mut open, failure, writer) = Self::joined(source, home, config, (&changes, &wait));
+        let (changes, (sender, opened)) = (Arc::default(), std::sync::mpsc::sync_channel(1));
+        let of_writer = (config.clone(), Arc::clone(&changes), Arc::clone(&wait));
+        let work = move || {
+            let (config, changes, wait) = of_writer;
+            let clock = clock.build().map_err(OpenError::Thread);
+            let opened = clock.and_then(|clock| {
+                let (source, home) = opening(&clock)?;
+                Ok((Self::joined(source, home, &config, (&changes, &wait)), clock))
+            });
+            // Its opener waits for it.
+            let _ = match opened {
+                Ok(((open, failure, writer), clock)) => {
+                    let sent = sender.send(Ok((open, failure)));
+                    writer.work(&clock);
+                    sent
+                }
+                Err(error) => sender.send(Err(error)),
+            };
+        };
         let thread = thread::Builder::new().name("store-writer".into());
-        open.writer = Some(thread.spawn(move || writer.work(&clock)).map_err(OpenError::Thread)?);
-        Ok(Self::of(open, failure, changes, wait, Some(Semaphore::new(MAX_LONG_READS))))
+        let writer = thread.spawn(work).map_err(OpenError::Thread)?;
+        let panicked = |_| Err(OpenError::Thread(io::Error::other("it panicked while the store was opened")));
+        match opened.recv().unwrap_or_else(panicked) {
+            Ok((mut open, failure)) => {
+                open.writer = Some(writer);
+                Ok(Self::of(open, failure, changes, wait, Some(Semaphore::new(MAX_LONG_READS))))
+            }
+            Err(error) => {
+                // Nothing of the engine is open any more then.
+                let _ = writer.join();
+                Err(error)
+            }
+        }
     }
 
     /// An engine with a queue before it, and the writer at that queue's end.
@@ -233,6 +255,9 @@ impl Store {
         let posted = Arc::<Posted>::default();
         let transaction = Arc::new(SharedTransaction::new(config.commands()));
         let waiting = (Arc::clone(&posted), Arc::clone(&transaction), Arc::clone(wait));
+        if let (Source::Postgres(reading), Home::Postgres(home)) = (&source, &home) {
+            reading.begin(home.keeper().keep(failure.clone()));
+        }
         let writer = Writer::new(home, jobs, waiting, config, failure.clone(), changes.clone());
         (Open { source, queue, posted, transaction, writer: None }, failure, writer)
     }
