@@ -3,7 +3,6 @@
 
 use std::convert::Infallible;
 use std::future::pending;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,8 +10,9 @@ use std::time::Duration;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_harness::{Caller, Connection, Gateway, Response, Setup, run, serve_http, until, until_some};
+use gatehouse_harness::{
+    Caller, Connection, Gateway, Response, Setup, component_file, run, serve_http, until, until_some,
+};
 use gatehouse_sandbox::{Sandbox, Settings};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
@@ -149,9 +149,7 @@ impl Scene {
             .with(more);
         let gateway = Gateway::start(setup).await;
         let caller = gateway.open_account("acme", "100").await;
-        let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/speech");
-        let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
-        let file = build_plugin(&crate_dir, &target).unwrap_or_else(|error| panic!("{error}"));
+        let file = component_file("tests/fixtures/speech");
         Self { gateway, _sandbox: sandbox, caller, rest, asked, file: file.display().to_string() }
     }
 

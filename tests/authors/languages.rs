@@ -1,12 +1,25 @@
 //! A new family of each language: written by the binary, built by its own script, played against its own scripts.
 
-use std::fs::Permissions;
+use std::fs::{OpenOptions, Permissions};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::authors::package::unpacked;
 use crate::authors::running::draws_a_picture;
 use crate::authors::scene::{REPOSITORY, done, kept, refused, run};
+
+/// As this workspace compiles packages that a plugin needs: those of its own plugins are found then.
+const AS_HERE: &[u8] = b"
+[profile.dev]
+debug = false
+
+[profile.plugin]
+overflow-checks = true
+
+[profile.plugin.package.serde_json]
+codegen-units = 1
+";
 
 /// The whole way; the component's size in bytes. `prepare` changes the new folder before its build.
 fn author(language: &[&str], tools: &[(&str, &Path)], prepare: impl Fn(&Path)) -> u64 {
@@ -40,10 +53,12 @@ fn author(language: &[&str], tools: &[(&str, &Path)], prepare: impl Fn(&Path)) -
 /// slip into what is published, and nobody outside could build.
 #[test]
 fn a_rust_family_from_the_published_packages() {
-    let target = kept("rust");
-    let bytes = author(&[], &[("CARGO_TARGET_DIR", &target)], |family| {
+    let (target, plugins) = (kept("rust"), Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("plugins"));
+    let bytes = author(&[], &[("CARGO_TARGET_DIR", &plugins)], |family| {
         let outside = family.parent().unwrap();
         unpacked(outside);
+        let mut config = OpenOptions::new().append(true).open(outside.join(".cargo/config.toml")).unwrap();
+        config.write_all(AS_HERE).unwrap();
         // The versions that this machine has.
         std::fs::copy(format!("{REPOSITORY}/Cargo.lock"), family.join("Cargo.lock")).unwrap();
         run("cargo", &["test", "--offline", "--quiet"], family, &[("CARGO_TARGET_DIR", &target)]);

@@ -4,13 +4,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use gatehouse_harness::component_file;
+
 use crate::authors::scene::{REPOSITORY, done, refused};
 
 /// A component of this repository that serves jobs.
 pub(crate) fn component() -> String {
-    let crate_dir = Path::new(REPOSITORY).join("sdk/templates/rust");
-    let target = gatehouse_build::plugins_target_dir(&std::env::current_exe().unwrap());
-    gatehouse_build::build_plugin(&crate_dir, &target).unwrap().display().to_string()
+    component_file("sdk/templates/rust").display().to_string()
 }
 
 #[test]
@@ -50,9 +50,7 @@ fn a_script_that_does_not_fit_says_where() {
 #[test]
 fn a_text_family_plays_its_scripts() {
     let folder = tempfile::tempdir().unwrap();
-    let target = gatehouse_build::plugins_target_dir(&std::env::current_exe().unwrap());
-    let chat = Path::new(REPOSITORY).join("plugins/chat");
-    let wasm = gatehouse_build::build_plugin(&chat, &target).unwrap().display().to_string();
+    let wasm = component_file("plugins/chat").display().to_string();
     let script = r#"
         {"text": {
           "surface": "chat.completions",
@@ -174,9 +172,7 @@ fn dev_builds_plays_and_stops_at_the_first_failure() {
 #[test]
 fn a_family_that_answers_at_once_plays_its_scripts() {
     let folder = tempfile::tempdir().unwrap();
-    let target = gatehouse_build::plugins_target_dir(&std::env::current_exe().unwrap());
-    let speech = Path::new(REPOSITORY).join("tests/fixtures/speech");
-    let wasm = gatehouse_build::build_plugin(&speech, &target).unwrap().display().to_string();
+    let wasm = component_file("tests/fixtures/speech").display().to_string();
     let speak = r#"{"direct": {"surface": "audio.speech", "model": "voice-1", "body": {"input": "hello"}}}
         {"expect": {"planned": {
           "call": {"provider": "speaker", "path": "/v1/speak", "json": {"text": "hello"}, "replay": "once"},

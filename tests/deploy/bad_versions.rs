@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gatehouse_harness::{Caller, Gateway, run, until};
+use gatehouse_harness::{Caller, Gateway, component, run, until};
 use serde_json::{Value, json};
 
-use crate::deploy::{Builds, IMAGES, component, start, versions};
+use crate::deploy::{Builds, IMAGES, start, versions};
 
 const MARK: &[u8] = b"-saboteur-flaw-goes-here-";
 const CLIENTS: usize = 4;

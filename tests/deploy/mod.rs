@@ -8,13 +8,12 @@ mod disabling;
 mod refusals;
 mod start_without;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_harness::{Caller, Gateway, Setup, run};
+use gatehouse_harness::{Caller, Gateway, Setup, component, run};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
@@ -41,14 +40,6 @@ impl Builds {
 
 /// Without a canary period, so that only a task holds a version that does not serve.
 const NO_CANARY: &str = "[plugins.canary]\nwindow_s = 0\n\n";
-
-/// The component of a crate of this tree.
-fn component(folder: &str) -> Vec<u8> {
-    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
-    let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
-    let wasm = build_plugin(&crate_dir, &target).unwrap_or_else(|error| panic!("{error}"));
-    std::fs::read(wasm).expect("a component")
-}
 
 async fn start(more: &str) -> (Gateway, Sandbox, Caller) {
     let settings = Settings {

@@ -1,9 +1,9 @@
 //! Plugin components for tests: built once a process, and doctored versions of the fixture.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use gatehouse_build::{build_plugin, plugins_target_dir};
+use gatehouse_build::{build_plugins, plugins_target_dir};
 use serde_json::Value;
 
 /// Before the space in the fixture's component that takes claims; see its `manifest.rs`.
@@ -14,10 +14,18 @@ const SPACE: usize = 2048;
 /// The component of the plugin in that folder of the workspace.
 #[must_use]
 pub fn component(folder: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    std::fs::read(component_file(folder)).expect("a component")
+}
+
+/// Its file, below the target folder.
+#[must_use]
+pub fn component_file(folder: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
-    let wasm = build_plugin(&folder, &target).unwrap_or_else(|error| panic!("{error}"));
-    std::fs::read(wasm).expect("a component")
+    // The template has all that the SDK needs: beside it the puppet, which does without, is built of the same packages.
+    let folders = [root.join(folder), root.join("sdk/templates/rust")];
+    let built = build_plugins(&root, &folders, &target).unwrap_or_else(|error| panic!("{error}"));
+    built.into_iter().next().expect("a file for each folder")
 }
 
 /// The fixture plugin `tests/fixtures/puppet`, with a true manifest.

@@ -18,7 +18,7 @@ mod wait;
 
 pub use clock::TestClock;
 pub use environment::{binary, variable};
-pub use fixture::{component, puppet, puppet_claiming};
+pub use fixture::{component, component_file, puppet, puppet_claiming};
 pub use gateway::{Caller, CompiledCode, Gateway, Setup, SharedCode, code_cache, user_cache};
 pub use http::{Connection, End, Error, PersistentClient, Response, send, send_to, try_send};
 pub use json::with;

@@ -1,9 +1,10 @@
 //! Random secrets, their written forms, and a search for all of them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use memchr::memmem::Finder;
 
 const LENGTH: usize = 40;
 
@@ -59,28 +60,22 @@ pub(crate) fn forms(secret: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
 /// A search for many secrets in all their forms at once.
 #[derive(Default)]
 pub(crate) struct SecretSearch {
-    by_start: HashMap<[u8; 4], Vec<(String, Vec<u8>)>>,
+    forms: Vec<(String, Finder<'static>)>,
 }
 
 impl SecretSearch {
     /// One more secret, under a name that may be printed.
     pub(crate) fn also_for(mut self, name: &str, secret: &[u8]) -> Self {
-        for (form, bytes) in forms(secret) {
-            let start = bytes[..4].try_into().expect("four bytes");
-            self.by_start.entry(start).or_default().push((format!("{name} ({form})"), bytes));
-        }
+        let forms = forms(secret).into_iter();
+        self.forms.extend(
+            forms.map(|(form, bytes)| (format!("{name} ({form})"), Finder::new(&bytes).into_owned())),
+        );
         self
     }
 
     /// The names and forms of the secrets found in `bytes`.
     pub(crate) fn found(&self, bytes: &[u8]) -> BTreeSet<String> {
-        let mut found = BTreeSet::new();
-        for (at, start) in bytes.windows(4).enumerate() {
-            let start: [u8; 4] = start.try_into().expect("four bytes");
-            let here = self.by_start.get(&start).into_iter().flatten();
-            found
-                .extend(here.filter(|(_, form)| bytes[at..].starts_with(form)).map(|(name, _)| name.clone()));
-        }
-        found
+        let found = self.forms.iter().filter(|(_, form)| form.find(bytes).is_some());
+        found.map(|(name, _)| name.clone()).collect()
     }
 }
