@@ -1,7 +1,6 @@
 //! The handle of the store: open, execute, fail, close.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::pin::pin;
@@ -10,8 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use gatehouse_model::{TaskId, WebhookId};
 use gatehouse_tasks::{Applied, Command, Rejection};
-use redb::backends::FileBackend;
-use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase as _, StorageBackend};
+use redb::{Database, ReadTransaction, ReadableDatabase as _, StorageBackend};
 use tokio::runtime::{self, Runtime};
 use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot, watch};
 
@@ -21,6 +19,7 @@ use crate::disk_full::WaitingBackend;
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::home::Home;
+use crate::open::database::{self, BACKEND};
 use crate::open::{creation, schema};
 use crate::posted::Posted;
 use crate::postgres::reading::Reading;
@@ -71,18 +70,8 @@ impl Store {
     /// # Errors
     /// [`OpenError`]; [`OpenError::Locked`] while another process has the file.
     pub fn open(path: &Path, config: &Config) -> Result<Self, OpenError> {
-        let storage = |reason: String| OpenError::Storage { path: path.to_owned(), reason };
         let wait = Arc::new(WriterWait::default());
-        let database = match open_file(path, config, &wait) {
-            Err(_) if creation::undo_unfinished(path).unwrap_or(false) => open_file(path, config, &wait),
-            outcome => outcome,
-        };
-        let database = database.map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => OpenError::Locked { path: path.to_owned() },
-            other => storage(other.to_string()),
-        })?;
-        creation::keep_name(path).map_err(|error| storage(error.to_string()))?;
-        Self::of_file(database, path, config, wait)
+        Self::of_file(database::in_file(path, config, &wait)?, path, config, wait)
     }
 
     /// Opens a database on PostgreSQL, whose tables are made where it is empty. Blocks meanwhile, whatever thread this is. `node` is what
@@ -124,7 +113,7 @@ impl Store {
     pub fn with_backend(backend: impl StorageBackend, config: &Config) -> Result<Self, OpenError> {
         let wait = Arc::new(WriterWait::default());
         let backend = WaitingBackend::new(backend, Arc::clone(&wait));
-        Self::of_file(on_backend(backend, config)?, Path::new(BACKEND), config, wait)
+        Self::of_file(database::on_backend(backend, config)?, Path::new(BACKEND), config, wait)
     }
 
     /// The same without a thread: the caller runs the writer with [`Writer::run_batch`]. For simulations, where
@@ -135,7 +124,7 @@ impl Store {
     /// [`OpenError`], as for a file.
     pub fn with_writer(backend: impl StorageBackend, config: &Config) -> Result<(Self, Writer), OpenError> {
         let (changes, wait) = Default::default();
-        let (source, home) = file(on_backend(backend, config)?, Path::new(BACKEND), &wait)?;
+        let (source, home) = file(database::on_backend(backend, config)?, Path::new(BACKEND), &wait)?;
         let (open, failure, writer) = Self::joined(source, home, config, (&changes, &wait));
         Ok((Self::of(open, failure, changes, wait, None), writer))
     }
@@ -151,7 +140,7 @@ impl Store {
         network: impl Fn(&str, Trip) -> TripEnd + Send + Sync + 'static,
         fault: Option<PlantedFault>,
     ) -> Result<Arc<SimulatedServer>, OpenError> {
-        let database = on_backend(backend, &Config::default())?;
+        let database = database::on_backend(backend, &Config::default())?;
         schema::prepare(&database, Path::new(BACKEND))?;
         Ok(Arc::new(SimulatedServer::new(Arc::new(database), now, network, fault)))
     }
@@ -589,26 +578,4 @@ fn file(database: Database, path: &Path, wait: &Arc<WriterWait>) -> Result<(Sour
     let database = Arc::new(database);
     let home = Home::File { database: Arc::clone(&database), wait: Arc::clone(wait) };
     Ok((Source::File(database), home))
-}
-
-/// Shown instead of a path for a store that is not a file.
-const BACKEND: &str = "(backend)";
-
-/// As [`redb::Builder::create`], with a file that waits for room.
-fn open_file(path: &Path, config: &Config, wait: &Arc<WriterWait>) -> Result<Database, DatabaseError> {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-    let backend = WaitingBackend::new(FileBackend::new(file)?, Arc::clone(wait));
-    builder(config).create_with_backend(backend)
-}
-
-fn on_backend(backend: impl StorageBackend, config: &Config) -> Result<Database, OpenError> {
-    let broken =
-        |error: DatabaseError| OpenError::Storage { path: BACKEND.into(), reason: error.to_string() };
-    builder(config).create_with_backend(backend).map_err(broken)
-}
-
-fn builder(config: &Config) -> redb::Builder {
-    let mut builder = Database::builder();
-    builder.set_cache_size(config.cache_mib.saturating_mul(1024 * 1024));
-    builder
 }
