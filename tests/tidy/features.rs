@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
+use cargo_metadata::{CrateType, Package};
+
 use crate::{assert_none, root};
 
 /// The features with which a package is compiled, by name and version; several where build scripts and macros have others.
@@ -42,6 +44,40 @@ fn the_gateway_under_test_has_the_crates_that_ship() {
         }
     }
     assert_none("features of our own that tests switch on", &broken);
+}
+
+/// A plugin that a test builds would have its packages compiled once more for other features, or for lack of an rlib: cargo
+/// compiles them for link-time optimization alone then.
+#[test]
+fn plugins_of_tests_are_built_of_the_packages_of_the_gateways_plugins() {
+    let is =
+        |package: &Package, kind| package.targets.iter().any(|target| target.crate_types.contains(&kind));
+    let plugins = crate::packages().into_iter().filter(|package| is(package, CrateType::CDyLib));
+    let (ours, others): (Vec<_>, Vec<_>) =
+        plugins.partition(|package| package.manifest_path.as_std_path().starts_with(root().join("plugins")));
+    let built = |names: &[&str]| {
+        let packages = names.iter().flat_map(|name| ["--package", name]);
+        let of_wasm = ["--target", "wasm32-wasip2", "--edges", "normal,build"];
+        tree(&of_wasm.into_iter().chain(packages).collect::<Vec<_>>(), is_foreign)
+    };
+    let expected = built(&ours.iter().map(|package| package.name.as_str()).collect::<Vec<_>>());
+    let mut broken = Vec::new();
+    for package in others {
+        if !is(&package, CrateType::RLib) {
+            broken.push(format!("{}: a cdylib without an rlib", package.name));
+        }
+        // As `component_file` of the harness builds it.
+        for (dependency, sets) in built(&[&package.name, "gatehouse-family-template"]) {
+            if !expected.get(&dependency).is_some_and(|known| sets.is_subset(known)) {
+                broken.push(format!(
+                    "{}: {dependency} {sets:?}, not {:?}",
+                    package.name,
+                    expected.get(&dependency)
+                ));
+            }
+        }
+    }
+    assert_none("plugins whose packages are compiled once more", &broken);
 }
 
 /// Whether a line of `cargo tree` is about a package of a registry: those of the workspace have their folder.
