@@ -114,6 +114,7 @@ async fn any_failed_change_stops_the_store_and_a_restart_recovers() {
     assert!(tripped[&Access::Write] > 50 && tripped[&Access::Sync] > COMMANDS, "{tripped:?}");
 }
 
+/// On a thread of a runtime, where a store that drops one of its own panics instead of answering the error.
 #[tokio::test]
 async fn a_failure_while_opening_is_recovered_by_the_next_start() {
     let (checkpoints, commands) = scenario();
