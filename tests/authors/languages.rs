@@ -9,7 +9,8 @@ use crate::authors::package::unpacked;
 use crate::authors::running::draws_a_picture;
 use crate::authors::scene::{REPOSITORY, done, kept, refused, run};
 
-/// As this workspace compiles packages that a plugin needs: what its own plugins are made of is found then. Nobody debugs the family.
+/// As this workspace compiles packages that a plugin needs: what its own plugins are made of is found then. Where these settings
+/// differ, the test is slower, and nothing fails. Nobody debugs the family.
 const AS_HERE: &[u8] = b"
 [profile.dev]
 debug = false

@@ -99,14 +99,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-workspace-hack", &[]),
     (
         "gatehouse-bench",
-        &[
-            "gatehouse-build",
-            "gatehouse-runtime",
-            "gatehouse-model",
-            "gatehouse-harness",
-            "gatehouse-store",
-            "gatehouse-tasks",
-        ],
+        &["gatehouse-runtime", "gatehouse-model", "gatehouse-harness", "gatehouse-store", "gatehouse-tasks"],
     ),
 ];
 

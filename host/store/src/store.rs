@@ -188,8 +188,8 @@ impl Store {
         Self::start(clock, move |_| file(database, &path, &of_writer), config, wait)
     }
 
-    /// Opens the engine on the writer's thread, and lets the writer work there. Its runtime never leaves that thread: the caller's may
-    /// be one of another runtime, which must neither block on this one nor drop it.
+    /// Makes the engine ready on the writer's thread, and lets the writer work there. Its runtime never leaves that thread: the
+    /// caller's may be one of another runtime, which must neither block on this one nor drop it.
     fn start(
         mut clock: runtime::Builder,
         opening: impl FnOnce(&Runtime) -> Result<(Source, Home), OpenError> + Send + 'static,
@@ -205,15 +205,16 @@ impl Store {
                 let (source, home) = opening(&clock)?;
                 Ok((Self::joined(source, home, &config, (&changes, &wait)), clock))
             });
-            // Its opener waits for it.
-            let _ = match opened {
+            // Sending cannot fail: the caller waits.
+            match opened {
                 Ok(((open, failure, writer), clock)) => {
-                    let sent = sender.send(Ok((open, failure)));
+                    let _ = sender.send(Ok((open, failure)));
                     writer.work(&clock);
-                    sent
                 }
-                Err(error) => sender.send(Err(error)),
-            };
+                Err(error) => {
+                    let _ = sender.send(Err(error));
+                }
+            }
         };
         let thread = thread::Builder::new().name("store-writer".into());
         let writer = thread.spawn(work).map_err(OpenError::Thread)?;

@@ -2,11 +2,10 @@
 //! plugin service with one thread. Its queue is kept full, as under load, so that what the
 //! thread's accounting shows is calls and not the waiting for the next one.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gatehouse_harness::TestClock;
+use gatehouse_harness::{TestClock, component};
 use gatehouse_model::{Context, ModelName, Submission, UnixMs};
 use gatehouse_runtime::{Config, PluginService, Version};
 use tokio::task::JoinSet;
@@ -25,7 +24,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let folder = tempfile::tempdir().expect("a folder");
     let config = Config { threads: 1, ..Config::new(folder.path().to_owned()) };
     let service = PluginService::open(config, TestClock::at(NOW.0)).expect("a plugin service");
-    service.install(&component()).expect("the component loads");
+    service.install(&component("plugins/context-image")).expect("the component loads");
     let version = service.registry().family("context-image").expect("what was just installed");
     call_from_all(&service, &version, each.min(50)).await;
     let process = Process::of(std::process::id());
@@ -48,14 +47,6 @@ async fn call_from_all(service: &PluginService, version: &Arc<Version>, each: us
         });
     }
     callers.join_all().await;
-}
-
-pub(super) fn component() -> Vec<u8> {
-    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/context-image");
-    let here = std::env::current_exe().expect("a running program knows its file");
-    let target = gatehouse_build::plugins_target_dir(&here);
-    let path = gatehouse_build::build_plugin(&plugin, &target).unwrap_or_else(|error| panic!("{error}"));
-    std::fs::read(path).expect("the component that was just built")
 }
 
 async fn call(service: &PluginService, version: &Arc<Version>) {

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gatehouse_harness::Caller;
+use gatehouse_harness::{Caller, component};
 use serde_json::Value;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::arguments::Arguments;
-use crate::figures::plugin::component;
 use crate::gateway::{BenchGateway, pause, request};
 use crate::image_provider::Jobs;
 use crate::report::{line, millis};
@@ -28,7 +27,7 @@ type Sent = (Instant, Duration);
 pub(crate) async fn measure(arguments: &Arguments) {
     let count = arguments.count(10);
     let gateway = BenchGateway::start(arguments, 1, Jobs::Instant, Duration::from_secs(1)).await;
-    let plugin = component();
+    let plugin = component("plugins/context-image");
     let over = Arc::new(AtomicBool::new(false));
     let clients: Vec<_> = (0..CLIENTS)
         .map(|number| {
