@@ -56,7 +56,7 @@ pub use postgres::{
     Fleet, KnownNode, Node, PlantedFault, Position, Server, SimulatedServer, Standby, Trip, TripEnd,
     copy_to_database, copy_to_file,
 };
-pub use reads::LongRead;
+pub use reads::{LongRead, ShortRead};
 pub use records::PriceVersionSummary;
 pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementRow};
 pub use statement::totals::StatementTotals;

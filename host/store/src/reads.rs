@@ -3,15 +3,17 @@
 //!
 //! | Kind | The method | In the file | In the database |
 //! |---|---|---|---|
-//! | `short` | a future | answers at once, without a thread of its own: its rows are in memory, or a page or two away | one statement |
-//! | `long` | a boxed future | reads many rows, on a thread for such reads | one snapshot |
+//! | `short` | [`ShortRead`] | answers at once, without a thread of its own: its rows are in memory, or a page or two away | one statement |
+//! | `long` | [`LongRead`] | reads many rows, on a thread for such reads | one snapshot |
 //! | `blocking` | blocks its caller | the same on the caller's thread | one snapshot |
 //!
-//! Each read sees one snapshot. What stands behind `=>` is handed to the functions, where that is not the arguments as they are.
+//! Each read sees one snapshot. What a short read is handed lives as long as its future: `'a`. What stands behind `=>` is handed to the functions, where that is not the arguments as they are.
 
 use std::collections::BTreeSet;
+use std::future::{Ready, ready};
 use std::ops::Range;
 
+use futures_util::future::Either;
 use gatehouse_model::{
     Boxed, Claim, Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, RequestId, Task, TaskId,
     UnixMs, WebhookId,
@@ -37,7 +39,11 @@ use crate::usage::read::{self as usage, UsageQuery, UsageRows};
 use crate::webhooks::{self, DeliveryQuery};
 use crate::{examine, expired, read};
 
-/// A read of many rows, on a thread for such reads. Its code is compiled here, not in every crate that awaits it.
+/// A read of a few rows: what the file has answered, or what asks the database. As with every boxed future, its code is compiled here,
+/// not in every crate that awaits it.
+pub type ShortRead<'a, T> = Either<Ready<Result<T, StoreError>>, LongRead<'a, T>>;
+
+/// A read of many rows, on a thread for such reads.
 pub type LongRead<'a, T> = Boxed<'a, Result<T, StoreError>>;
 
 /// What asks the database.
@@ -71,25 +77,31 @@ macro_rules! method {
         ///
         /// # Errors
         /// [`StoreError`].
-        pub async fn $name(&self, $($arg: $type),*) -> Result<$of, StoreError> {
-            match self.source()? {
-                Source::File(database) => self.read(&database, |txn| $module::$name(txn, $($given),*)),
-                Source::Postgres(reading) => {
-                    let read = async {
-                        loop {
-                            let reader = reading.reader().await?;
-                            let found = sql::$name(&*reader, $($given),*).await;
-                            // Its session may have ended while nobody used it.
-                            if matches!(found, Err(StoreError::Unavailable)) && reader.was_idle() {
-                                continue;
-                            }
-                            reader.keep();
-                            return found;
-                        }
-                    };
-                    self.wake_for(within(Box::pin(read)).await)
+        pub fn $name<'a>(&'a self, $($arg: $type),*) -> ShortRead<'a, $of> {
+            let answer = match self.source() {
+                Ok(Source::File(database)) => {
+                    self.read(&database, |txn| $module::$name(txn, $($given),*))
                 }
-            }
+                Ok(Source::Postgres(reading)) => {
+                    return Either::Right(Box::pin(async move {
+                        let read = async {
+                            loop {
+                                let reader = reading.reader().await?;
+                                let found = sql::$name(&*reader, $($given),*).await;
+                                // Its session may have ended while nobody used it.
+                                if matches!(found, Err(StoreError::Unavailable)) && reader.was_idle() {
+                                    continue;
+                                }
+                                reader.keep();
+                                return found;
+                            }
+                        };
+                        self.wake_for(within(read).await)
+                    }));
+                }
+                Err(error) => Err(error),
+            };
+            Either::Left(ready(answer))
         }
     };
     (
@@ -162,22 +174,22 @@ reads! {
         /// Requests whose holds are open, by creation; all of them.
         long fn open_requests() -> Vec<RequestId>;
         /// A customer.
-        short fn customer(id: &CustomerId) -> Option<Customer>;
+        short fn customer(id: &'a CustomerId) -> Option<Customer>;
         /// How many customers there are. Reads no row.
         short fn count_customers() -> u64;
         /// A key.
-        short fn key(id: &KeyId) -> Option<Key>;
+        short fn key(id: &'a KeyId) -> Option<Key>;
         /// The key of that digest.
-        short fn key_by_digest(digest: &KeyDigest) -> Option<Key>;
+        short fn key_by_digest(digest: &'a KeyDigest) -> Option<Key>;
         /// A key and those that replaced it.
-        short fn key_lineage(id: &KeyId) -> Option<KeyLineage>;
+        short fn key_lineage(id: &'a KeyId) -> Option<KeyLineage>;
         /// Those of the names that the customer owns, in the order asked. Any other is as unknown as one that was never
         /// claimed.
-        short fn owned_names(customer: &CustomerId, names: &[String]) -> Vec<Claim>;
+        short fn owned_names(customer: &'a CustomerId, names: &'a [String]) -> Vec<Claim>;
         /// What is remembered of a request that came with that key and token; it may have expired.
-        short fn idempotency_record(key: &KeyId, token: &Digest) -> Option<IdempotencyRecord>;
+        short fn idempotency_record(key: &'a KeyId, token: &'a Digest) -> Option<IdempotencyRecord>;
         /// What is remembered of a change that came with that token; it may have expired.
-        short fn admin_idempotency_record(token: &Digest) -> Option<AdminIdempotencyRecord>;
+        short fn admin_idempotency_record(token: &'a Digest) -> Option<AdminIdempotencyRecord>;
     }
     expired {
         /// Rows whose time is over at that moment: of each kind the oldest, at most so many.

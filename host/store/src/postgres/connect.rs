@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gatehouse_model::Secret;
+use gatehouse_model::{Boxed, Secret};
 use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
@@ -202,22 +202,29 @@ impl Server {
         Err(failed)
     }
 
-    async fn session_of(&self, server: &Config, settings: &str) -> Result<Connected, ConnectError> {
-        let failed = |error: tokio_postgres::Error| ConnectError {
-            reason: failure::describe(&error),
-            passes: !failure::is_refusal(&error),
-        };
-        let (client, connection) = server.connect(self.tls.clone()).await.map_err(failed)?;
-        check_version(connection.parameter("server_version"))?;
-        check_encoding(connection.parameter("server_encoding"))?;
-        let (told, ended) = watch::channel(false);
-        // Its end is told to each caller that waits for an answer, too.
-        drop(tokio::spawn(async move {
-            drop(connection.await);
-            told.send_replace(true);
-        }));
-        client.batch_execute(&format!("{ALL}; {settings}")).await.map_err(failed)?;
-        Ok(Connected { client, ended })
+    /// Boxed: what a session begins with, TLS and certificates, is compiled once.
+    fn session_of<'a>(
+        &'a self,
+        server: &'a Config,
+        settings: &'a str,
+    ) -> Boxed<'a, Result<Connected, ConnectError>> {
+        Box::pin(async move {
+            let failed = |error: tokio_postgres::Error| ConnectError {
+                reason: failure::describe(&error),
+                passes: !failure::is_refusal(&error),
+            };
+            let (client, connection) = server.connect(self.tls.clone()).await.map_err(failed)?;
+            check_version(connection.parameter("server_version"))?;
+            check_encoding(connection.parameter("server_encoding"))?;
+            let (told, ended) = watch::channel(false);
+            // Its end is told to each caller that waits for an answer, too.
+            drop(tokio::spawn(async move {
+                drop(connection.await);
+                told.send_replace(true);
+            }));
+            client.batch_execute(&format!("{ALL}; {settings}")).await.map_err(failed)?;
+            Ok(Connected { client, ended })
+        })
     }
 }
 

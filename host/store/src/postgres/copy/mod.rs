@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use gatehouse_model::Boxed;
 use gatehouse_tasks::{Row, RowChange, RowKey};
 use tokio_postgres::Error;
 
@@ -29,45 +30,53 @@ const PIECE_BYTES: usize = 8 * 1024 * 1024;
 ///
 /// # Errors
 /// [`CopyError`], also where the database has rows or is in use.
-pub async fn copy_to_database(
-    file: &Path,
-    server: &Server,
-    progress: &Progress,
-) -> Result<StoreCopy, CopyError> {
-    let snapshot = look_at(file)?;
-    let mut client = server.connect().await.map_err(OpenError::from)?.client;
-    server.lock_out_gateways(&client).await?;
-    prepare(&mut client).await?;
-    from_file(&mut client, &snapshot, progress).await
+pub fn copy_to_database<'a>(
+    file: &'a Path,
+    server: &'a Server,
+    progress: &'a Progress,
+) -> Boxed<'a, Result<StoreCopy, CopyError>> {
+    Box::pin(async move {
+        let snapshot = look_at(file)?;
+        let mut client = server.connect().await.map_err(OpenError::from)?.client;
+        server.lock_out_gateways(&client).await?;
+        prepare(&mut client).await?;
+        from_file(&mut client, &snapshot, progress).await
+    })
 }
 
 /// Copies a store from a database that no gateway uses into a new file, which is there once all of it is.
 ///
 /// # Errors
 /// [`CopyError`], also where there is a file already.
-pub async fn copy_to_file(server: &Server, file: &Path, progress: &Progress) -> Result<StoreCopy, CopyError> {
-    let unusable = |error: std::io::Error| CopyError::Copy(format!("{}: {error}", file.display()));
-    if file.try_exists().map_err(unusable)? {
-        return Err(CopyError::Copy(format!("{}: there is a store already", file.display())));
-    }
-    let mut client = server.connect().await.map_err(OpenError::from)?.client;
-    // Before the snapshot: a gateway that ends now has then committed what it had.
-    server.lock_out_gateways(&client).await?;
-    prepare(&mut client).await?;
-    let begun = file.with_extension("begun");
-    // What an attempt before it left.
-    fs::remove_file(&begun).or_else(absent).map_err(unusable)?;
-    let copied = to_file(&mut client, &begun, progress).await;
-    match copied {
-        Ok(copied) => {
-            fs::rename(&begun, file).and_then(|()| keep_name(file)).map_err(unusable)?;
-            Ok(copied)
+pub fn copy_to_file<'a>(
+    server: &'a Server,
+    file: &'a Path,
+    progress: &'a Progress,
+) -> Boxed<'a, Result<StoreCopy, CopyError>> {
+    Box::pin(async move {
+        let unusable = |error: std::io::Error| CopyError::Copy(format!("{}: {error}", file.display()));
+        if file.try_exists().map_err(unusable)? {
+            return Err(CopyError::Copy(format!("{}: there is a store already", file.display())));
         }
-        Err(error) => {
-            let _ = fs::remove_file(&begun);
-            Err(error)
+        let mut client = server.connect().await.map_err(OpenError::from)?.client;
+        // Before the snapshot: a gateway that ends now has then committed what it had.
+        server.lock_out_gateways(&client).await?;
+        prepare(&mut client).await?;
+        let begun = file.with_extension("begun");
+        // What an attempt before it left.
+        fs::remove_file(&begun).or_else(absent).map_err(unusable)?;
+        let copied = to_file(&mut client, &begun, progress).await;
+        match copied {
+            Ok(copied) => {
+                fs::rename(&begun, file).and_then(|()| keep_name(file)).map_err(unusable)?;
+                Ok(copied)
+            }
+            Err(error) => {
+                let _ = fs::remove_file(&begun);
+                Err(error)
+            }
         }
-    }
+    })
 }
 
 fn absent(error: std::io::Error) -> std::io::Result<()> {
