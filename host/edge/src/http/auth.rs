@@ -24,9 +24,12 @@ const MAX_UNKNOWN: u64 = 4_096;
 /// The key look-up and its caches.
 pub(crate) struct Auth {
     pepper: Pepper,
-    known: Cache<KeyDigest, (u64, Arc<Key>)>,
-    unknown: Cache<KeyDigest, u64>,
+    known: Found,
+    unknown: Found,
 }
+
+/// What the store said of digests, each with its key generation at that time.
+type Found = Cache<KeyDigest, (u64, Option<Arc<Key>>)>;
 
 /// Id and customer of a key that was refused, as far as there are any.
 pub(crate) type Refused = (Option<KeyId>, Option<CustomerId>);
@@ -75,26 +78,17 @@ impl Auth {
         let digest = key.digest(&self.pepper);
         // Read before the key: a change in between makes the cached entry stale at once.
         let generation = backend.keys_generation();
-        if let Some((seen, key)) = self.known.get(&digest)
-            && seen == generation
-        {
-            return Ok(Some(key));
-        }
-        if self.unknown.get(&digest) == Some(generation) {
-            return Ok(None);
-        }
-        match backend.key(&digest).await.map_err(store_refusal)? {
-            Some(key) => {
-                let key = Arc::new(key);
-                self.known.insert(digest, (generation, Arc::clone(&key)));
-                Ok(Some(key))
-            }
-            None => {
-                self.known.invalidate(&digest);
-                self.unknown.insert(digest, generation);
-                Ok(None)
+        for found in [&self.known, &self.unknown] {
+            if let Some((seen, key)) = found.get(&digest)
+                && seen == generation
+            {
+                return Ok(key);
             }
         }
+        let key = backend.key(&digest).await.map_err(store_refusal)?.map(Arc::new);
+        let found = if key.is_some() { &self.known } else { &self.unknown };
+        found.insert(digest, (generation, key.clone()));
+        Ok(key)
     }
 }
 
