@@ -264,7 +264,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::system::SystemSeed;
+    use gatehouse_process::SystemSeed;
 
     fn store_in(root: &Path) -> Store {
         Store::open(&DataFolder::store(root), &gatehouse_store::Config::default()).unwrap()

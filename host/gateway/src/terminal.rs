@@ -1,10 +1,10 @@
-//! Text for the person at the terminal: standard output and standard error. What logs say is `telemetry`'s.
+//! Text for the person at the terminal: standard output and standard error. What logs say is `gatehouse-process`'s.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
-use gatehouse_runtime::{escape_control, escape_control_in_json};
+use gatehouse_model::escape_control;
 
 use crate::exit::Exit;
 
@@ -64,21 +64,6 @@ impl Write for PlainText<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
-    }
-}
-
-/// Standard error for log lines of JSON, each of them written at once.
-pub(crate) struct JsonLines;
-
-impl Write for JsonLines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(bytes);
-        io::stderr().lock().write_all(escape_control_in_json(&text).as_bytes())?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        io::stderr().lock().flush()
     }
 }
 

@@ -1,11 +1,10 @@
 //! The log of one call: the `log` import, standard output and standard error. Bounded in lines and bytes, passed on
 //! to tracing; the end of its error lines is kept for the fault that may follow.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gatehouse_model::TaskId;
+use gatehouse_model::{TaskId, escape_control};
 
 use crate::limits::GuestLimits;
 
@@ -162,45 +161,6 @@ impl GuestLog {
     }
 }
 
-/// Whether a character controls a terminal, ends a line or changes the direction of the text.
-fn controls(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// JSON with the control characters of its texts escaped: JSON itself demands it below U+0020 only, and a terminal obeys
-/// U+009B as it does the escape character. Lines and indents stay.
-#[must_use]
-pub fn escape_control_in_json(json: &str) -> Cow<'_, str> {
-    let escapes = |c: char| controls(c) && !matches!(c, '\n' | '\t' | '\r');
-    if !json.chars().any(escapes) {
-        return Cow::Borrowed(json);
-    }
-    let mut shown = String::with_capacity(json.len() + 16);
-    for c in json.chars() {
-        if escapes(c) {
-            // All of them are in the plane that one escape can name.
-            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            shown.push(c);
-        }
-    }
-    Cow::Owned(shown)
-}
-
-/// `text` with its control characters escaped: a plugin's text must not begin a log line of its own nor control an
-/// operator's terminal.
-#[must_use]
-pub fn escape_control(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(controls) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if controls(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
-    }
-    Cow::Owned(shown)
-}
-
 /// The longest prefix of `text` that has at most `limit` bytes and ends between characters.
 #[must_use]
 pub fn shorten(text: &str, limit: usize) -> &str {
@@ -240,21 +200,10 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_escaped() {
-        let check = |text, expected| assert_eq!(escape_control(text), expected);
-        check("quiet \u{e9}", "quiet \u{e9}");
-        check("a\r\n2026 ERROR b\u{1b}[2J\u{202e}", "a\\r\\n2026 ERROR b\\u{1b}[2J\\u{202e}");
+    fn a_line_stays_one() {
         let mut log = log();
         log.line(Level::Error, "one\ntwo", &[]);
         assert_eq!(log.close().as_deref(), Some("one\\ntwo"));
-    }
-
-    #[test]
-    fn control_characters_in_json_are_escaped_as_json() {
-        let json = "{\n  \"name\": \"quiet \u{e9}\u{9b}2J\u{7f}\u{85}\u{202e}\u{2028}\\n\"\n}";
-        let shown = escape_control_in_json(json);
-        assert_eq!(shown, "{\n  \"name\": \"quiet \u{e9}\\u009b2J\\u007f\\u0085\\u202e\\u2028\\n\"\n}");
-        assert!(matches!(escape_control_in_json("{\"a\": \"b\"}\n"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -10,6 +10,6 @@ mod wasi;
 mod wasi_linker;
 
 pub use guest::{Guest, OutOfMemory};
-pub use guest_log::{GuestLog, Level, LogSource, escape_control, escape_control_in_json, shorten};
+pub use guest_log::{GuestLog, Level, LogSource, shorten};
 pub use limits::GuestLimits;
 pub use wasi_linker::{BlockedWait, link};

@@ -8,6 +8,7 @@
 mod apikey;
 mod boxed;
 mod contract;
+mod control_text;
 mod conversation;
 mod credits;
 mod customer;
@@ -50,6 +51,7 @@ pub use contract::text::{
     Answered, Chunk, DialectPrepared, DialectRequest, Obstacle, Prepared, Protocol, Sse, TextFailure,
     TextRequest, TextRoute, Usage,
 };
+pub use control_text::{escape_control, escape_control_in_json};
 pub use conversation::Conversation;
 pub use credits::Credits;
 pub use customer::{Customer, CustomerPolicy, LedgerHead};

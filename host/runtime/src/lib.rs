@@ -42,7 +42,6 @@ pub use deploy::deployments::Deployments;
 pub use deploy::pipeline::{Removal, compile_before_start};
 pub use exec::limits::Limits;
 pub use fault::Fault;
-pub use gatehouse_guest::{escape_control, escape_control_in_json};
 pub use gatehouse_schema::SettingProblem;
 pub use package::{Package, PackageError};
 pub use serving::active::FamilyError;

@@ -24,8 +24,8 @@ use crate::config::{
 use crate::data_folder::{DataError, DataFolder, FolderLock};
 use crate::exit::Exit;
 use crate::reload::OfflineConfiguration;
-use crate::system::{SystemClock, SystemSeed};
 use crate::terminal::{print_error, show_progress};
+use gatehouse_process::{SystemClock, SystemSeed};
 
 /// The name in the audit record of a change to a store that no gateway has open.
 const OFFLINE: &str = "command line, without a gateway";

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatehouse_model::Digest;
-use gatehouse_runtime::{ComponentRunner, Config, Package, escape_control_in_json, interfaces};
+use gatehouse_model::{Digest, escape_control_in_json};
+use gatehouse_runtime::{ComponentRunner, Config, Package, interfaces};
 use gatehouse_upstream::ArtifactReference;
 use serde_json::{Value, json};
 

@@ -32,7 +32,7 @@ use crate::plugins::compiler;
 use crate::plugins::signing;
 use crate::server::{self, Options, ServeError, Signals};
 use crate::terminal::{end, fail, print as print_text, print_error};
-use crate::{environment, privacy, sandbox_mode, system};
+use crate::{environment, privacy, sandbox_mode};
 
 /// Runs the program; the whole of `main`.
 pub(crate) fn run() -> ExitCode {
@@ -102,7 +102,7 @@ fn author(command: AuthorCommand, location: &Location, json: bool) -> Exit {
 }
 
 fn serve(location: Location, args: &ServeArgs, started: Instant) -> Exit {
-    if let Err(wrong) = system::check_clock() {
+    if let Err(wrong) = gatehouse_process::check_clock() {
         return fail(Exit::Broken, wrong);
     }
     let loaded = match configuration(&location, None) {
@@ -193,7 +193,7 @@ fn run_sandbox(args: &SandboxArgs) -> Exit {
 /// Does what any other command means by the admin API.
 fn ask(command: Command, location: &Location, json: bool) -> Exit {
     privacy::close_process(&print_error);
-    if let Err(wrong) = system::check_clock() {
+    if let Err(wrong) = gatehouse_process::check_clock() {
         return fail(Exit::Broken, wrong);
     }
     by_itself(json, |runtime| {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
-use gatehouse_runtime::escape_control;
+use gatehouse_model::escape_control;
 use gatehouse_tasks::{StatementCheck, VerifiedStatement};
 
 use crate::exit::Exit;

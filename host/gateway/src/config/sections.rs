@@ -13,7 +13,7 @@ use crate::backup::{BackupConfig, BucketSettings};
 use crate::plugins::built_in::PLUGINS;
 use crate::plugins::compiler;
 use crate::secrets::Outgoing;
-use crate::telemetry::{LogConfig, TracesConfig};
+use gatehouse_process::{LogConfig, TracesConfig};
 
 /// The whole configuration.
 #[derive(Clone, Debug, Default, Deserialize)]

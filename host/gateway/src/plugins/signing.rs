@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use gatehouse_files::if_exists;
 use gatehouse_runtime::SigningKey;
 
-use crate::system::SystemSeed;
 use crate::terminal::at;
+use gatehouse_process::SystemSeed;
 
 /// `<component>.sig`.
 pub(crate) fn signature_path(component: &Path) -> PathBuf {

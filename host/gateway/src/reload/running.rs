@@ -20,8 +20,9 @@ use crate::config::{
     forget_defaults, is_limit, is_reloaded, load_with,
 };
 use crate::plugins::built_in::{BuiltInPlugin, Installation, PLUGINS};
+use crate::sampled::note_reload;
 use crate::sandbox_mode::Simulated;
-use crate::{secrets, telemetry};
+use crate::secrets;
 
 /// The configuration in effect, and the services that are told of another one.
 pub(crate) struct RunningConfiguration {
@@ -178,7 +179,7 @@ impl RunningConfiguration {
         self.note_prices(cause);
         self.plugins.configure(plugins);
         (current.loaded, current.applied, current.limits) = (loaded, applied, limits);
-        telemetry::note_reload(self.clock.now(), true);
+        note_reload(self.clock.now(), true);
         let ReloadView { changed, accounts, needs_restart, warnings } = view;
         tracing::info!(?changed, ?accounts, ?needs_restart, "configuration reloaded");
         warnings.iter().for_each(|warning| tracing::warn!("after the reload {warning}"));
@@ -211,7 +212,7 @@ impl Configuration for RunningConfiguration {
         self.asked.notify_one();
         let mut current = self.lock();
         let prepared = self.prepare(&current, None).map_err(|errors| {
-            telemetry::note_reload(self.clock.now(), false);
+            note_reload(self.clock.now(), false);
             tracing::error!("configuration not reloaded; nothing has changed:\n{errors}");
             misconfigured(errors)
         })?;

@@ -166,7 +166,7 @@ mod tests {
     use crate::backup::BackupFolder;
     use crate::config::{Config, Location};
     use crate::reload::OfflineConfiguration;
-    use crate::system::{SystemClock, SystemSeed};
+    use gatehouse_process::{SystemClock, SystemSeed};
 
     fn service() -> (Arc<AdminService>, TempDir) {
         let folder = tempfile::tempdir().unwrap();

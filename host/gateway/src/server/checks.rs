@@ -14,7 +14,7 @@ use super::error::ServeError;
 use crate::acme::external_account;
 use crate::config::{Config, database};
 use crate::secrets;
-use crate::system::{SystemClock, SystemSeed};
+use gatehouse_process::{SystemClock, SystemSeed};
 
 /// Looks up every secret and reads the certificate files once; returns the upstream client. A self-signed certificate
 /// replaces the files.

@@ -11,9 +11,9 @@ use gatehouse_admin::{AdminService, ApiRequest, IdentityProvider, PriceCause, Pr
 use gatehouse_console::{Facts, Pages, SandboxSecrets};
 use gatehouse_edge::{Certificates, Edge, TlsError, reachable};
 use gatehouse_model::Clock;
+use gatehouse_process::PrometheusHandle;
 use gatehouse_runtime::PluginService;
 use gatehouse_sandbox::Sandbox;
-use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
@@ -30,10 +30,10 @@ use crate::config::{Config, Loaded, Location, node};
 use crate::exit::Exit;
 use crate::plugins::folder_watcher::FolderWatcher;
 use crate::reload::RunningConfiguration;
+use crate::sampled::{Sampled, note_start};
 use crate::sandbox_mode::{SandboxKeys, Simulated};
-use crate::system::{SystemClock, SystemSeed};
-use crate::telemetry::Sampled;
-use crate::{descriptors, environment, privacy, sandbox_mode, telemetry, terminal};
+use crate::{descriptors, environment, privacy, sandbox_mode, terminal};
+use gatehouse_process::{SystemClock, SystemSeed};
 
 /// Interval between checks of the certificate files.
 const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
@@ -54,7 +54,7 @@ pub(crate) struct Options {
 
 /// Runs the gateway until a signal, or until the store fails.
 pub(crate) async fn serve(loaded: &Loaded, options: Options) -> Result<Exit, ServeError> {
-    telemetry::start_logs(&loaded.config.log).map_err(ServeError::Logs)?;
+    gatehouse_process::start_logs(&loaded.config.log).map_err(ServeError::Logs)?;
     privacy::close_process(&|problem| tracing::warn!("{problem}"));
     privacy::close_logs(&|report| tracing::warn!("{report}"));
     let mut signals = Signals::handle().map_err(ServeError::Signals)?;
@@ -180,7 +180,8 @@ impl Rest {
 async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), ServeError> {
     terminal::print("gatehouse starts\n");
     let mut config = loaded.config.clone();
-    let metrics = telemetry::start_metrics().map_err(|error| ServeError::Metrics(error.to_string()))?;
+    let metrics =
+        gatehouse_process::start_metrics().map_err(|error| ServeError::Metrics(error.to_string()))?;
     let sandbox = start_sandbox(&mut config).await?;
     let simulated = sandbox.as_ref().map(Simulated::of);
     let default_address = config.server.listen == gatehouse_edge::Config::default().listen;
@@ -263,7 +264,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
             .collect(),
         active: Mutex::default(),
     };
-    telemetry::note_start(services.clock.now());
+    note_start(services.clock.now());
     let upkeep = run_metrics_upkeep(upkept, services.clock.clone(), Arc::new(sampled));
     let public_url = public_url(&config, &edge);
     service.connect(Arc::new(LocalApi { requests: edge.local(), base_url: public_url.clone() }));

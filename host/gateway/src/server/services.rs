@@ -30,7 +30,7 @@ use crate::backup::{BackupFolder, remove_unsent};
 use crate::config::{Config, database, settle_defaults};
 use crate::data_folder::{DataFolder, FolderLock};
 use crate::reload::RunningConfiguration;
-use crate::{secrets, telemetry};
+use crate::secrets;
 
 const BUCKET_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -209,7 +209,7 @@ impl PublicApi for LocalApi {
     }
 
     fn logs(&self) -> Logs {
-        Logs { requests: self.requests.log(), process: telemetry::process_log() }
+        Logs { requests: self.requests.log(), process: gatehouse_process::process_log() }
     }
 
     fn endpoints(&self) -> Vec<PublicEndpoint> {

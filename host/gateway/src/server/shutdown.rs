@@ -19,7 +19,7 @@ use super::listeners::EndpointFile;
 use crate::data_folder::FolderLock;
 use crate::exit::Exit;
 use crate::reload::RunningConfiguration;
-use crate::telemetry::Exporter;
+use gatehouse_process::Exporter;
 
 /// Time for open requests to be answered, long polls included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

@@ -15,11 +15,11 @@ use std::time::Duration;
 use gatehouse_admin::{AdminEndpoint, EndpointOf, Token, Waiting, WaitingServer};
 use gatehouse_edge::{AtWork, Certificates, NotSentOn, SendOn, ServedBody, StandbyEdge};
 use gatehouse_model::{Boxed, Clock, Seed, metric};
+use gatehouse_process::PrometheusHandle;
 use gatehouse_store::{Node, OpenError, Position, Server, Standby};
 use gatehouse_upstream::{ServiceClient, Upstream};
 use http::{Request, Response, Uri, Version};
 use http_body_util::BodyExt as _;
-use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 
 use super::error::ServeError;

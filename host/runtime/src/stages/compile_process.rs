@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus, Output, Stdio};
 
-use gatehouse_guest::escape_control;
+use gatehouse_model::escape_control;
 
 use crate::config::{CompilerLimits, CompilerProcess};
 use crate::stages::compile;

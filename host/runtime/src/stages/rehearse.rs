@@ -5,12 +5,11 @@
 //! harmless. The stage refuses a version that faults, and one that fails a task with which the state's own version
 //! goes on. States that the version does not claim to read stay with their own version.
 
-use gatehouse_guest::escape_control;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gatehouse_model::{About, Action, Context, Digest, Event, TaskId, UnixMs};
+use gatehouse_model::{About, Action, Context, Digest, Event, TaskId, UnixMs, escape_control};
 
 use crate::fault::Fault;
 use crate::version::loaded::Version;

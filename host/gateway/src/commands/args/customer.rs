@@ -2,8 +2,7 @@
 
 use clap::{Args, Subcommand};
 use gatehouse_admin::ApiRequest;
-use gatehouse_model::Credits;
-use gatehouse_runtime::escape_control_in_json;
+use gatehouse_model::{Credits, escape_control_in_json};
 use http::header::IF_MATCH;
 use serde_json::{Value, json};
 

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::values::{Expiry, OrNone, PeriodArgs, given, key_id, network, quota_patch};
 use crate::commands::api::{Api, ExecuteError, Performed};
 use crate::commands::print::{details, text_at};
-use crate::system::SystemClock;
+use gatehouse_process::SystemClock;
 
 /// How often an edit without a revision is sent while others change the key.
 const MAX_EDITS: u32 = 16;

@@ -4,8 +4,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use gatehouse_model::Credits;
-use gatehouse_runtime::{escape_control, escape_control_in_json};
+use gatehouse_model::{Credits, escape_control, escape_control_in_json};
 use serde_json::Value;
 
 use crate::exit::Exit;

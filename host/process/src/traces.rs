@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_model::{
-    Clock, EndedSpan, Secret, SecretRef, Seed, SpanKind, SpanSink, SpanValue, Tracer, UnixMs, metric,
+    Boxed, Clock, EndedSpan, Secret, SecretRef, Seed, SpanKind, SpanSink, SpanValue, Tracer, UnixMs, metric,
     settings,
 };
 use gatehouse_upstream::{Collector, OutgoingRoute, check_collector_url};
@@ -29,8 +29,6 @@ use prost::Message as _;
 use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::secrets;
-
 /// Spans that may wait, at most.
 const MAX_QUEUE: usize = 1 << 20;
 
@@ -38,19 +36,19 @@ settings! {
     /// The `[traces]` table.
     #[derive(Clone, Debug, Deserialize)]
     #[serde(deny_unknown_fields, default)]
-    pub(crate) struct TracesConfig {
+    pub struct TracesConfig {
         /// Where a collector takes traces, OTLP over HTTP with protobuf; absent: no traces are made.
-        pub(crate) endpoint: Option<String> = None,
+        pub endpoint: Option<String> = None,
         /// Headers that are sent along.
-        pub(crate) headers: BTreeMap<String, SecretRef> = BTreeMap::new(),
+        pub headers: BTreeMap<String, SecretRef> = BTreeMap::new(),
         /// The share of requests that are traced, 0 to 1.
-        pub(crate) sample: f64 = 1.0,
+        pub sample: f64 = 1.0,
         /// Whether the sampled flag of a client's `traceparent` decides for its request.
-        pub(crate) follow_parent: bool = true,
+        pub follow_parent: bool = true,
         /// Spans that may wait for the collector.
-        pub(crate) queue: usize = 4096,
+        pub queue: usize = 4096,
         /// What the collector calls this gateway.
-        pub(crate) service_name: String = "gatehouse".to_owned(),
+        pub service_name: String = "gatehouse".to_owned(),
     }
 }
 
@@ -59,7 +57,7 @@ impl TracesConfig {
     ///
     /// # Errors
     /// The key, and what was expected.
-    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
         if let Some(endpoint) = &self.endpoint {
             check_collector_url(endpoint).map_err(|why| ("endpoint", why))?;
         }
@@ -79,18 +77,18 @@ impl TracesConfig {
     ///
     /// # Errors
     /// A header, the roots or the proxy cannot be used; the key and why.
-    pub(crate) fn collector(&self, route: &OutgoingRoute<'_>) -> Result<Option<Collector>, String> {
+    pub fn collector(&self, route: &OutgoingRoute<'_>) -> Result<Option<Collector>, String> {
         let Some(endpoint) = &self.endpoint else { return Ok(None) };
         let mut headers: Vec<(String, Secret<String>)> = Vec::new();
         for (name, secret) in &self.headers {
-            let value = secrets::resolve(secret).map_err(|why| format!("traces.headers.{name}: {why}"))?;
+            let value = (route.secrets)(secret).map_err(|why| format!("traces.headers.{name}: {why}"))?;
             headers.push((name.clone(), value));
         }
         Collector::new(endpoint, &headers, route).map(Some).map_err(|why| format!("traces: {why}"))
     }
 
     /// The tracer, and what sends its spans; `None` where no traces are made.
-    pub(crate) fn start(
+    pub fn start(
         &self,
         route: &OutgoingRoute<'_>,
         (clock, seed): (&Arc<dyn Clock>, &Arc<dyn Seed>),
@@ -176,7 +174,7 @@ struct QueueSink {
 }
 
 /// Sends what is in the queue.
-pub(crate) struct Exporter {
+pub struct Exporter {
     collector: Collector,
     service: String,
     queue: mpsc::Receiver<EndedSpan>,
@@ -206,8 +204,13 @@ impl Exporter {
         (Self { collector, service, queue: receiver, dropped, clock, told: None }, sink)
     }
 
-    /// Sends until the end, and then what still waits.
-    pub(crate) async fn run(mut self, mut end: oneshot::Receiver<()>) {
+    /// Sends until the end, and then what still waits. Boxed, so that it is compiled here.
+    #[must_use]
+    pub fn run(self, end: oneshot::Receiver<()>) -> Boxed<'static, ()> {
+        Box::pin(self.send_all(end))
+    }
+
+    async fn send_all(mut self, mut end: oneshot::Receiver<()>) {
         let mut spans = Vec::with_capacity(BATCH);
         loop {
             tokio::select! {

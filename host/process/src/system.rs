@@ -11,7 +11,7 @@ use gatehouse_model::{Clock, ForwardSteps, Pause, Seed, UnixMs};
 /// back changes nothing before the next start. One that is set forward is followed, and the step is remembered: signatures need
 /// the right time, and time limits the time that has gone by.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SystemClock;
+pub struct SystemClock;
 
 /// When the process first read the clock. Every clock of it counts from there, so all of them agree.
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -71,7 +71,7 @@ const FIRST: Duration = Duration::from_secs(1_577_836_800);
 /// # Errors
 /// A sentence for the operator.
 #[expect(clippy::disallowed_methods, reason = "the one real clock")]
-pub(crate) fn check_clock() -> Result<(), String> {
+pub fn check_clock() -> Result<(), String> {
     check_time(SystemTime::now())
 }
 
@@ -105,7 +105,7 @@ impl Clock for SystemClock {
 
 /// The operating system's random source.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SystemSeed;
+pub struct SystemSeed;
 
 /// Numbers and ids take at most this; what is longer is a secret, and is read for itself.
 const SHORT: usize = 16;

@@ -27,7 +27,7 @@ static LOG: LazyLock<Arc<Recent<ProcessLine>>> =
     LazyLock::new(|| Arc::new(Recent::new(MAX_LINES, MAX_BYTES)));
 
 /// The log of this process.
-pub(crate) fn process_log() -> Arc<Recent<ProcessLine>> {
+pub fn process_log() -> Arc<Recent<ProcessLine>> {
     Arc::clone(&LOG)
 }
 
