@@ -1,8 +1,8 @@
 //! What the process gets from its machine, and what it tells of itself.
 //!
 //! Owns the allocator, the only real clock and random source, the subscriber of logs, the recorder of metrics, and the exporter of
-//! traces: what every request runs of the binary. A crate of its own, because the binary is not optimized. Never decides what is
-//! logged, counted or traced.
+//! traces: what every request runs of the binary. A crate of its own, since the release build does not optimize the binary.
+//! Never decides what is logged, counted or traced.
 
 mod log_lines;
 mod logs;

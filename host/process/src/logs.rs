@@ -70,6 +70,9 @@ impl LogConfig {
 const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 
 /// Installs the subscriber; a process has one, so a second call changes nothing.
+///
+/// # Errors
+/// The level is no filter.
 pub fn start_logs(config: &LogConfig) -> Result<(), String> {
     let wanted = tracing_subscriber::registry().with(config.filter()?).with(KeepLines);
     let lines = fmt::layer().with_writer(io::stderr);

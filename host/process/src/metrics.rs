@@ -4,6 +4,9 @@ use gatehouse_model::metric::{self, Metric, MetricKind};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 /// Installs the metrics recorder and returns what renders it.
+///
+/// # Errors
+/// A histogram has no buckets, or there is a recorder already.
 pub fn start_metrics() -> Result<PrometheusHandle, BuildError> {
     let mut builder = PrometheusBuilder::new();
     for (name, buckets) in HISTOGRAMS {

@@ -88,6 +88,9 @@ impl TracesConfig {
     }
 
     /// The tracer, and what sends its spans; `None` where no traces are made.
+    ///
+    /// # Errors
+    /// As of [`Self::collector`].
     pub fn start(
         &self,
         route: &OutgoingRoute<'_>,

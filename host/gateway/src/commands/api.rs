@@ -9,6 +9,7 @@ use gatehouse_admin::{
     Configuration as _, EndpointOf, FamilyDefaultsFile, LocalApi, OperationError, RemoteApi,
 };
 use gatehouse_model::{Clock as _, RequestId};
+use gatehouse_process::{SystemClock, SystemSeed};
 use gatehouse_store::{CopyError, Node, OpenError, Server, Store};
 use http::{HeaderName, Method};
 use serde_json::{Value, json};
@@ -25,7 +26,6 @@ use crate::data_folder::{DataError, DataFolder, FolderLock};
 use crate::exit::Exit;
 use crate::reload::OfflineConfiguration;
 use crate::terminal::{print_error, show_progress};
-use gatehouse_process::{SystemClock, SystemSeed};
 
 /// The name in the audit record of a change to a store that no gateway has open.
 const OFFLINE: &str = "command line, without a gateway";

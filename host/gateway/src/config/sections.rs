@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use gatehouse_model::{Price, SecretRef, settings};
+use gatehouse_process::{LogConfig, TracesConfig};
 use gatehouse_runtime::{Inventory, OwnPath, Trust};
 use gatehouse_upstream::{FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, WebhooksConfig};
 use serde::Deserialize;
@@ -13,7 +14,6 @@ use crate::backup::{BackupConfig, BucketSettings};
 use crate::plugins::built_in::PLUGINS;
 use crate::plugins::compiler;
 use crate::secrets::Outgoing;
-use gatehouse_process::{LogConfig, TracesConfig};
 
 /// The whole configuration.
 #[derive(Clone, Debug, Default, Deserialize)]

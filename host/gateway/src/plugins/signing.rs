@@ -6,10 +6,10 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use gatehouse_files::if_exists;
+use gatehouse_process::SystemSeed;
 use gatehouse_runtime::SigningKey;
 
 use crate::terminal::at;
-use gatehouse_process::SystemSeed;
 
 /// `<component>.sig`.
 pub(crate) fn signature_path(component: &Path) -> PathBuf {

@@ -159,6 +159,7 @@ mod tests {
 
     use gatehouse_admin::{AdminParts, Backend};
     use gatehouse_model::{CustomerId, Key, Pepper};
+    use gatehouse_process::{SystemClock, SystemSeed};
     use gatehouse_store::{KeyQuery, Store};
     use tempfile::TempDir;
 
@@ -166,7 +167,6 @@ mod tests {
     use crate::backup::BackupFolder;
     use crate::config::{Config, Location};
     use crate::reload::OfflineConfiguration;
-    use gatehouse_process::{SystemClock, SystemSeed};
 
     fn service() -> (Arc<AdminService>, TempDir) {
         let folder = tempfile::tempdir().unwrap();

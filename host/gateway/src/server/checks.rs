@@ -8,13 +8,13 @@ use std::sync::Arc;
 use gatehouse_admin::IdentityProvider;
 use gatehouse_edge::Certificates;
 use gatehouse_media::MediaStore;
+use gatehouse_process::{SystemClock, SystemSeed};
 use gatehouse_upstream::{ConfigError, SystemResolver, Upstream};
 
 use super::error::ServeError;
 use crate::acme::external_account;
 use crate::config::{Config, database};
 use crate::secrets;
-use gatehouse_process::{SystemClock, SystemSeed};
 
 /// Looks up every secret and reads the certificate files once; returns the upstream client. A self-signed certificate
 /// replaces the files.

@@ -11,7 +11,7 @@ use gatehouse_admin::{AdminService, ApiRequest, IdentityProvider, PriceCause, Pr
 use gatehouse_console::{Facts, Pages, SandboxSecrets};
 use gatehouse_edge::{Certificates, Edge, TlsError, reachable};
 use gatehouse_model::Clock;
-use gatehouse_process::PrometheusHandle;
+use gatehouse_process::{PrometheusHandle, SystemClock, SystemSeed};
 use gatehouse_runtime::PluginService;
 use gatehouse_sandbox::Sandbox;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -33,7 +33,6 @@ use crate::reload::RunningConfiguration;
 use crate::sampled::{Sampled, note_start};
 use crate::sandbox_mode::{SandboxKeys, Simulated};
 use crate::{descriptors, environment, privacy, sandbox_mode, terminal};
-use gatehouse_process::{SystemClock, SystemSeed};
 
 /// Interval between checks of the certificate files.
 const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(60);

@@ -9,6 +9,7 @@ use gatehouse_admin::{AdminServer, AdminService};
 use gatehouse_driver::Driver;
 use gatehouse_edge::Edge;
 use gatehouse_model::Clock;
+use gatehouse_process::Exporter;
 use gatehouse_sandbox::Sandbox;
 use gatehouse_store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -19,7 +20,6 @@ use super::listeners::EndpointFile;
 use crate::data_folder::FolderLock;
 use crate::exit::Exit;
 use crate::reload::RunningConfiguration;
-use gatehouse_process::Exporter;
 
 /// Time for open requests to be answered, long polls included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

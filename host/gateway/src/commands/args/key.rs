@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Arg, ArgGroup, ArgMatches, Args, Command, FromArgMatches, Subcommand, value_parser};
 use gatehouse_admin::{ApiRequest, Moment, OperationError, key_limits};
 use gatehouse_model::{ChatFormat, Clock as _, Credits};
+use gatehouse_process::SystemClock;
 use http::header::IF_MATCH;
 use ipnet::IpNet;
 use serde_json::{Map, Value, json};
@@ -15,7 +16,6 @@ use serde_json::{Map, Value, json};
 use super::values::{Expiry, OrNone, PeriodArgs, given, key_id, network, quota_patch};
 use crate::commands::api::{Api, ExecuteError, Performed};
 use crate::commands::print::{details, text_at};
-use gatehouse_process::SystemClock;
 
 /// How often an edit without a revision is sent while others change the key.
 const MAX_EDITS: u32 = 16;
