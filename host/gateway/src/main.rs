@@ -1,9 +1,8 @@
-//! The binary `gatehouse`: configuration, wiring and commands. What a request runs stands in other crates: this one is not
-//! optimized.
+//! The binary `gatehouse`: configuration, wiring and commands. What a request runs stands in other crates: the
+//! release build does not optimize this one.
 //!
-//! Owns the environment, the data folder's layout, the start order and
-//! the shutdown order. Never decides anything about a request, a task, money or a plugin: it starts the services
-//! that do, passes them their configuration, and stops them.
+//! Owns the environment, the data folder's layout, the start order and the shutdown order. Never decides anything about a request, a
+//! task, money or a plugin: it starts the services that do, passes them their configuration, and stops them.
 //!
 //! ```text
 //! start: config -> logs -> secrets -> data folder -> store -> runtime -> driver -> edge -> admin -> banner

@@ -1,10 +1,9 @@
 //! Stage seven: each self-test of the manifest gives the expected verdict, and the same answer twice.
 
 use gatehouse_guest::shorten;
-use gatehouse_model::escape_control;
 use gatehouse_model::{
     Accepted, Context, DialectRequest, DirectRequest, Event, Parent, Protocol, Refusal, RouteInfo, RouteUse,
-    Seed, SelfTest, Submission, TaskId, TextRequest, TextRoute, UnixMs, Verdict,
+    Seed, SelfTest, Submission, TaskId, TextRequest, TextRoute, UnixMs, Verdict, escape_control,
 };
 use serde_json::Value;
 
