@@ -7,6 +7,7 @@
 mod log_lines;
 mod logs;
 mod metrics;
+mod registered;
 mod system;
 mod traces;
 

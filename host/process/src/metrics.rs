@@ -3,16 +3,17 @@
 use gatehouse_model::metric::{self, Metric, MetricKind};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
+use crate::registered::Registered;
+
 /// Installs the metrics recorder and returns what renders it.
 ///
 /// # Errors
 /// A histogram has no buckets, or there is a recorder already.
-pub fn start_metrics() -> Result<PrometheusHandle, BuildError> {
-    let mut builder = PrometheusBuilder::new();
-    for (name, buckets) in HISTOGRAMS {
-        builder = builder.set_buckets_for_metric(Matcher::Full((*name).to_owned()), buckets)?;
-    }
-    let metrics = builder.install_recorder()?;
+pub fn start_metrics() -> Result<PrometheusHandle, String> {
+    let recorder =
+        with_buckets(PrometheusBuilder::new()).map_err(|error| error.to_string())?.build_recorder();
+    let metrics = recorder.handle();
+    metrics::set_global_recorder(Registered(recorder)).map_err(|error| error.to_string())?;
     for Metric { name, kind, help } in metric::ALL {
         let help = help.trim();
         match kind {
@@ -22,6 +23,13 @@ pub fn start_metrics() -> Result<PrometheusHandle, BuildError> {
         }
     }
     Ok(metrics)
+}
+
+fn with_buckets(mut builder: PrometheusBuilder) -> Result<PrometheusBuilder, BuildError> {
+    for (name, buckets) in HISTOGRAMS {
+        builder = builder.set_buckets_for_metric(Matcher::Full((*name).to_owned()), buckets)?;
+    }
+    Ok(builder)
 }
 
 /// As the conventions of OpenTelemetry advise.

@@ -179,8 +179,7 @@ impl Rest {
 async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), ServeError> {
     terminal::print("gatehouse starts\n");
     let mut config = loaded.config.clone();
-    let metrics =
-        gatehouse_process::start_metrics().map_err(|error| ServeError::Metrics(error.to_string()))?;
+    let metrics = gatehouse_process::start_metrics().map_err(ServeError::Metrics)?;
     let sandbox = start_sandbox(&mut config).await?;
     let simulated = sandbox.as_ref().map(Simulated::of);
     let default_address = config.server.listen == gatehouse_edge::Config::default().listen;
