@@ -7,6 +7,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
+use gatehouse_model::Boxed;
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request, Response};
 use http_body_util::BodyExt as _;
@@ -14,7 +15,7 @@ use hyper::body::{Body, Incoming};
 use tokio::time::Instant;
 use url::Url;
 
-use crate::client::exchange::{self, ExchangeError, Http};
+use crate::client::exchange::{self, ExchangeError, Http, Payload};
 use crate::client::network::{MAX_IDLE, Network};
 use crate::client::origin::Origin;
 use crate::config::check;
@@ -58,22 +59,32 @@ impl ServiceClient {
     }
 
     /// Sends `request`, and waits for the head of the answer.
-    pub async fn send<B>(
+    pub fn send<B>(
         &self,
         request: Request<B>,
         timeout: Duration,
-    ) -> Result<Response<Incoming>, ServiceError>
+    ) -> Boxed<'_, Result<Response<Incoming>, ServiceError>>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: std::error::Error + Send + Sync + 'static,
     {
-        let mut request = request.map(|body| body.map_err(io::Error::other).boxed_unsync());
+        self.exchange(request.map(|body| body.map_err(io::Error::other).boxed_unsync()), timeout)
+    }
+
+    fn exchange(
+        &self,
+        mut request: Request<Payload>,
+        timeout: Duration,
+    ) -> Boxed<'_, Result<Response<Incoming>, ServiceError>> {
         let agent = HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION")));
         request.headers_mut().insert(USER_AGENT, agent);
-        exchange::send(&self.http, request, Instant::now() + timeout).await.map_err(|error| match error {
-            ExchangeError::Timeout => ServiceError::Timeout,
-            ExchangeError::Broken(why) | ExchangeError::Unread(why) => ServiceError::Broken(why),
-            not_sent => ServiceError::NotSent(not_sent.to_string()),
+        Box::pin(async move {
+            let answered = exchange::send(&self.http, request, Instant::now() + timeout).await;
+            answered.map_err(|error| match error {
+                ExchangeError::Timeout => ServiceError::Timeout,
+                ExchangeError::Broken(why) | ExchangeError::Unread(why) => ServiceError::Broken(why),
+                not_sent => ServiceError::NotSent(not_sent.to_string()),
+            })
         })
     }
 }
