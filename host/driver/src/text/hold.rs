@@ -3,9 +3,8 @@
 //!
 //! No end waits for the disk. A hold that its process does not end is released by the next one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use arc_swap::ArcSwap;
 use gatehouse_model::{Credits, Key, Purpose, RequestId, Tags, Usage, metric};
 use gatehouse_store::Durability;
 use gatehouse_tasks::{Applied, Command};
@@ -24,7 +23,7 @@ use crate::text::estimates::Estimates;
 /// A request's reserved money, and what it took of its key's rates.
 pub(super) struct TextHold {
     /// By the price of the target that is asked, or has answered.
-    bill: ArcSwap<Bill>,
+    bill: Mutex<Arc<Bill>>,
     id: RequestId,
     amount: Credits,
     model: String,
@@ -41,12 +40,12 @@ impl TextHold {
     }
 
     pub(super) fn bill(&self) -> Arc<Bill> {
-        self.bill.load_full()
+        Arc::clone(&self.bill.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Another target is asked.
     pub(super) fn bill_by(&self, bill: Bill) {
-        self.bill.store(Arc::new(bill));
+        *self.bill.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(bill);
     }
 }
 
@@ -81,7 +80,7 @@ impl Holds {
         Ok(TextHold {
             id: request.id,
             amount,
-            bill: ArcSwap::from_pointee(first),
+            bill: Mutex::new(Arc::new(first)),
             model: model_id.to_owned(),
             tags: request.body.tags().cloned(),
             rates,

@@ -19,6 +19,7 @@ use gatehouse_model::{
 use gatehouse_net::{Activity, RequestActivity};
 use http::{HeaderMap, Method};
 use http_body::{Body, Frame, SizeHint};
+use metrics::SharedString;
 
 use crate::http::body::StreamedBody;
 use crate::limits::concurrency_limit::Permit;
@@ -310,37 +311,33 @@ pub(crate) fn describe(mut span: Span, line: &RequestLine, facts: &RequestFacts)
 
 /// Measures a request that has ended. One whose model was never found is no request of a model.
 pub(crate) fn record(surface: &str, status: u16, took: Duration, facts: &RequestFacts) {
-    let (Some(operation), Some(model)) = (operation(surface), facts.model.as_deref()) else { return };
-    let provider = facts.provider.as_deref().unwrap_or_default();
-    let labels = || {
-        [
-            ("gen_ai_operation_name", operation.to_owned()),
-            ("gen_ai_provider_name", provider.to_owned()),
-            ("gen_ai_request_model", model.to_owned()),
-        ]
+    let (Some(operation), Some(model)) = (operation(surface), &facts.model) else { return };
+    let provider = facts.provider.clone().map_or_else(SharedString::default, SharedString::from);
+    let labels = [
+        ("gen_ai_operation_name", operation.into()),
+        ("gen_ai_provider_name", provider),
+        ("gen_ai_request_model", SharedString::from(Arc::clone(model))),
+    ];
+    let and = |name, value: SharedString| {
+        let [operation, provider, model] = labels.clone();
+        [operation, provider, model, (name, value)]
     };
-    let error = if status < 400 { String::new() } else { status.to_string() };
-    let [one, two, three] = labels();
-    metrics::histogram!(metric::GEN_AI_DURATION, &[one, two, three, ("error_type", error)])
-        .record(took.as_secs_f64());
+    let error = if status < 400 { SharedString::default() } else { status.to_string().into() };
+    metrics::histogram!(metric::GEN_AI_DURATION, &and("error_type", error)).record(took.as_secs_f64());
     if let Some(first) = facts.first_token_ms {
         let first = Duration::from_millis(first.into());
-        metrics::histogram!(metric::GEN_AI_FIRST_TOKEN, &labels()).record(first.as_secs_f64());
+        metrics::histogram!(metric::GEN_AI_FIRST_TOKEN, &labels).record(first.as_secs_f64());
         // Of the first token the time says nothing of the others.
         let others = facts.tokens.map_or(0, |tokens| tokens.output).saturating_sub(1);
         if let Ok(others @ 1..) = u32::try_from(others) {
             let each = took.saturating_sub(first) / others;
-            metrics::histogram!(metric::GEN_AI_OUTPUT_TOKEN, &labels()).record(each.as_secs_f64());
+            metrics::histogram!(metric::GEN_AI_OUTPUT_TOKEN, &labels).record(each.as_secs_f64());
         }
     }
     let Some(tokens) = facts.tokens else { return };
     for (kind, count) in [("input", tokens.read()), ("output", tokens.output)] {
-        let [one, two, three] = labels();
         #[expect(clippy::cast_precision_loss, reason = "a histogram takes no whole numbers")]
-        metrics::histogram!(
-            metric::GEN_AI_TOKENS,
-            &[one, two, three, ("gen_ai_token_type", kind.to_owned())]
-        )
-        .record(count as f64);
+        metrics::histogram!(metric::GEN_AI_TOKENS, &and("gen_ai_token_type", kind.into()))
+            .record(count as f64);
     }
 }

@@ -11,7 +11,7 @@ use gatehouse_model::{Clock, CustomerId, Key, KeyId, Recent, RequestId, Seed};
 use gatehouse_net::{Responding, ServedBody, ShutdownPhase};
 use http::request::Parts;
 use http::uri::Authority;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
 use tokio::sync::watch;
 
@@ -39,6 +39,13 @@ use crate::serving::listeners::{Peer, Respond};
 /// Requests that the log in memory keeps, and their bytes.
 const MAX_LINES: usize = 10_000;
 const MAX_LOG_BYTES: usize = 4 << 20;
+
+/// The same id under the names that OpenAI and Anthropic clients read, too.
+const REQUEST_ID: [HeaderName; 3] = [
+    HeaderName::from_static("x-gateway-request-id"),
+    HeaderName::from_static("x-request-id"),
+    HeaderName::from_static("request-id"),
+];
 
 /// One for all listeners.
 pub(crate) struct Pipeline {
@@ -330,8 +337,7 @@ fn identify(response: &mut Response<ResponseBody>, id: RequestId) {
     let id = HeaderValue::from_str(&id.to_string()).expect("an id is ASCII letters and digits");
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // The same id under the names OpenAI and Anthropic clients read.
-    for name in ["x-gateway-request-id", "x-request-id", "request-id"] {
+    for name in REQUEST_ID {
         headers.insert(name, id.clone());
     }
 }

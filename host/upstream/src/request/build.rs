@@ -11,7 +11,7 @@ use gatehouse_model::{
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use ring::digest::Digest;
-use url::Url;
+use url::{Position, Url};
 
 use crate::auth::credential::{Credential, Proof};
 use crate::auth::extra::Extra;
@@ -127,16 +127,16 @@ fn method(name: &str) -> Result<Method, RequestError> {
 /// The URL of a call: below the base, or in full inside the origins that may see the credential.
 fn target(provider: &Checked, target: &Target) -> Result<Url, RequestError> {
     let url = match target {
-        Target::Path(path) => {
-            let base = provider.base.as_str().trim_end_matches('/');
-            let url = Url::parse(&format!("{base}{path}")).map_err(|_| RequestError::Path)?;
+        Target::Path(path) if path.starts_with('/') => {
+            let url = below(&provider.base, path).ok_or(RequestError::Path)?;
             // `..` is resolved by the parser, so a climb out of the base shows here.
-            let prefix = format!("{}/", provider.base.path().trim_end_matches('/'));
-            if !path.starts_with('/') || !url.path().starts_with(&prefix) {
+            let rest = url.path().strip_prefix(provider.base.path().trim_end_matches('/'));
+            if !rest.is_some_and(|rest| rest.starts_with('/')) {
                 return Err(RequestError::Path);
             }
             url
         }
+        Target::Path(_) => return Err(RequestError::Path),
         Target::Url(text) => Url::parse(text).map_err(|_| RequestError::Origin("not a URL".to_owned()))?,
     };
     let origin = Origin::of(&url).filter(|_| url.username().is_empty() && url.password().is_none());
@@ -145,6 +145,15 @@ fn target(provider: &Checked, target: &Target) -> Result<Url, RequestError> {
         Some(origin) => Err(RequestError::Origin(origin.to_string())),
         None => Err(RequestError::Origin("no plain http(s) URL".to_owned())),
     }
+}
+
+/// The URL of a path that is written behind the base. As a reference it keeps the base's host, which takes longest to parse; a
+/// reference that begins with two slashes would name another host.
+fn below(base: &Url, path: &str) -> Option<Url> {
+    let (host, folder) = (&base[..Position::BeforePath], base.path().trim_end_matches('/'));
+    let relative = base.join(&format!("{folder}{path}")).ok();
+    let relative = relative.filter(|url| url[..Position::BeforePath] == *host);
+    relative.or_else(|| Url::parse(&format!("{host}{folder}{path}")).ok())
 }
 
 /// The headers a plugin asked for; the error names the one it may not set.
@@ -287,6 +296,24 @@ async fn open(blobs: &dyn Blobs, name: &str) -> Result<OpenBlob, RequestError> {
 mod tests {
     use super::*;
     use crate::auth::credential::{Kind, Location};
+
+    /// Without it a path could name a host, and a call go there.
+    #[test]
+    fn a_path_is_read_as_if_written_behind_the_base() {
+        let plain = "/chat / /a?b=c#d /\u{e4}/%zz /a/../b /../.. /%2e%2e/x /..//b.example/x //b.example/x ///b.example \
+                     /\\b.example/x /@b.example /:80/x /https://b.example/x";
+        let paths: Vec<_> =
+            plain.split(' ').chain(["/a b", "/x \u{1}", "/\t/b.example/x", "/\n\\b.example"]).collect();
+        for base in
+            ["https://a.example", "http://a.example:8080/", "https://a.example/v1", "https://[::1]/v1//"]
+        {
+            let base = Url::parse(base).unwrap();
+            for path in &paths {
+                let whole = Url::parse(&format!("{}{path}", base.as_str().trim_end_matches('/'))).ok();
+                assert_eq!(below(&base, path), whole, "{base} {path:?}");
+            }
+        }
+    }
 
     #[test]
     fn a_plugin_sets_only_what_is_its_own() {
