@@ -40,7 +40,7 @@ use crate::serving::listeners::{Peer, Respond};
 const MAX_LINES: usize = 10_000;
 const MAX_LOG_BYTES: usize = 4 << 20;
 
-/// The same id under the names that OpenAI and Anthropic clients read, too.
+/// The headers with a request's id: ours, and those that OpenAI and Anthropic clients read.
 const REQUEST_ID: [HeaderName; 3] = [
     HeaderName::from_static("x-gateway-request-id"),
     HeaderName::from_static("x-request-id"),
