@@ -14,7 +14,7 @@ use crate::error::StoreError;
 
 /// The encoding this release writes.
 const VERSION: u8 = 1;
-/// Bytes that most rows fit in: a vector that grows to them is copied six times.
+/// Room from the start, in bytes: the rows of a text have up to 290, to which a vector of one grows in seven steps.
 const USUAL: usize = 512;
 
 /// The bytes of a row.

@@ -24,6 +24,7 @@ use crate::config::settings::{
 /// A provider, checked.
 #[derive(Debug)]
 pub(crate) struct Checked {
+    /// With a slash at its end.
     pub(crate) base: Url,
     /// How accounts authenticate that do not say otherwise.
     pub(crate) auth: Auth,
@@ -238,8 +239,9 @@ pub(crate) fn span(key: String, ms: u64) -> Result<Duration, ConfigError> {
     }
 }
 
-fn base(text: &str) -> Result<(Url, Origin), String> {
-    let url = Url::parse(text).map_err(|_| format!("expected an http(s) URL, got {text:?}"))?;
+/// The base with one slash at its end: paths of calls are relative to it.
+pub(crate) fn base(text: &str) -> Result<(Url, Origin), String> {
+    let mut url = Url::parse(text).map_err(|_| format!("expected an http(s) URL, got {text:?}"))?;
     let origin = Origin::of(&url).ok_or_else(|| format!("expected an http(s) URL, got {text:?}"))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err("credentials do not belong in a URL; use accounts.<name>.secret".to_owned());
@@ -247,6 +249,7 @@ fn base(text: &str) -> Result<(Url, Origin), String> {
     if url.query().is_some() || url.fragment().is_some() {
         return Err(format!("expected a URL without query and fragment, got {text:?}"));
     }
+    url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
     Ok((url, origin))
 }
 

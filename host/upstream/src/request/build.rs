@@ -11,7 +11,7 @@ use gatehouse_model::{
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use ring::digest::Digest;
-use url::{Position, Url};
+use url::Url;
 
 use crate::auth::credential::{Credential, Proof};
 use crate::auth::extra::Extra;
@@ -127,16 +127,7 @@ fn method(name: &str) -> Result<Method, RequestError> {
 /// The URL of a call: below the base, or in full inside the origins that may see the credential.
 fn target(provider: &Checked, target: &Target) -> Result<Url, RequestError> {
     let url = match target {
-        Target::Path(path) if path.starts_with('/') => {
-            let url = below(&provider.base, path).ok_or(RequestError::Path)?;
-            // `..` is resolved by the parser, so a climb out of the base shows here.
-            let rest = url.path().strip_prefix(provider.base.path().trim_end_matches('/'));
-            if !rest.is_some_and(|rest| rest.starts_with('/')) {
-                return Err(RequestError::Path);
-            }
-            url
-        }
-        Target::Path(_) => return Err(RequestError::Path),
+        Target::Path(path) => below(&provider.base, path).ok_or(RequestError::Path)?,
         Target::Url(text) => Url::parse(text).map_err(|_| RequestError::Origin("not a URL".to_owned()))?,
     };
     let origin = Origin::of(&url).filter(|_| url.username().is_empty() && url.password().is_none());
@@ -147,13 +138,12 @@ fn target(provider: &Checked, target: &Target) -> Result<Url, RequestError> {
     }
 }
 
-/// The URL of a path that is written behind the base. As a reference it keeps the base's host, which takes longest to parse; a
-/// reference that begins with two slashes would name another host.
+/// The URL of a path that is written behind the base. It is read as relative to it: so it names no host, and that of the base, which
+/// takes longest to parse, is not parsed again.
 fn below(base: &Url, path: &str) -> Option<Url> {
-    let (host, folder) = (&base[..Position::BeforePath], base.path().trim_end_matches('/'));
-    let relative = base.join(&format!("{folder}{path}")).ok();
-    let relative = relative.filter(|url| url[..Position::BeforePath] == *host);
-    relative.or_else(|| Url::parse(&format!("{host}{folder}{path}")).ok())
+    let url = base.join(&format!(".{path}")).ok()?;
+    // `..` is resolved by the parser, so a climb out of the base shows here.
+    (path.starts_with('/') && url.path().starts_with(base.path())).then_some(url)
 }
 
 /// The headers a plugin asked for; the error names the one it may not set.
@@ -296,21 +286,27 @@ async fn open(blobs: &dyn Blobs, name: &str) -> Result<OpenBlob, RequestError> {
 mod tests {
     use super::*;
     use crate::auth::credential::{Kind, Location};
+    use crate::config::check;
 
-    /// Without it a path could name a host, and a call go there.
+    /// Without it a path could name a host or leave the base, or a call go elsewhere than its plugin says.
     #[test]
     fn a_path_is_read_as_if_written_behind_the_base() {
-        let plain = "/chat / /a?b=c#d /\u{e4}/%zz /a/../b /../.. /%2e%2e/x /..//b.example/x //b.example/x ///b.example \
-                     /\\b.example/x /@b.example /:80/x /https://b.example/x";
-        let paths: Vec<_> =
-            plain.split(' ').chain(["/a b", "/x \u{1}", "/\t/b.example/x", "/\n\\b.example"]).collect();
-        for base in
+        let plain = "/chat / /a?b=c#d /?b /#d /./a /\u{e4}/%zz /a/../b /../.. /%2e%2e/x /..//b.example/x //a.example/x \
+                     //b.example/x ///b.example /\\b.example/x /\\a.example/x /@b.example /:80/x /https://b.example/x";
+        let odd = ["/a b", "/x \u{1}", "/\t/a.example/x", "/\t/b.example/x", "/\n\\b.example", "/.\t./x"];
+        let paths: Vec<_> = plain.split(' ').chain(odd).collect();
+        for text in
             ["https://a.example", "http://a.example:8080/", "https://a.example/v1", "https://[::1]/v1//"]
         {
-            let base = Url::parse(base).unwrap();
+            let (base, behind) = (check::base(text).unwrap().0, text.trim_end_matches('/'));
+            let folder = Url::parse(&format!("{behind}/")).unwrap().path().to_owned();
             for path in &paths {
-                let whole = Url::parse(&format!("{}{path}", base.as_str().trim_end_matches('/'))).ok();
-                assert_eq!(below(&base, path), whole, "{base} {path:?}");
+                let whole = Url::parse(&format!("{behind}{path}")).ok();
+                let allowed = whole.filter(|url| url.path().starts_with(&folder));
+                assert_eq!(below(&base, path), allowed, "{base} {path:?}");
+            }
+            for refused in ["", "chat", ".b.example", "@b.example", ":80/x", "\\b.example"] {
+                assert_eq!(below(&base, refused), None, "{base} {refused:?}");
             }
         }
     }
