@@ -135,7 +135,7 @@ pub fn unsupported<C>(advice: &'static str) -> impl Fn(&Option<Value>, &C) -> ga
     }
 }
 
-/// The value of a field that has two names, and the name under which it came; each name stands with what came under it.
+/// The value of a field that has two names, and the name under which it came; each name stands before what came under it.
 ///
 /// # Errors
 /// Both came, and they differ.
@@ -145,17 +145,19 @@ pub fn unsupported<C>(advice: &'static str) -> impl Fn(&Option<Value>, &C) -> ga
 /// use serde_json::json;
 ///
 /// let body = json!({"size": "16:9", "aspect_ratio": "9:16"});
-/// assert_eq!(either(&body, ("size", Some(1)), ("aspect_ratio", None)), Ok(Some((1, "size"))));
-/// assert_eq!(either(&body, ("size", None), ("aspect_ratio", Some(1))), Ok(Some((1, "aspect_ratio"))));
+/// assert_eq!(either(&body, "size", Some(1), "aspect_ratio", None), Ok(Some((1, "size"))));
+/// assert_eq!(either(&body, "size", None, "aspect_ratio", Some(1)), Ok(Some((1, "aspect_ratio"))));
 /// assert_eq!(
-///     either(&body, ("size", Some(1)), ("aspect_ratio", Some(2))).unwrap_err().to_string(),
+///     either(&body, "size", Some(1), "aspect_ratio", Some(2)).unwrap_err().to_string(),
 ///     "`aspect_ratio`: expected the same as `size`, the string \"16:9\", or nothing, got the string \"9:16\""
 /// );
 /// ```
 pub fn either<'a, T: PartialEq>(
     body: &Value,
-    (name, value): (&'a str, Option<T>),
-    (alias, other): (&'a str, Option<T>),
+    name: &'a str,
+    value: Option<T>,
+    alias: &'a str,
+    other: Option<T>,
 ) -> Result<Option<(T, &'a str)>, InvalidParam> {
     match (value, other) {
         (Some(value), Some(other)) if value != other => {

@@ -79,7 +79,7 @@ fn webhook() -> WebhookEndpoint {
         enabled: true,
     };
     let secret = webhook_secret().seal(&pepper(), id, at, &Random::new(5));
-    WebhookEndpoint::new((id, customer(0)), policy, secret, None)
+    WebhookEndpoint::new(id, customer(0), policy, secret, None)
 }
 
 /// A disk that holds the customers, their deposits and their keys, and the webhook where one is wanted.

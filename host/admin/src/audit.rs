@@ -3,6 +3,7 @@
 //! A request that changes the store writes its line in the commit of the change ([`Call::commit`](crate::http::call::Call)). For
 //! any other the router writes the line once the answer is known.
 
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
 use gatehouse_model::RequestId;
@@ -61,9 +62,23 @@ pub(crate) fn told(field: &str, value: impl Into<Value>) -> FieldChange {
     FieldChange { field: field.to_owned(), before: None, after: Some(value.into().to_string()) }
 }
 
+/// The request that a line is about: who sent it, if that is known, and from where.
+#[derive(Clone, Copy)]
+pub(crate) struct SentRequest<'a> {
+    pub(crate) id: RequestId,
+    pub(crate) caller: Option<&'a Caller>,
+    pub(crate) address: IpAddr,
+}
+
+impl<'a> SentRequest<'a> {
+    pub(crate) fn of(id: RequestId, caller: &'a Caller) -> Self {
+        Self { id, caller: Some(caller), address: caller.address }
+    }
+}
+
 /// A line of the audit record.
 pub(crate) fn line(
-    (id, caller, address): (RequestId, Option<&Caller>, String),
+    SentRequest { id, caller, address }: SentRequest<'_>,
     operation: &str,
     object: String,
     status: u16,
@@ -74,7 +89,7 @@ pub(crate) fn line(
         id,
         who: caller.map(|caller| caller.who.clone()).unwrap_or_default(),
         role: caller.map(|caller| caller.role.to_string()).unwrap_or_default(),
-        address,
+        address: address.to_string(),
         operation: operation.to_owned(),
         object,
         status,

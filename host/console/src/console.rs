@@ -102,7 +102,7 @@ impl PageContext {
         // It was read within its limits already.
         let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         let session = visit.session.clone();
-        let mut request = PageRequest::new((parts, body), visit, id, self.service.clock.now());
+        let mut request = PageRequest::new(parts, body, visit, id, self.service.clock.now());
         request.number = self.once.number();
         self.page_once(row, request, &path).await.unwrap_or_else(|error| {
             if error.status.is_server_error() {

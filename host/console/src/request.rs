@@ -72,7 +72,7 @@ pub(crate) struct PageRequest {
 }
 
 impl PageRequest {
-    pub(crate) fn new((parts, body): (Parts, Bytes), visit: PageCaller, id: String, now: UnixMs) -> Self {
+    pub(crate) fn new(parts: Parts, body: Bytes, visit: PageCaller, id: String, now: UnixMs) -> Self {
         let PageCaller { session, address, end, .. } = visit;
         Self {
             query: Form::parse(parts.uri.query().unwrap_or_default().as_bytes()),

@@ -39,8 +39,16 @@ pub(crate) struct Row {
     pub(crate) page: Page,
 }
 
+/// How an address is used, and by whom.
+#[derive(Clone, Copy)]
+struct Use {
+    method: &'static Method,
+    role: Role,
+    max_body: usize,
+}
+
 fn row<F: Future<Output = Outcome> + Send + 'static>(
-    (method, role, max_body): (&'static Method, Role, usize),
+    Use { method, role, max_body }: Use,
     path: impl Into<Cow<'static, str>>,
     page: impl Fn(Arc<PageContext>, PageRequest) -> F + Send + Sync + 'static,
 ) -> Row {
@@ -49,23 +57,22 @@ fn row<F: Future<Output = Outcome> + Send + 'static>(
 }
 
 /// For everybody with a session.
-const READ: (&Method, Role, usize) = (&Method::GET, Role::Viewer, 0);
+const READ: Use = Use { method: &Method::GET, role: Role::Viewer, max_body: 0 };
 /// A form for operators only; there is nothing in it for a viewer.
-const FILL_IN: (&Method, Role, usize) = (&Method::GET, Role::Operator, 0);
-const CHANGE: (&Method, Role, usize) = (&Method::POST, Role::Operator, FORM);
+const FILL_IN: Use = Use { role: Role::Operator, ..READ };
+const CHANGE: Use = Use { method: &Method::POST, role: Role::Operator, max_body: FORM };
 
 pub(crate) static ROWS: LazyLock<Vec<Row>> =
     LazyLock::new(|| own().into_iter().chain(kinds::ALL.iter().flat_map(|kind| of_kind(kind))).collect());
 
 /// The pages that no description of a kind makes.
 fn own() -> Vec<Row> {
-    let (_, operator, _) = CHANGE;
     vec![
         row(READ, "/", |p, r| async move { home::show(&p, &r).await }),
         row(READ, "/live", |p, r| async move { Ok(home::live(&p, r)) }),
         // It changes nothing but how this browser shows the pages.
         row(
-            (&Method::POST, Role::Viewer, FORM),
+            Use { role: Role::Viewer, ..CHANGE },
             "/appearance",
             |_, r| async move { Ok(shell::appearance(&r)) },
         ),
@@ -75,12 +82,12 @@ fn own() -> Vec<Row> {
         // What is sent and what comes back are prompts and results.
         row(FILL_IN, "/playground", |p, r| async move { playground::list(&p, &r).await }),
         row(FILL_IN, "/playground/{id}", |p, r| async move { playground::show(&p, &r).await }),
-        row((&Method::POST, operator, REQUEST), "/playground/{id}", |p, r| async move {
+        row(Use { max_body: REQUEST, ..CHANGE }, "/playground/{id}", |p, r| async move {
             playground::act(&p, &r).await
         }),
         row(FILL_IN, "/playground/{id}/live", |p, r| async move { playground::follow(&p, r) }),
         row(READ, "/plugins", |p, r| async move { plugins::show(&p, &r).await }),
-        row((&Method::POST, operator, COMPONENT), "/plugins/upload", |p, r| async move {
+        row(Use { max_body: COMPONENT, ..CHANGE }, "/plugins/upload", |p, r| async move {
             plugins::take(&p, &r).await
         }),
         row(READ, "/prices", |p, r| async move { prices::show(&p, &r).await }),
@@ -107,7 +114,7 @@ fn own() -> Vec<Row> {
 /// The pages of a kind.
 fn of_kind(kind: &'static Resource) -> Vec<Row> {
     let path = kind.path;
-    let see = (&Method::GET, kind.role, 0);
+    let see = Use { role: kind.role, ..READ };
     let mut rows = Vec::new();
     if !kind.empty.0.is_empty() {
         rows.push(row(see, path, move |p, r| async move { list::show(&p, &r, kind).await }));

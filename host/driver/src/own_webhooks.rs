@@ -171,7 +171,8 @@ impl OwnWebhooks {
         &self,
         key: &Key,
         id: WebhookId,
-        (after, limit): (Option<DeliveryId>, usize),
+        after: Option<DeliveryId>,
+        limit: usize,
     ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError> {
         if self.own_webhook(key, id).await?.is_none() {
             return Ok(None);
@@ -288,8 +289,8 @@ impl OwnWebhooks {
                 let (id, policy) = (WebhookId::new(at, &*self.seed), policy.clone());
                 let (secret, sealed) = self.mint(id, at);
                 let fields = changes(None, Some(&policy));
-                let owner = (id, key.customer.clone());
-                let webhook = WebhookEndpoint::new(owner, policy, sealed, Some(key.id.clone()));
+                let (owner, made_by) = (key.customer.clone(), Some(key.id.clone()));
+                let webhook = WebhookEndpoint::new(id, owner, policy, sealed, made_by);
                 let change = WebhookChange::Add(Box::new(webhook));
                 Prepared { secret: Some(secret), ..prepared(id, change, fields) }
             }

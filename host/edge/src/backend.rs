@@ -152,7 +152,7 @@ backend! {{
             fn change_own_webhook(request: WebhookRequest) -> Result<ChangedWebhook, WebhookError>;
             fn own_callback(task: &'a Task) -> Result<Option<TaskCallback>, StoreError>;
             fn own_deliveries(
-                key: &'a Key, id: WebhookId, page: (Option<DeliveryId>, usize)
+                key: &'a Key, id: WebhookId, after: Option<DeliveryId>, limit: usize
             ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError>;
             fn own_webhook(key: &'a Key, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError>;
             fn own_webhooks(key: &'a Key) -> Result<Vec<WebhookEndpoint>, StoreError>;

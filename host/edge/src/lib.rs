@@ -38,4 +38,4 @@ pub use errors::{ErrorRow, error_table};
 pub use gatehouse_net::{Certificates, ServedBody, TlsError, reachable};
 pub use routing::routes::{SurfaceRow, own_paths, surfaces};
 pub use serving::local::{LocalError, LocalRequests};
-pub use standby::{AtWork, NotSentOn, SendOn, StandbyEdge};
+pub use standby::{AtWork, Forwarding, NotSentOn, SendOn, StandbyEdge};

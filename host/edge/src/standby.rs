@@ -87,10 +87,18 @@ pub struct StandbyEdge {
     clock: Arc<dyn Clock>,
 }
 
+/// Where requests are sent on to, and how.
+pub struct Forwarding {
+    /// What this gateway is called, which a request that is sent on tells.
+    pub name: String,
+    /// Who is at work.
+    pub at_work: watch::Receiver<AtWork>,
+    /// What sends them.
+    pub send_on: Arc<dyn SendOn>,
+}
+
 struct Standby {
-    name: String,
-    at_work: watch::Receiver<AtWork>,
-    send_on: Arc<dyn SendOn>,
+    forwarding: Forwarding,
     permits: Arc<Semaphore>,
     limits: Limits,
     clock: Arc<dyn Clock>,
@@ -99,24 +107,21 @@ struct Standby {
 }
 
 impl StandbyEdge {
-    /// Binds and serves as [`crate::Edge::start`] does. `name` is this gateway's.
+    /// Binds and serves as [`crate::Edge::start`] does.
     pub fn start(
         config: &Config,
-        name: String,
-        (clock, seed): (Arc<dyn Clock>, Arc<dyn Seed>),
+        forwarding: Forwarding,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
         certificates: Option<Certificates>,
         inherited: Vec<std::net::TcpListener>,
-        at_work: watch::Receiver<AtWork>,
-        send_on: Arc<dyn SendOn>,
     ) -> Result<Self, Error> {
         let certificates = certificates_of(config, certificates)?;
         let bound = listeners(config, inherited)?;
         let copies = bound.iter().map(|(_, listener)| copy(listener)).collect::<Result<_, _>>();
         let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
         let service = Arc::new(Standby {
-            name,
-            at_work,
-            send_on,
+            forwarding,
             permits: Arc::new(Semaphore::new(REQUESTS)),
             limits: config.limits.clone(),
             clock: Arc::clone(&clock),
@@ -200,7 +205,7 @@ impl Standby {
                 "too many connections of this address or its network",
             ));
         }
-        let mut at_work = self.at_work.clone();
+        let mut at_work = self.forwarding.at_work.clone();
         let AtWork { name, address } = at_work.borrow_and_update().clone();
         let own = match parts.uri.path() {
             "/livez" => Some(json!({ "status": "ok" })),
@@ -220,7 +225,7 @@ impl Standby {
         };
         let has_key = is_asked_with_key(&parts);
         pass_on(&mut parts.headers);
-        let hop = HeaderValue::try_from(&self.name);
+        let hop = HeaderValue::try_from(&self.forwarding.name);
         parts.headers.insert(HOP, hop.unwrap_or_else(|_| HeaderValue::from_static("gatehouse")));
         let client = peer.address.to_canonical().to_string();
         for (name, value) in [
@@ -235,7 +240,7 @@ impl Standby {
         let body = ServedBody::new(body.map_err(io::Error::other));
         let answer = tokio::select! {
             biased;
-            answer = self.send_on.send(address, Request::from_parts(parts, body)) => answer,
+            answer = self.forwarding.send_on.send(address, Request::from_parts(parts, body)) => answer,
             // One that is stopped never answers, also once another one has its place.
             () = reached(self.shutdown.clone(), ShutdownPhase::Draining) => {
                 Err(NotSentOn("this gateway takes over".to_owned()))

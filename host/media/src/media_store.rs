@@ -53,7 +53,8 @@ impl MediaStore {
     /// When the configured URL is of no known kind, its folder cannot be written, or a secret is missing.
     pub fn open(
         config: Config,
-        (data, secrets): (&FilePath, Secrets<'_>),
+        data: &FilePath,
+        secrets: Secrets<'_>,
         pepper: Pepper,
         upstream: Upstream,
         clock: Arc<dyn Clock>,

@@ -112,7 +112,7 @@ impl Customer {
     #[must_use]
     pub fn quota_use(&self, at: UnixMs) -> Option<QuotaUse> {
         let used = self.reserved.checked_add(self.spent).unwrap_or(Credits(i64::MAX));
-        QuotaUse::new(self.quota, (self.quota_period, self.period_use), used, at)
+        QuotaUse::new(self.quota, self.quota_period, self.period_use, used, at)
     }
 
     /// Whether it can pay for anything: without, all its requests are refused.

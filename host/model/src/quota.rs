@@ -194,7 +194,8 @@ impl QuotaUse {
     #[must_use]
     pub fn new(
         limit: Option<Credits>,
-        (period, row): (Option<QuotaPeriod>, Option<PeriodUse>),
+        period: Option<QuotaPeriod>,
+        row: Option<PeriodUse>,
         used: Credits,
         at: UnixMs,
     ) -> Option<Self> {

@@ -138,7 +138,8 @@ impl Tracer {
     #[must_use]
     pub fn new(
         sink: Arc<dyn SpanSink>,
-        (share, follows_parent): (f64, bool),
+        share: f64,
+        follows_parent: bool,
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
     ) -> Self {
@@ -326,7 +327,7 @@ mod tests {
     fn tracer(share: f64, follows_parent: bool) -> (Arc<Tracer>, Arc<Kept>) {
         let kept = Arc::<Kept>::default();
         let sink = Arc::clone(&kept) as Arc<dyn SpanSink>;
-        let tracer = Tracer::new(sink, (share, follows_parent), Arc::new(Fixed), Arc::<Spread>::default());
+        let tracer = Tracer::new(sink, share, follows_parent, Arc::new(Fixed), Arc::<Spread>::default());
         (Arc::new(tracer), kept)
     }
 

@@ -37,7 +37,7 @@ impl Seed for Sevens {
 }
 
 fn tracer(share: f64) -> Arc<Tracer> {
-    Arc::new(Tracer::new(Arc::new(Nowhere), (share, true), Arc::new(Still), Arc::new(Sevens)))
+    Arc::new(Tracer::new(Arc::new(Nowhere), share, true, Arc::new(Still), Arc::new(Sevens)))
 }
 
 /// Without it every request pays for the traces of a few.

@@ -94,12 +94,13 @@ impl TracesConfig {
     pub fn start(
         &self,
         route: &OutgoingRoute<'_>,
-        (clock, seed): (&Arc<dyn Clock>, &Arc<dyn Seed>),
+        clock: &Arc<dyn Clock>,
+        seed: &Arc<dyn Seed>,
     ) -> Result<Option<(Arc<Tracer>, Exporter)>, String> {
         let Some(collector) = self.collector(route)? else { return Ok(None) };
         let (exporter, sink) = Exporter::new(collector, &self.service_name, self.queue, Arc::clone(clock));
-        let sampling = (self.sample, self.follow_parent);
-        let tracer = Tracer::new(Arc::new(sink), sampling, Arc::clone(clock), Arc::clone(seed));
+        let (clock, seed) = (Arc::clone(clock), Arc::clone(seed));
+        let tracer = Tracer::new(Arc::new(sink), self.sample, self.follow_parent, clock, seed);
         Ok(Some((Arc::new(tracer), exporter)))
     }
 }

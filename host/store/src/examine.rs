@@ -159,18 +159,19 @@ pub(crate) fn examine(txn: &ReadTransaction, progress: &Progress) -> Result<Repo
     examination.name_owners(owners.len()?);
     records::check(txn, &mut examination)?;
     let webhook = |id| format!("webhook {}", WebhookId::from_bits(id));
-    let lists = (&layout::TROUBLED_WEBHOOKS, &layout::WEBHOOKS);
-    check_list(txn, lists, "in trouble", WebhookEndpoint::is_troubled, webhook, &mut examination)?;
+    let (list, troubled) = (&layout::TROUBLED_WEBHOOKS, WebhookEndpoint::is_troubled);
+    check_list(txn, list, &layout::WEBHOOKS, "in trouble", troubled, webhook, &mut examination)?;
     let (customer, without) = (|id| format!("customer {id}"), |row: &Customer| !row.has_credit());
-    let lists = (&layout::WITHOUT_CREDIT, &layout::CUSTOMERS);
-    check_list(txn, lists, "without credit", without, customer, &mut examination)?;
+    let list = &layout::WITHOUT_CREDIT;
+    check_list(txn, list, &layout::CUSTOMERS, "without credit", without, customer, &mut examination)?;
     Ok(examination.report())
 }
 
 /// Each row that `belongs` to a list is there, and nothing else is.
 fn check_list<K: TableKey, V: DeserializeOwned>(
     txn: &ReadTransaction,
-    (list, rows): (&Table<K, ()>, &Table<K, V>),
+    list: &Table<K, ()>,
+    rows: &Table<K, V>,
     what: &str,
     belongs: impl Fn(&V) -> bool,
     name: impl Fn(K) -> String,

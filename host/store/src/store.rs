@@ -125,7 +125,7 @@ impl Store {
     pub fn with_writer(backend: impl StorageBackend, config: &Config) -> Result<(Self, Writer), OpenError> {
         let (changes, wait) = Default::default();
         let (source, home) = file(database::on_backend(backend, config)?, Path::new(BACKEND), &wait)?;
-        let (open, failure, writer) = Self::joined(source, home, config, (&changes, &wait));
+        let (open, failure, writer) = Self::joined(source, home, config, &changes, &wait);
         Ok((Self::of(open, failure, changes, wait, None), writer))
     }
 
@@ -160,7 +160,7 @@ impl Store {
         let home = postgres::home::Home::open(Host::Simulated(host), node, ended, Arc::clone(&wait)).await?;
         let (keeper, source) = (home.keeper(), Source::File(server.database()));
         let (open, failure, writer) =
-            Self::joined(source, Home::Postgres(Box::new(home)), config, (&changes, &wait));
+            Self::joined(source, Home::Postgres(Box::new(home)), config, &changes, &wait);
         let keeping = keeper.keep(failure.clone());
         Ok((Self::of(open, failure, changes, wait, None), writer, keeping))
     }
@@ -172,7 +172,7 @@ impl Store {
         let database = server.database();
         let (source, home) =
             (Source::File(Arc::clone(&database)), Home::File { database, wait: Arc::clone(&wait) });
-        let (open, failure, _) = Self::joined(source, home, &Config::default(), (&changes, &wait));
+        let (open, failure, _) = Self::joined(source, home, &Config::default(), &changes, &wait);
         Self::of(open, failure, changes, wait, None)
     }
 
@@ -203,7 +203,7 @@ impl Store {
             let clock = clock.build().map_err(OpenError::Thread);
             let opened = clock.and_then(|clock| {
                 let (source, home) = opening(&clock)?;
-                Ok((Self::joined(source, home, &config, (&changes, &wait)), clock))
+                Ok((Self::joined(source, home, &config, &changes, &wait), clock))
             });
             // Sending cannot fail: the caller waits.
             match opened {
@@ -237,18 +237,17 @@ impl Store {
         source: Source,
         home: Home,
         config: &Config,
-        (changes, wait): (&Arc<TaskChanges>, &Arc<WriterWait>),
+        changes: &Arc<TaskChanges>,
+        wait: &Arc<WriterWait>,
     ) -> (Open, Failure, Writer) {
         // A queue or a batch of nothing would never do anything.
         let (queue, jobs) = mpsc::channel(config.queue.max(1));
         let (failure, _) = watch::channel(None);
-        let posted = Arc::<Posted>::default();
-        let transaction = Arc::new(SharedTransaction::new(config.commands()));
-        let waiting = (Arc::clone(&posted), Arc::clone(&transaction), Arc::clone(wait));
         if let (Source::Postgres(reading), Home::Postgres(home)) = (&source, &home) {
             reading.begin(home.keeper().keep(failure.clone()));
         }
-        let writer = Writer::new(home, jobs, waiting, config, failure.clone(), changes.clone());
+        let writer = Writer::new(home, jobs, config, failure.clone(), changes.clone(), Arc::clone(wait));
+        let (posted, transaction) = (Arc::clone(&writer.posted), Arc::clone(&writer.shared));
         (Open { source, queue, posted, transaction, writer: None }, failure, writer)
     }
 

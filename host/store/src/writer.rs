@@ -93,9 +93,9 @@ pub struct Writer {
     limit: usize,
     failure: Failure,
     jobs: Vec<Job>,
-    posted: Arc<Posted>,
+    pub(crate) posted: Arc<Posted>,
     /// Where a transaction stays while it is open.
-    shared: Arc<SharedTransaction>,
+    pub(crate) shared: Arc<SharedTransaction>,
     /// Rows of the last commit.
     kept: Kept,
     /// Applied, and to be answered after the commit.
@@ -108,13 +108,14 @@ impl Writer {
     pub(crate) fn new(
         home: Home,
         queue: mpsc::Receiver<Job>,
-        (posted, shared, wait): (Arc<Posted>, Arc<SharedTransaction>, Arc<WriterWait>),
         config: &Config,
         failure: Failure,
         changes: Arc<TaskChanges>,
+        wait: Arc<WriterWait>,
     ) -> Self {
-        let (jobs, applied) = Default::default();
+        let (jobs, applied, posted) = Default::default();
         let (limit, kept) = (config.commands(), Kept::within(config.kept_bytes()));
+        let shared = Arc::new(SharedTransaction::new(limit));
         Self { home, queue, posted, shared, limit, failure, jobs, kept, applied, changes, wait }
     }
 

@@ -78,17 +78,17 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         },
         Command::AddCustomer { id, policy, at } => funds::add_customer(storage, id, policy, at),
         Command::Reconcile { id, revision, ruling, reason, deadline, at } => {
-            reconcile::reconcile(storage, id, revision, (ruling, reason), at, deadline)
+            reconcile::reconcile(storage, id, revision, deadline, ruling, reason, at)
         }
         Command::Release { id, at } => {
-            funds::resolve(storage, id, None, (Note::default(), Usage::default()), at)
+            funds::resolve(storage, id, None, Note::default(), Usage::default(), at)
         }
         Command::RevokeKey { id, at } => keys::revoke_key(storage, id, at),
         Command::RotateKey { id, new, digest, until, at } => {
-            keys::rotate_key(storage, id, (new, digest), until, at)
+            keys::rotate_key(storage, id, until, new, digest, at)
         }
         Command::Settle { id, amount, memo, tokens, tags, at } => {
-            funds::resolve(storage, id, Some(amount), (Note::new(memo, &tags), tokens), at)
+            funds::resolve(storage, id, Some(amount), Note::new(memo, &tags), tokens, at)
         }
         Command::Submit { task, idempotency } => submit::submit(storage, *task, idempotency),
         Command::MarkLedger { mark, at } => {
@@ -113,7 +113,7 @@ fn webhook<B: LedgerStorage>(storage: &mut B, change: WebhookChange, at: UnixMs)
         WebhookChange::Resend { delivery } => deliveries::resend(storage, delivery, at),
         WebhookChange::ResendAll { id, deliveries } => deliveries::resend_all(storage, id, deliveries, at),
         WebhookChange::Record { delivery, attempt, retry_after_ms, chance } => {
-            deliveries::record(storage, delivery, attempt, (retry_after_ms, chance), at)
+            deliveries::record(storage, delivery, attempt, retry_after_ms, chance, at)
         }
     }
 }
@@ -137,9 +137,5 @@ fn administer<B: LedgerStorage>(
         Some(change) => Some(Box::new(rule(storage, change)?)),
         None => None,
     };
-    let entry = match change.as_deref() {
-        Some(Applied::Deposited(position)) => Some(*position),
-        _ => None,
-    };
-    administer::record(storage, idempotency, (audit, entry, change), at)
+    administer::record(storage, idempotency, audit, change, at)
 }

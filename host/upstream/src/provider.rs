@@ -36,7 +36,8 @@ impl Provider {
     pub(crate) fn new(
         name: &str,
         checked: Checked,
-        (network, gate): (&Network, &Gate),
+        network: &Network,
+        gate: &Gate,
         before: Option<&Self>,
         clock: &Arc<dyn Clock>,
         seed: &Arc<dyn Seed>,

@@ -145,7 +145,7 @@ impl Shared {
     fn pool(&self, name: &str, mut checked: Checked, before: Option<&Pool>) -> Arc<Pool> {
         let Self { network, gate, rules, clock, seed } = self;
         let accounts = std::mem::take(&mut checked.accounts);
-        let provider = Provider::new(name, checked, (network, gate), before.map(Pool::provider), clock, seed);
+        let provider = Provider::new(name, checked, network, gate, before.map(Pool::provider), clock, seed);
         Pool::new(provider, accounts, before, Arc::clone(rules), Arc::clone(clock), Arc::clone(seed))
     }
 }

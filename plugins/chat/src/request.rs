@@ -73,7 +73,7 @@ impl<'a> Request<'a> {
         let mut request = Self { answers: 1, ..Self::default() };
         for (name, raw) in body.iter().filter(|(_, raw)| !is_null(raw)) {
             let path = Path::BRACKETED.key(name);
-            request.field(&path, name, raw, (blobs, rules))?;
+            request.field(&path, name, raw, blobs, rules)?;
         }
         request.check_combinations(&body)?;
         let is_passed = |name: &str| rules.chat_passes(name);
@@ -88,11 +88,12 @@ impl<'a> Request<'a> {
         path: &Path<'_>,
         name: &str,
         raw: &'a RawValue,
-        (blobs, rules): (&[Facts], &Rules),
+        blobs: &[Facts],
+        rules: &Rules,
     ) -> Checked<()> {
         match name {
             "model" => self.model = Some(string(path, raw)?),
-            "messages" => self.messages = messages::read(path, raw, (blobs, rules), &mut self.estimate)?,
+            "messages" => self.messages = messages::read(path, raw, blobs, rules, &mut self.estimate)?,
             "max_completion_tokens" => self.cap = Some(cap(path, raw, "max_completion_tokens")?),
             // Deprecated: `max_completion_tokens` wins.
             "max_tokens" => {

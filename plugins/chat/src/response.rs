@@ -58,15 +58,16 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
     }
     // A gateway like this one wraps its answers.
     match whole.object("data").filter(|inner| inner.get("choices").is_some()) {
-        Some(inner) => plain(cx, state, (&inner, inner.items("choices").unwrap_or_default()), body),
-        None => plain(cx, state, (&whole, choices), body),
+        Some(inner) => plain(cx, state, &inner, inner.items("choices").unwrap_or_default(), body),
+        None => plain(cx, state, &whole, choices, body),
     }
 }
 
 fn plain(
     cx: &Context,
     state: &State,
-    (whole, choices): (&Object<'_>, Vec<Raw<'_>>),
+    whole: &Object<'_>,
+    choices: Vec<Raw<'_>>,
     body: &str,
 ) -> Result<Answered, TextFailure> {
     if choices.is_empty() {

@@ -34,8 +34,8 @@ impl ImageRequest {
     pub(crate) fn read(request: &Submission) -> Result<Self, InvalidParam> {
         let params: Params = params::read(&request.body)?;
         params::known_media(&request.body, &["image_urls"])?;
-        let names = (("size", params.size), ("aspect_ratio", params.aspect_ratio));
-        let size = params::either(&request.body, names.0, names.1)?.map(|(size, _)| size);
+        let size = params::either(&request.body, "size", params.size, "aspect_ratio", params.aspect_ratio)?
+            .map(|(size, _)| size);
         let references = references::sources(params.image_urls.unwrap_or_default(), &request.blobs)?;
         let size = match size.unwrap_or_default() {
             Size::Auto if references.is_empty() => Size::Ratio(&RATIOS[0]),

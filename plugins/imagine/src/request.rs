@@ -28,8 +28,7 @@ impl ImageRequest {
     pub(crate) fn read(request: &Submission) -> Result<Self, InvalidParam> {
         let params: Params = params::read(&request.body)?;
         params::known_media(&request.body, &["image_urls"])?;
-        let names = (("size", params.size), ("aspect_ratio", params.aspect_ratio));
-        let size = params::either(&request.body, names.0, names.1)?;
+        let size = params::either(&request.body, "size", params.size, "aspect_ratio", params.aspect_ratio)?;
         let entry = params.image_urls.unwrap_or_default().pop();
         let image = Self {
             prompt: params.prompt,

@@ -32,8 +32,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     })?;
     let renamed = older_names::renamed(&text_request.body);
     let body = renamed.as_deref().unwrap_or(&text_request.body);
-    let given = (&rules, text_request.blobs.as_slice());
-    let mut request = Request::read(body, &route.model, route.protocol, given)?;
+    let mut request = Request::read(body, &route.model, route.protocol, &text_request.blobs, &rules)?;
     let lead = request.end(&rules, route.protocol == Protocol::Chat)?;
     let (call, fields) = match route.protocol {
         Protocol::Messages => pass_through::call(&request, text_request, &rules)?,

@@ -80,7 +80,8 @@ impl<'a> Request<'a> {
         body: &'a str,
         model: &str,
         protocol: Protocol,
-        (rules, blobs): (&Rules, &[Facts]),
+        blobs: &[Facts],
+        rules: &Rules,
     ) -> Result<Self, Refusal> {
         let fields = top(body)?;
         let is_chat = protocol == Protocol::Chat;

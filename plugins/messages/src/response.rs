@@ -76,7 +76,7 @@ fn message(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFail
         return Err(errors::unreadable());
     };
     let counted = counts.usage();
-    let lacking = completed(&fields, cx, (UsageForm::full(counted), counted), &mut edits);
+    let lacking = completed(&fields, cx, UsageForm::full(counted), counted, &mut edits);
     edits.replace(model, quoted(&state.model) + &lacking);
     for (raw, block) in content.and_then(items).unwrap_or_default().into_iter().zip(&blocks) {
         // A client's schema may know no `null` here, and it says nothing.
@@ -100,7 +100,8 @@ fn message(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFail
 pub(crate) fn completed(
     message: &Object<'_>,
     cx: &Context,
-    (usage, counted): (UsageForm, Usage),
+    usage: UsageForm,
+    counted: Usage,
     edits: &mut Edits,
 ) -> String {
     let has_id = message.text("id").is_some_and(|id| !id.is_empty());

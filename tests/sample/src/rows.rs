@@ -137,7 +137,7 @@ pub fn webhook(number: u128, customer: u8) -> WebhookEndpoint {
         enabled: true,
     };
     let secret = SealedSecret { created: START, sealed: vec![1] };
-    WebhookEndpoint::new((WebhookId::from_bits(number), customer_id(customer)), policy, secret, None)
+    WebhookEndpoint::new(WebhookId::from_bits(number), customer_id(customer), policy, secret, None)
 }
 
 /// A change of a webhook.

@@ -55,10 +55,10 @@ async fn settle(system: &System, task: &Task, ruling: CallRuling) -> Result<(), 
         CallRuling::Fail => "an operator gave a task up",
         CallRuling::Resend => "an operator had a call sent again",
     };
-    let seen = (task.id, Some(task.revision));
-    let store = system.driver.store();
+    let (id, seen) = (task.id, Some(task.revision));
+    let (store, rulings) = (system.driver.store(), &system.driver.rulings);
     let again = ruling.clone();
-    let prepared = match system.driver.rulings.prepare_ruling(seen, ruling, "looked it up".to_owned()).await {
+    let prepared = match rulings.prepare_ruling(id, seen, ruling, "looked it up".to_owned()).await {
         Ok(prepared) => prepared,
         Err(RulingError::Store(_)) => return Ok(()),
         Err(error) => return Err(format!("{}: a ruling cannot be made: {error}", task.id)),
@@ -70,7 +70,7 @@ async fn settle(system: &System, task: &Task, ruling: CallRuling) -> Result<(), 
         simulation.count(what);
     }
     // The store may be closed meanwhile; the next start goes on from what is on disk.
-    system.driver.rulings.ruled(prepared, is_committed).await;
+    rulings.ruled(prepared, is_committed).await;
     if !system.is_open() {
         return Ok(());
     }
@@ -83,11 +83,11 @@ async fn settle(system: &System, task: &Task, ruling: CallRuling) -> Result<(), 
         Ok(Err(other)) => return Err(format!("{}: a ruling was refused: {other}", task.id)),
     }
     // The same once more: what the operator saw is settled.
-    let Ok(prepared) = system.driver.rulings.prepare_ruling(seen, again, "once more".to_owned()).await else {
+    let Ok(prepared) = rulings.prepare_ruling(id, seen, again, "once more".to_owned()).await else {
         return Ok(());
     };
     let answer = store.execute(prepared.command.clone()).await;
-    system.driver.rulings.ruled(prepared, false).await;
+    rulings.ruled(prepared, false).await;
     match answer {
         Ok(Ok(_)) => Err(format!("I13: {} was ruled on twice", task.id)),
         _ => Ok(()),

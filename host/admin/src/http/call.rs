@@ -18,7 +18,7 @@ use super::request::{body, precondition, query};
 use crate::access::{Caller, LoginLinks};
 use crate::api::error::OperationError;
 use crate::api::values::List;
-use crate::audit::{AuditTrail, line};
+use crate::audit::{AuditTrail, SentRequest, line};
 use crate::error::{ApiError, Kind};
 use crate::reply::Reply;
 use crate::service::AdminService;
@@ -124,8 +124,8 @@ impl Call {
 
     /// Writes the line of a read that shows a client's own words.
     pub(crate) async fn note_read(&self, object: String) -> Result<(), ApiError> {
-        let sender = (self.id, Some(&self.caller), self.caller.address.to_string());
-        let audit = Box::new(line(sender, self.operation, object, 200, "", Vec::new()));
+        let request = SentRequest::of(self.id, &self.caller);
+        let audit = Box::new(line(request, self.operation, object, 200, "", Vec::new()));
         let command = Command::Administer { change: None, audit, idempotency: None, at: self.at };
         self.service.commands.administer(command).await?.map_err(OperationError::from)?;
         Ok(())
@@ -135,11 +135,12 @@ impl Call {
     pub(crate) async fn commit_edit<T: Edited>(
         &self,
         change: Command,
-        (object, made): (String, &str),
+        object: String,
+        made: &str,
         changes: Vec<FieldChange>,
         show: impl Future<Output = Result<T, ApiError>>,
     ) -> Outcome {
-        let committed = self.commit(change, (object, made), 200, changes).await;
+        let committed = self.commit(change, object, made, 200, changes).await;
         let current = show.await?;
         if committed.as_ref().is_err_and(|error| error.status() == 412) {
             check_edited(&self.headers, &current)?;
@@ -153,12 +154,13 @@ impl Call {
     pub(crate) async fn commit(
         &self,
         change: Command,
-        (object, made): (String, &str),
+        object: String,
+        made: &str,
         status: u16,
         changes: Vec<FieldChange>,
     ) -> Result<Committed, ApiError> {
-        let sender = (self.id, Some(&self.caller), self.caller.address.to_string());
-        let audit = line(sender, self.operation, object, status, "", changes);
+        let request = SentRequest::of(self.id, &self.caller);
+        let audit = line(request, self.operation, object, status, "", changes);
         let idempotency =
             self.idempotency.clone().map(|memory| AdminIdempotency { object: made.to_owned(), ..memory });
         let command = Command::Administer {

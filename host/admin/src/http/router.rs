@@ -28,7 +28,7 @@ use super::route::{BASE, Route, Takes};
 use super::{openapi, resources};
 use crate::access::{Authenticator, Caller, Claimed, FailedAttempts, LoginLinks};
 use crate::api::error::OperationError;
-use crate::audit::{AuditTrail, line};
+use crate::audit::{AuditTrail, SentRequest, line};
 use crate::error::{ApiError, Kind};
 use crate::reply::Reply;
 use crate::service::{AdminService, during};
@@ -126,27 +126,24 @@ impl Api {
     /// A refusal before a handler was asked: what would have changed something leaves its line.
     async fn refused(
         &self,
-        (id, caller): (RequestId, Option<&Caller>),
-        address: String,
-        (method, path): (&Method, &str),
+        request: SentRequest<'_>,
         operation: &'static str,
+        method: &Method,
+        path: &str,
         error: ApiError,
     ) -> Response {
         if !is_safe(method) {
             let (status, reason) = (error.status(), error.message());
-            self.audit(line((id, caller, address), operation, object_of(path), status, reason, Vec::new()))
-                .await;
+            self.audit(line(request, operation, object_of(path), status, reason, Vec::new())).await;
         }
-        with_id(error.into_response(id), id)
+        with_id(error.into_response(request.id), request.id)
     }
 
     /// The answer where no route fits.
     async fn misses(self: Arc<Self>, head: Parts, error: ApiError) -> Response {
         let Some(Sender { id, caller }) = head.extensions.get() else { return self.unsent() };
-        let address = caller.address.to_string();
         let path = head.extensions.get::<OriginalUri>().map_or(&head.uri, |uri| &uri.0).path();
-        let about = (&head.method, path);
-        self.refused((*id, Some(caller)), address, about, "", error).await
+        self.refused(SentRequest::of(*id, caller), "", &head.method, path, error).await
     }
 
     /// Every way to a route gives a request its sender.
@@ -172,8 +169,8 @@ impl Api {
         let (query, segments) = match check(route, &mut head, &sender.caller).await {
             Ok(checked) => checked,
             Err(error) => {
-                let (from, address) = ((sender.id, Some(&sender.caller)), sender.caller.address.to_string());
-                return self.refused(from, address, (&head.method, &path), route.operation, error).await;
+                let request = SentRequest::of(sender.id, &sender.caller);
+                return self.refused(request, route.operation, &head.method, &path, error).await;
             }
         };
         let trail = Arc::<AuditTrail>::default();
@@ -222,7 +219,7 @@ impl Api {
                 Ok(reply) => (reply.status(), String::new()),
                 Err(error) => (error.status(), error.message().to_owned()),
             };
-            self.record(route.operation, sender, trail, object, (status, &reason)).await;
+            self.record(route.operation, sender, trail, object, status, &reason).await;
         }
         with_id(outcome.map_or_else(|error| error.into_response(sender.id), Reply::into_response), sender.id)
     }
@@ -244,13 +241,14 @@ impl Api {
         Sender { id, caller }: &Sender,
         trail: &AuditTrail,
         object: String,
-        (status, reason): (u16, &str),
+        status: u16,
+        reason: &str,
     ) {
         tracing::info!(operation, who = caller.who, status, reason, request_id = %id, "admin request");
-        let sender = (*id, Some(caller), caller.address.to_string());
+        let request = SentRequest::of(*id, caller);
         let rest = trail.rest(|described, changes| {
             let changes = if status < 400 { changes } else { Vec::new() };
-            line(sender, operation, described.unwrap_or(object), status, reason, changes)
+            line(request, operation, described.unwrap_or(object), status, reason, changes)
         });
         if let Some(rest) = rest {
             self.audit(rest).await;
@@ -318,7 +316,8 @@ impl Authentication {
             return Err(with_id(ApiError::too_many_attempts(pause).into_response(id), id));
         }
         let error = ApiError::new(Kind::Unauthenticated, reason);
-        Err(self.api.refused((id, None), peer.to_string(), (&head.method, head.uri.path()), "", error).await)
+        let request = SentRequest { id, caller: None, address: peer };
+        Err(self.api.refused(request, "", &head.method, head.uri.path(), error).await)
     }
 }
 

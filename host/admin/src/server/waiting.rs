@@ -63,8 +63,10 @@ impl WaitingServer {
     /// Binds the address of `config`. `waiting` is what is waited for at each moment.
     pub fn start(
         config: &Config,
-        (limits, handshakes): (ConnectionLimits, HandshakeLimits),
-        (waiting, metrics): (watch::Receiver<Waiting>, MetricsPage),
+        limits: ConnectionLimits,
+        handshakes: HandshakeLimits,
+        waiting: watch::Receiver<Waiting>,
+        metrics: MetricsPage,
         clock: Arc<dyn Clock>,
     ) -> io::Result<Self> {
         let certificates = config.tls.as_ref().map(|tls| Certificates::from_files(tls.files())).transpose();

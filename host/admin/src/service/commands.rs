@@ -8,7 +8,7 @@ use gatehouse_tasks::{Applied, Command, FieldChange, Rejection};
 
 use crate::access::Caller;
 use crate::api::error::OperationError;
-use crate::audit::line;
+use crate::audit::{SentRequest, line};
 use crate::error::ApiError;
 use crate::service::gateway::Gateway;
 
@@ -38,7 +38,8 @@ impl Commands {
     pub async fn note(
         &self,
         caller: &Caller,
-        (operation, object): (&str, String),
+        operation: &str,
+        object: String,
         error: Option<&OperationError>,
         changes: Vec<FieldChange>,
     ) -> Result<(), OperationError> {
@@ -47,8 +48,8 @@ impl Commands {
             Some(error) => (ApiError::from(error.clone()).status(), error.to_string()),
             None => (200, String::new()),
         };
-        let sender = (RequestId::new(at, self.seed.as_ref()), Some(caller), caller.address.to_string());
-        let audit = Box::new(line(sender, operation, object, status, &reason, changes));
+        let request = SentRequest::of(RequestId::new(at, self.seed.as_ref()), caller);
+        let audit = Box::new(line(request, operation, object, status, &reason, changes));
         self.administer(Command::Administer { change: None, audit, idempotency: None, at }).await??;
         Ok(())
     }

@@ -46,7 +46,8 @@ pub(crate) fn before_prefix(prefix: &str) -> String {
 pub(crate) fn of_prefix<R, P>(
     page: RowPage<R, P>,
     prefix: Option<&str>,
-    (id, position): (impl Fn(&R) -> &str, impl Fn(&P) -> &str),
+    id: impl Fn(&R) -> &str,
+    position: impl Fn(&P) -> &str,
 ) -> RowPage<R, P> {
     let Some(prefix) = prefix else { return page };
     let rows = page.rows.into_iter().filter(|row| id(row).starts_with(prefix)).collect();
@@ -65,7 +66,7 @@ mod tests {
         let rows: Vec<&str> = ids.into_iter().filter(|id| **id > *after).collect();
         assert_eq!(rows, ["an", "an-1", "ana", "b"]);
         for (next, expected) in [(Some("b"), None), (Some("ana"), Some("ana")), (None, None)] {
-            let page = of_prefix(RowPage { rows: rows.clone(), next }, Some("an"), (|row| row, |next| next));
+            let page = of_prefix(RowPage { rows: rows.clone(), next }, Some("an"), |row| row, |next| next);
             assert_eq!((page.rows, page.next), (vec!["an", "an-1", "ana"], expected));
         }
         assert_eq!(before_prefix("\u{e9}"), "\u{e9}");

@@ -80,7 +80,7 @@ impl Playground {
         };
         // It is kept, or refused, already.
         if let Err(error) =
-            self.commands.note(caller, ("keepInput", object), kept.as_ref().err(), changes).await
+            self.commands.note(caller, "keepInput", object, kept.as_ref().err(), changes).await
         {
             tracing::error!(%error, "an operation could not be recorded");
         }
@@ -170,7 +170,7 @@ impl Playground {
         if body.get("dry_run") != Some(&Value::Bool(true)) {
             // Before the request: what was sent must be on record, whatever becomes of it.
             let sent = FieldChange { field: "path".to_owned(), before: None, after: Some(path.to_owned()) };
-            self.commands.note(caller, ("sendAsKey", format!("keys/{key}")), None, vec![sent]).await?;
+            self.commands.note(caller, "sendAsKey", format!("keys/{key}"), None, vec![sent]).await?;
         }
         Ok(public.respond(Arc::new(found), request).await)
     }

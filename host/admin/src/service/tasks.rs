@@ -167,8 +167,7 @@ impl Rulings {
     ) -> Result<PreparedRuling, OperationError> {
         let driver = self.gateway.running(WHY)?;
         let asked = call_ruling(ruling)?;
-        let prepared =
-            driver.rulings.prepare_ruling((id, ruling.revision), asked, ruling.reason.clone()).await;
+        let prepared = driver.rulings.prepare_ruling(id, ruling.revision, asked, ruling.reason.clone()).await;
         prepared.map_err(|error| failed(id, ruling, error))
     }
 

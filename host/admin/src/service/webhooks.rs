@@ -49,7 +49,7 @@ impl Webhooks {
         let (secret, revealed) = self.mint_secret(id);
         let policy = WebhookPolicy { url, events, description, enabled: true };
         let owner = customer.map_or_else(operators, CustomerId);
-        let webhook = WebhookEndpoint::new((id, owner), policy, secret, None);
+        let webhook = WebhookEndpoint::new(id, owner, policy, secret, None);
         Ok((webhook, revealed))
     }
 

@@ -111,8 +111,9 @@ async fn every_answer_is_of_one_host_and_one_token_and_is_not_sniffed() {
 async fn a_start_that_waits_answers_for_its_own_hosts_alone() {
     let waiting = watch::channel(Waiting { reason: "it waits".to_owned(), is_standby: true }).1;
     let page = Box::new(|| "gatehouse_up 1\n".to_owned());
-    let server =
-        WaitingServer::start(&Config::default(), limits(), (waiting, page), TestClock::at(1_000)).unwrap();
+    let (limits, handshakes) = limits();
+    let clock = TestClock::at(1_000);
+    let server = WaitingServer::start(&Config::default(), limits, handshakes, waiting, page, clock).unwrap();
     for (lines, refused) in
         [("Host: 127.0.0.1\r\n", None), ("Host: rebound.example\r\n", Some(421)), ("", Some(400))]
     {

@@ -87,7 +87,7 @@ pub(crate) async fn end_session(pages: &PageContext, request: &PageRequest) -> O
         request.id.parse().map_err(|_| PageError::not_found(format!("no session {:?}", request.id)))?;
     match pages.sessions.end(number) {
         true => {
-            note(pages, request, ("endSession", format!("sessions/{number}"))).await?;
+            note(pages, request, "endSession", format!("sessions/{number}")).await?;
             Ok(redirect("/system?done=ended"))
         }
         false => Err(PageError::not_found(format!("no session {number}; it may have ended already"))),
@@ -97,12 +97,17 @@ pub(crate) async fn end_session(pages: &PageContext, request: &PageRequest) -> O
 /// `POST /system/sessions/end`.
 pub(crate) async fn end_all_sessions(pages: &PageContext, request: &PageRequest) -> Outcome {
     pages.sessions.end_all();
-    note(pages, request, ("endSessions", "sessions".to_owned())).await?;
+    note(pages, request, "endSessions", "sessions".to_owned()).await?;
     Ok(redirect("/login"))
 }
 
-async fn note(pages: &PageContext, request: &PageRequest, about: (&str, String)) -> Result<(), PageError> {
-    Ok(pages.service.commands.note(&request.caller(), about, None, Vec::new()).await?)
+async fn note(
+    pages: &PageContext,
+    request: &PageRequest,
+    operation: &str,
+    object: String,
+) -> Result<(), PageError> {
+    Ok(pages.service.commands.note(&request.caller(), operation, object, None, Vec::new()).await?)
 }
 
 async fn page(

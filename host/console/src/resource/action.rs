@@ -220,7 +220,7 @@ pub(crate) async fn act(
         }
     }
     let controls = controls.as_ref().expect("only a form has problems");
-    Ok(form_page(pages, request, resource, action, (controls, &form, &problems)))
+    Ok(form_page(pages, request, resource, action, controls, &form, &problems))
 }
 
 /// The form by itself, with what is wrong.
@@ -229,7 +229,9 @@ fn form_page(
     request: &PageRequest,
     resource: &Resource,
     action: &Action,
-    (controls, form, problems): (&Controls, &Form, &Problems),
+    controls: &Controls,
+    form: &Form,
+    problems: &Problems,
 ) -> Response<ResponseBody> {
     let address = resource.address(&request.id);
     Shell::new(request, pages.facts.sandbox.is_some(), resource.section, action.button).page(

@@ -101,7 +101,7 @@ pub(crate) async fn save(pages: &PageContext, request: &PageRequest, resource: &
             Ok(_) => return Ok(redirect(&format!("{}?done=saved", resource.address(&request.id)))),
             Err(refusal) if refusal.status == 412 => {
                 let now = resource.get(pages, request).await?;
-                return Ok(conflict(pages, request, resource, &now, (&controls, &patch, &form)));
+                return Ok(conflict(pages, request, resource, &now, &controls, &patch, &form));
             }
             Err(refusal) => refuse(&controls, refusal, forms.refers, &mut problems)?,
         }
@@ -237,7 +237,9 @@ fn conflict(
     request: &PageRequest,
     resource: &Resource,
     now: &ApiAnswer,
-    (controls, mine, form): (&Controls, &Value, &Form),
+    controls: &Controls,
+    mine: &Value,
+    form: &Form,
 ) -> Response<ResponseBody> {
     let one = resource.names.1;
     let address = resource.address(&request.id);

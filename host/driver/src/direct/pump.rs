@@ -79,7 +79,7 @@ impl Answers {
         let mime = answer.pieces.mime().to_owned();
         let mut time_limit = self.shared.clock.pause(self.shared.config.text.stream());
         let mut unsent = Unsent::default();
-        let end = pass_pieces(answer, (client, &mut unsent), keeping.as_mut(), &mut time_limit).await;
+        let end = pass_pieces(answer, client, &mut unsent, keeping.as_mut(), &mut time_limit).await;
         let amount = held.cost();
         let error = match end {
             End::Complete => match held.settle(amount) {
@@ -87,7 +87,7 @@ impl Answers {
                     if let Some(backlog) = keeping.and_then(|kept| kept.keep(mime, None, unsent.bytes)) {
                         unsent.count_by(backlog);
                     }
-                    send_rest(std::mem::take(&mut unsent), client, (&*self.shared.clock, time_limit)).await
+                    send_rest(std::mem::take(&mut unsent), client, &*self.shared.clock, time_limit).await
                 }
                 Err(unpaid) => Some(unpaid.into()),
             },
@@ -112,7 +112,8 @@ impl Answers {
 /// Passes pieces on until the answer ends. What the client has not taken then is `unsent`.
 async fn pass_pieces(
     answer: PassingAnswer,
-    (client, unsent): (&Client, &mut Unsent),
+    client: &Client,
+    unsent: &mut Unsent,
     mut keeping: Option<&mut Keeping>,
     time_limit: &mut Pause,
 ) -> End {
@@ -155,7 +156,8 @@ async fn pass_pieces(
 async fn send_rest(
     mut unsent: Unsent,
     client: &Client,
-    (clock, mut time_limit): (&dyn Clock, Pause),
+    clock: &dyn Clock,
+    mut time_limit: Pause,
 ) -> Option<TextError> {
     while !unsent.pieces.is_empty() {
         tokio::select! {
@@ -240,7 +242,7 @@ mod tests {
         let (client, mut pieces) = mpsc::channel(1);
         let of_rest: Arc<dyn Clock> = clock.clone();
         let time_limit: Pause = Box::pin(pending());
-        let rest = tokio::spawn(async move { send_rest(unsent, &client, (&*of_rest, time_limit)).await });
+        let rest = tokio::spawn(async move { send_rest(unsent, &client, &*of_rest, time_limit).await });
         clock.armed(REST_PATIENCE).await;
         assert_eq!(answers.bytes(), counted - LENGTH - PIECE, "one is with the client");
         // A piece that is taken begins the minute anew.

@@ -63,7 +63,7 @@ impl Answers {
             let work = request.report.begin_work();
             // The client is there for as long as this end is.
             let (client, pieces) = mpsc::channel(MAX_QUEUED);
-            let answered = detached(body, Box::pin(answers.answered(request, client, (in_progress, work))));
+            let answered = detached(body, Box::pin(answers.answered(request, client, in_progress, work)));
             Ok(match answered.await? {
                 Answered::Whole(answer) => AnswerResponse::Whole(answer),
                 Answered::Passing(mime) => AnswerResponse::Pieces(AnswerPieces::new(mime, pieces)),
@@ -76,7 +76,8 @@ impl Answers {
         self: Arc<Self>,
         request: AnswerRequest,
         client: Client,
-        (in_progress, work): (InProgressGuard, WorkGuard),
+        in_progress: InProgressGuard,
+        work: WorkGuard,
     ) -> Result<Answered, TextError> {
         // A client that lost its answer gets it, whatever has become of model and money since.
         let keeping = match self.known_answer(&request).await? {
@@ -130,7 +131,7 @@ impl Answers {
         let report = request.report;
         let run =
             DirectRun { claimant, version, cx, exchange, prices, blobs, tables, client, is_kept, report };
-        self.serve_direct(run, (held, model), keeping, in_progress).await
+        self.serve_direct(run, held, model, keeping, in_progress).await
     }
 
     /// What is known of a request with an idempotency key. A dry run keeps nothing.
@@ -154,7 +155,8 @@ impl Answers {
     async fn serve_direct(
         self: Arc<Self>,
         run: DirectRun,
-        (held, model): (DirectHold, String),
+        held: DirectHold,
+        model: String,
         keeping: Option<Keeping>,
         in_progress: InProgressGuard,
     ) -> Result<Answered, TextError> {

@@ -24,8 +24,12 @@ const INTERVAL: Duration = Duration::from_secs(5);
 const MOST_WEBHOOKS: usize = 100;
 const MOST_DELIVERIES: usize = 1000;
 
-/// A provider and an account of it.
-type Name = (String, String);
+/// An account of a provider.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    provider: String,
+    account: String,
+}
 
 /// What an account is found to be.
 #[derive(Debug)]
@@ -115,8 +119,8 @@ impl AccountOutages {
             let since = if is_down { known.since } else { *known.usable_since.get_or_insert(now) };
             if is_down != known.is_told && now.since(since) >= patience {
                 news.push(AccountRecord {
-                    provider: name.0.clone(),
-                    account: name.1.clone(),
+                    provider: name.provider.clone(),
+                    account: name.account.clone(),
                     is_down,
                     since: known.since,
                     at: now,
@@ -148,7 +152,8 @@ fn told_by(delivery: &WebhookDelivery) -> Option<(Name, Option<AccountOutage>)> 
     let since = UnixMs::parse(&data.since).unwrap_or(delivery.created);
     let outage =
         AccountOutage { since, reason: data.reason, usable_since: None, is_told: true, is_remembered: true };
-    Some(((data.provider, data.account), is_down.then_some(outage)))
+    let name = Name { provider: data.provider, account: data.account };
+    Some((name, is_down.then_some(outage)))
 }
 
 /// Every account that is configured.
@@ -164,7 +169,7 @@ fn found(providers: Vec<ProviderOverview>) -> BTreeMap<Name, Found> {
             None if account.answers == 0 => Found::Untried,
             None => Found::Usable,
         };
-        ((provider, account.name), found)
+        (Name { provider, account: account.name }, found)
     });
     found.collect()
 }
@@ -195,7 +200,8 @@ pub(crate) async fn report_outages(shared: Arc<Shared>) {
                 true => tracing::warn!(provider, account, reason, "an account cannot be used"),
                 false => tracing::info!(provider, account, "an account can be used again"),
             }
-            let (name, is_down) = ((provider.clone(), account.clone()), news.is_down);
+            let name = Name { provider: provider.clone(), account: account.clone() };
+            let is_down = news.is_down;
             let command = Command::KeepRecord { record: Box::new(OperatorRecord::Account(news)) };
             // It waits for a store that cannot write now.
             match shared.store.execute_when_free(command, Durability::Immediate).await {
@@ -222,7 +228,7 @@ mod tests {
         let mut told = Vec::new();
         for (second, state) in states.chars().enumerate() {
             let at = UnixMs(1_000 * second as u64);
-            let name = ("p".to_owned(), "a".to_owned());
+            let name = Name { provider: "p".to_owned(), account: "a".to_owned() };
             if state == 'r' {
                 outages.0.values_mut().for_each(|known| known.is_remembered = true);
             }

@@ -74,7 +74,8 @@ impl Rulings {
     /// [`RulingError`]; nothing changed. What the rules of tasks refuse comes with the commit.
     pub fn prepare_ruling(
         &self,
-        (id, revision): (TaskId, Option<u64>),
+        id: TaskId,
+        revision: Option<u64>,
         ruling: CallRuling,
         reason: String,
     ) -> Boxed<'_, Result<PreparedRuling, RulingError>> {
@@ -86,7 +87,7 @@ impl Rulings {
                 CallRuling::Fail => Reconciliation::Fail,
                 CallRuling::Resend => Reconciliation::Resend,
                 CallRuling::Adopt { status, content_type, body } => {
-                    self.adopted(&task, (status, content_type, body), &mut log).await?
+                    self.adopted(&task, status, content_type, body, &mut log).await?
                 }
             };
             let word = ruling.as_str();
@@ -124,7 +125,9 @@ impl Rulings {
     async fn adopted(
         &self,
         task: &Task,
-        (status, content_type, body): (u16, String, Bytes),
+        status: u16,
+        content_type: String,
+        body: Bytes,
         log: &mut StepLog,
     ) -> Result<Reconciliation, RulingError> {
         let wrong = |field, problem| RulingError::Reply { field, problem };

@@ -223,7 +223,7 @@ pub(crate) async fn check_funds(
 ) -> Result<(), SubmitError> {
     let key = store.key_lineage(&key.id).await?.ok_or(SubmitError::KeyGone)?;
     let customer = store.customer(&key.key.customer).await?.ok_or(SubmitError::KeyGone)?;
-    rules::check_funds(&customer, &key, (amount, model), now)
+    rules::check_funds(&customer, &key, amount, model, now)
         .map_err(|rejection| rejection_error(&Err(rejection)))
 }
 

@@ -171,9 +171,7 @@ impl Intake {
                 self.join(request, parent, accepted, kept, idempotency, now).await
             } else {
                 let add = async {
-                    let variant = self.judge.variant_of(&request.key.customer).await?;
-                    let at = (variant.as_deref(), now);
-                    let task = self.new_task(request, &resolved, accepted, (id, seed), at)?;
+                    let task = self.new_task(request, &resolved, accepted, id, seed, now).await?;
                     let task = Task { blobs: kept, ..task };
                     self.add(task, resolved.version, first_step, idempotency, &request.report).await
                 };
@@ -265,15 +263,17 @@ impl Intake {
         self.shared.store.execute(command).await.map_err(store_error)
     }
 
-    fn new_task(
+    async fn new_task(
         &self,
         request: &SubmitRequest,
         resolved: &Resolved,
         accepted: Accepted,
-        (id, seed): (TaskId, u64),
-        (variant, now): (Option<&str>, UnixMs),
+        id: TaskId,
+        seed: u64,
+        now: UnixMs,
     ) -> Result<Task, SubmitError> {
-        let model = accepted.model.as_str();
+        let variant = self.judge.variant_of(&request.key.customer).await?;
+        let (variant, model) = (variant.as_deref(), accepted.model.as_str());
         let quoted = self.judge.quote_terms(variant, model, &accepted.charge, &accepted.at_most)?;
         Ok(Task {
             id,

@@ -91,7 +91,8 @@ impl Process {
         let pepper = Pepper::new([7; 32]);
         let media = MediaStore::open(
             gatehouse_media::Config::default(),
-            (data, &secret),
+            data,
+            &secret,
             pepper.clone(),
             upstream.clone(),
             Arc::clone(&clock),

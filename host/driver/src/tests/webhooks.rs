@@ -50,7 +50,7 @@ impl Scene {
             enabled: true,
         };
         let sealed = secret.seal(&Pepper::new([7; 32]), HOOK, START, &seed);
-        let webhook = WebhookEndpoint::new((HOOK, customer_id(0)), policy, sealed, None);
+        let webhook = WebhookEndpoint::new(HOOK, customer_id(0), policy, sealed, None);
         let scene = Self { data, clock, receiver, process, secret };
         scene.change(WebhookChange::Add(Box::new(webhook))).await;
         scene

@@ -164,27 +164,28 @@ impl TextCalls {
                 };
                 match listed {
                     Ok(reply) => self.read_reply(run, permit, reply).await,
-                    Err(no_stream) => self.no_stream(run, (&permit, true), no_stream, (None, 200)),
+                    Err(no_stream) => self.no_stream(run, &permit, true, no_stream, None),
                 }
             }
             Ok(Opening::Events(events)) => {
                 let pause = asked_pause(events.retry_after(self.shared.now()));
-                self.relay(run, permit, EventSource::Events(events), (pause, patience)).await
+                self.relay(run, permit, EventSource::Events(events), pause, patience).await
             }
-            Err(no_stream) => self.no_stream(run, (&permit, progress.is_sent()), no_stream, (None, 200)),
+            Err(no_stream) => self.no_stream(run, &permit, progress.is_sent(), no_stream, None),
         }
     }
 
-    /// Nothing came that the client could get; whether the call was `sent`, and what the head of an answer said.
+    /// Nothing came that the client could get; whether the call was `sent`, and the pause that the head of an answer asked for.
     fn no_stream(
         &self,
         run: &TextRun,
-        (permit, sent): (&AccountPermit, bool),
+        permit: &AccountPermit,
+        sent: bool,
         no_stream: NoStream,
-        (retry_after, status): (Option<Duration>, u16),
+        retry_after: Option<Duration>,
     ) -> Attempt {
         match no_stream {
-            NoStream::Failure(failure) => failed_attempt(permit, failure, retry_after, status),
+            NoStream::Failure(failure) => failed_attempt(permit, failure, retry_after, 200),
             NoStream::Fault(version, Fault::Busy) => {
                 tracing::debug!(?version, "no instance for the answer of a text");
                 Attempt::Failed(SubmitError::Busy.into())
@@ -235,7 +236,7 @@ impl TextCalls {
                 return match as_event {
                     Some(data) => {
                         let source = EventSource::Body(Some(Sse { event: None, data }));
-                        self.relay(run, permit, source, (retry_after, None)).await
+                        self.relay(run, permit, source, retry_after, None).await
                     }
                     None => Attempt::Answered(ProviderAnswer::Whole(answered)),
                 };
@@ -270,7 +271,8 @@ impl TextCalls {
         run: &mut TextRun,
         permit: AccountPermit,
         source: EventSource,
-        (retry_after, patience): (Option<Duration>, Option<Pause>),
+        retry_after: Option<Duration>,
+        patience: Option<Pause>,
     ) -> Attempt {
         let state = run.prepared.state.clone();
         let (plugins, instance) = (&self.shared.plugins, run.instance.take());
@@ -304,9 +306,7 @@ impl TextCalls {
                 let failure = self.translator.in_clients_words(version, cx, &prepared.state, failure).await;
                 failed_attempt(&stream.account_permit, failure, retry_after, 200)
             }
-            Err(no_stream) => {
-                self.no_stream(run, (&stream.account_permit, true), no_stream, (retry_after, 200))
-            }
+            Err(no_stream) => self.no_stream(run, &stream.account_permit, true, no_stream, retry_after),
         }
     }
 

@@ -64,7 +64,8 @@ impl Holds {
         &self,
         request: &CompletionRequest,
         model_id: &str,
-        (estimates, streaming): (Estimates, bool),
+        estimates: Estimates,
+        streaming: bool,
         work: WorkGuard,
     ) -> Result<TextHold, SubmitError> {
         let Estimates { first, amount, tokens, .. } = estimates;

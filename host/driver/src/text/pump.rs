@@ -57,10 +57,12 @@ enum StreamEnd {
 
 impl Pump {
     pub(super) fn new(
-        (holds, conversations): (Arc<Holds>, Arc<Conversations>),
+        holds: Arc<Holds>,
+        conversations: Arc<Conversations>,
         held: Arc<TextHold>,
         stream: OpenStream,
-        (client, report): (Client, RequestReport),
+        client: Client,
+        report: RequestReport,
         kept: Option<Kept>,
     ) -> Self {
         let OpenStream { batches, account_permit, span } = stream;

@@ -75,7 +75,7 @@ impl Texts {
             // The client is there for as long as this end is.
             let (client, batches) = mpsc::channel(MAX_QUEUED_BATCHES);
             // It has some 13 KB, and is handed on several times before it runs.
-            let completed = detached(body, Box::pin(texts.completed(request, client, (in_progress, work))));
+            let completed = detached(body, Box::pin(texts.completed(request, client, in_progress, work)));
             Ok(match completed.await? {
                 Completed::Whole(body) => CompletionResponse::Whole(body),
                 Completed::DryRun(found) => CompletionResponse::DryRun(found),
@@ -88,7 +88,8 @@ impl Texts {
         self: Arc<Self>,
         mut request: CompletionRequest,
         client: Client,
-        (in_progress, work): (InProgressGuard, WorkGuard),
+        in_progress: InProgressGuard,
+        work: WorkGuard,
     ) -> Result<Completed, TextError> {
         let tables = self.shared.tables.load_full();
         let variant = self.judge.variant_of(&request.key.customer).await.map_err(SubmitError::from)?;
@@ -130,7 +131,7 @@ impl Texts {
             return self.text_dry_run(&request, &model.id, estimates).await.map(Completed::DryRun);
         }
         let streaming = prepared.streaming;
-        let held = self.holds.reserve(&request, &model.id, (estimates, streaming), work).await?;
+        let held = self.holds.reserve(&request, &model.id, estimates, streaming, work).await?;
         let held = Arc::new(held);
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let run = TextRun {
@@ -229,7 +230,7 @@ impl Texts {
         let pump = {
             let (holds, conversations) = (Arc::clone(&self.holds), Arc::clone(&self.conversations));
             let (held, client) = (Arc::clone(&held), client.clone());
-            move |open_stream| Pump::new((holds, conversations), held, open_stream, (client, report), kept)
+            move |open_stream| Pump::new(holds, conversations, held, open_stream, client, report, kept)
         };
         let head = tokio::select! {
             biased;

@@ -70,7 +70,8 @@ impl TriedTargets {
     /// A permit at the first target that has one, else at whichever has one first.
     async fn acquire(
         &self,
-        (tables, model): (&Tables, &TextModel),
+        tables: &Tables,
+        model: &TextModel,
         claimant: &Claimant,
         max_wait: Duration,
     ) -> Result<(usize, Permits), NoPermit> {
@@ -151,7 +152,7 @@ impl TextCalls {
             let acquired = tokio::select! {
                 biased;
                 () = run.client.closed() => return Err(Unanswered::Left(None)),
-                acquired = run.targets.acquire((&run.tables, &run.model), &run.claimant, max_wait) => acquired,
+                acquired = run.targets.acquire(&run.tables, &run.model, &run.claimant, max_wait) => acquired,
             };
             let (target, (permit, slot)) = match acquired {
                 Ok(acquired) => acquired,

@@ -30,10 +30,10 @@ pub(super) async fn answer(
 ) -> Outcome {
     let media_type = body::media_type(&request.parts.headers, request.route.form.is_some())?;
     let idempotency = jobs::idempotency(&request.parts.headers)?;
-    let form = (&media_type, request.route.form.as_deref());
-    let body = jobs::checked_body_of(&mut request, &key, model, form).await?;
+    let types = request.route.form.as_deref();
+    let body = jobs::checked_body_of(&mut request, &key, model, &media_type, types).await?;
     jobs::without_callback(&body)?;
-    respond(&request, (key, body, None), idempotency).await
+    respond(&request, key, None, body, idempotency).await
 }
 
 /// Answers a request without one, which `family` does.
@@ -41,12 +41,14 @@ pub(super) async fn read(request: EndpointRequest<'_>, key: Arc<Key>, family: &'
     let body = Bytes::from(Value::Object(parameters(request.parts.uri.query())?).to_string());
     let body = CheckedBody::parse(body, None).map_err(|error| jobs::submit_refusal(error, None))?;
     jobs::without_callback(&body)?;
-    respond(&request, (key, body, Some(family)), None).await
+    respond(&request, key, Some(family), body, None).await
 }
 
 async fn respond(
     request: &EndpointRequest<'_>,
-    (key, body, reader): (Arc<Key>, CheckedBody, Option<&'static str>),
+    key: Arc<Key>,
+    reader: Option<&'static str>,
+    body: CheckedBody,
     idempotency: Option<String>,
 ) -> Outcome {
     let (surface, report) = (request.route.surface, request.report.clone());

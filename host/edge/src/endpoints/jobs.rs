@@ -58,8 +58,8 @@ pub(super) async fn submit(
             Some(request.param.parse::<TaskId>().map_err(|_| unknown())?)
         }
     };
-    let form = (&media_type, request.route.form.as_deref());
-    let body = checked_body_of(&mut request, &key, submission.model, form).await?;
+    let types = request.route.form.as_deref();
+    let body = checked_body_of(&mut request, &key, submission.model, &media_type, types).await?;
     let (surface, pattern) = (request.route.surface, request.route.pattern);
     let refusal = |error| submit_refusal(error, submission.model.map(|_| pattern));
     let only_asks = body.is_dry_run();
@@ -77,7 +77,7 @@ pub(super) async fn submit(
             drop(request.body.while_streamed());
             let (id, base) = (receipt.task, request.base_url.as_str());
             // The task is made and paid for: its client must learn its id, whatever can be told of its end.
-            tasks::ended_within(context, &key, id, (seconds, base)).await.unwrap_or_else(|refusal| {
+            tasks::ended_within(context, &key, id, seconds, base).await.unwrap_or_else(|refusal| {
                 let (_, problem, _) = refusal.parts();
                 tracing::warn!(task = %id, problem, cause = refusal.cause(), "a submission is answered without its task's end");
                 None
@@ -106,7 +106,7 @@ pub(super) async fn checked_body(
     key: &Key,
     implied: Option<&'static str>,
 ) -> Result<CheckedBody, Refusal> {
-    let checked = checked_body_of(request, key, implied, (&MediaType::Json, None)).await?;
+    let checked = checked_body_of(request, key, implied, &MediaType::Json, None).await?;
     without_callback(&checked)?;
     Ok(checked)
 }
@@ -129,7 +129,8 @@ pub(super) async fn checked_body_of(
     request: &mut EndpointRequest<'_>,
     key: &Key,
     implied: Option<&'static str>,
-    (media_type, types): (&MediaType, Option<&FormTypes>),
+    media_type: &MediaType,
+    types: Option<&FormTypes>,
 ) -> Result<CheckedBody, Refusal> {
     let EndpointRequest { context, body, .. } = request;
     let bytes = body.read(&context.config.limits, &context.bodies, &*context.clock).await?;

@@ -61,7 +61,8 @@ pub(super) async fn ended_within(
     context: &EdgeContext,
     key: &Key,
     id: TaskId,
-    (seconds, base): (u64, &str),
+    seconds: u64,
+    base: &str,
 ) -> Result<Option<Response<ResponseBody>>, Refusal> {
     let task = when_over(context, key, id, seconds).await.map_err(store_refusal)?;
     task.filter(|task| task.status.is_final()).map(|task| answer(context, task, base)).transpose()

@@ -101,14 +101,14 @@ pub(super) async fn create(mut request: EndpointRequest<'_>, key: Arc<Key>) -> O
         description: patch.description.unwrap_or_default(),
         enabled: patch.enabled.unwrap_or(true),
     };
-    change(&request, key, (WebhookAction::Create(policy), fingerprint)).await
+    change(&request, key, WebhookAction::Create(policy), fingerprint).await
 }
 
 /// Changes the fields of a webhook that the request has.
 pub(super) async fn edit(mut request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
     let id = parse_id(request.param)?;
     let (patch, fingerprint) = patch(&mut request, &key).await?;
-    change(&request, key, (WebhookAction::Edit(id, patch), fingerprint)).await
+    change(&request, key, WebhookAction::Edit(id, patch), fingerprint).await
 }
 
 /// Does what needs no body.
@@ -118,7 +118,7 @@ pub(super) async fn act(
     action: fn(WebhookId) -> WebhookAction,
 ) -> Outcome {
     let id = parse_id(request.param)?;
-    change(&request, key, (action(id), Digest::default())).await
+    change(&request, key, action(id), Digest::default()).await
 }
 
 /// The webhooks that the customer's keys made.
@@ -141,7 +141,7 @@ pub(super) async fn deliveries(request: &EndpointRequest<'_>, key: &Key) -> Outc
     let query = Query::parse(request.parts.uri.query());
     let limit = query.page_limit()?.unwrap_or(PAGE);
     let after: Option<DeliveryId> = query.parsed("after", "the id of a delivery")?;
-    let found = request.context.backend.own_deliveries(key, parse_id(request.param)?, (after, limit)).await;
+    let found = request.context.backend.own_deliveries(key, parse_id(request.param)?, after, limit).await;
     let (rows, has_more) = found.map_err(store_refusal)?.ok_or_else(|| unknown(request.param))?;
     let data: Vec<DeliveryView> = rows.iter().map(DeliveryView::from).collect();
     let (first_id, last_id) = (data.first().map(|row| row.id), data.last().map(|row| row.id));
@@ -176,7 +176,8 @@ pub(super) fn callback_secret(context: &EdgeContext, key: &Key) -> Response<Resp
 async fn change(
     request: &EndpointRequest<'_>,
     key: Arc<Key>,
-    (action, fingerprint): (WebhookAction, Digest),
+    action: WebhookAction,
+    fingerprint: Digest,
 ) -> Outcome {
     let about = [request.route.surface.as_bytes(), request.param.as_bytes(), &fingerprint.0];
     let token = jobs::idempotency(&request.parts.headers)?;

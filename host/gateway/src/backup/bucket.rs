@@ -38,7 +38,8 @@ impl BucketSettings {
     /// Those of a configuration, whose media are at `media_url`.
     pub(crate) fn new(
         backup: &BackupConfig,
-        (media_url, media): (Option<&str>, &S3Config),
+        media_url: Option<&str>,
+        media: &S3Config,
         min_free_mib: Option<u32>,
         outgoing: Outgoing,
     ) -> Self {
@@ -73,7 +74,7 @@ impl BucketSettings {
     }
 
     fn bucket(&self, address: &str) -> Result<BucketFiles, gatehouse_media::Error> {
-        BucketFiles::open(address, (&self.s3, self.table), &self.outgoing.route())
+        BucketFiles::open(address, &self.s3, self.table, &self.outgoing.route())
     }
 }
 
@@ -86,7 +87,7 @@ pub(super) async fn send(
     let manifest = Manifest::read(folder)?;
     progress.expect_bytes(manifest.bytes());
     let mut sent = Vec::new();
-    let outcome = send_files(bucket, folder, (&manifest, progress), &mut sent).await;
+    let outcome = send_files(bucket, folder, &manifest, progress, &mut sent).await;
     match outcome {
         Ok(()) | Err(BackupError::Shared(_)) => {}
         Err(_) => bucket.take_back(&sent, NAME).await,
@@ -97,15 +98,16 @@ pub(super) async fn send(
 async fn send_files(
     bucket: &BucketFiles,
     folder: &Path,
-    (manifest, progress): (&Manifest, &BackupProgress),
+    manifest: &Manifest,
+    progress: &BackupProgress,
     sent: &mut Vec<String>,
 ) -> Result<(), BackupError> {
     for (name, expected) in &manifest.files {
         // One that the bucket took, and whose answer was lost, is removed too.
         sent.push(name.clone());
         let count = |bytes| progress.send_bytes(bytes);
-        let found = bucket.upload(name, &folder.join(name), &count).await?;
-        if FileDigest::new(found) != *expected {
+        let (bytes, sha256) = bucket.upload(name, &folder.join(name), &count).await?;
+        if FileDigest::new(bytes, sha256) != *expected {
             return Err(BackupError::Sent(bucket.address_of(name)));
         }
     }
@@ -127,11 +129,12 @@ pub(super) async fn manifest(bucket: &BucketFiles) -> Result<Manifest, BackupErr
 /// Reads a file of a backup into a new one, and compares it with the manifest.
 pub(super) async fn fetch(
     bucket: &BucketFiles,
-    (name, expected): (&str, &FileDigest),
+    name: &str,
+    expected: &FileDigest,
     to: &Path,
 ) -> Result<(), BackupError> {
     match bucket.download(name, to, expected.bytes).await {
-        Ok(found) if FileDigest::new(found) == *expected => Ok(()),
+        Ok((bytes, sha256)) if FileDigest::new(bytes, sha256) == *expected => Ok(()),
         Ok(_) | Err(BucketFileError::OtherLength { .. }) => {
             Err(BackupError::Changed(bucket.address_of(name)))
         }

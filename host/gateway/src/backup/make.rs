@@ -49,7 +49,7 @@ impl BackupFolder {
         }
         match BucketFiles::is_address(to) {
             true => self.to_bucket(store, to, progress),
-            false => self.to_folder(store, (Path::new(to), SPARE), &progress.rows),
+            false => self.to_folder(store, Path::new(to), SPARE, &progress.rows),
         }
     }
 
@@ -70,7 +70,7 @@ impl BackupFolder {
         let disk =
             gatehouse_files::space(&self.root).map_err(|error| BackupError::file(&self.root, error))?;
         let spare = self.buckets.spare(disk.size).max(SPARE);
-        let view = self.to_folder(store, (&aside, spare), &progress.rows)?;
+        let view = self.to_folder(store, &aside, spare, &progress.rows)?;
         let sent = runtime.block_on(async {
             // The copy took its time: another gateway may have begun to send to the same place.
             match bucket.is_empty().await? {
@@ -85,7 +85,8 @@ impl BackupFolder {
     fn to_folder(
         &self,
         store: &Store,
-        (folder, spare): (&Path, u64),
+        folder: &Path,
+        spare: u64,
         progress: &Progress,
     ) -> Result<BackupView, BackupError> {
         if !folder.is_absolute() {

@@ -47,7 +47,7 @@ pub(crate) struct FileDigest {
 }
 
 impl FileDigest {
-    pub(super) fn new((bytes, sha256): (u64, Digest)) -> Self {
+    pub(super) fn new(bytes: u64, sha256: Digest) -> Self {
         Self { bytes, sha256 }
     }
 

@@ -37,13 +37,13 @@ impl Source<'_> {
     }
 
     /// Copies a file below `aside`.
-    fn fetch(&self, (name, expected): (&str, &FileDigest), aside: &Path) -> Result<(), BackupError> {
+    fn fetch(&self, name: &str, expected: &FileDigest, aside: &Path) -> Result<(), BackupError> {
         let to = aside.join(name);
         match self {
             Self::Folder(folder) => copy_file(&folder.join(name), &to),
             Self::Bucket(bucket, runtime) => {
                 folder_of(&to)?;
-                runtime.block_on(bucket::fetch(bucket, (name, expected), &to))
+                runtime.block_on(bucket::fetch(bucket, name, expected, &to))
             }
         }
     }
@@ -87,7 +87,7 @@ fn fill(
     }
     for (at, (name, expected)) in manifest.files.iter().enumerate() {
         show(&format!("copied {at} of {} files", manifest.files.len()));
-        source.fetch((name, expected), aside)?;
+        source.fetch(name, expected, aside)?;
     }
     show("comparing the files with the manifest");
     manifest.verify(aside)?;

@@ -343,7 +343,7 @@ impl<'l> Api<'l> {
         lock: Option<FolderLock>,
         store: Store,
     ) -> Result<Reached, ExecuteError> {
-        let opened = settle(&self.data.folder).and_then(|()| self.alone((folder, lock), store.clone(), None));
+        let opened = settle(&self.data.folder).and_then(|()| self.alone(folder, lock, store.clone(), None));
         opened.inspect_err(|_| store.close())
     }
 
@@ -353,13 +353,14 @@ impl<'l> Api<'l> {
         let temporary = tempfile::tempdir().map_err(failed)?;
         let folder = DataFolder::open(temporary.path(), &print_error)?;
         let store = Store::open(&DataFolder::store(temporary.path()), &gatehouse_store::Config::default())?;
-        self.alone((folder, None), store, Some(temporary))
+        self.alone(folder, None, store, Some(temporary))
     }
 
     /// The service on that folder, with the configuration for the one that the operator has named.
     fn alone(
         &self,
-        (folder, lock): (DataFolder, Option<FolderLock>),
+        folder: DataFolder,
+        lock: Option<FolderLock>,
         store: Store,
         temporary: Option<TempDir>,
     ) -> Result<Reached, ExecuteError> {

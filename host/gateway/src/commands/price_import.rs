@@ -100,7 +100,7 @@ async fn write(proposal: &Proposal, api: &Api<'_>) -> Result<Option<Value>, Exec
             None => Ok(()),
         }
     };
-    let replaced = replace(path, (before, &after), check)?;
+    let replaced = replace(path, before, &after, check)?;
     if api.needs_gateway("").is_err() {
         return Ok(None);
     }

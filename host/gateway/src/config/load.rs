@@ -223,10 +223,11 @@ fn outgoing(document: &Document<'_>) -> Result<Outgoing, ConfigError> {
 pub(crate) fn load_backup_buckets(location: &Location) -> Result<BucketSettings, ConfigErrors> {
     let (source, _) = location.source()?;
     let document = source.document()?;
-    let media: (Option<String>, _) = (document.entry("media", "url")?, document.entry("media", "s3")?);
+    let media_url: Option<String> = document.entry("media", "url")?;
+    let media = document.entry("media", "s3")?;
     let min_free_mib = document.entry("data", "min_free_mib")?;
     let backup = document.section("backup")?;
-    Ok(BucketSettings::new(&backup, (media.0.as_deref(), &media.1), min_free_mib, outgoing(&document)?))
+    Ok(BucketSettings::new(&backup, media_url.as_deref(), &media, min_free_mib, outgoing(&document)?))
 }
 
 /// The `[admin.client]` table alone, for a command that asks a running gateway.

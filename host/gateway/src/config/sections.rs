@@ -154,8 +154,9 @@ impl Config {
 
     /// How buckets of backups are reached.
     pub(crate) fn backup_buckets(&self) -> BucketSettings {
-        let media = (self.media.url.as_deref(), &self.media.s3);
-        BucketSettings::new(&self.backup, media, self.data.min_free_mib, self.outgoing())
+        let media = &self.media;
+        let min_free_mib = self.data.min_free_mib;
+        BucketSettings::new(&self.backup, media.url.as_deref(), &media.s3, min_free_mib, self.outgoing())
     }
 
     /// Configures the plugin runtime for the data folder `data`.
@@ -177,7 +178,9 @@ impl Config {
             trust: Trust { keys: plugins.trusted_keys.clone(), required: plugins.require_signature },
             built_in: PLUGINS.iter().map(|plugin| plugin.digest).collect(),
             inventory: Some(Inventory {
-                own_paths: gatehouse_edge::own_paths().map(own_path).collect(),
+                own_paths: gatehouse_edge::own_paths()
+                    .map(|(path, text)| OwnPath { path: path.to_owned(), text: text.map(str::to_owned) })
+                    .collect(),
                 paths: plugins.paths.clone(),
                 paths_by_family: plugins
                     .families
@@ -195,8 +198,4 @@ impl Config {
             compiler_process: Some(compiler::process()),
         }
     }
-}
-
-fn own_path((path, text): (&str, Option<&str>)) -> OwnPath {
-    OwnPath { path: path.to_owned(), text: text.map(str::to_owned) }
 }

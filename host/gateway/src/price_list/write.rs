@@ -75,7 +75,8 @@ pub(crate) struct Replaced {
 /// The check's, or why it cannot be written. The file is as it was.
 pub(crate) fn replace<E: From<CannotImport>>(
     path: &Path,
-    (before, after): (String, &str),
+    before: String,
+    after: &str,
     check: impl FnOnce(&Path) -> Result<(), E>,
 ) -> Result<Replaced, E> {
     let path = path.canonicalize().map_err(|error| unwritten(path, &error))?;
@@ -108,7 +109,7 @@ impl Replaced {
     /// Puts the earlier content back, unless the file was edited since.
     pub(crate) fn undo(self) -> Result<(), CannotImport> {
         let Self { path, before, after } = self;
-        replace(&path, (after, &before), |_| Ok::<(), CannotImport>(())).map(drop)
+        replace(&path, after, &before, |_| Ok::<(), CannotImport>(())).map(drop)
     }
 }
 
@@ -193,7 +194,7 @@ x = "1"
         let path = folder.path().join("gatehouse.toml");
         fs::write(&path, "old").expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("a mode");
-        let refused = replace(&path, ("old".to_owned(), "new"), |_| Err(CannotImport("no".to_owned())));
+        let refused = replace(&path, "old".to_owned(), "new", |_| Err(CannotImport("no".to_owned())));
         assert!(refused.is_err());
         let content = || fs::read_to_string(&path).expect("a file");
         assert_eq!(content(), "old");
@@ -201,18 +202,18 @@ x = "1"
             assert_eq!(fs::read_to_string(at).expect("a file"), "new");
             Ok(())
         };
-        let replaced = replace(&path, ("old".to_owned(), "new"), accepted).expect("replaced");
+        let replaced = replace(&path, "old".to_owned(), "new", accepted).expect("replaced");
         assert_eq!(content(), "new");
         replaced.undo().expect("as before");
         // Somebody saves while the new text is checked, and while the gateway is asked.
         let edit = |text: &str| fs::write(&path, text).expect("a file");
-        let edited = replace(&path, ("old".to_owned(), "new"), |_| {
+        let edited = replace(&path, "old".to_owned(), "new", |_| {
             edit("edited");
             Ok::<(), CannotImport>(())
         });
         assert!(edited.is_err_and(|error| error.to_string().contains("it was edited meanwhile")));
         assert_eq!(content(), "edited");
-        let replaced = replace(&path, ("edited".to_owned(), "new"), accepted).expect("replaced");
+        let replaced = replace(&path, "edited".to_owned(), "new", accepted).expect("replaced");
         edit("again");
         replaced.undo().expect_err("an edit stays");
         assert_eq!(content(), "again");

@@ -44,7 +44,7 @@ pub(super) async fn open_store(
         );
     }
     let lock = lock(folder, &**clock).await?;
-    Ok((open_database(server, config, (takeover, folder)).await?, Some(lock)))
+    Ok((open_database(server, config, takeover, folder).await?, Some(lock)))
 }
 
 /// The folder for this process alone.
@@ -86,7 +86,8 @@ async fn open_file(folder: &DataFolder, config: &Config, clock: &dyn Clock) -> R
 async fn open_database(
     server: Server,
     config: &Config,
-    (takeover, folder): (&mut Takeover<'_>, &DataFolder),
+    takeover: &mut Takeover<'_>,
+    folder: &DataFolder,
 ) -> Result<Store, ServeError> {
     let clock = &Arc::clone(&takeover.clock);
     let (mut other, mut is_away) = (Other::default(), false);
@@ -138,8 +139,8 @@ async fn open_database(
 /// Supervisors ask whether the process lives; without an answer they would kill what waits.
 fn wait_page(config: &Config, root: &Path, server: &Server, takeover: &Takeover<'_>) -> Option<WaitingPage> {
     let waiting = Waiting { reason: format!("the database {server} does not answer"), is_standby: false };
-    let times = (Arc::clone(&takeover.clock), &*takeover.seed);
-    WaitingPage::start((config, root), watch::channel(waiting).1, takeover.metrics.clone(), times)
+    let (clock, metrics) = (Arc::clone(&takeover.clock), takeover.metrics.clone());
+    WaitingPage::start(config, root, watch::channel(waiting).1, metrics, clock, &*takeover.seed)
 }
 
 /// Another gateway that has the store.

@@ -212,14 +212,14 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let services = Services::open(&config, &root, &mut takeover).await?;
     let Takeover { sockets, page: waiting, .. } = takeover;
     let families = FamilyStart::new(&services)?;
-    let traces = config.traces.start(&config.outgoing().route(), (&services.clock, &services.seed));
+    let traces = config.traces.start(&config.outgoing().route(), &services.clock, &services.seed);
     let traces = traces.map_err(ServeError::Traces)?;
     let acme = if options.self_signed { None } else { services.open_acme(&config, &upstream)? };
     let issued = acme.as_ref().map(Acme::certificates);
     let public = PublicListeners { self_signed: options.self_signed, issued, any_port, sockets };
     let (tracer, exporter) = traces.unzip();
     let traces = exporter.map(SentTraces::begin);
-    let driver = services.start_driver(&config, (upstream, tracer)).await?;
+    let driver = services.start_driver(&config, upstream, tracer).await?;
     let configuration = Arc::new(RunningConfiguration::new(
         location,
         services.folder.root(),

@@ -77,11 +77,13 @@ impl Services {
     pub(super) async fn start_driver(
         &self,
         config: &Config,
-        (upstream, tracer): (Upstream, Option<Arc<Tracer>>),
+        upstream: Upstream,
+        tracer: Option<Arc<Tracer>>,
     ) -> Result<Driver, ServeError> {
         let media = MediaStore::open(
             config.media.clone(),
-            (self.folder.root(), &secrets::resolve),
+            self.folder.root(),
+            &secrets::resolve,
             self.pepper.clone(),
             upstream.clone(),
             self.clock.clone(),

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use gatehouse_admin::{AdminEndpoint, EndpointOf, Token, Waiting, WaitingServer};
-use gatehouse_edge::{AtWork, Certificates, NotSentOn, SendOn, ServedBody, StandbyEdge};
+use gatehouse_edge::{AtWork, Certificates, Forwarding, NotSentOn, SendOn, ServedBody, StandbyEdge};
 use gatehouse_model::{Boxed, Clock, Seed, metric};
 use gatehouse_process::PrometheusHandle;
 use gatehouse_store::{Node, OpenError, Position, Server, Standby};
@@ -123,22 +123,15 @@ impl Takeover<'_> {
             None => {
                 let certificates: Option<Certificates> =
                     self.self_signed.then(|| self_signed_for(&config.server)).transpose()?;
-                let times = (Arc::clone(clock), Arc::clone(&self.seed));
-                let (name, sockets) = (self.node.name.clone(), std::mem::take(&mut self.sockets));
-                let send_on = Arc::new(peer.clone());
-                Some(StandbyEdge::start(
-                    &config.server,
-                    name,
-                    times,
-                    certificates,
-                    sockets,
-                    watched,
-                    send_on,
-                )?)
+                let (name, send_on) = (self.node.name.clone(), Arc::new(peer.clone()));
+                let forwarding = Forwarding { name, at_work: watched, send_on };
+                let (clock, seed) = (Arc::clone(clock), Arc::clone(&self.seed));
+                let sockets = std::mem::take(&mut self.sockets);
+                Some(StandbyEdge::start(&config.server, forwarding, clock, seed, certificates, sockets)?)
             }
         };
-        let times = (Arc::clone(clock), &*self.seed);
-        let admin = WaitingPage::start((config, root), told, self.metrics.clone(), times);
+        let metrics = self.metrics.clone();
+        let admin = WaitingPage::start(config, root, told, metrics, Arc::clone(clock), &*self.seed);
         metrics::gauge!(metric::STANDBY).set(1.0);
         let compiling = CompileAhead::begin(config, root);
         let public: Vec<String> =
@@ -290,14 +283,17 @@ pub(super) struct WaitingPage {
 impl WaitingPage {
     /// Begins to answer. `None`, with a line in the log, where that does not work: a start can do without. `root` is the data folder.
     pub(super) fn start(
-        (config, root): (&Config, &Path),
+        config: &Config,
+        root: &Path,
         waiting: watch::Receiver<Waiting>,
         metrics: PrometheusHandle,
-        (clock, seed): (Arc<dyn Clock>, &dyn Seed),
+        clock: Arc<dyn Clock>,
+        seed: &dyn Seed,
     ) -> Option<Self> {
-        let limits = (config.server.limits.of_connections(), config.server.limits.of_handshakes());
+        let (limits, handshakes) =
+            (config.server.limits.of_connections(), config.server.limits.of_handshakes());
         let page = Box::new(move || metrics.render());
-        let started = WaitingServer::start(&config.admin, limits, (waiting, page), clock);
+        let started = WaitingServer::start(&config.admin, limits, handshakes, waiting, page, clock);
         let server = started.inspect_err(|error| {
             tracing::warn!(address = %config.admin.listen, %error, "nothing answers /livez meanwhile");
         });

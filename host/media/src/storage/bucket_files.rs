@@ -83,7 +83,8 @@ impl BucketFiles {
     /// What cannot be used, with its key.
     pub fn open(
         address: &str,
-        (s3, table): (&S3Config, &'static str),
+        s3: &S3Config,
+        table: &'static str,
         route: &OutgoingRoute<'_>,
     ) -> Result<Self, Error> {
         let bucket = Bucket::at(address, s3, table, route.secrets)?;

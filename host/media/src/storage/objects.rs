@@ -283,7 +283,8 @@ impl Objects {
                 let mut file = tokio::fs::File::from_std(file);
                 file.set_max_buf_size(PIECE);
                 file.seek(SeekFrom::Start(part.start)).await?;
-                Ok(stream::try_unfold((file, part.end - part.start), next_piece).boxed())
+                Ok(stream::try_unfold((file, part.end - part.start), |(file, left)| next_piece(file, left))
+                    .boxed())
             }
         }
     }
@@ -335,7 +336,8 @@ fn folder(text: &str) -> Option<PathBuf> {
 }
 
 async fn next_piece(
-    (mut file, left): (tokio::fs::File, u64),
+    mut file: tokio::fs::File,
+    left: u64,
 ) -> io::Result<Option<(Bytes, (tokio::fs::File, u64))>> {
     if left == 0 {
         return Ok(None);

@@ -173,7 +173,7 @@ async fn an_upload_that_fails_is_aborted_and_says_where() {
     };
     let outgoing = OutgoingConfig::default();
     let route = OutgoingRoute { extra_roots_file: None, outgoing: &outgoing, secrets: &resolve };
-    let files = BucketFiles::open("s3://backups/of/tests/", (&s3, "backup.s3"), &route).unwrap();
+    let files = BucketFiles::open("s3://backups/of/tests/", &s3, "backup.s3", &route).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for bytes in [9 << 20, 5] {
         let file = folder.path().join("store");

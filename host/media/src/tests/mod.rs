@@ -70,8 +70,7 @@ impl TestMedia {
         let folder = tempfile::tempdir().unwrap();
         let pepper = Pepper::new([7; 32]);
         let media =
-            MediaStore::open(config, (folder.path(), &secrets), pepper, upstream, clock.clone(), seed)
-                .unwrap();
+            MediaStore::open(config, folder.path(), &secrets, pepper, upstream, clock.clone(), seed).unwrap();
         Self { media, clock, folder }
     }
 

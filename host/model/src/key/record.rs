@@ -195,7 +195,7 @@ impl Key {
     /// Its quota and what is used of it at that moment; `None` without a quota.
     #[must_use]
     pub fn quota_use(&self, at: UnixMs) -> Option<QuotaUse> {
-        QuotaUse::new(self.quota, (self.quota_period, self.period_use), self.used, at)
+        QuotaUse::new(self.quota, self.quota_period, self.period_use, self.used, at)
     }
 
     /// What a key has in common with all that it replaced and that replaced it: they share what is left of its rates.

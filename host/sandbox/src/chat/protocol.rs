@@ -9,6 +9,7 @@ use super::embeddings;
 use super::errors::{self, Chat};
 use super::request;
 use super::write;
+use crate::text::answer::seed::IdForm;
 use crate::text::delivery::reply::{Event, EventKind};
 use crate::text::endpoint::{Checked, TextProtocol, Written};
 use crate::text::markers::Protocol;
@@ -34,8 +35,8 @@ impl TextProtocol for Chat {
 
     const PROTOCOL: Protocol = Protocol::Chat;
     const MAX_BODY_BYTES: usize = 64 << 20;
-    const REQUEST_ID: (&'static str, usize) = ("req_", 32);
-    const ANSWER_ID: (&'static str, usize) = ("chatcmpl-", 29);
+    const REQUEST_ID: IdForm = IdForm { prefix: "req_", chars: 32 };
+    const ANSWER_ID: IdForm = IdForm { prefix: "chatcmpl-", chars: 29 };
     const ERROR_EVENT: Option<&'static str> = None;
 
     fn own_key(_: &HeaderMap) -> Option<&str> {

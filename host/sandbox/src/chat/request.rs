@@ -11,6 +11,7 @@ use super::schema;
 use crate::common::schema::{check as check_schema, items, text};
 use crate::text::answer::answer_text::{AnswerInput, own_words, told_beginning};
 use crate::text::answer::generate::{Format, Question, TextWithCalls, Tool, ToolChoice};
+use crate::text::answer::seed::IdForm;
 use crate::text::answer::words;
 use crate::text::endpoint::Checked;
 use crate::text::refusal::Refusal;
@@ -73,7 +74,7 @@ pub(super) fn check(value: &Value, account: usize) -> Result<Checked<Chat>, Refu
         thinks: model.clone || model.reasons && value["reasoning_effort"] != "none",
         text_with_calls: if model.clone { TextWithCalls::Full } else { TextWithCalls::None },
         refusal: "I'm sorry, I can't help with that.",
-        call_id: ("call_", 24),
+        call_id: IdForm { prefix: "call_", chars: 24 },
         input: input(&messages),
     };
     let options = &value["stream_options"];

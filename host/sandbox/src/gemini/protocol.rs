@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::errors::{self, Gemini, invalid};
 use super::request::{self, Details};
 use super::write;
+use crate::text::answer::seed::IdForm;
 use crate::text::delivery::reply::{Event, EventKind};
 use crate::text::endpoint::{Checked, TextProtocol, Written};
 use crate::text::markers::Protocol;
@@ -24,8 +25,8 @@ impl TextProtocol for Gemini {
 
     const PROTOCOL: Protocol = Protocol::All;
     const MAX_BODY_BYTES: usize = 20 << 20;
-    const REQUEST_ID: (&'static str, usize) = ("", 16);
-    const ANSWER_ID: (&'static str, usize) = ("", 22);
+    const REQUEST_ID: IdForm = IdForm { prefix: "", chars: 16 };
+    const ANSWER_ID: IdForm = IdForm { prefix: "", chars: 22 };
     const ERROR_EVENT: Option<&'static str> = None;
 
     fn own_key(headers: &HeaderMap) -> Option<&str> {

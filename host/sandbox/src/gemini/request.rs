@@ -7,6 +7,7 @@ use super::protocol::MODEL;
 use crate::common::schema::{items, text};
 use crate::text::answer::answer_text::{AnswerInput, own_words, told_beginning};
 use crate::text::answer::generate::{Format, Question, TextWithCalls, Tool, ToolChoice};
+use crate::text::answer::seed::IdForm;
 use crate::text::answer::words;
 use crate::text::endpoint::Checked;
 use crate::text::input_image::{self, OPAQUE_TOKENS};
@@ -92,7 +93,7 @@ pub(super) fn check(body: &Value, stream: bool) -> Result<Checked<Gemini>, Refus
         thinks: shows_thoughts,
         text_with_calls: TextWithCalls::None,
         refusal: "",
-        call_id: ("", 8),
+        call_id: IdForm { prefix: "", chars: 8 },
         input: input(&contents),
     };
     let details = Details { prompt_tokens, shows_thoughts };

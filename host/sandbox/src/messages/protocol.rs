@@ -8,6 +8,7 @@ use super::errors::{self, Messages, invalid};
 use super::request::{self, Details, Route};
 use super::write;
 use crate::common::clock::iso;
+use crate::text::answer::seed::IdForm;
 use crate::text::delivery::reply::{Event, EventKind};
 use crate::text::endpoint::{Checked, TextProtocol, Written};
 use crate::text::markers::Protocol;
@@ -37,8 +38,8 @@ impl TextProtocol for Messages {
 
     const PROTOCOL: Protocol = Protocol::Messages;
     const MAX_BODY_BYTES: usize = 32 << 20;
-    const REQUEST_ID: (&'static str, usize) = ("req_011", 21);
-    const ANSWER_ID: (&'static str, usize) = ("msg_01", 22);
+    const REQUEST_ID: IdForm = IdForm { prefix: "req_011", chars: 21 };
+    const ANSWER_ID: IdForm = IdForm { prefix: "msg_01", chars: 22 };
     const ERROR_EVENT: Option<&'static str> = Some("error");
 
     fn own_key(headers: &HeaderMap) -> Option<&str> {

@@ -11,6 +11,7 @@ use super::thinking::Thinking;
 use super::{schema, tools};
 use crate::common::schema::{check as check_schema, items, text};
 use crate::text::answer::generate::{Format, Question, TextWithCalls};
+use crate::text::answer::seed::IdForm;
 use crate::text::answer::words;
 use crate::text::endpoint::Checked;
 use crate::text::refusal::Refusal;
@@ -87,7 +88,7 @@ pub(super) fn check(value: &Value, route: &Route, account: usize) -> Result<Chec
         thinks: thinking.is_on(),
         text_with_calls: if is_forced { TextWithCalls::None } else { TextWithCalls::Announced },
         refusal: "",
-        call_id: ("toolu_01", 22),
+        call_id: IdForm { prefix: "toolu_01", chars: 22 },
         input: conversation::input(&messages),
     };
     let details = Details { prompt, shows_thinking: thinking.is_shown() };

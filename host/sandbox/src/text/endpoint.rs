@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::common::connection::ResetSwitch;
 use crate::common::server::{self, HandlerResult, closed};
 use crate::text::answer::generate::{Answer, Question, generate};
-use crate::text::answer::seed::Seed;
+use crate::text::answer::seed::{IdForm, Seed};
 use crate::text::delivery::reply::{Event, EventKind, ReplyPlan};
 use crate::text::delivery::send::{send_answer, send_whole};
 use crate::text::markers::{Faults, Marker, Protocol};
@@ -31,9 +31,8 @@ pub(crate) trait TextProtocol: ErrorTable + Sized + 'static {
 
     const PROTOCOL: Protocol;
     const MAX_BODY_BYTES: usize;
-    /// Prefix and random characters of ids.
-    const REQUEST_ID: (&'static str, usize);
-    const ANSWER_ID: (&'static str, usize);
+    const REQUEST_ID: IdForm;
+    const ANSWER_ID: IdForm;
     /// The name of an error event.
     const ERROR_EVENT: Option<&'static str>;
 

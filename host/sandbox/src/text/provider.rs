@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::common::clock;
 use crate::common::settings::Settings;
-use crate::text::answer::seed::Seed;
+use crate::text::answer::seed::{IdForm, Seed};
 use crate::text::markers::Marker;
 use crate::text::record::{Received, TextRecord};
 use crate::text::request_log::RequestLog;
@@ -123,10 +123,10 @@ impl RequestGuard {
         }
     }
 
-    /// An id that differs from request to request: a prefix and random characters.
-    pub(crate) fn id(&self, label: &str, (prefix, length): (&str, usize)) -> String {
+    /// An id that differs from request to request.
+    pub(crate) fn id(&self, label: &str, form: IdForm) -> String {
         let seed = format!("{label} {} {}", self.provider.addresses.origin, self.number);
-        format!("{prefix}{}", Seed::of(seed.as_bytes()).id(length))
+        form.draw(&mut Seed::of(seed.as_bytes()))
     }
 
     pub(crate) fn sent(&self, bytes: usize) {

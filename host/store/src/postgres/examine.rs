@@ -129,7 +129,7 @@ impl Doctor<'_> {
             let entry = entry(row)?;
             self.progress.check_rows(1);
             self.examination.entry(&entry);
-            balances.entry(&entry, (column(row, 15)?, column(row, 16)?));
+            balances.entry(&entry, column(row, 15)?, column(row, 16)?);
             paid.add(&entry);
             Ok(())
         })
@@ -142,7 +142,7 @@ impl Doctor<'_> {
         walk(self.txn, DEPOSIT_DAYS, |row| {
             let day = u32::try_from(column::<i32>(row, 1)?).unwrap_or_default();
             let sums = (column(row, 2)?, column(row, 3)?);
-            compare_deposits(&mut paid, (column(row, 0)?, day), sums, &mut self.examination);
+            compare_deposits(&mut paid, column(row, 0)?, day, sums, &mut self.examination);
             Ok(())
         })
         .await?;
@@ -172,7 +172,8 @@ impl Doctor<'_> {
     /// Visits every row of a table, and notes those whose columns are not what they say.
     async fn each<T: Kind>(
         &mut self,
-        (table, order): (&Stored, &str),
+        table: &Stored,
+        order: &str,
         mut visit: impl FnMut(&mut Examination, &T, &Row) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         walk(self.txn, &table.all(order), |answer| {
@@ -192,7 +193,7 @@ impl Doctor<'_> {
 
     async fn customers(&mut self) -> Result<(), StoreError> {
         let (progress, mut all, mut without_credit) = (self.progress, 0, 0);
-        self.each((&stored::CUSTOMERS, "id"), |examination, customer: &Customer, _| {
+        self.each(&stored::CUSTOMERS, "id", |examination, customer: &Customer, _| {
             progress.check_rows(1);
             all += 1;
             without_credit += u64::from(!customer.has_credit());
@@ -206,7 +207,7 @@ impl Doctor<'_> {
 
     async fn keys(&mut self) -> Result<(), StoreError> {
         let progress = self.progress;
-        self.each((&stored::KEYS, "id"), |examination, key: &Key, _| {
+        self.each(&stored::KEYS, "id", |examination, key: &Key, _| {
             progress.check_rows(1);
             examination.key(key);
             Ok(())
@@ -216,7 +217,7 @@ impl Doctor<'_> {
 
     async fn holds(&mut self) -> Result<(), StoreError> {
         let progress = self.progress;
-        self.each((&stored::HOLDS, "of_task, id"), |examination, hold: &Hold, _| {
+        self.each(&stored::HOLDS, "of_task, id", |examination, hold: &Hold, _| {
             progress.check_rows(1);
             examination.hold(hold);
             Ok(())
@@ -226,7 +227,7 @@ impl Doctor<'_> {
 
     async fn tasks(&mut self) -> Result<(), StoreError> {
         let progress = self.progress;
-        self.each((&stored::TASKS, "not live, id"), |examination, task: &Task, _| {
+        self.each(&stored::TASKS, "not live, id", |examination, task: &Task, _| {
             progress.check_rows(1);
             if task.status.is_final() {
                 examination.finished(task);
@@ -253,7 +254,7 @@ impl Doctor<'_> {
 
     async fn names(&mut self) -> Result<(), StoreError> {
         let (progress, mut names) = (self.progress, 0);
-        self.each((&stored::NAMES, "customer, name"), |examination, record: &NameRecord, answer| {
+        self.each(&stored::NAMES, "customer, name", |examination, record: &NameRecord, answer| {
             progress.check_rows(1);
             names += 1;
             examination.name(record, Some(&CustomerId(column(answer, 2)?)));
@@ -281,7 +282,7 @@ impl Doctor<'_> {
 
     async fn responses(&mut self) -> Result<(), StoreError> {
         let mut totals: BTreeMap<String, ResponseTotals> = BTreeMap::new();
-        self.each((&stored::RESPONSES, "customer, id"), |_, record: &ResponseRecord, _| {
+        self.each(&stored::RESPONSES, "customer, id", |_, record: &ResponseRecord, _| {
             let kept = totals.entry(storable(&record.customer.0).into_owned()).or_default();
             *kept = kept.with(record);
             Ok(())
@@ -343,12 +344,12 @@ impl Doctor<'_> {
 
     async fn webhooks(&mut self) -> Result<(), StoreError> {
         let (mut troubled, mut waiting) = (0, 0);
-        self.each((&stored::WEBHOOKS, "id"), |_, webhook: &WebhookEndpoint, _| {
+        self.each(&stored::WEBHOOKS, "id", |_, webhook: &WebhookEndpoint, _| {
             troubled += u64::from(webhook.is_troubled());
             Ok(())
         })
         .await?;
-        self.each((&stored::DELIVERIES, "id"), |_, delivery: &WebhookDelivery, _| {
+        self.each(&stored::DELIVERIES, "id", |_, delivery: &WebhookDelivery, _| {
             waiting += u64::from(delivery.due().is_some());
             Ok(())
         })
@@ -406,7 +407,7 @@ struct Balances {
 }
 
 impl Balances {
-    fn entry(&mut self, entry: &JournalEntry, (available, used): (i64, Option<i64>)) {
+    fn entry(&mut self, entry: &JournalEntry, available: i64, used: Option<i64>) {
         let moved = entry.movement;
         self.add("customer", &entry.customer.0, moved.available.0, Some(available));
         if let Some(key) = &entry.key {

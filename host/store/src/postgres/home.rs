@@ -179,7 +179,7 @@ impl Home {
                 // The answer that was lost was a yes.
                 Ok(()) if self.batch == next => Ok(()),
                 Ok(()) if is_empty => self.told(self.fetch(&Wanted::default())).await.flatten().map(drop),
-                Ok(()) => self.send((&flush, changes, drop_before)).await,
+                Ok(()) => self.send(&flush, changes, drop_before).await,
                 Err(error) => Err(error),
             };
             match sent {
@@ -192,10 +192,16 @@ impl Home {
         Ok(())
     }
 
-    async fn send(&mut self, batch: (&Flush<'_>, &[RowChange], u32)) -> Result<(), StoreError> {
+    async fn send(
+        &mut self,
+        flush: &Flush<'_>,
+        changes: &[RowChange],
+        drop_before: u32,
+    ) -> Result<(), StoreError> {
         let Some(Connection { client, .. }) = &self.connection else { return Err(StoreError::Unavailable) };
         self.in_doubt = true;
-        match self.told(client.send(batch, self.epoch, self.batch)).await?? {
+        let sent = client.send(flush, changes, drop_before, self.epoch, self.batch);
+        match self.told(sent).await?? {
             Sent::Committed => {
                 (self.batch, self.in_doubt) = (self.batch + 1, false);
                 Ok(())

@@ -182,7 +182,9 @@ impl Session {
     /// Commits a batch as the next one of its epoch.
     pub(super) async fn send(
         &self,
-        (flush, changes, drop_before): (&Flush<'_>, &[RowChange], u32),
+        flush: &Flush<'_>,
+        changes: &[RowChange],
+        drop_before: u32,
         epoch: i64,
         batch: i64,
     ) -> Result<Sent, StoreError> {

@@ -79,7 +79,7 @@ pub(crate) fn check_deposits(
 ) -> Result<(), StoreError> {
     for row in DEPOSIT_DAYS.open(txn)?.range(..)? {
         let ((customer, day), sums) = row?.both()?;
-        compare_deposits(&mut deposits, (&customer, day), sums, examination);
+        compare_deposits(&mut deposits, &customer, day, sums, examination);
     }
     missing_deposits(&deposits, examination);
     Ok(())
@@ -88,7 +88,8 @@ pub(crate) fn check_deposits(
 /// Compares the sums of a customer and day with those of the ledger, and takes these out.
 pub(crate) fn compare_deposits(
     deposits: &mut Deposits,
-    (customer, day): (&str, u32),
+    customer: &str,
+    day: u32,
     found: Paid,
     examination: &mut Examination,
 ) {

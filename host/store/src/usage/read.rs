@@ -159,15 +159,14 @@ impl Reading<'_> {
             return self.group(&customer, &key, after);
         }
         let mut next = match (after, &self.query.scope) {
-            (Some(position), _) => (position.customer.0.clone(), position.key.0.clone()),
+            (Some(position), _) => self.before(position.customer.0.clone(), position.key.0.clone()),
             // No id is empty, so this is the first text that can be one.
-            (None, UsageScope::EachKey(Some(customer))) => of(customer, "\0"),
-            (None, _) => ("\0".to_owned(), String::new()),
+            (None, UsageScope::EachKey(Some(customer))) => self.before(customer.0.clone(), "\0".to_owned()),
+            (None, _) => self.before("\0".to_owned(), String::new()),
         };
         loop {
             if self.is_full() {
-                let (customer, key) = next;
-                return Ok(Some(self.before(customer, key)));
+                return Ok(Some(next));
             }
             let Some((customer, key)) = self.group_from(&next)? else { return Ok(None) };
             next = match &self.query.scope {
@@ -175,15 +174,15 @@ impl Reading<'_> {
                     if let Some(position) = self.group(&customer, "", after)? {
                         return Ok(Some(position));
                     }
-                    (customer + "\0", String::new())
+                    self.before(customer + "\0", String::new())
                 }
                 UsageScope::EachKey(Some(only)) if only.0 != customer => return Ok(None),
-                _ if key.is_empty() => (customer, "\0".to_owned()),
+                _ if key.is_empty() => self.before(customer, "\0".to_owned()),
                 _ => {
                     if let Some(position) = self.group(&customer, &key, after)? {
                         return Ok(Some(position));
                     }
-                    (customer, key + "\0")
+                    self.before(customer, key + "\0")
                 }
             };
         }
@@ -198,10 +197,10 @@ impl Reading<'_> {
         UsagePosition { customer: CustomerId(customer), key: KeyId(key), period: self.first, model: None }
     }
 
-    /// The first group that is not before that one.
-    fn group_from(&mut self, from: &(String, String)) -> Result<Option<(String, String)>, StoreError> {
+    /// The first group whose rows are not before the position.
+    fn group_from(&mut self, from: &UsagePosition) -> Result<Option<(String, String)>, StoreError> {
         self.found.rows_read += 1;
-        let first = self.table.keys((from.0.as_str(), from.1.as_str(), 0, "")..)?.next();
+        let first = self.table.keys((from.customer.0.as_str(), from.key.0.as_str(), 0, "")..)?.next();
         Ok(first.transpose()?.map(|(customer, key, ..)| (customer, key)))
     }
 

@@ -73,7 +73,7 @@ impl BalancedEntry {
     pub(crate) fn hold(customer: Customer, mut key: KeyLineage, hold: &Hold) -> Result<Self, Rejection> {
         key.check_concurrency(&hold.model)?;
         key.open(&hold.model);
-        Self::reserve(customer, key, hold, (EntryKind::Hold, hold.amount), hold.created)
+        Self::reserve(customer, key, hold, EntryKind::Hold, hold.amount, hold.created)
     }
 
     /// Reserves more for an open hold, counted against any key of its customer.
@@ -84,14 +84,15 @@ impl BalancedEntry {
         amount: Credits,
         at: UnixMs,
     ) -> Result<Self, Rejection> {
-        Self::reserve(customer, key, hold, (EntryKind::Join, amount), at)
+        Self::reserve(customer, key, hold, EntryKind::Join, amount, at)
     }
 
     fn reserve(
         mut customer: Customer,
         mut key: KeyLineage,
         hold: &Hold,
-        (kind, needed): (EntryKind, Credits),
+        kind: EntryKind,
+        needed: Credits,
         at: UnixMs,
     ) -> Result<Self, Rejection> {
         if needed < Credits::ZERO {
@@ -99,7 +100,7 @@ impl BalancedEntry {
         }
         check_affordable(&customer, &key, needed, at)?;
         let movement = Movement::hold(needed).ok_or(Rejection::Overflow)?;
-        let entry = entry_of(hold, key.id(), (kind, movement), customer.head, at);
+        let entry = entry_of(hold, key.id(), kind, movement, customer.head, at);
         let overflow = || Rejection::Overflow;
         let counted = PeriodShares {
             key: key.period_counter().reserve(needed, at).ok_or_else(overflow)?,
@@ -115,7 +116,8 @@ impl BalancedEntry {
         mut customer: Customer,
         keys: Vec<KeyLineage>,
         hold: &Hold,
-        (cost, note): (Option<Credits>, &Note),
+        cost: Option<Credits>,
+        note: &Note,
         at: UnixMs,
     ) -> Result<Vec<Self>, Rejection> {
         let kind = if cost.is_some() { EntryKind::Settle } else { EntryKind::Release };
@@ -143,7 +145,7 @@ impl BalancedEntry {
                 key.close(&hold.model);
             }
             key.period_counter().resolve(held, cost, counted, at).ok_or(Rejection::Overflow)?;
-            let row = entry_of(hold, key.id(), (kind, movement), customer.head, at);
+            let row = entry_of(hold, key.id(), kind, movement, customer.head, at);
             let Note { memo, mut tags } = note.clone();
             if !entries.is_empty() {
                 // They are of the client that made the task, and this share is another's.
@@ -224,7 +226,8 @@ fn own_cost(hold: &Hold, cost: Option<Credits>) -> Result<Credits, Rejection> {
 fn entry_of(
     hold: &Hold,
     key: &KeyId,
-    (kind, movement): (EntryKind, Movement),
+    kind: EntryKind,
+    movement: Movement,
     head: LedgerHead,
     at: UnixMs,
 ) -> JournalEntry {

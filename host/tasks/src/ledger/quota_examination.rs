@@ -25,29 +25,26 @@ pub(crate) struct QuotaRow {
 
 impl QuotaRow {
     pub(crate) fn of_key(key: &Key) -> Self {
-        let period = key.period_use.filter(|_| key.quota_period.is_some());
         // A key that was replaced leaves its quota to its successor.
         let quota = key.quota.filter(|_| key.rotated_to.is_none());
-        Self::new(quota, key.used_before_quota, key.used, (key.quota_period.is_some(), period))
+        Self::new(quota, key.used_before_quota, key.quota_period.is_some(), key.period_use, key.used)
     }
 
     fn of_customer(customer: &Customer) -> Self {
-        let period = customer.period_use.filter(|_| customer.quota_period.is_some());
         let used = Credits(customer.reserved.0.saturating_add(customer.spent.0));
         let has_periods = customer.quota_period.is_some();
-        Self::new(customer.quota, customer.used_before_quota, used, (has_periods, period))
+        Self::new(customer.quota, customer.used_before_quota, has_periods, customer.period_use, used)
     }
 
     fn new(
         quota: Option<Credits>,
         before: Credits,
+        has_periods: bool,
+        period: Option<PeriodUse>,
         used: Credits,
-        (has_periods, period): (bool, Option<PeriodUse>),
     ) -> Self {
-        let used = match (has_periods, period) {
-            (true, period) => period.map_or(Credits::ZERO, |row| row.used),
-            (false, _) => used,
-        };
+        let period = period.filter(|_| has_periods);
+        let used = if has_periods { period.map_or(Credits::ZERO, |row| row.used) } else { used };
         Self { most: quota.map(|quota| quota.max(before)), used, period: period.filter(|_| quota.is_some()) }
     }
 

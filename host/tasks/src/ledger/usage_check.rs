@@ -18,13 +18,13 @@ impl UsageCheck {
     /// The next row of the ledger.
     pub(crate) fn entry(&mut self, entry: &JournalEntry) {
         if let (Some(key), Some(sums)) = (&entry.key, UsageSums::of(entry, Usage::default())) {
-            self.add((entry.customer.clone(), key.clone(), hour_of(entry.at) / 24), &sums, 1);
+            self.add(entry.customer.clone(), key.clone(), hour_of(entry.at) / 24, &sums, 1);
         }
     }
 
     /// Sums of a key, a day and a model.
     pub(crate) fn day(&mut self, customer: &CustomerId, key: &KeyId, day: u32, sums: &UsageSums) {
-        self.add((customer.clone(), key.clone(), day), sums, -1);
+        self.add(customer.clone(), key.clone(), day, sums, -1);
     }
 
     /// What does not fit, once all was seen.
@@ -37,14 +37,14 @@ impl UsageCheck {
         })
     }
 
-    fn add(&mut self, of: (CustomerId, KeyId, u32), sums: &UsageSums, sign: i128) {
+    fn add(&mut self, customer: CustomerId, key: KeyId, day: u32, sums: &UsageSums, sign: i128) {
         let more = [
             i128::from(sums.requests),
             i128::from(sums.failures),
             i128::from(sums.settled.0),
             i128::from(sums.refunded.0),
         ];
-        let open = self.open.entry(of).or_default();
+        let open = self.open.entry((customer, key, day)).or_default();
         for (left, more) in open.iter_mut().zip(more) {
             *left += sign * more;
         }

@@ -259,7 +259,8 @@ impl WebhookEndpoint {
     /// One that has sent nothing yet.
     #[must_use]
     pub fn new(
-        (id, customer): (WebhookId, CustomerId),
+        id: WebhookId,
+        customer: CustomerId,
         policy: WebhookPolicy,
         secret: SealedSecret,
         made_by: Option<KeyId>,

@@ -25,15 +25,19 @@ pub(crate) fn look_up<B: LedgerStorage>(
     }
 }
 
-/// Writes the audit line and remembers the request, once its change was applied. `entry` is the ledger row it made, and
-/// `change` what became of it.
+/// Writes the audit line and remembers the request, once its change was applied. `change` is what became of it.
 pub(crate) fn record<B: LedgerStorage>(
     storage: &mut B,
     idempotency: Option<AdminIdempotency>,
-    (audit, entry, change): (AuditedRequest, Option<u64>, Option<Box<Applied>>),
+    audit: AuditedRequest,
+    change: Option<Box<Applied>>,
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     append(storage, audit, at)?;
+    let entry = match change.as_deref() {
+        Some(Applied::Deposited(position)) => Some(*position),
+        _ => None,
+    };
     let Some(AdminIdempotency { token, fingerprint, object, expires }) = idempotency else {
         return Ok(Applied::Administered { object: String::new(), entry, repeated: false, change });
     };

@@ -142,7 +142,8 @@ pub(crate) fn resolve<B: LedgerStorage>(
     storage: &mut B,
     id: RequestId,
     cost: Option<Credits>,
-    (note, tokens): (Note, Usage),
+    note: Note,
+    tokens: Usage,
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     let id = HoldId::Request(id);
@@ -204,7 +205,8 @@ fn check_key(key: &Key, at: UnixMs) -> Result<(), Rejection> {
 pub fn check_funds(
     customer: &Customer,
     key: &KeyLineage,
-    (amount, model): (Credits, Option<&str>),
+    amount: Credits,
+    model: Option<&str>,
     at: UnixMs,
 ) -> Result<(), Rejection> {
     check_key(&key.key, at)?;
@@ -268,6 +270,6 @@ pub(crate) fn resolution<B: LedgerStorage>(
         let key = storage.key(id)?.ok_or_else(|| Stop::Rejected(Rejection::NoKey(id.clone())))?;
         keys.push(KeyLineage::read(storage, key)?);
     }
-    let entries = BalancedEntry::resolve(customer, keys, hold, (cost, note), at);
+    let entries = BalancedEntry::resolve(customer, keys, hold, cost, note, at);
     entries.map(Resolution).map_err(Stop::Rejected)
 }

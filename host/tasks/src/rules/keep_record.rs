@@ -61,7 +61,7 @@ fn tell_of_account<B: LedgerStorage>(storage: &mut B, mut row: AccountRecord) ->
     [&mut row.provider, &mut row.account, &mut row.reason].into_iter().for_each(cut);
     let AccountRecord { provider, account, is_down, since, at, reason } = &row;
     let news = AccountNews { provider, account, since: &since.to_string(), reason };
-    operators::account(storage, (*is_down, &news), *at)?;
+    operators::account(storage, *is_down, &news, *at)?;
     Ok(Applied::Done)
 }
 

@@ -75,8 +75,9 @@ pub(crate) fn edit_key<B: LedgerStorage>(
 pub(crate) fn rotate_key<B: LedgerStorage>(
     storage: &mut B,
     id: KeyId,
-    (new, digest): (KeyId, KeyDigest),
     until: UnixMs,
+    new: KeyId,
+    digest: KeyDigest,
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     let old = valid_key(storage, id, at)?;

@@ -20,9 +20,10 @@ pub(crate) fn reconcile<B: LedgerStorage>(
     storage: &mut B,
     id: TaskId,
     revision: Option<u64>,
-    (ruling, reason): (Reconciliation, String),
-    at: UnixMs,
     deadline: UnixMs,
+    ruling: Reconciliation,
+    reason: String,
+    at: UnixMs,
 ) -> Ruling<Applied, B> {
     if reason.trim().is_empty() || reason.len() > MAX_RULING_REASON {
         let problem = format!("expected 1 to {MAX_RULING_REASON} bytes of text, got {} bytes", reason.len());

@@ -74,7 +74,7 @@ pub(crate) fn tell_of_key<B: LedgerStorage>(
     at: UnixMs,
 ) -> Result<(), B::Error> {
     let body = payload::of_key_quota(key, at);
-    deliveries::customer_event(storage, (customer, Some(key)), (WebhookEvent::QuotaReached, &body), at)
+    deliveries::customer_event(storage, customer, Some(key), WebhookEvent::QuotaReached, &body, at)
 }
 
 /// Writes a delivery of each event for every webhook of the customer that takes it.
@@ -89,7 +89,7 @@ pub(crate) fn tell<B: LedgerStorage>(
             WebhookEvent::QuotaReached => payload::of_quota(customer, at),
             _ => payload::of_balance(customer, at),
         };
-        deliveries::customer_event(storage, (customer, None), (*event, &body), at)?;
+        deliveries::customer_event(storage, customer, None, *event, &body, at)?;
     }
     Ok(())
 }

@@ -36,7 +36,8 @@ pub(crate) fn task_ended<B: LedgerStorage>(storage: &mut B, task: &Task, at: Uni
             task: Some(task.id),
             ..new(
                 payload::callback_delivery_id(task, at),
-                (queue, &task.customer),
+                queue,
+                &task.customer,
                 payload::event_of(task),
                 payload::of_task(task, at),
                 at,
@@ -50,7 +51,7 @@ pub(crate) fn task_ended<B: LedgerStorage>(storage: &mut B, task: &Task, at: Uni
             let body = payload::of_task(task, at);
             let delivery = WebhookDelivery {
                 task: Some(task.id),
-                ..new(id, (webhook.id, &webhook.customer), event, body, at)
+                ..new(id, webhook.id, &webhook.customer, event, body, at)
             };
             enqueue(storage, webhook, &delivery, at)?;
         }
@@ -61,14 +62,16 @@ pub(crate) fn task_ended<B: LedgerStorage>(storage: &mut B, task: &Task, at: Uni
 /// Writes a delivery of an event about the customer itself, or about one of its keys, for every webhook that takes it.
 pub(crate) fn customer_event<B: LedgerStorage>(
     storage: &mut B,
-    (customer, key): (&Customer, Option<&Key>),
-    (event, body): (WebhookEvent, &[u8]),
+    customer: &Customer,
+    key: Option<&Key>,
+    event: WebhookEvent,
+    body: &[u8],
     at: UnixMs,
 ) -> Result<(), B::Error> {
     for webhook in storage.webhooks_of(&customer.id)? {
         if webhook.takes(event) {
-            let id = payload::customer_event_id(webhook.id, (customer, key), event, at);
-            let delivery = new(id, (webhook.id, &webhook.customer), event, body.to_vec(), at);
+            let id = payload::customer_event_id(webhook.id, customer, key, event, at);
+            let delivery = new(id, webhook.id, &webhook.customer, event, body.to_vec(), at);
             enqueue(storage, webhook, &delivery, at)?;
         }
     }
@@ -86,7 +89,7 @@ pub(crate) fn test<B: LedgerStorage>(
         return Err(Stop::Rejected(Rejection::WebhookDisabled(id)));
     }
     let body = payload::of_test(id, at);
-    let delivery = new(delivery, (webhook.id, &webhook.customer), WebhookEvent::Test, body, at);
+    let delivery = new(delivery, webhook.id, &webhook.customer, WebhookEvent::Test, body, at);
     enqueue(storage, webhook, &delivery, at)?;
     Ok(Applied::Done)
 }
@@ -141,7 +144,8 @@ pub(crate) fn record<B: LedgerStorage>(
     storage: &mut B,
     id: DeliveryId,
     attempt: WebhookAttempt,
-    (retry_after_ms, chance): (Option<u64>, u32),
+    retry_after_ms: Option<u64>,
+    chance: u32,
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     let Some(mut delivery) = storage.delivery(id)? else { return Ok(Applied::Done) };
@@ -224,7 +228,8 @@ fn judge(webhook: &mut WebhookEndpoint, attempt: WebhookAttempt, at: UnixMs) -> 
 
 pub(crate) fn new(
     id: DeliveryId,
-    (webhook, customer): (WebhookId, &CustomerId),
+    webhook: WebhookId,
+    customer: &CustomerId,
     event: WebhookEvent,
     body: Vec<u8>,
     at: UnixMs,

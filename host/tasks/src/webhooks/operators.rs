@@ -46,24 +46,26 @@ pub(crate) fn canary_rolled_back<B: LedgerStorage>(
     at: UnixMs,
 ) -> Result<(), B::Error> {
     let digest = news.rolled_back.map(|digest| digest.0).unwrap_or_default();
-    tell(storage, (WebhookEvent::CanaryRolledBack, news), &[news.family.as_bytes(), &digest], at)
+    tell(storage, WebhookEvent::CanaryRolledBack, news, &[news.family.as_bytes(), &digest], at)
 }
 
 /// Tells that an account cannot be used, or can be again.
 pub(crate) fn account<B: LedgerStorage>(
     storage: &mut B,
-    (is_down, news): (bool, &AccountNews<'_>),
+    is_down: bool,
+    news: &AccountNews<'_>,
     at: UnixMs,
 ) -> Result<(), B::Error> {
     let event = if is_down { WebhookEvent::AccountDown } else { WebhookEvent::AccountUp };
     let about = [news.provider.as_bytes(), news.account.as_bytes(), news.since.as_bytes()];
-    tell(storage, (event, news), &about, at)
+    tell(storage, event, news, &about, at)
 }
 
 /// Writes a delivery for every webhook of the operators that takes it; what was told before is not told again.
 fn tell<B: LedgerStorage>(
     storage: &mut B,
-    (event, data): (WebhookEvent, &impl Serialize),
+    event: WebhookEvent,
+    data: &impl Serialize,
     about: &[&[u8]],
     at: UnixMs,
 ) -> Result<(), B::Error> {
@@ -76,7 +78,7 @@ fn tell<B: LedgerStorage>(
         let common: [&[u8]; 3] = [b"operators' event", &number, event.as_str().as_bytes()];
         let id = event_id(&[&common[..], about].concat(), at);
         if storage.delivery(id)?.is_none() {
-            let delivery = new(id, (webhook.id, &operators), event, body_of(event, at, data), at);
+            let delivery = new(id, webhook.id, &operators, event, body_of(event, at, data), at);
             enqueue(storage, webhook, &delivery, at)?;
         }
     }

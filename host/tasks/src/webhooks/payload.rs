@@ -88,16 +88,17 @@ pub(crate) fn of_balance(customer: &Customer, at: UnixMs) -> Vec<u8> {
 
 /// The body of the event that a customer's quota is used up to its share.
 pub(crate) fn of_quota(customer: &Customer, at: UnixMs) -> Vec<u8> {
-    reached_quota((&customer.id, None), customer.quota_use(at), customer.quota_alert, at)
+    reached_quota(&customer.id, None, customer.quota_use(at), customer.quota_alert, at)
 }
 
 /// The same of a key's own quota.
 pub(crate) fn of_key_quota(key: &Key, at: UnixMs) -> Vec<u8> {
-    reached_quota((&key.customer, Some(&key.id)), key.quota_use(at), key.quota_alert, at)
+    reached_quota(&key.customer, Some(&key.id), key.quota_use(at), key.quota_alert, at)
 }
 
 fn reached_quota(
-    (customer, key): (&CustomerId, Option<&KeyId>),
+    customer: &CustomerId,
+    key: Option<&KeyId>,
     quota: Option<QuotaUse>,
     alert: Option<u8>,
     at: UnixMs,
@@ -118,7 +119,8 @@ fn reached_quota(
 /// about tell any two apart.
 pub(crate) fn customer_event_id(
     webhook: WebhookId,
-    (customer, key): (&Customer, Option<&Key>),
+    customer: &Customer,
+    key: Option<&Key>,
     event: WebhookEvent,
     at: UnixMs,
 ) -> DeliveryId {

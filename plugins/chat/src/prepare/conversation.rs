@@ -70,7 +70,7 @@ impl<'a> Conversation<'a> {
                     before[at..].iter().take_while(|message| !matches!(message, Message::Assistant(_)));
                 let end = at + follows.count();
                 if end < before.len() || last.is_some() || at < end {
-                    conversation.after_calls(&child, (at, &before[at..end]), rules)?;
+                    conversation.after_calls(&child, at, &before[at..end], rules)?;
                 }
                 at = end;
             }
@@ -101,7 +101,8 @@ impl<'a> Conversation<'a> {
     fn after_calls(
         &mut self,
         child: &Path<'_>,
-        (first, follows): (usize, &[Message<'a>]),
+        first: usize,
+        follows: &[Message<'a>],
         rules: &Rules,
     ) -> Checked<()> {
         let open = std::mem::take(&mut self.open);

@@ -19,7 +19,8 @@ const REASONING: &str = "reasoning_content";
 pub(super) fn messages(
     raw: &RawValue,
     request: &Request<'_>,
-    (rules, fitting): (&Rules, &Fitting),
+    rules: &Rules,
+    fitting: &Fitting,
     into: &mut String,
 ) {
     let estimate = &request.estimate;
@@ -36,7 +37,7 @@ pub(super) fn messages(
             "tool_calls" => calls(raw, fitting, out),
             "tool_call_id" => fitting.id(raw, out.name(name)),
             "content" if is_silent || !fitting.before(at).is_empty() => {}
-            "content" => parts(raw, estimate, (fitting, at), out.name(name)),
+            "content" => parts(raw, estimate, fitting, at, out.name(name)),
             // It says nothing, and not every server knows the name.
             _ if is_null(raw) => {}
             _ => out.member(name, raw.get()),
@@ -145,7 +146,7 @@ fn function(raw: &RawValue, into: &mut String) {
 }
 
 /// The content of the message with that number.
-fn parts(raw: &RawValue, estimate: &InputEstimate<'_>, (fitting, at): (&Fitting, usize), into: &mut String) {
+fn parts(raw: &RawValue, estimate: &InputEstimate<'_>, fitting: &Fitting, at: usize, into: &mut String) {
     let Some(all) = items(raw) else { return with_files(raw, estimate, into) };
     list(fitting.sent(&content_of(at), &all), into, |(_, raw), into| part(raw, estimate, into));
 }

@@ -26,7 +26,7 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>, fitting: &Fittin
     for (name, raw) in body.iter() {
         match name {
             "model" => quote(plan.upstream, out.name(name)),
-            "messages" => echoes::messages(raw, request, (plan.rules, fitting), out.name(name)),
+            "messages" => echoes::messages(raw, request, plan.rules, fitting, out.name(name)),
             // Some clients always send the fields of tools; a provider refuses them where there are none.
             "tools" if request.tools.is_empty() => {}
             "parallel_tool_calls" if request.tools.is_empty() => {}

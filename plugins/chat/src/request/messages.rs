@@ -127,7 +127,8 @@ impl<'a> ToolCall<'a> {
 pub(crate) fn read<'a>(
     path: &Path<'_>,
     raw: &'a RawValue,
-    (blobs, rules): (&[Facts], &Rules),
+    blobs: &[Facts],
+    rules: &Rules,
     estimate: &mut InputEstimate<'a>,
 ) -> Checked<Vec<Message<'a>>> {
     let all = objects(path, raw)?;

@@ -88,8 +88,7 @@ impl VideoRequest {
                 format!("expected 480p or 720p with {}, got {}", params.model.id(), resolution.name()),
             ));
         }
-        let names = (("size", params.size), ("aspect_ratio", params.aspect_ratio));
-        let size = params::either(&request.body, names.0, names.1)?;
+        let size = params::either(&request.body, "size", params.size, "aspect_ratio", params.aspect_ratio)?;
         let mut references = images(&params)?;
         references.extend(others(&params, references.is_empty(), &references)?);
         check_prompt(&params, references.is_empty())?;

@@ -32,7 +32,7 @@ pub(crate) fn messages<'a>(
         let [.., Sent { index, message, .. }] = turn else { continue };
         match message.role {
             Role::System => between(message, rules, &mut out),
-            Role::User => user(turn, (&mut out, &mut places))?,
+            Role::User => user(turn, &mut out, &mut places)?,
             Role::Assistant => out.push(assistant(turn, text_request, rules)?),
         }
         places.resize_with(out.len(), || whole(format!("messages.{index}")));
@@ -113,7 +113,8 @@ fn add_to_user(added: &str, out: &mut Vec<Message<'_>>) {
 
 fn user<'a>(
     turn: &[Sent<'_, 'a>],
-    (out, places): (&mut Vec<Message<'a>>, &mut Vec<MessagePaths>),
+    out: &mut Vec<Message<'a>>,
+    places: &mut Vec<MessagePaths>,
 ) -> Result<(), Refusal> {
     let messages = Path::DOTTED.key("messages");
     let own = messages.index(turn.last().map_or(0, |last| last.index));

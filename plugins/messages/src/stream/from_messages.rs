@@ -279,7 +279,7 @@ impl FromMessages {
         if let Some((raw, _)) = given.filter(|(_, usage)| begun != counted && has_counts(usage, counted)) {
             edits.replace(raw, UsageForm::Short(begun.into()).json());
         }
-        let lacking = completed(&message, &self.cx, (UsageForm::Short(begun.into()), counted), edits);
+        let lacking = completed(&message, &self.cx, UsageForm::Short(begun.into()), counted, edits);
         edits.replace(model, quoted(&self.state.model) + &lacking);
         Ok(())
     }

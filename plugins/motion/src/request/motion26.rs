@@ -24,7 +24,7 @@ pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, Inv
         (Some(_), None) => Mode::Image,
         (Some(_), Some(_)) => Mode::Effects,
     };
-    let asked = either(body, ("aspect_ratio", params.aspect_ratio), ("size", params.size))?;
+    let asked = either(body, "aspect_ratio", params.aspect_ratio, "size", params.size)?;
     let (ratio, field) = asked.unwrap_or_default();
     if mode != Mode::Text && ratio != Ratio::default() {
         let problem =

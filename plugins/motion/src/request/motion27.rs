@@ -15,7 +15,7 @@ pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, Inv
     // Only the first video is used (spec).
     let params: Params27 = read(&with_first_of(without(body, ignored), "video_urls"))?;
     known_media(body, &["image_urls", "image_with_roles", "video_urls", "audio_url"])?;
-    let size = either(body, ("size", params.size), ("aspect_ratio", params.aspect_ratio))?;
+    let size = either(body, "size", params.size, "aspect_ratio", params.aspect_ratio)?;
     let images = params.image_urls.unwrap_or_default();
     let role_images = params.image_with_roles.unwrap_or_default();
     let videos = params.video_urls.unwrap_or_default();

@@ -12,8 +12,7 @@ pub(super) fn request(request: &Submission) -> Result<VideoRequest, Refusal> {
     known_media(&request.body, &[])?;
     let found = original::find(params.model, request)?;
     let aspect = found.record.aspect;
-    let names = (("aspect_ratio", params.aspect_ratio), ("size", params.size));
-    let wanted = either(&request.body, names.0, names.1)?;
+    let wanted = either(&request.body, "aspect_ratio", params.aspect_ratio, "size", params.size)?;
     if let Some((wanted, field)) = wanted.filter(|(wanted, _)| *wanted != aspect) {
         let problem = format!(
             "expected that of the original, `{}`, or nothing, got the string \"{}\"",

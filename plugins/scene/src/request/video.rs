@@ -17,7 +17,7 @@ pub(super) fn request(request: &Submission) -> Result<VideoRequest, InvalidParam
     let body = &request.body;
     known_media(body, &["first_frame_image", "last_frame_image"])?;
     let samples = samples(body, &params)?;
-    let aspect = either(body, ("aspect_ratio", params.aspect_ratio), ("size", params.size))?;
+    let aspect = either(body, "aspect_ratio", params.aspect_ratio, "size", params.size)?;
     let seconds = params.duration.unwrap_or(SECONDS);
     let input = input(&params, request)?;
     let resize = match (&input, params.resize_mode) {
@@ -55,7 +55,7 @@ pub(super) fn request(request: &Submission) -> Result<VideoRequest, InvalidParam
 }
 
 fn samples(body: &Value, params: &VideoParams) -> Result<i64, InvalidParam> {
-    let count = either(body, ("sample_count", params.sample_count), ("n", params.n))?;
+    let count = either(body, "sample_count", params.sample_count, "n", params.n)?;
     Ok(count.map_or(1, |(count, _)| count))
 }
 

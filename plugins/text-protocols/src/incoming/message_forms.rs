@@ -310,7 +310,7 @@ impl Shapes {
             "content_block_start" => {
                 let block = data.object("content_block")?;
                 let kind = block.text("type")?;
-                if let Some(begun) = begun_with_text(event, &data, (&block, &kind)) {
+                if let Some(begun) = begun_with_text(event, &data, &kind, &block) {
                     return Some(begun);
                 }
                 let kind = Some(kind).filter(|kind| CALLS.contains(&kind.as_ref()))?;
@@ -350,7 +350,7 @@ impl Shapes {
 }
 
 /// A block that begins with a text, and the text as a piece of its own: not every client reads what a block begins with.
-fn begun_with_text(event: &Sse, data: &Object<'_>, (block, kind): (&Object<'_>, &str)) -> Option<Vec<Sse>> {
+fn begun_with_text(event: &Sse, data: &Object<'_>, kind: &str, block: &Object<'_>) -> Option<Vec<Sse>> {
     let name = ["text", "thinking"].into_iter().find(|name| *name == kind)?;
     let text = block.string(name).filter(|text| !text.is_empty())?;
     let empty = written(block.iter().filter(|(known, _)| *known != name), name, "\"\"");

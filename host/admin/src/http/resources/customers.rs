@@ -224,7 +224,7 @@ async fn list(call: Call) -> Outcome {
         true => store.customers_without_credit(after, limit).await?,
         false => store.list_customers(after, limit).await?,
     };
-    let page = of_prefix(page, prefix, (|customer| &customer.id.0, |id| &id.0));
+    let page = of_prefix(page, prefix, |customer| &customer.id.0, |id| &id.0);
     let customers = page.rows.into_iter().map(|customer| CustomerView::from((customer, call.at))).collect();
     call.list(customers, page.next.map(|id| id.0))
 }
@@ -245,7 +245,7 @@ async fn create(call: Call) -> Outcome {
     };
     call.service.prices.check_variant(policy.price_variant.as_deref())?;
     let open = Command::AddCustomer { id: id.clone(), policy: policy.into(), at: call.at };
-    call.commit(open, (object(&id), &id.0), 201, created(&new)).await?;
+    call.commit(open, object(&id), &id.0, 201, created(&new)).await?;
     let customer = find(&call, &id).await?;
     Ok(Reply::created(&customer).with_etag(&customer.etag()))
 }
@@ -266,7 +266,7 @@ async fn edit(call: Call) -> Outcome {
     let changes = changes(&before.policy, &after);
     let (revision, policy) = (before.revision, after.into());
     let command = Command::EditCustomer { id: id.clone(), revision, policy, at: call.at };
-    call.commit_edit(command, (object(&id), &id.0), changes, find(&call, &id)).await
+    call.commit_edit(command, object(&id), &id.0, changes, find(&call, &id)).await
 }
 
 async fn deposit(call: Call) -> Outcome {
@@ -297,7 +297,7 @@ async fn move_money(call: Call, amount: Credits, memo: String, words: &str) -> O
     let customer = CustomerId::from(call.path("customer"));
     let changes = vec![told("amount_micro", amount.0), told(words, memo.as_str())];
     let deposit = Command::Deposit { customer: customer.clone(), amount, memo, at: call.at };
-    let committed = call.commit(deposit, (object(&customer), &customer.0), 201, changes).await?;
+    let committed = call.commit(deposit, object(&customer), &customer.0, 201, changes).await?;
     let entry = match committed.entry {
         Some(number) => call.service.store.journal_entry(number).await?,
         None => None,

@@ -179,7 +179,7 @@ async fn list(call: Call) -> Outcome {
     let prefix = call.query.one("id_prefix");
     let after = call.position::<String>()?.or_else(|| prefix.map(before_prefix)).map(KeyId);
     let page = call.service.store.list_keys(query, after, call.query.limit()).await?;
-    let page = of_prefix(page, prefix, (|key| &key.id.0, |id| &id.0));
+    let page = of_prefix(page, prefix, |key| &key.id.0, |id| &id.0);
     let keys = page.rows.into_iter().map(|key| ApiKeyView::from((key, call.at))).collect();
     call.list(keys, page.next.map(|id| id.0))
 }
@@ -199,7 +199,7 @@ async fn create(call: Call) -> Outcome {
     let (key, secret) = call.service.keys.mint(NewKey { customer, policy, force: is_forced(&call) })?;
     let view = ApiKeyView::from((key.clone(), call.at));
     let add = Command::AddKey { key: Box::new(key.clone()) };
-    let committed = call.commit(add, (object(&key.id), &key.id.0), 201, created(&view)).await?;
+    let committed = call.commit(add, object(&key.id), &key.id.0, 201, created(&view)).await?;
     let (key, secret) = match committed.before {
         Some(first) => (ApiKeyView::from((find(&call, &first).await?, call.at)), None),
         None => (view, Some(secret.0)),
@@ -217,7 +217,7 @@ async fn revoke(call: Call) -> Outcome {
         after.state = State::Revoked;
     }
     let command = Command::RevokeKey { id: id.clone(), at: call.at };
-    call.commit(command, (object(&id), &id.0), 200, changes(&before, &after)).await?;
+    call.commit(command, object(&id), &id.0, 200, changes(&before, &after)).await?;
     Ok(Reply::json(&ApiKeyView::from((find(&call, &id.0).await?, call.at))))
 }
 
@@ -237,7 +237,7 @@ async fn edit(call: Call) -> Outcome {
     let (id, revision) = (row.id, row.revision);
     let command = Command::EditKey { id: id.clone(), revision, policy: Box::new(policy), at: call.at };
     let show = async { Ok(ApiKeyView::from((find(&call, &id.0).await?, call.at))) };
-    call.commit_edit(command, (object(&id), &id.0), changes, show).await
+    call.commit_edit(command, object(&id), &id.0, changes, show).await
 }
 
 async fn rotate(call: Call) -> Outcome {
@@ -252,7 +252,7 @@ async fn rotate(call: Call) -> Outcome {
     let new = secret.id();
     let command = Command::RotateKey { id: old.clone(), new: new.clone(), digest, until, at: call.at };
     let changes = vec![told("rotated_to", new.0.as_str()), told("expires", until.to_string())];
-    let committed = call.commit(command, (object(&old), &new.0), 201, changes).await?;
+    let committed = call.commit(command, object(&old), &new.0, 201, changes).await?;
     let (made, secret) = match committed.before {
         Some(first) => (first, None),
         None => (new.0, Some(secret.reveal().to_owned())),

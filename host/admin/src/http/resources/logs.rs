@@ -197,7 +197,7 @@ async fn tail(call: Call) -> Outcome {
             let found = service.logs.after(&filter, Some(seen), BATCH);
             let (lines, last) = found.map_err(|error| io::Error::other(error.to_string()))?;
             seen = last;
-            let text: String = lines.into_iter().map(event).collect();
+            let text: String = lines.into_iter().map(|(number, line)| event(number, line)).collect();
             quiet += 1;
             if !text.is_empty() || quiet >= QUIET {
                 let text = if text.is_empty() { ": alive\n\n".to_owned() } else { text };
@@ -211,7 +211,7 @@ async fn tail(call: Call) -> Outcome {
     Ok(Reply::typed("text/event-stream", body).with_header(CACHE_CONTROL, "no-cache, no-transform"))
 }
 
-fn event((number, line): (u64, LogLine)) -> String {
+fn event(number: u64, line: LogLine) -> String {
     let row = LogRow::from((number, line));
     let data = serde_json::to_string(&row).unwrap_or_default();
     format!("id: {number}\nevent: line\ndata: {data}\n\n")

@@ -136,7 +136,7 @@ async fn edit(call: Call) -> Outcome {
     let change = Box::new(WebhookChange::Edit { id, revision, policy, by_customer: false, by_word });
     let (command, made) = (Command::Webhook { change, at: call.at }, id.to_string());
     let show = async { Ok(WebhookView::from(&find(&call).await?)) };
-    call.commit_edit(command, (format!("webhooks/{made}"), &made), audited, show).await
+    call.commit_edit(command, format!("webhooks/{made}"), &made, audited, show).await
 }
 
 async fn remove(call: Call) -> Outcome {
@@ -195,7 +195,7 @@ async fn commit(
 ) -> Result<Committed, ApiError> {
     let id = id.to_string();
     let command = Command::Webhook { change: Box::new(change), at: call.at };
-    call.commit(command, (format!("webhooks/{id}"), &id), status, audited).await
+    call.commit(command, format!("webhooks/{id}"), &id, status, audited).await
 }
 
 async fn find(call: &Call) -> Result<WebhookEndpoint, ApiError> {
@@ -219,7 +219,7 @@ async fn resend_range(call: Call) -> Outcome {
     let change = WebhookChange::ResendAll { id: webhook, deliveries: chosen };
     let command = Command::Webhook { change: Box::new(change), at: call.at };
     let made = webhook.to_string();
-    call.commit(command, (format!("webhooks/{made}"), &made), 200, vec![count]).await?;
+    call.commit(command, format!("webhooks/{made}"), &made, 200, vec![count]).await?;
     Ok(Reply::json(&answer))
 }
 
@@ -232,7 +232,7 @@ async fn resend(call: Call) -> Outcome {
     let change = WebhookChange::Resend { delivery: id };
     let command = Command::Webhook { change: Box::new(change), at: call.at };
     let made = id.to_string();
-    call.commit(command, (format!("deliveries/{made}"), &made), 200, Vec::new()).await?;
+    call.commit(command, format!("deliveries/{made}"), &made, 200, Vec::new()).await?;
     Ok(Reply::json(&DeliveryView::from(&find_delivery(&call).await?)))
 }
 

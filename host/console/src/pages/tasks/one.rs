@@ -93,8 +93,8 @@ async fn page(
         true => {
             // The page shows clients' words. One line stands for the page and for what it follows; without the line
             // they are not shown.
-            let about = ("listTaskSteps", format!("tasks/{id}/steps"));
-            match pages.service.commands.note(&request.caller(), about, None, Vec::new()).await {
+            let (caller, object) = (request.caller(), format!("tasks/{id}/steps"));
+            match pages.service.commands.note(&caller, "listTaskSteps", object, None, Vec::new()).await {
                 Ok(()) => Some(pages.service.tasks.steps(id).await?),
                 Err(_) => None,
             }
@@ -107,7 +107,7 @@ async fn page(
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/tasks", &title);
     let is_live = !task.status.is_final();
     let panel = if request.is_operator() {
-        ruling::panel(task, &request.form(), problems, (steps.is_some(), request.now))
+        ruling::panel(task, &request.form(), problems, steps.is_some(), request.now)
     } else {
         None
     };

@@ -84,7 +84,8 @@ pub(super) fn panel(
     task: &Task,
     form: &Form,
     problems: &Problems,
-    (with_bodies, now): (bool, UnixMs),
+    with_bodies: bool,
+    now: UnixMs,
 ) -> Option<Markup> {
     let (at, sent) = ambiguous_exchange(task)?;
     let how = match sent.outage.as_deref() {

@@ -20,9 +20,9 @@ impl Calls {
     ) -> StepResult {
         let verdict = after_crash(&call, self.shared.upstream.asks_when_ambiguous(&call.provider));
         if verdict == AfterCrash::Ask {
-            return self.ask(run, call, (at, None)).await;
+            return self.ask(run, call, at, None).await;
         }
-        let audit = self.note_ambiguous(run, &call, (at, None), verdict);
+        let audit = self.note_ambiguous(run, &call, at, None, verdict);
         match verdict {
             AfterCrash::Refund => self.commits.finish(run, Ending::failed(lost_answer()), Some(audit)).await,
             AfterCrash::Ask | AfterCrash::Resend => {
@@ -39,9 +39,10 @@ impl Calls {
         &self,
         run: &mut RunContext,
         call: Call,
-        (at, outage): (UnixMs, Option<Outage>),
+        at: UnixMs,
+        outage: Option<Outage>,
     ) -> StepResult {
-        let audit = self.note_ambiguous(run, &call, (at, outage), AfterCrash::Ask);
+        let audit = self.note_ambiguous(run, &call, at, outage, AfterCrash::Ask);
         run.task.phase = Phase::Ambiguous { call, at, outage };
         if let Some(outcome) = self.commits.commit(run, Some(audit)).await? {
             return Ok(outcome);
@@ -60,7 +61,8 @@ impl Calls {
         &self,
         run: &mut RunContext,
         call: &Call,
-        (at, outage): (UnixMs, Option<Outage>),
+        at: UnixMs,
+        outage: Option<Outage>,
         verdict: AfterCrash,
     ) -> String {
         metrics::counter!(metric::AMBIGUOUS, "policy" => verdict.as_str()).increment(1);

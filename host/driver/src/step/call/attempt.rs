@@ -87,7 +87,7 @@ impl Calls {
         if let Event::Outage(outage) = event
             && asks_after_outage(&call, outage, self.shared.upstream.asks_when_ambiguous(&call.provider))
         {
-            return self.ask(run, call, (at, Some(outage))).await;
+            return self.ask(run, call, at, Some(outage)).await;
         }
         let is_journalled = call.replay != Replay::Safe;
         if let Event::Reply(reply) = &event {

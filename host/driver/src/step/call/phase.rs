@@ -58,20 +58,20 @@ impl Calls {
         let is_journalled = call.replay != Replay::Safe;
         if is_journalled && self.shared.has_reached(ShutdownState::Draining) {
             // A call that must not be cut short does not begin: it is durable, and the next process makes it.
-            return self.queue(run, call, (self.shared.now(), PERMIT)).await;
+            return self.queue(run, call, self.shared.now(), PERMIT).await;
         }
         if !self.files.may_bring_files(&call) {
             // Others may use what it was granted; once there is room, it asks anew.
             self.live.leave_queue(run.task.id);
             drop(self.live.take_granted(run.task.id));
-            return self.queue(run, call, (self.shared.now().plus(STORE_PAUSE), "media store")).await;
+            return self.queue(run, call, self.shared.now().plus(STORE_PAUSE), "media store").await;
         }
         let (permit, borrowed) = match self.permit(run, &call).await {
             Ok(permits) => permits,
             Err(NoPermit::Unknown) => return self.refuse(run, &call).await,
-            Err(NoPermit::Until(due)) => return self.queue(run, call, (due, PERMIT)).await,
+            Err(NoPermit::Until(due)) => return self.queue(run, call, due, PERMIT).await,
             Err(NoPermit::Busy) => {
-                return self.queue(run, call, (self.shared.now().plus(QUEUED_PAUSE), PERMIT)).await;
+                return self.queue(run, call, self.shared.now().plus(QUEUED_PAUSE), PERMIT).await;
             }
         };
         let attempt = self.begin_attempt(run, call, (permit, borrowed));
@@ -170,7 +170,7 @@ impl Calls {
 
     /// Waits until then, for a permit or for room for files: visible as `pending`, and durable, so that a restart goes on from
     /// here.
-    async fn queue(&self, run: &mut RunContext, call: Call, (due, reason): (UnixMs, &str)) -> StepResult {
+    async fn queue(&self, run: &mut RunContext, call: Call, due: UnixMs, reason: &str) -> StepResult {
         run.task.status = run.task.status.max(Status::Pending);
         let due = due.min(self.shared.deadline(&run.task));
         run.log.wait(self.shared.now(), due, reason);

@@ -42,7 +42,8 @@ impl Fields {
         backend: &dyn Backend,
         key: &Key,
         body: &CheckedBody,
-        (surface, is_form): (&str, bool),
+        surface: &str,
+        is_form: bool,
     ) -> Result<Self, Refusal> {
         let bytes = body.bytes().clone();
         let asked = off_worker(bytes.len(), move || serde_json::from_slice(&bytes)).await?;

@@ -51,10 +51,10 @@ async fn answer(mut request: EndpointRequest<'_>, key: Arc<Key>, is_edit: bool) 
     let context = request.context;
     let media_type = body::media_type(&request.parts.headers, is_edit)?;
     let form = form();
-    let given = (&media_type, is_edit.then_some(&form));
-    let asked = jobs::checked_body_of(&mut request, &key, None, given).await?;
+    let types = is_edit.then_some(&form);
+    let asked = jobs::checked_body_of(&mut request, &key, None, &media_type, types).await?;
     let is_form = media_type != MediaType::Json;
-    let mut fields = Fields::read(&*context.backend, &key, &asked, (SURFACE, is_form)).await?;
+    let mut fields = Fields::read(&*context.backend, &key, &asked, SURFACE, is_form).await?;
     let delivery = translate(&mut fields, is_edit)?;
     let job = made::job(&request, &key, SURFACE, fields.body().await?)?;
     if job.body.is_dry_run() {

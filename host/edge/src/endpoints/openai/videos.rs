@@ -102,10 +102,9 @@ pub(in crate::endpoints) async fn create(mut request: EndpointRequest<'_>, key: 
     let context = request.context;
     let media_type = body::media_type(&request.parts.headers, true)?;
     let form = FormTypes::default();
-    let given = (&media_type, Some(&form));
-    let asked = jobs::checked_body_of(&mut request, &key, None, given).await?;
+    let asked = jobs::checked_body_of(&mut request, &key, None, &media_type, Some(&form)).await?;
     let is_form = media_type != MediaType::Json;
-    let mut fields = Fields::read(&*context.backend, &key, &asked, (SURFACE, is_form)).await?;
+    let mut fields = Fields::read(&*context.backend, &key, &asked, SURFACE, is_form).await?;
     translate(&mut fields)?;
     let job = made::job(&request, &key, SURFACE, fields.body().await?)?;
     if job.body.is_dry_run() {

@@ -1,13 +1,14 @@
 //! The listeners of a gateway that waits: what they answer themselves, what they send on, and their sockets.
 
 use std::future::pending;
+use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt as _};
 use gatehouse_harness::{Connection, TestClock, TestSeed, until};
-use gatehouse_model::{Boxed, Clock, Seed};
+use gatehouse_model::Boxed;
 use gatehouse_net::ServedBody;
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt as _, Full, StreamBody};
@@ -15,7 +16,7 @@ use hyper::body::Frame;
 use tokio::sync::watch;
 
 use crate::config::Config;
-use crate::standby::{AtWork, NotSentOn, SendOn, StandbyEdge};
+use crate::standby::{AtWork, Forwarding, NotSentOn, SendOn, StandbyEdge};
 use crate::tests::NOW;
 
 /// What it was sent, and its answer: the body of the request, or nothing at an address of one that is gone or
@@ -50,15 +51,24 @@ impl SendOn for Other {
     }
 }
 
+/// One called `b`, on those sockets or one of its own.
+fn standby(
+    at_work: watch::Receiver<AtWork>,
+    send_on: Arc<Other>,
+    clock: Arc<TestClock>,
+    sockets: Vec<TcpListener>,
+) -> StandbyEdge {
+    let config: Config = toml::from_str("listen = \"127.0.0.1:0\"").unwrap();
+    let forwarding = Forwarding { name: "b".to_owned(), at_work, send_on };
+    StandbyEdge::start(&config, forwarding, clock, Arc::<TestSeed>::default(), None, sockets).unwrap()
+}
+
 /// Clients of a standby would be refused although another gateway serves, or go in circles.
 #[tokio::test]
 async fn a_standby_sends_on_what_it_cannot_answer() {
-    let config: Config = toml::from_str("listen = \"127.0.0.1:0\"").unwrap();
     let (at_work, watched) = watch::channel(AtWork::default());
     let other = Arc::<Other>::default();
-    let times: (Arc<dyn Clock>, Arc<dyn Seed>) = (TestClock::at(NOW), Arc::<TestSeed>::default());
-    let edge =
-        StandbyEdge::start(&config, "b".to_owned(), times, None, Vec::new(), watched, other.clone()).unwrap();
+    let edge = standby(watched, other.clone(), TestClock::at(NOW), Vec::new());
     let address = edge.addresses()[0];
     let ask = async |text: &str| Connection::open(address).await.ask(text).await;
 
@@ -97,8 +107,7 @@ async fn a_standby_sends_on_what_it_cannot_answer() {
         Connection::open(address).await.ask("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n").await.status
     });
     let (_at_work, watched) = watch::channel(AtWork::default());
-    let times: (Arc<dyn Clock>, Arc<dyn Seed>) = (TestClock::at(NOW), Arc::<TestSeed>::default());
-    let edge = StandbyEdge::start(&config, "b".to_owned(), times, None, sockets, watched, other).unwrap();
+    let edge = standby(watched, other, TestClock::at(NOW), sockets);
     assert_eq!(edge.addresses(), [address]);
     assert_eq!(waiting.await.unwrap(), 200);
 }
@@ -106,13 +115,10 @@ async fn a_standby_sends_on_what_it_cannot_answer() {
 /// A request or an answer would wait for a process that is stopped, and keep its permit, long after another gateway has taken the place.
 #[tokio::test]
 async fn a_request_that_waits_for_a_gateway_ends_once_another_one_is_at_work() {
-    let config: Config = toml::from_str("listen = \"127.0.0.1:0\"").unwrap();
     let at = |name: &str| AtWork { name: name.to_owned(), address: Some(format!("http://{name}:1")) };
     let (at_work, watched) = watch::channel(at("stopped"));
     let (other, clock) = (Arc::<Other>::default(), TestClock::at(NOW));
-    let times: (Arc<dyn Clock>, Arc<dyn Seed>) = (clock.clone(), Arc::<TestSeed>::default());
-    let edge =
-        StandbyEdge::start(&config, "b".to_owned(), times, None, Vec::new(), watched, other.clone()).unwrap();
+    let edge = standby(watched, other.clone(), clock.clone(), Vec::new());
     let address = edge.addresses()[0];
     let text = "GET /v1/models HTTP/1.1\r\nHost: a\r\n\r\n";
     let ask = async move || Connection::open(address).await.ask(text).await;

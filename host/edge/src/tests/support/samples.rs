@@ -66,8 +66,8 @@ pub(crate) fn webhook() -> WebhookEndpoint {
         enabled: true,
     };
     let secret = SealedSecret { created: UnixMs(1_800_000_000_000), sealed: vec![1] };
-    let owner = (WebhookId::from_bits(7), CustomerId::from("payer"));
-    WebhookEndpoint::new(owner, policy, secret, Some(KeyId::from("key")))
+    let (id, owner) = (WebhookId::from_bits(7), CustomerId::from("payer"));
+    WebhookEndpoint::new(id, owner, policy, secret, Some(KeyId::from("key")))
 }
 
 /// Completes a task.

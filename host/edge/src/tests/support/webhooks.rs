@@ -28,7 +28,8 @@ impl ScriptedBackend {
         &self,
         key: &Key,
         id: WebhookId,
-        _: (Option<DeliveryId>, usize),
+        _: Option<DeliveryId>,
+        _: usize,
     ) -> Result<Option<(Vec<WebhookDelivery>, bool)>, StoreError> {
         Ok(self.own_webhook(key, id).await?.map(|_| (Vec::new(), false)))
     }

@@ -207,10 +207,14 @@ fn whole(out: &mut Vec<u8>, name: &[u8; 4], content: &[u8]) -> Result<()> {
     })
 }
 
-/// Where a header has its duration: in version 0 (32 bits), and in version 1 (64 bits).
-type DurationAt = (usize, usize);
-const MOVIE_OR_MEDIA: DurationAt = (16, 24);
-const TRACK: DurationAt = (20, 28);
+/// Where a header has its duration: of 32 bits in version 0, of 64 in version 1.
+struct DurationAt {
+    short: usize,
+    long: usize,
+}
+
+const MOVIE_OR_MEDIA: DurationAt = DurationAt { short: 16, long: 24 };
+const TRACK: DurationAt = DurationAt { short: 20, long: 28 };
 
 /// The same header with another duration.
 fn with_duration(
@@ -224,9 +228,9 @@ fn with_duration(
     let is_long = content.first() == Some(&1);
     let short = || u32::try_from(duration).map_err(|_| Error::Unsupported("a length out of range"));
     let (at, bytes) = if is_long {
-        (at.1, duration.to_be_bytes().to_vec())
+        (at.long, duration.to_be_bytes().to_vec())
     } else {
-        (at.0, short()?.to_be_bytes().to_vec())
+        (at.short, short()?.to_be_bytes().to_vec())
     };
     let field = content.get_mut(at..at + bytes.len()).ok_or(Error::ShortRead)?;
     field.copy_from_slice(&bytes);

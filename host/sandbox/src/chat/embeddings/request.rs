@@ -9,6 +9,7 @@ use crate::common::schema::Kind::{Any, Integer, Text, Word};
 use crate::common::schema::{Kind, check as check_schema, object, text};
 use crate::text::answer::answer_text::AnswerInput;
 use crate::text::answer::generate::{Format, Question, TextWithCalls, ToolChoice};
+use crate::text::answer::seed::IdForm;
 use crate::text::answer::words;
 use crate::text::endpoint::Checked;
 use crate::text::refusal::Refusal;
@@ -139,7 +140,7 @@ fn question(text: String) -> Question {
         thinks: false,
         text_with_calls: TextWithCalls::None,
         refusal: "",
-        call_id: ("call_", 24),
+        call_id: IdForm { prefix: "call_", chars: 24 },
         input: AnswerInput { text, ..AnswerInput::default() },
     }
 }

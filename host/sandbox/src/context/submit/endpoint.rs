@@ -26,12 +26,17 @@ use gatehouse_sandbox_files::Picture;
 const MAX_BODY_BYTES: usize = 112 << 20;
 
 /// A model and its price in the provider's credits.
-type PricedModel = (&'static str, u32);
+#[derive(Clone, Copy)]
+struct PricedModel {
+    name: &'static str,
+    price: u32,
+}
 
 /// The model of a path.
 fn model_at(path: &str) -> Option<PricedModel> {
     let models = [("flux-kontext-pro", 4), ("flux-kontext-max", 8)];
-    models.into_iter().find(|(model, _)| path.strip_prefix("/v1/") == Some(model))
+    let (name, price) = models.into_iter().find(|(name, _)| path.strip_prefix("/v1/") == Some(name))?;
+    Some(PricedModel { name, price })
 }
 
 /// The submit listener: answers its requests.
@@ -79,7 +84,7 @@ async fn submit(provider: &Provider, model: PricedModel, request: Request<Incomi
 /// The receipt of an accepted job, and the fault that strikes it.
 async fn admit(
     provider: &Provider,
-    (model, price): PricedModel,
+    PricedModel { name: model, price }: PricedModel,
     headers: &HeaderMap,
     body: Result<Value, Refusal>,
 ) -> Result<(Value, Option<Marker>), Refusal> {

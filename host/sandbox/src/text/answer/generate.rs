@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::text::answer::answer_text::{self, AnswerInput};
 use crate::text::answer::json_sample;
-use crate::text::answer::seed::Seed;
+use crate::text::answer::seed::{IdForm, Seed};
 use crate::text::answer::words;
 use crate::text::markers::{Faults, Marker};
 
@@ -70,8 +70,7 @@ pub(crate) struct Question {
     pub(crate) text_with_calls: TextWithCalls,
     /// The text of a refused answer.
     pub(crate) refusal: &'static str,
-    /// Prefix and number of random characters of a call's id.
-    pub(crate) call_id: (&'static str, usize),
+    pub(crate) call_id: IdForm,
     pub(crate) input: AnswerInput,
 }
 
@@ -236,8 +235,7 @@ impl<'a> Generator<'a> {
         if !complete {
             arguments.truncate(arguments.floor_char_boundary(arguments.len() / 2));
         }
-        let (prefix, length) = self.question.call_id;
-        let id = format!("{prefix}{}", self.seed.id(length));
+        let id = self.question.call_id.draw(&mut self.seed);
         self.answer.parts.push(Part::Call(Call {
             id,
             name: tool.name.clone(),

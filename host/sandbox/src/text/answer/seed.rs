@@ -2,6 +2,20 @@
 
 use sha2::{Digest, Sha256};
 
+/// The form of an id: a prefix and random characters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IdForm {
+    pub(crate) prefix: &'static str,
+    pub(crate) chars: usize,
+}
+
+impl IdForm {
+    /// An id of this form.
+    pub(crate) fn draw(self, seed: &mut Seed) -> String {
+        format!("{}{}", self.prefix, seed.id(self.chars))
+    }
+}
+
 /// A source of numbers; the same request gives the same ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Seed(u64);

@@ -116,7 +116,7 @@ pub(crate) async fn list_keys(
         values.extend(query.customer.as_ref().map(|customer| text(&customer.0)));
         values
     };
-    look_at(client, (sql, PIECE), (after.cloned(), most), values, |row| {
+    look_at(client, sql, PIECE, after.cloned(), most, values, |row| {
         let key: Key = decoded("api_key", row, 0)?;
         Ok((key.id.clone(), query.takes(&key).then_some(key)))
     })
@@ -127,8 +127,10 @@ pub(crate) async fn list_keys(
 /// ended.
 pub(super) async fn look_at<'v, P, T>(
     client: &impl GenericClient,
-    (sql, piece): (&str, usize),
-    (from, most): (Option<P>, usize),
+    sql: &str,
+    piece: usize,
+    from: Option<P>,
+    most: usize,
     values: impl Fn(&Option<P>) -> Vec<Value<'v>>,
     take: impl Fn(&Row) -> Result<(P, Option<T>), StoreError>,
 ) -> Result<RowPage<T, P>, StoreError> {
@@ -163,7 +165,7 @@ pub(crate) async fn list_audit(
     let end = before.map_or(span.end, |before| before.min(span.end));
     let values =
         |last: &Option<u64>| vec![number(span.start), number(last.unwrap_or(span.end)), limit(PIECE)];
-    look_at(client, (LINES, PIECE), (Some(end), most), values, |line| {
+    look_at(client, LINES, PIECE, Some(end), most, values, |line| {
         let (number, record) = (count(line, 0)?, decoded("audit", line, 1)?);
         Ok((number, query.takes(&record).then_some((number, record))))
     })

@@ -73,7 +73,7 @@ async fn page<T: DeserializeOwned, R>(
     take: impl Fn(T) -> Option<R>,
 ) -> Result<RowPage<R, u64>, StoreError> {
     let values = |last: &Option<u64>| vec![number(last.unwrap_or(u64::MAX)), limit(PIECE)];
-    look_at(client, (sql, PIECE), (before, most), values, |row| {
+    look_at(client, sql, PIECE, before, most, values, |row| {
         Ok((count(row, 1)?, take(decoded(table, row, 0)?)))
     })
     .await

@@ -182,7 +182,7 @@ async fn reconcile(call: Call) -> Outcome {
     call.describe(object.as_str(), ruling_changes(&ruling));
     let prepared = call.service.rulings.prepare(id, &ruling).await?;
     let command = prepared.command.clone();
-    let committed = call.commit(command, (object, &made), 200, ruling_changes(&ruling)).await;
+    let committed = call.commit(command, object, &made, 200, ruling_changes(&ruling)).await;
     let is_new = committed.as_ref().is_ok_and(|committed| committed.before.is_none());
     call.service.rulings.ruled(prepared, is_new).await?;
     committed?;
