@@ -359,9 +359,10 @@ fn target(target: &Target) -> Result<(), Fault> {
 
 /// URL parsers also read `%2e` as a dot, and some servers read `%2f` and `%5c` as the end of a segment.
 fn has_dot_segments(path: &str) -> bool {
-    let path = path.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
-    let path = path.replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
-    path.split('/').any(|segment| matches!(segment, "." | ".."))
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let read = || path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
+    let read = path.contains('%').then(read);
+    read.as_deref().unwrap_or(path).split('/').any(|segment| matches!(segment, "." | ".."))
 }
 
 fn header(header: &Header) -> Result<(), Fault> {
