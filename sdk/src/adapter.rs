@@ -9,13 +9,11 @@ use crate::bindings::gatehouse::family::{types, upstream};
 use crate::contract::direct::DirectRequest;
 use crate::contract::manifest::About;
 use crate::contract::submission::Submission;
-use crate::interfaces::bulk::Bulk;
+use crate::interfaces::Family;
 use crate::interfaces::dialect::{Dialect, FrameReader};
 use crate::interfaces::direct::Direct;
-use crate::interfaces::family::Family;
-use crate::interfaces::jobs::Jobs;
+use crate::interfaces::jobs::{Bulk, Jobs, Views};
 use crate::interfaces::text::{Relay, Text};
-use crate::interfaces::views::Views;
 use crate::{log, run};
 
 /// The exports of a component that is the family `F`.

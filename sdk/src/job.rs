@@ -16,18 +16,35 @@
 //! Pure as the families are, and nothing here is obligatory: a family with another way of working writes its own steps.
 
 mod attempts;
-mod next;
 mod policy;
 mod polls;
 mod size;
 mod standing;
 
 pub use attempts::{Attempts, Submitted};
-pub use next::Next;
 pub use policy::Policy;
 pub use polls::{Polled, Polls};
 pub use size::{REQUEST_BYTES, check_size};
 pub use standing::Standing;
+
+use crate::contract::failure::Failure;
+use crate::contract::step::Action;
+
+/// What follows from an event.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "taken apart at once; a box would be an allocation a step")]
+pub enum Next<T> {
+    /// The next action; the family adds its state, stage and progress.
+    Action(Action),
+    /// A clear answer, for the family.
+    Answer(T),
+}
+
+impl<T> Next<T> {
+    fn fail(failure: Failure) -> Self {
+        Self::Action(Action::Fail(failure.into()))
+    }
+}
 
 #[cfg(test)]
 mod tests;

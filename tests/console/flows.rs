@@ -1,6 +1,6 @@
-//! What people do with keys and money.
+//! What people do with keys and money, and with an account of a provider.
 
-use gatehouse_harness::{Caller, run};
+use gatehouse_harness::{Caller, run, until};
 
 use crate::console::scene::{Scene, ask_for_picture, link, start};
 
@@ -154,6 +154,37 @@ fn the_playground_spends_nobodys_money_unasked() {
         tab.goto(&format!("/playground/context-image?key={}", key.id())).await;
         let button = tab.run("return document.querySelector('[data-runs]').textContent").await;
         assert!(button.as_str().is_some_and(|text| text.starts_with("Run for ")), "{button}");
+        tab.expect_no_problems().await;
+        scene.tab.close().await;
+    });
+}
+
+/// On its page, while requests are served.
+#[test]
+fn an_account_is_drained_and_resumed() {
+    run(async {
+        let scene = start().await;
+        let tab = &scene.tab;
+        let key = scene.gateway.open_account("acme", "1000").await;
+        tab.goto("/providers").await;
+        tab.see("healthy").await;
+        tab.click("button[commandfor='drain-bfl-main']").await;
+        tab.see("gets no new task").await;
+        tab.confirm("Drain").await;
+        tab.see("The account gets no new work.").await;
+        tab.see("drained").await;
+
+        let (status, receipt) = ask_for_picture(&key).await;
+        assert_eq!(status, 200, "{receipt}");
+        let task = receipt["data"][0]["task_id"].as_str().expect("a task");
+        let waiting = async || scene.gateway.command(&["providers", "--json"]).await;
+        until("the task waits", async || waiting().await.contains("\"waiting\": 1")).await;
+        tab.goto("/providers").await;
+        tab.see("wait for a permit").await;
+
+        tab.press("Resume").await;
+        tab.see("The account gets new work again.").await;
+        assert_eq!(key.end_of(task).await["status"], "completed");
         tab.expect_no_problems().await;
         scene.tab.close().await;
     });

@@ -14,7 +14,6 @@ mod foreign_page;
 mod identity_provider;
 mod playground;
 mod plugins;
-mod providers;
 mod recipes;
 mod scene;
 mod screens;

@@ -1,9 +1,8 @@
 //! Fresh versions that fail tasks which no other version can take, or that bill more than was held.
 
-use gatehouse_harness::{run, until};
+use gatehouse_harness::{puppet_claiming, run, until};
 use serde_json::{Value, json};
 
-use crate::hostile::scene::fixture;
 use crate::hostile::scene::gateway::Scene;
 
 /// The state in the list of the version with that semver.
@@ -20,7 +19,7 @@ fn version(version: &str, claims: &Value) -> Vec<u8> {
     for (key, value) in claims.as_object().expect("claims") {
         all[key] = value.clone();
     }
-    fixture::puppet_claiming(&all)
+    puppet_claiming(&all)
 }
 
 /// The standby does not read what the canary wrote: without a place to wait, the canary's fault would be the end of the task.

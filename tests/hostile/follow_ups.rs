@@ -1,10 +1,9 @@
 //! Requests that refer to tasks and names: follow-ups, requests that join a living task, interim and failed results,
 //! and what another customer gets of all that.
 
-use gatehouse_harness::{run, until_some};
+use gatehouse_harness::{puppet_claiming, run, until_some};
 use serde_json::{Value, json};
 
-use crate::hostile::scene::fixture;
 use crate::hostile::scene::gateway::{IMAGES, Scene};
 
 const VIDEOS: &str = "/v1/videos/generations";
@@ -24,7 +23,7 @@ fn claims() -> Value {
 
 async fn start() -> Scene {
     let scene = Scene::start("").await;
-    scene.install(&fixture::puppet_claiming(&claims())).await;
+    scene.install(&puppet_claiming(&claims())).await;
     scene
 }
 

@@ -1,10 +1,9 @@
 //! Components that must never serve: the right stage of the deployment refuses each of them with a reason an operator
 //! can act upon, while the active version and every other family keep serving.
 
-use gatehouse_harness::run;
+use gatehouse_harness::{puppet, puppet_claiming, run};
 use serde_json::{Value, json};
 
-use crate::hostile::scene::fixture;
 use crate::hostile::scene::gateway::Scene;
 use crate::hostile::scene::honest::Honest;
 
@@ -75,6 +74,19 @@ const FOREIGN_INTERFACES: &[(&str, &str, &str)] = &[
     ("gatehouse:family/jobs@1.0.0", "gatehouse:family/jobs@2.0.0", "made for gatehouse:family 2.0.0"),
 ];
 
+/// The fixture with an import or export of another name, as long as the old one, wherever it is.
+fn renamed(old: &str, new: &str) -> Vec<u8> {
+    assert_eq!(old.len(), new.len());
+    let mut wasm = puppet().to_vec();
+    let found: Vec<usize> =
+        (0..wasm.len() - old.len()).filter(|at| wasm[*at..].starts_with(old.as_bytes())).collect();
+    assert!(!found.is_empty(), "no {old} in the component");
+    for at in found {
+        wasm[at..at + new.len()].copy_from_slice(new.as_bytes());
+    }
+    wasm
+}
+
 #[test]
 fn false_claims_and_foreign_interfaces_are_refused() {
     run(async {
@@ -94,12 +106,12 @@ fn false_claims_and_foreign_interfaces_are_refused() {
             }
         };
         for (claims, words) in false_claims() {
-            expect(claims.to_string(), &fixture::puppet_claiming(&claims), words).await;
+            expect(claims.to_string(), &puppet_claiming(&claims), words).await;
         }
         for (old, new, words) in FOREIGN_INTERFACES {
-            expect((*new).to_owned(), &fixture::renamed(old, new), words).await;
+            expect((*new).to_owned(), &renamed(old, new), words).await;
         }
-        let whole = fixture::puppet();
+        let whole = puppet();
         expect("half of it".to_owned(), &whole[..whole.len() / 2], "compile").await;
         expect("a module".to_owned(), b"\0asm\x01\0\0\0", "this is a core module").await;
         expect("machine code".to_owned(), b"\x7fELF\x02\x01\x01", "this is compiled code").await;

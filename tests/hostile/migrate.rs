@@ -2,10 +2,9 @@
 //! becomes unreadable only after the rehearsal, the task stays with the version that admitted it. Either way the task
 //! ends on that version.
 
-use gatehouse_harness::run;
+use gatehouse_harness::{puppet_claiming, run};
 use serde_json::{Value, json};
 
-use crate::hostile::scene::fixture;
 use crate::hostile::scene::gateway::Scene;
 use crate::hostile::scene::honest::Honest;
 
@@ -62,7 +61,7 @@ fn a_version_that_cannot_read_a_live_state_is_refused() {
             let rows = [row];
             let tasks = under_way(&scene, &rows).await;
             let honest = Honest::start(&scene.caller);
-            let component = scene.component(&fixture::puppet_claiming(&newer()));
+            let component = scene.component(&puppet_claiming(&newer()));
             let refused = scene.gateway.try_command(&["plugin", "install", &component]).await;
             let text = String::from_utf8_lossy(&[refused.stdout, refused.stderr].concat()).into_owned();
             let told = text.contains("rehearse") && text.contains("task_") && text.contains(rows[0].2);
@@ -101,7 +100,7 @@ fn a_state_that_cannot_be_read_after_the_switch_stays_with_its_version() {
         while scene.trap.seen_at("/gate").len() < rows.len() {
             scene.caller.send("GET", "/v1/tasks", &[], "").await;
         }
-        scene.install(&fixture::puppet_claiming(&newer())).await;
+        scene.install(&puppet_claiming(&newer())).await;
         scene.trap.open_gate();
         expect_ends(&scene, &rows, &tasks, false).await;
         let log = scene.gateway.log_text();
@@ -123,7 +122,7 @@ fn a_build_that_reads_live_states_takes_them_over() {
         let scene = Scene::start("").await;
         let rows: Vec<_> = rows().into_iter().filter(|(_, moves, _)| *moves).collect();
         let tasks = under_way(&scene, &rows).await;
-        scene.install(&fixture::puppet_claiming(&newer())).await;
+        scene.install(&puppet_claiming(&newer())).await;
         scene.trap.open_gate();
         expect_ends(&scene, &rows, &tasks, true).await;
         let log = scene.gateway.log_text();

@@ -1,10 +1,9 @@
 //! Charges of several lines, prices of a thousand units, and settlements up to a limit that was accepted: what is held, what is
 //! billed in the end, and what becomes of a version that asks for more.
 
-use gatehouse_harness::{run, send, until};
+use gatehouse_harness::{puppet_claiming, run, send, until};
 use serde_json::{Value, json};
 
-use crate::hostile::scene::fixture;
 use crate::hostile::scene::gateway::Scene;
 
 /// Of its keys, two are priced by more than one unit.
@@ -103,7 +102,7 @@ fn a_canary_that_settles_above_its_own_limit_is_rolled_back() {
     run(async {
         let scene = Scene::start(PRICES).await;
         let units = json!({"version": "2.0.0", "units": {"puppet": "picture"}});
-        scene.install(&fixture::puppet_claiming(&units)).await;
+        scene.install(&puppet_claiming(&units)).await;
         let other = scene.submit(&script(&json!({"unit": "second"}), &json!(null))).await;
         assert_eq!(other.status, 200, "the standby knows no units: {}", other.json());
         let log = scene.gateway.log_text();

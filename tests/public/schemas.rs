@@ -7,8 +7,7 @@ use std::time::Duration;
 use gatehouse_harness::{run, send};
 use serde_json::{Value, json};
 
-use crate::clients::fuzzer::{FUZZER, compared};
-use crate::clients::linter::{LINTER, problems};
+use crate::clients::openapi::{FUZZER, LINTER, compared, problems};
 use crate::public::Scene;
 
 /// A linter finds no problem in the document; one of the checks of `documents`.

@@ -12,7 +12,7 @@ use gatehouse_store::{Config, Store};
 use gatehouse_tasks::{Command, WebhookChange, WebhookEndpoint, WebhookPolicy};
 
 use crate::random::Random;
-use crate::record::endpoints::HOOK_HOST;
+use crate::record::HOOK_HOST;
 
 /// Deposits in credits: a customer that can pay anything, one that cannot, and a third.
 pub(crate) const CUSTOMERS: [(&str, i64); 3] = [("rich", 1_000), ("poor", 14), ("other", 500)];

@@ -19,7 +19,6 @@ mod fleet;
 mod member;
 mod memory;
 mod oracle;
-mod panics;
 mod plan;
 mod plugins;
 mod provider;

@@ -1,9 +1,11 @@
 //! Runs a simulation: process after process of the system, each from its start to a crash, a stop, or the end of the
 //! plan.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
+use std::panic::{set_hook, take_hook};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use gatehouse_fault_injection::{Cut, Disk};
@@ -12,16 +14,19 @@ use tokio::task::JoinSet;
 
 use crate::clients::{actions, tasks, texts, webhooks};
 use crate::clock::VirtualClock;
-use crate::panics;
 use crate::plan::actions::Action;
 use crate::plugins::Plugins;
 use crate::random::Random;
-use crate::record::endpoints::ACCOUNT_LIMITS;
+use crate::record::ACCOUNT_LIMITS;
 use crate::simulation::Simulation;
 use crate::system::under_test::System;
 
 /// A simulation that needs more processes than this does not end.
 const MAX_PROCESSES: usize = 40;
+
+thread_local! {
+    static PANICS: Cell<usize> = const { Cell::new(0) };
+}
 
 /// How a process ends.
 enum ProcessEnd {
@@ -38,14 +43,14 @@ enum ProcessEnd {
 /// The first broken invariant.
 pub(crate) fn run(simulation: &Arc<Simulation>, plugins: &mut Plugins) -> Result<(), String> {
     plugins.activate_first();
-    let panics = panics::here();
+    let panics = panics_here();
     simulation.switch.restart(simulation.next_crash());
     for _ in 0..MAX_PROCESSES {
         let first = simulation.disk();
         let disk = Disk::of(first.clone());
         let end = run_process(simulation, plugins, &disk);
         simulation.result()?;
-        if panics::here() != panics {
+        if panics_here() != panics {
             return Err("something panicked".to_owned());
         }
         match end {
@@ -169,4 +174,18 @@ pub(crate) async fn settle(system: &System) -> Result<(), String> {
 /// The operations at which the processes of a simulation crash, chosen at random.
 pub(crate) fn crashes(random: &Random) -> VecDeque<usize> {
     (0..random.below(4)).map(|_| [40, 300, 1200][random.below(3)]).map(|end| random.below(end)).collect()
+}
+
+/// How often this thread has panicked so far, caught or not. A panic in a task of the runtime would end that task and nothing
+/// else; here it is noticed.
+pub(crate) fn panics_here() -> usize {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            PANICS.with(|count| count.set(count.get() + 1));
+            before(panic);
+        }));
+    });
+    PANICS.with(Cell::get)
 }

@@ -16,6 +16,4 @@ mod replay;
 mod responses;
 pub(crate) mod scene;
 mod second_account;
-mod splits;
 mod targets;
-mod usage;

@@ -243,6 +243,8 @@ impl Token {
 
 #[cfg(test)]
 mod tests {
+    use gatehouse_harness::TestSeed;
+
     use super::*;
 
     fn failures(attempts: &FailedAttempts, address: &str, seconds: u64, times: usize) -> usize {
@@ -286,5 +288,11 @@ mod tests {
         assert!(attempts.0.lock().unwrap().len() <= MAX_ADDRESSES + 1);
         attempts.fail(address(many), UnixMs(60_000)).unwrap();
         assert!(attempts.0.lock().unwrap().len() <= 3);
+    }
+
+    #[test]
+    fn a_token_does_not_print() {
+        let token = Token::mint(&TestSeed::constant(0xab));
+        assert!(!format!("{token:?}").contains(token.reveal()));
     }
 }

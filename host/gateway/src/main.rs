@@ -16,7 +16,6 @@ mod config;
 mod data_folder;
 mod descriptors;
 mod environment;
-mod exit;
 mod plugins;
 mod price_list;
 mod privacy;

@@ -1,4 +1,4 @@
-//! The data of a wasmtime store: WASI context, guest log, memory limit. Made new for every instance.
+//! The data of a wasmtime store: WASI context, guest log, memory limit. Made new for every instance, within its limits.
 
 use std::sync::MutexGuard;
 
@@ -7,8 +7,22 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::guest_log::{GuestLog, LogSource, SharedGuestLog};
-use crate::limits::GuestLimits;
 use crate::wasi;
+
+/// What an instance may hold and print; `runtime` reads it from the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuestLimits {
+    /// Bytes of its memories, together.
+    pub memory: usize,
+    /// Elements of each of its tables.
+    pub table_elements: usize,
+    /// WASI resources at once.
+    pub handles: usize,
+    /// Log lines of its life.
+    pub log_lines: u32,
+    /// Bytes of a log line.
+    pub log_line: usize,
+}
 
 /// The data of a wasmtime store.
 pub struct Guest {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_model::{TaskId, escape_control};
 
-use crate::limits::GuestLimits;
+use crate::guest::GuestLimits;
 
 /// The fields of every line.
 #[derive(Clone, Debug)]

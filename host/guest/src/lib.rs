@@ -5,11 +5,9 @@
 
 mod guest;
 mod guest_log;
-mod limits;
 mod wasi;
 mod wasi_linker;
 
-pub use guest::{Guest, OutOfMemory};
+pub use guest::{Guest, GuestLimits, OutOfMemory};
 pub use guest_log::{GuestLog, Level, LogSource, shorten};
-pub use limits::GuestLimits;
 pub use wasi_linker::{BlockedWait, link};

@@ -6,7 +6,6 @@
 //! never knows HTTP, redb or wasmtime. Every crate may depend on it; it depends on the contract's documents alone.
 
 mod apikey;
-mod boxed;
 mod contract;
 mod control_text;
 mod conversation;
@@ -32,20 +31,18 @@ mod time;
 mod trace;
 
 pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
-pub use boxed::Boxed;
 pub use contract::call::{
     Affinity, Body, Call, Header, Outage, Part, Payload, Reading, Replay, Reply, Shared, Target,
 };
 pub use contract::charge::{Charge, Line, Terms};
 pub use contract::direct::{DirectPlan, DirectRequest, DirectResponse, Exchange};
 pub use contract::facts::{Facts, MediaKind};
-pub use contract::failure::{Blame, Failure};
 pub use contract::form::{FormFields, FormTypes, FormValue};
 pub use contract::json::Json;
 pub use contract::names::{Claim, OwnedName, Parent, TaskView};
 pub use contract::task_contract::{
-    Accepted, Action, Cause, Context, Event, FailedOutcome, Finding, InterimView, Outcome, Probe, Product,
-    Refusal, Stage, Step, Submission,
+    Accepted, Action, Blame, Cause, Context, Event, FailedOutcome, Failure, Finding, InterimView, Outcome,
+    Probe, Product, Refusal, Stage, Step, Submission,
 };
 pub use contract::text::{
     Answered, Chunk, DialectPrepared, DialectRequest, Obstacle, Prepared, Protocol, Sse, TextFailure,
@@ -76,5 +73,5 @@ pub use span::{EndedSpan, Span, SpanKind, SpanSink, SpanValue, Trace, Tracer};
 pub use status::Status;
 pub use tags::Tags;
 pub use task::{AccountAssignment, FailureKind, JoinedRequest, Media, Phase, Task, TaskFailure};
-pub use time::{Clock, ForwardSteps, Pause, UnixMs};
+pub use time::{Boxed, Clock, ForwardSteps, Pause, UnixMs};
 pub use trace::{NoTraceParent, TraceParent};

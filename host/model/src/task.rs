@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{Call, Outage};
 use crate::contract::charge::{Charge, Terms};
-use crate::contract::failure::{Blame, Failure};
-use crate::contract::task_contract::{Action, Event, FailedOutcome, InterimView, Outcome, Probe, Stage};
+use crate::contract::task_contract::{
+    Action, Blame, Event, FailedOutcome, Failure, InterimView, Outcome, Probe, Stage,
+};
 use crate::credits::Credits;
 use crate::digest::Digest;
 use crate::ids::{BlobId, CustomerId, KeyId, MediaId, TaskId};

@@ -1,4 +1,4 @@
-//! Time as data: a moment, the trait of clocks, and the steps of a clock that is set.
+//! Time as data: a moment, the trait of clocks, the type of waits and of other futures, and the steps of a clock that is set.
 //!
 //! Never reads a clock itself; the gateway provides the real one, tests a virtual one.
 
@@ -92,8 +92,12 @@ impl fmt::Display for UnixMs {
     }
 }
 
+/// A future whose code is compiled in the crate that makes it. That of a plain `async fn` is compiled once more, with all
+/// that it awaits, in every crate that awaits it: for the entry points of a service that is most of the service.
+pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
 /// A wait in progress.
-pub type Pause = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type Pause = Boxed<'static, ()>;
 
 /// The only source of time of the gateway.
 pub trait Clock: Send + Sync + 'static {

@@ -11,7 +11,6 @@ mod changes;
 mod config;
 mod copy;
 mod disk_full;
-mod durability;
 mod engine;
 mod error;
 mod examine;
@@ -43,7 +42,6 @@ pub use administration::{AuditQuery, KeyQuery, KeyState, RowPage};
 pub use changes::TaskListener;
 pub use config::Config;
 pub use copy::{CopyError, StoreCopy};
-pub use durability::Durability;
 pub use engine::usage::KEPT_DAYS_OF_HOURS;
 pub use error::{OpenError, StoreError};
 pub use examine::{Progress, examine_file};
@@ -64,7 +62,7 @@ pub use store::Store;
 pub use usage::read::{UsagePeriod, UsagePosition, UsageQuery, UsageRow, UsageRows, UsageScope};
 pub use wait::Access;
 pub use webhooks::DeliveryQuery;
-pub use writer::Writer;
+pub use writer::{Durability, Writer};
 
 #[cfg(test)]
 mod tests;

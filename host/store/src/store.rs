@@ -16,7 +16,6 @@ use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot, watch};
 use crate::changes::{TaskChanges, TaskListener};
 use crate::config::Config;
 use crate::disk_full::WaitingBackend;
-use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::home::Home;
 use crate::open::database::{self, BACKEND};
@@ -28,7 +27,7 @@ use crate::postgres::simulated::{self, SimulatedNode};
 use crate::postgres::{self, Node, PlantedFault, Server, SimulatedServer, Trip, TripEnd};
 use crate::transaction::shared::{Direct, SharedTransaction};
 use crate::wait::{Access, WriterWait};
-use crate::writer::{Claim, Failure, Job, Work, Writer};
+use crate::writer::{Claim, Durability, Failure, Job, Work, Writer};
 
 /// Reads of many rows at the same time; others wait.
 const MAX_LONG_READS: usize = 2;

@@ -20,7 +20,6 @@ use tokio::time as clock;
 
 use crate::changes::TaskChanges;
 use crate::config::Config;
-use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::home::Home;
 use crate::posted::Posted;
@@ -45,6 +44,17 @@ pub(crate) enum Work {
     Commit,
     /// To drop the history of tasks created before this day.
     DropHistory(u32),
+}
+
+/// What a command waits for before it is acknowledged: a choice of the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The commit that contains it: an acknowledged command survives a crash.
+    Immediate,
+    /// Nothing. The command is committed within [`Writer`]'s linger time or together with the next
+    /// [`Durability::Immediate`] command, and readers see it from then on. A crash loses it only together with
+    /// every command after it.
+    Deferred,
 }
 
 /// Work and who waits for its answer.

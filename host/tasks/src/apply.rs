@@ -1,4 +1,5 @@
-//! Applies a command: dispatches it to its rule, and a command within an operator's request to its own.
+//! Applies a command: dispatches it to its rule, and a command within an operator's request to its own; keeps the steps that led
+//! to a change.
 //!
 //! What a command changed before it was rejected, or before a row could not be read, is undone here: a rule may read and check
 //! after its first write, and a store may apply many commands in one transaction.
@@ -6,12 +7,12 @@
 use gatehouse_model::{UnixMs, Usage};
 
 use crate::commands::command::{Applied, Command};
-use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop};
+use crate::commands::rejection::{Rejection, Ruling, Stop};
 use crate::commands::webhook_change::WebhookChange;
 use crate::records::administration::{AdminIdempotency, AuditedRequest};
 use crate::records::journal_entry::Note;
-use crate::rules::{administer, funds, keep_record, keep_response, keep_steps, keys};
+use crate::records::step::{MAX_STEP_ROWS_OF_A_DAY, StepRecord, StepRow};
+use crate::rules::{administer, funds, keep_record, keep_response, keys};
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 use crate::task::{advance, finish, forget, join, reconcile, submit};
 use crate::webhooks::{deliveries, endpoints};
@@ -69,7 +70,7 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         Command::Logged { change, steps, at } => match *change {
             change @ (Command::Advance { .. } | Command::Finish { .. } | Command::Reconcile { .. }) => {
                 let applied = rule(storage, change)?;
-                keep_steps::keep(storage, applied, steps, at)
+                keep_steps(storage, applied, steps, at)
             }
             _ => {
                 let problem = "expected the progress, a ruling or the end of a task";
@@ -116,6 +117,22 @@ fn webhook<B: LedgerStorage>(storage: &mut B, change: WebhookChange, at: UnixMs)
             deliveries::record(storage, delivery, attempt, retry_after_ms, chance, at)
         }
     }
+}
+
+/// Keeps the steps that led to a change of a task, which was applied already: their row is written with the change, or not at
+/// all.
+fn keep_steps<B: LedgerStorage>(
+    storage: &mut B,
+    applied: Applied,
+    steps: Vec<StepRecord>,
+    at: UnixMs,
+) -> Ruling<Applied, B> {
+    if let (Applied::Task(task), false) = (&applied, steps.is_empty())
+        && storage.step_rows(task.id.timestamp().day())? < MAX_STEP_ROWS_OF_A_DAY
+    {
+        storage.put_steps(&StepRow::bounded(task.id, task.revision, at, steps))?;
+    }
+    Ok(applied)
 }
 
 /// The change of an operator's request is applied first: its line and what is remembered of it say what it made.

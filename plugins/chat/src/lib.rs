@@ -7,7 +7,6 @@
 //! account or money; the host owns those, and the framing of events.
 
 mod embeddings;
-mod errors;
 mod params;
 mod prepare;
 mod request;

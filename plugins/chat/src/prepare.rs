@@ -6,7 +6,6 @@ mod echoes;
 mod fitting;
 mod pass_through;
 mod passed;
-mod plan;
 mod thinking;
 mod to_messages;
 
@@ -24,11 +23,24 @@ use gatehouse_text_protocols::rules::{Rules, Sampling};
 use crate::request::Request;
 use crate::state::State;
 use fitting::Fitting;
-use plan::CallPlan;
 use thinking::ThinkingRequest;
 
 /// The output cap assumed for a chat provider when neither the client nor the rules name one.
 const ASSUMED_MAX_OUTPUT: u32 = 8192;
+
+/// What a translation needs besides the request.
+pub(crate) struct CallPlan<'o> {
+    pub(crate) rules: &'o Rules,
+    /// The provider's name of the model.
+    pub(crate) upstream: &'o str,
+    /// The cap to be sent, if any.
+    pub(crate) cap: Option<u32>,
+    /// Whether `temperature` is sent.
+    pub(crate) temperature: bool,
+    /// Whether `top_p` is sent.
+    pub(crate) top_p: bool,
+    pub(crate) thinking: ThinkingRequest,
+}
 
 pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Refusal> {
     let route = &text_request.route;

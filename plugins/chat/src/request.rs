@@ -1,7 +1,6 @@
 //! A chat completion request, checked: every known field, its shape and its limits. Whether a field is sent is not
 //! decided here. Never translates.
 
-pub(crate) mod estimate;
 pub(crate) mod messages;
 pub(crate) mod parts;
 pub(crate) mod response_format;
@@ -22,7 +21,6 @@ use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::rules::Rules;
 use gatehouse_text_protocols::tool_names;
 
-use estimate::InputEstimate;
 use messages::Message;
 use response_format::ResponseFormat;
 use tools::{Tool, ToolChoice};
@@ -36,6 +34,19 @@ const MAX_ANSWERS: i64 = 128;
 pub(crate) struct Cap {
     pub(crate) field: &'static str,
     pub(crate) tokens: u32,
+}
+
+/// What the host estimates the input of a request from, collected while it is read.
+#[derive(Default)]
+pub(crate) struct InputEstimate<'a> {
+    /// Bytes of text the model reads.
+    pub(crate) input_bytes: u64,
+    /// Images the model reads, pages of documents, and sounds by their length.
+    pub(crate) pictures: u32,
+    /// Something in the messages has a form that a chat provider may not take, or is there for another one.
+    pub(crate) is_odd: bool,
+    /// Strings of files, and the JSON that a chat provider is sent in place of each.
+    pub(crate) files: Vec<(JsonString<'a>, String)>,
 }
 
 /// A checked request.

@@ -1,7 +1,6 @@
 //! Whole answers. Those of a chat provider keep their bytes, but for the public name of the model.
 
 pub(crate) mod from_messages;
-pub(crate) mod output_bytes;
 
 use gatehouse_sdk::{Answered, Body, Context, Extra, Reply, TextFailure};
 
@@ -11,20 +10,18 @@ use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use crate::embeddings;
-use crate::errors;
-use crate::state::State;
-use output_bytes::output_bytes;
+use crate::state::{State, unreadable};
 
 /// Some servers put it before a text.
 const MARK: char = '\u{feff}';
 
 pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answered, TextFailure> {
     if let Body::Blob(_) = &reply.body {
-        return Err(errors::unreadable("it came as a file", ""));
+        return Err(unreadable("it came as a file", ""));
     }
     let body = reply.text();
     if !reply.is_success() {
-        return Err(errors::of(state).of_answer(reply.status, &body));
+        return Err(state.failures().of_answer(reply.status, &body));
     }
     let body = body.trim_start_matches(MARK);
     let turned = state.turned(body);
@@ -35,20 +32,20 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
     };
     let body = mended.as_deref().unwrap_or(body);
     let Some(whole) = Object::parse(body) else {
-        if let Some(failure) = errors::of(state).instead(body) {
+        if let Some(failure) = state.failures().instead(body) {
             return Err(failure);
         }
         let what = if body.trim().is_empty() { "it is empty" } else { "it is no JSON object" };
-        return Err(errors::unreadable(what, body));
+        return Err(unreadable(what, body));
     };
     let choices = whole.items("choices").unwrap_or_default();
     let is_there = |name: &&str| whole.get(name).is_some_and(|raw| raw.get() != "[]");
     let has_answer = !choices.is_empty() || ["content", "data"].iter().any(is_there);
-    if !has_answer && let Some(failure) = errors::of(state).instead(body) {
+    if !has_answer && let Some(failure) = state.failures().instead(body) {
         return Err(failure);
     }
     if whole.get("error").is_some_and(is_error) {
-        return Err(errors::of(state).of_error(body));
+        return Err(state.failures().of_error(body));
     }
     if let Some(asked) = &state.embeddings {
         return embeddings::answer::answer(state, asked, &whole, body);
@@ -71,7 +68,7 @@ fn plain(
     body: &str,
 ) -> Result<Answered, TextFailure> {
     if choices.is_empty() {
-        return Err(errors::unreadable("it has no `choices`", body));
+        return Err(unreadable("it has no `choices`", body));
     }
     let mut written = 0_u64;
     let mut edits = Edits::default();
@@ -80,7 +77,7 @@ fn plain(
         let Some((choice, message)) =
             choice.and_then(|choice| choice.object("message").map(|it| (choice, it)))
         else {
-            return Err(errors::unreadable("a choice of it has no `message`", body));
+            return Err(unreadable("a choice of it has no `message`", body));
         };
         written = written.saturating_add(output_bytes(&message));
         if let Some((reason, right)) = wrong_reason(&choice, calls(&message), state.legacy) {
@@ -90,7 +87,7 @@ fn plain(
             match with_id(raw, cx.seed, at) {
                 Ok(None) => {}
                 Ok(Some(call)) => edits.replace(raw, call),
-                Err(NoName) => return Err(errors::unreadable("a call of it has no name", body)),
+                Err(NoName) => return Err(unreadable("a call of it has no name", body)),
             }
         }
     }
@@ -174,6 +171,20 @@ fn with_id(raw: Raw<'_>, seed: u64, at: usize) -> Result<Option<String>, NoName>
         out.member(name, raw.get());
     }
     Ok(Some(out.done()))
+}
+
+/// Bytes the model wrote in a message, or in a delta of one.
+pub(crate) fn output_bytes(message: &Object<'_>) -> u64 {
+    let texts = ["content", "reasoning_content", "reasoning", "refusal"];
+    let mut bytes: u64 = texts.iter().filter_map(|name| message.string(name)).map(JsonString::len).sum();
+    let calls = message.items("tool_calls").unwrap_or_default();
+    let calls = calls.into_iter().filter_map(|raw| Object::parse(raw.get()));
+    let called = calls.filter_map(|call| call.object("function").or_else(|| call.object("custom")));
+    for called in called.chain(message.object("function_call")) {
+        let texts = ["name", "arguments", "input"];
+        bytes += texts.iter().filter_map(|name| called.string(name)).map(JsonString::len).sum::<u64>();
+    }
+    bytes
 }
 
 /// Whether a message calls tools.

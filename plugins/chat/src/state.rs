@@ -1,10 +1,15 @@
-//! What the reading of an answer needs to know of its request.
+//! What the reading of an answer needs to know of its request, also where it is an error or does not follow the protocol.
 
+use gatehouse_sdk::{TextFailure, log};
+use gatehouse_text_protocols::failures::{Failures, TooLong, head};
 use gatehouse_text_protocols::field_names::FieldNames;
 use gatehouse_text_protocols::incoming::{ChatClient, Incoming, speaks_chat};
 use gatehouse_text_protocols::responses::Echo;
 use gatehouse_text_protocols::rules::VectorEncoding;
 use serde::{Deserialize, Serialize};
+
+const TOO_LONG: TooLong =
+    TooLong { words: "maximum context length", sentence: "This model's maximum context length is exceeded" };
 
 /// Kept between a request and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,12 +56,29 @@ impl State {
         Incoming::of_chat(&self.lead, ChatClient { is_legacy, has_several: self.several, reads_completions })
     }
 
+    /// The reader of errors in the answer to a request.
+    pub(crate) fn failures(&self) -> Failures<'_> {
+        Failures {
+            model: &self.model,
+            upstream: &self.upstream,
+            fields: &self.fields,
+            renamed: &self.names,
+            too_long: TOO_LONG,
+        }
+    }
+
     /// The state of the same request to a provider of the other protocol, where that is the one of its answer.
     pub(crate) fn turned(&self, answer: &str) -> Option<Self> {
         let is_chat = !self.translated;
         let is_other = self.embeddings.is_none() && speaks_chat(answer, is_chat) == Some(!is_chat);
         is_other.then(|| Self { translated: !self.translated, ..self.clone() })
     }
+}
+
+/// An answer that does not follow the protocol.
+pub(crate) fn unreadable(what: &str, body: &str) -> TextFailure {
+    log::error("the provider's answer makes no sense", &[("what", what), ("body", head(body))]);
+    TextFailure::upstream(format!("the provider's answer makes no sense: {what}"))
 }
 
 /// What a request for embeddings asked for.

@@ -3,11 +3,10 @@
 
 mod from_chat;
 mod from_messages;
-mod output;
 mod tool_calls;
 mod whole_completion;
 
-use gatehouse_sdk::Context;
+use gatehouse_sdk::{Chunk, Context, Sse, TextFailure};
 use gatehouse_text_protocols::relay::Stream;
 
 use crate::responses::Responses;
@@ -29,4 +28,20 @@ fn stream(cx: &Context, mut state: State) -> Stream {
         (false, None) => Stream::new(incoming, FromChat::new(cx, state)),
         (false, Some(echo)) => Stream::new(incoming, Responses::new(FromChat::new(cx, state), echo)),
     }
+}
+
+/// Sends a chunk to the client, as JSON.
+fn send(chunk: &mut Chunk, data: String) {
+    chunk.send.push(Sse { event: None, data });
+}
+
+/// Sends the terminal event.
+fn done(chunk: &mut Chunk) {
+    send(chunk, "[DONE]".to_owned());
+    chunk.last = true;
+}
+
+/// The provider ended its stream too early.
+fn incomplete() -> TextFailure {
+    TextFailure::upstream("the provider ended its answer before it was complete")
 }

@@ -17,9 +17,9 @@ use gatehouse_sdk::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::avatar::PRICE_KEY as AVATAR_KEY;
 use crate::avatar::params::Params as AvatarParams;
 use crate::avatar::state::AvatarState;
-use crate::avatar::submit::PRICE_KEY as AVATAR_KEY;
 use crate::video::params::Params as VideoParams;
 use crate::video::state::VideoState;
 
@@ -86,9 +86,9 @@ impl Jobs for Clip {
 
     fn submit(_: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
         if request.surface == AVATARS {
-            return avatar::submit::submit(&request).map(|accepted| accepted.map(State::Avatar));
+            return avatar::submit(&request).map(|accepted| accepted.map(State::Avatar));
         }
-        video::submit::submit(&request).map(|accepted| accepted.map(State::Video))
+        video::submit(&request).map(|accepted| accepted.map(State::Video))
     }
 
     fn advance(cx: &Context, state: State, event: Event) -> Step<State> {

@@ -1,4 +1,4 @@
-//! The steps of a task, one event at a time.
+//! The steps of a task, one event at a time, and its state, kept as JSON between them.
 //!
 //! ```text
 //! Accepted --start--> (probe the references) --> Sending --200--> Running --Ready--> done
@@ -10,15 +10,48 @@
 
 use gatehouse_sdk::job::{Attempts, Next, Polls};
 use gatehouse_sdk::{Action, Context, Event, Outcome, Stage, Step, pace};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::params::Format;
 use crate::provider::{self, Answer, POLICY, Task};
 use crate::references;
 use crate::request::{ImageRequest, USUAL_DURATION};
-use crate::state::{Job, Sending, State};
 
 /// The highest estimated progress.
 const MAX_ESTIMATED: u8 = 95;
+
+/// The state of a task.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Accepted; the references may be probed.
+    #[serde(rename = "Ordered")]
+    Accepted(ImageRequest),
+    /// The submission is sent, or waits for the next try.
+    Sending(Sending),
+    /// The provider has accepted it.
+    Running(Job),
+}
+
+/// A submission.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sending {
+    #[serde(rename = "order")]
+    pub(crate) request: ImageRequest,
+    #[serde(flatten)]
+    pub(crate) attempts: Attempts,
+}
+
+/// A task the provider has accepted.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    pub(crate) polling_url: String,
+    pub(crate) format: Format,
+    /// Whether a poll has been answered clearly.
+    pub(crate) seen: bool,
+    #[serde(flatten)]
+    pub(crate) polls: Polls,
+}
 
 pub(crate) fn step(cx: &Context, state: State, event: Event) -> Step<State> {
     match state {

@@ -11,17 +11,18 @@ mod provider;
 mod references;
 mod request;
 mod sizes;
-mod state;
-mod submit;
 
+use gatehouse_sdk::params::came;
 use gatehouse_sdk::{
-    About, Accepted, Context, Event, Family, HttpRoute, Jobs, Model, NoSettings, Refusal, Step, Submission,
-    Surface, Verdict,
+    About, Accepted, Charge, Context, Event, Family, HttpRoute, InvalidParam, Jobs, Model, NoSettings,
+    Refusal, Step, Submission, Surface, Verdict,
 };
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
+use crate::advance::State;
 use crate::params::Params;
-use crate::state::State;
+use crate::request::{ImageRequest, USUAL_DURATION};
 
 /// The surface both models serve.
 pub const SURFACE: &str = "images.generate";
@@ -60,12 +61,34 @@ impl Jobs for ContextImage {
     type State = State;
 
     fn submit(_: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
-        submit::submit(&request)
+        let body = &request.body;
+        if !body.is_object() {
+            let problem = format!("expected a JSON object, got {}", came(Some(body)));
+            return Err(InvalidParam::at(None, problem).into());
+        }
+        let model = model(body.get("model"))?;
+        if body.get("prompt").is_none_or(Value::is_null) {
+            return Err(Refusal::invalid(
+                "prompt",
+                format!("expected a string, got {}", came(body.get("prompt"))),
+            ));
+        }
+        let charge = Charge::keys([model.id()]);
+        Ok(match ImageRequest::read(&request) {
+            Ok(image) => Accepted::new(model.id(), charge, State::Accepted(image)).expected(USUAL_DURATION),
+            Err(invalid) => Accepted::doomed(model.id(), charge, invalid.into()),
+        })
     }
 
     fn advance(cx: &Context, state: State, event: Event) -> Step<State> {
         advance::step(cx, state, event)
     }
+}
+
+fn model(value: Option<&Value>) -> Result<params::Model, Refusal> {
+    value.and_then(|value| params::Model::deserialize(value).ok()).ok_or_else(|| {
+        Refusal::invalid("model", format!("expected `ctx-pro` or `ctx-max`, got {}", came(value)))
+    })
 }
 
 gatehouse_sdk::export_family!(ContextImage: jobs);

@@ -5,7 +5,6 @@
 //! provider's error means. Models, prices and accounts are the operator's table; sockets, framing, routing and
 //! money are the host's.
 
-mod errors;
 mod params;
 mod prepare;
 mod request;

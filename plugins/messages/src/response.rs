@@ -2,7 +2,6 @@
 //! message.
 
 pub(crate) mod completion;
-pub(crate) mod ids;
 pub(crate) mod message;
 
 use std::borrow::Cow;
@@ -18,10 +17,9 @@ use gatehouse_text_protocols::tool_names;
 use gatehouse_text_protocols::usage::{TokenCounts, is_odd};
 use serde_json::value::RawValue;
 
-use crate::errors;
-use crate::state::{State, Wire};
+use crate::state::{State, Wire, unreadable};
 use completion::{Completion, Content, ToolCall};
-use message::{ContentBlock, Message, StopReason, UsageForm};
+use message::{ContentBlock, Message, StopReason, UsageForm, message_id, tool_id};
 
 /// A field of a text block: a list, or absent. As `null` it is left out.
 pub(crate) const NO_CITATIONS: &str = "citations";
@@ -32,7 +30,7 @@ pub(crate) const NO_CITATIONS: &str = "citations";
 /// Every error of the provider, also one inside an answer of 200.
 pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answered, TextFailure> {
     if !reply.is_success() {
-        return Err(errors::of(state).of_answer(reply.status, &reply.text()));
+        return Err(state.failures().of_answer(reply.status, &reply.text()));
     }
     let text = reply.text();
     let text = text.trim_start_matches('\u{feff}');
@@ -43,7 +41,7 @@ pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answere
     let has_answer = Object::parse(text).is_some_and(|whole| {
         whole.get("content").is_some() || whole.items("choices").is_some_and(|choices| !choices.is_empty())
     });
-    if !has_answer && let Some(failure) = errors::of(state).instead(text) {
+    if !has_answer && let Some(failure) = state.failures().instead(text) {
         return Err(failure);
     }
     let translate = |text: &str| match state.wire {
@@ -58,22 +56,21 @@ pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answere
 
 /// Keeps every byte but `model`, citations that are `null`, and an id and counts of a form that no client reads.
 fn message(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFailure> {
-    let raw: Raw<'_> = serde_json::from_str(body).map_err(|_| errors::unreadable())?;
-    let fields: UniqueObject<'_> = serde_json::from_str(raw.get()).map_err(|_| errors::unreadable())?;
+    let raw: Raw<'_> = serde_json::from_str(body).map_err(|_| unreadable())?;
+    let fields: UniqueObject<'_> = serde_json::from_str(raw.get()).map_err(|_| unreadable())?;
     if fields.get("error").is_some_and(is_error) {
-        return Err(errors::of(state).of_error(body));
+        return Err(state.failures().of_error(body));
     }
     let content = fields.get("content").filter(|_| fields.text("type").as_deref() == Some("message"));
-    let blocks: Vec<UniqueObject<'_>> = content
-        .and_then(|content| serde_json::from_str(content.get()).ok())
-        .ok_or_else(errors::unreadable)?;
+    let blocks: Vec<UniqueObject<'_>> =
+        content.and_then(|content| serde_json::from_str(content.get()).ok()).ok_or_else(unreadable)?;
     let written = blocks.iter().map(|block| output_bytes(block)).sum();
     let mut counts = TokenCounts::default();
     counts.read_event(&fields);
     let counts = counts.settled(written);
     let mut edits = Edits::default();
     let Some((_, model)) = fields.iter().find(|(name, _)| *name == "model") else {
-        return Err(errors::unreadable());
+        return Err(unreadable());
     };
     let counted = counts.usage();
     let lacking = completed(&fields, cx, UsageForm::full(counted), counted, &mut edits);
@@ -105,7 +102,7 @@ pub(crate) fn completed(
     edits: &mut Edits,
 ) -> String {
     let has_id = message.text("id").is_some_and(|id| !id.is_empty());
-    let id = (!has_id).then(|| quoted(&ids::message("", cx)));
+    let id = (!has_id).then(|| quoted(&message_id("", cx)));
     let has_counts = message.object("usage").is_some_and(|usage| has_counts(&usage, counted));
     let usage = (!has_counts).then(|| usage.json());
     let mut lacking = String::new();
@@ -149,16 +146,16 @@ fn output_bytes(block: &Object<'_>) -> u64 {
 }
 
 fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFailure> {
-    let mut whole: Completion<'_> = serde_json::from_str(body).map_err(|_| errors::unreadable())?;
+    let mut whole: Completion<'_> = serde_json::from_str(body).map_err(|_| unreadable())?;
     if whole.error.is_some_and(is_error) {
-        return Err(errors::of(state).of_error(body));
+        return Err(state.failures().of_error(body));
     }
     let choices = whole.choices.as_mut().filter(|choices| !choices.is_empty());
-    let choice = choices.map(|choices| choices.swap_remove(0)).ok_or_else(errors::unreadable)?;
-    let message = choice.message.ok_or_else(errors::unreadable)?;
-    let mut content: Content<'_> = serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
+    let choice = choices.map(|choices| choices.swap_remove(0)).ok_or_else(unreadable)?;
+    let message = choice.message.ok_or_else(unreadable)?;
+    let mut content: Content<'_> = serde_json::from_str(message.get()).map_err(|_| unreadable())?;
     let counts = TokenCounts::of_completion(&Object::parse(body).unwrap_or_default());
-    let id = ids::message(whole.id.as_ref().map_or("", |id| &id.0), cx);
+    let id = message_id(whole.id.as_ref().map_or("", |id| &id.0), cx);
     let reason = choice.finish_reason.as_ref().map_or(Cow::Borrowed(""), |reason| reason.0.clone());
     let calls = tool_uses(content.tool_calls.take().unwrap_or_default(), &id, &reason, state)?;
 
@@ -188,7 +185,7 @@ fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextF
     let stop = if refusal.is_some() { StopReason::Refusal } else { stop };
     message.stop_reason = Some(stop);
     message.stop_sequence = sequence.filter(|_| stop == StopReason::StopSequence);
-    let body = serde_json::to_string(&message).map_err(|_| errors::unreadable())?;
+    let body = serde_json::to_string(&message).map_err(|_| unreadable())?;
     Ok(Answered {
         body,
         usage: counts.reported(),
@@ -218,13 +215,13 @@ fn tool_uses<'a>(
         .into_iter()
         .enumerate()
         .map(|(index, call)| {
-            let id = ids::tool(call.id.as_ref().map(|id| id.0.as_ref()), message_id, index);
+            let id = tool_id(call.id.as_ref().map(|id| id.0.as_ref()), message_id, index);
             let function = call.function.unwrap_or_default();
-            let name = function.name.ok_or_else(errors::unreadable)?;
+            let name = function.name.ok_or_else(unreadable)?;
             let arguments = function.arguments.map_or(Cow::Borrowed(""), |text| text.0);
             let input = match object(&arguments) {
                 Some(input) => input,
-                None if reason == "length" => object("").ok_or_else(errors::unreadable)?,
+                None if reason == "length" => object("").ok_or_else(unreadable)?,
                 None => {
                     return Err(TextFailure::upstream(
                         "the provider's arguments of a tool are no JSON object",

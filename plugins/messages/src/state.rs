@@ -1,9 +1,12 @@
-//! What the reading of an answer needs to know of its request.
+//! What the reading of an answer needs to know of its request, also where it is an error or does not follow the protocol.
 
-use gatehouse_sdk::{Protocol, Usage};
+use gatehouse_sdk::{Protocol, TextFailure, Usage};
+use gatehouse_text_protocols::failures::{Failures, TooLong};
 use gatehouse_text_protocols::field_names::FieldNames;
 use gatehouse_text_protocols::incoming::speaks_chat;
 use serde::{Deserialize, Serialize};
+
+const TOO_LONG: TooLong = TooLong { words: "prompt is too long", sentence: "prompt is too long" };
 
 /// Kept between a request and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,11 +50,27 @@ impl State {
         (speaks_chat(answer, is_chat) == Some(!is_chat)).then(|| self.other())
     }
 
+    /// The reader of errors in the answer to a request.
+    pub(crate) fn failures(&self) -> Failures<'_> {
+        Failures {
+            model: &self.model,
+            upstream: &self.upstream,
+            fields: &self.fields,
+            renamed: &self.names,
+            too_long: TOO_LONG,
+        }
+    }
+
     /// The counts at the beginning of a stream. Clients that read no later ones would show that nothing was read.
     pub(crate) fn begun(&self, counted: Usage) -> Usage {
         let is_read = (counted.input, counted.cached, counted.cache_write) != (0, 0, 0);
         if is_read { counted } else { Usage { input: self.input_estimate, ..counted } }
     }
+}
+
+/// The answer does not follow the protocol.
+pub(crate) fn unreadable() -> TextFailure {
+    TextFailure::upstream("the provider's answer does not read")
 }
 
 /// [`Protocol`], in a form that can be kept.

@@ -16,9 +16,8 @@ use gatehouse_sdk::{Action, Charge, Context, Event, Outcome, Stage, Step, pace};
 use serde_json::json;
 
 use crate::provider::{self, Answer, POLICY};
-use crate::request::{LaterCharge, VideoRequest};
+use crate::request::{LaterCharge, USUAL_DURATION, VideoRequest};
 use crate::state::{Job, Sending, State};
-use crate::submit::USUAL_DURATION;
 
 /// The progress of a task that waits.
 const WAITING: u8 = 5;

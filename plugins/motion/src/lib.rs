@@ -12,7 +12,6 @@ mod provider;
 mod request;
 mod sources;
 mod state;
-mod submit;
 
 use gatehouse_sdk::{
     About, Accepted, Context, Event, Family, HttpRoute, Jobs, Model, Refusal, Step, Submission, Surface,
@@ -21,6 +20,7 @@ use gatehouse_sdk::{
 use serde_json::json;
 
 use crate::params::Params;
+use crate::request::{USUAL_DURATION, VideoRequest};
 use crate::state::State;
 
 /// The surface both models serve.
@@ -67,7 +67,9 @@ impl Jobs for Motion {
     type State = State;
 
     fn submit(_: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
-        submit::submit(&request)
+        let video = VideoRequest::read(&request)?;
+        let (model, charge) = (video.model.id(), video.charge());
+        Ok(Accepted::new(model, charge, State::Accepted(video)).expected(USUAL_DURATION))
     }
 
     fn advance(cx: &Context, state: State, event: Event) -> Step<State> {

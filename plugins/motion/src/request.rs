@@ -5,6 +5,7 @@ mod motion26;
 mod motion27;
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use gatehouse_sdk::job::{REQUEST_BYTES, check_size};
 use gatehouse_sdk::params::came;
@@ -16,6 +17,8 @@ use crate::media_rules::Check;
 
 /// The spec's default for both models.
 const SECONDS: i64 = 5;
+/// The usual duration of a task: the provider says one to five minutes.
+pub(crate) const USUAL_DURATION: Duration = Duration::from_secs(150);
 
 /// The two models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

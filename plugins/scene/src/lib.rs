@@ -7,12 +7,10 @@
 
 mod params;
 mod provider;
-mod record;
 mod request;
 mod sources;
 mod state;
 mod steps;
-mod submit;
 mod words;
 
 use gatehouse_sdk::{
@@ -22,7 +20,7 @@ use gatehouse_sdk::{
 use serde_json::{Value, json};
 
 use crate::params::{RemixParams, VideoParams};
-use crate::record::Record;
+use crate::request::{Record, USUAL_DURATION, VideoRequest};
 use crate::state::State;
 use crate::words::{FAMILY, Model};
 
@@ -89,7 +87,9 @@ impl Jobs for Scene {
     type State = State;
 
     fn submit(_cx: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
-        submit::submit(&request)
+        let video = VideoRequest::read(&request)?;
+        let (model, charge) = (video.model.id(), video.charge());
+        Ok(Accepted::new(model, charge, State::Accepted(video)).expected(USUAL_DURATION))
     }
 
     fn advance(cx: &Context, state: State, event: Event) -> Step<State> {

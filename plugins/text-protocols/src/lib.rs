@@ -23,7 +23,6 @@ pub mod relay;
 pub mod responses;
 pub mod rules;
 pub mod standard;
-pub mod thinking;
 pub mod tool_ids;
 pub mod tool_names;
 pub mod tools;

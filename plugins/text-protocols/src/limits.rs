@@ -1,4 +1,4 @@
-//! Limits and sentences of the Messages protocol that both families apply. Data only.
+//! Limits and sentences of the Messages protocol that both families apply, and its forms of thinking. Data only.
 
 use std::time::Duration;
 
@@ -19,6 +19,29 @@ pub const MIN_THINKING_BUDGET: u32 = 1024;
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(600);
 /// Ends the alias of a model that is to think.
 pub const THINKING_SUFFIX: &str = "-thinking";
+
+/// Without `display` the newer models leave out the text of their thinking.
+pub const SUMMARIZED: &str = r#""summarized""#;
+
+/// Thinking with a budget of tokens.
+#[must_use]
+pub fn thinking_enabled(budget: u64) -> String {
+    format!(r#"{{"type":"enabled","budget_tokens":{budget}}}"#)
+}
+
+/// Thinking whose depth the model chooses; `display` is JSON.
+#[must_use]
+pub fn thinking_adaptive(display: &str) -> String {
+    format!(r#"{{"type":"adaptive","display":{display}}}"#)
+}
+
+/// The budget of a client that asks for thinking by the name of the model: `percent` of the cap, and no less than the
+/// provider takes.
+#[must_use]
+pub fn thinking_budget(cap: u32, percent: u32) -> u32 {
+    let share = u64::from(cap) * u64::from(percent) / 100;
+    u32::try_from(share).unwrap_or(u32::MAX).max(MIN_THINKING_BUDGET)
+}
 
 /// The request ends with an assistant message, and the model does not continue one.
 #[must_use]

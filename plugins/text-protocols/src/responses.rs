@@ -14,11 +14,9 @@ mod options;
 mod output;
 mod request;
 mod sealed;
-mod target;
 mod tool_choice;
 mod tools;
 
 pub use echo::Echo;
 pub use output::{Reader, whole};
-pub use request::{Translated, translate};
-pub use target::Target;
+pub use request::{Target, Translated, translate};

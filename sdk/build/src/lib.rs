@@ -5,12 +5,9 @@
 //! build script, the test kit and the tests of the runtime.
 
 mod build;
-mod command;
 mod discover;
 mod error;
-mod target;
 
-pub use build::{build_plugin, build_plugins};
+pub use build::{build_plugin, build_plugins, ensure_target};
 pub use discover::{PluginCrate, discover, plugins_target_dir, target_dir};
 pub use error::{BuildError, TARGET};
-pub use target::ensure_target;

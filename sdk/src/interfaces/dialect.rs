@@ -11,7 +11,7 @@ use crate::contract::context::Context;
 use crate::contract::failure::Refusal;
 use crate::contract::reply::Reply;
 use crate::contract::translation::{DialectPrepared, DialectRequest};
-use crate::interfaces::family::Family;
+use crate::interfaces::Family;
 
 /// A family that speaks text protocols of providers. Its manifest names them: [`About::dialect`](crate::About::dialect).
 ///

@@ -7,7 +7,7 @@ use crate::contract::context::Context;
 use crate::contract::direct::{DirectRequest, Plan, Response};
 use crate::contract::failure::{Failure, Refusal};
 use crate::contract::reply::Reply;
-use crate::interfaces::family::Family;
+use crate::interfaces::Family;
 
 /// A family with surfaces that are answered at once. Their routes say so: [`HttpRoute::answer`](crate::HttpRoute::answer) and
 /// [`HttpRoute::read`](crate::HttpRoute::read).

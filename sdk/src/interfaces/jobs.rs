@@ -4,17 +4,22 @@
 //! submit --accepted--> Start --> call | probe | wait --> Reply | Outage | Probed | Timer --> ...
 //!                                                    done --copy failed--> Lost --> ...
 //! ```
-//! The host keeps the state durably between steps; a family keeps nothing in memory.
+//! The host keeps the state durably between steps; a family keeps nothing in memory. [`Bulk`] and [`Views`] are optional
+//! beside [`Jobs`].
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::contract::accepted::Accepted;
+use crate::contract::call::Call;
 use crate::contract::context::Context;
 use crate::contract::failure::Refusal;
+use crate::contract::parent::TaskView;
+use crate::contract::reply::Reply;
 use crate::contract::step::Step;
 use crate::contract::submission::{Event, Submission};
-use crate::interfaces::family::Family;
+use crate::interfaces::Family;
 
 /// A family of long jobs.
 ///
@@ -77,4 +82,22 @@ pub trait Jobs: Family {
     fn migrate(from_version: u32, _state: &[u8]) -> Result<Self::State, String> {
         Err(format!("this build does not read states of version {from_version}"))
     }
+}
+
+/// A family whose provider answers for many tasks at once. Calls that say [`Call::shared`] with one key, to one account,
+/// become one call.
+pub trait Bulk: Jobs {
+    /// One call for all `items`; safe to repeat.
+    fn merge(cx: &Context, key: &str, items: &[String]) -> Call;
+
+    /// The reply to each item, in order; `None` where the answer does not mention it. Then that task makes its own
+    /// call.
+    fn split(cx: &Context, key: &str, items: &[String], reply: Reply) -> Vec<Option<Reply>>;
+}
+
+/// A family that renders its tasks itself on a path of its own.
+pub trait Views: Jobs {
+    /// The body of the answer to a request for `task` on `surface`. Strings `media:<n>` and `expires:<n>` in it become
+    /// links, as in the result of a task.
+    fn view(cx: &Context, surface: &str, task: TaskView) -> Value;
 }

@@ -10,7 +10,7 @@ use crate::contract::completion::{Answered, Chunk, Prepared, Sse, TextFailure, T
 use crate::contract::context::Context;
 use crate::contract::failure::Refusal;
 use crate::contract::reply::Reply;
-use crate::interfaces::family::Family;
+use crate::interfaces::Family;
 
 /// A family of text models.
 ///

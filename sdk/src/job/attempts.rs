@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::next::Next;
+use super::Next;
 use super::policy::Policy;
 use crate::contract::accepted::Stage;
 use crate::contract::call::Call;

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::next::Next;
+use super::Next;
 use super::policy::Policy;
 use crate::contract::call::Call;
 use crate::contract::context::{Context, UnixMs};

@@ -44,7 +44,6 @@
 
 mod conversation;
 mod direct;
-mod facts;
 mod lines;
 mod machine;
 mod manifest;
@@ -55,9 +54,8 @@ mod written;
 
 pub use conversation::{Conversation, Exchange, ProviderAnswer};
 pub use direct::DirectMachine;
-pub use facts::picture;
 pub use gatehouse_sdk::{Body, Framing, Outage, Reply, Sse};
 pub use machine::{Declared, DialectMachine, Machine, NativeDialect, NativeText, Played};
 pub use manifest::check_family;
-pub use script::Script;
+pub use script::{Script, picture};
 pub use written::difference;

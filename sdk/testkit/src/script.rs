@@ -1,11 +1,11 @@
-//! A script and its builders. `player` runs it.
+//! A script and its builders, and facts for it to find. `player` runs it.
 
 use std::panic::Location;
 use std::time::Duration;
 
 use gatehouse_sdk::{
-    Accepted, Blame, Call, Cause, Context, Ending, Facts, Outage, Outcome, Probe, Reply, Stage, Submission,
-    UnixMs, View,
+    Accepted, Blame, Call, Cause, Context, Ending, Facts, MediaKind, Outage, Outcome, Probe, Reply, Stage,
+    Submission, UnixMs, View,
 };
 use serde_json::Value;
 
@@ -255,5 +255,22 @@ impl Script {
     #[track_caller]
     pub fn expect_progress(self, percent: u8) -> Self {
         self.expect(Expect::Progress(percent))
+    }
+}
+
+/// A PNG of that size, kept by the host as `blob`.
+///
+/// ```
+/// let facts = gatehouse_testkit::picture(640, 480, "blob:1");
+/// assert_eq!(facts.pixels(), Some(307_200));
+/// ```
+#[must_use]
+pub fn picture(width: u32, height: u32, blob: &str) -> Facts {
+    Facts {
+        width: Some(width),
+        height: Some(height),
+        has_alpha: Some(false),
+        blob: Some(blob.to_owned()),
+        ..Facts::new(MediaKind::Image, "image/png", 1_000)
     }
 }

@@ -5,7 +5,6 @@
 //! since its figure would mean nothing. Asserts no time.
 
 mod arguments;
-mod disk;
 mod figures;
 mod gateway;
 mod http1;
@@ -26,16 +25,16 @@ fn main() {
         match arguments.figure {
             Figure::Crowd => figures::crowd::measure(&arguments).await,
             Figure::Flood => figures::flood::measure(&arguments).await,
-            Figure::Image => figures::image::measure(&arguments).await,
+            Figure::Image => figures::tasks::with_picture(&arguments).await,
             Figure::Large => figures::text::large(&arguments).await,
-            Figure::Life => figures::life::measure(&arguments).await,
+            Figure::Life => figures::tasks::whole_lives(&arguments).await,
             Figure::Listing => figures::listing::measure(&arguments).await,
             Figure::Live => figures::live::measure(&arguments).await,
             Figure::Plugin => figures::plugin::measure(&arguments).await,
-            Figure::Poll => figures::poll::measure(&arguments).await,
+            Figure::Poll => figures::tasks::read(&arguments).await,
             Figure::Start => figures::start::measure(&arguments).await,
             Figure::Stream => figures::text::streamed(&arguments).await,
-            Figure::Submit => figures::submit::measure(&arguments).await,
+            Figure::Submit => figures::tasks::submitted(&arguments).await,
             Figure::Swap => figures::swap::measure(&arguments).await,
             Figure::Text => figures::text::whole(&arguments).await,
             Figure::Traces => figures::traces::measure(&arguments).await,

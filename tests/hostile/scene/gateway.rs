@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, Response, Setup};
+use gatehouse_harness::{Caller, Gateway, Response, Setup, puppet};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::recorder::Recorder;
-use super::{fixture, secret_forms};
+use super::secret_forms;
 
 pub(crate) const IMAGES: &str = "/v1/images/generations";
 
@@ -57,7 +57,7 @@ impl Scene {
         let gateway = Gateway::start(setup).await;
         let caller = gateway.open_account("acme", "100000").await;
         let scene = Self { gateway, caller, trap, evil, secrets, files, _sandbox: sandbox };
-        scene.install(fixture::puppet()).await;
+        scene.install(puppet()).await;
         scene
     }
 

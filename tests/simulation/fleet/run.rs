@@ -12,10 +12,9 @@ use crate::clients::actions;
 use crate::fleet::faults::{Fault, Faults};
 use crate::fleet::gateway::Gateway;
 use crate::member::{Member, TURN};
-use crate::panics;
 use crate::plan::actions::{Action, Plan};
 use crate::plugins::Plugins;
-use crate::run::settle;
+use crate::run::{panics_here, settle};
 use crate::simulation::Simulation;
 
 /// From the end of a process to the start of the next.
@@ -129,7 +128,7 @@ impl<'a> Fleet<'a> {
     }
 
     fn run(mut self, fleet: &FleetPlan, first: &Simulation) -> Result<(), String> {
-        let panics = panics::here();
+        let panics = panics_here();
         let mut events: VecDeque<_> = fleet.events.iter().cloned().collect();
         let mut crash = fleet.crash;
         let mut now = 0;
@@ -168,7 +167,7 @@ impl<'a> Fleet<'a> {
             }
             now = self.turn(now, &mut crash, first)?;
         }
-        if panics::here() == panics { Ok(()) } else { Err("something panicked".to_owned()) }
+        if panics_here() == panics { Ok(()) } else { Err("something panicked".to_owned()) }
     }
 
     /// Has the gateway at work do what is left.

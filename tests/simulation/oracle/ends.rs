@@ -7,8 +7,8 @@ use gatehouse_store::Store;
 use gatehouse_tasks::lost_answer;
 
 use crate::memory::{Memory, SeenQuilt};
-use crate::oracle::audit::lines_about;
 use crate::oracle::joins::ended_with_claims;
+use crate::oracle::tasks::lines_about;
 use crate::simulation::Simulation;
 
 /// What the quilt says when the host broke a promise to it.

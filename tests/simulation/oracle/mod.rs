@@ -1,7 +1,6 @@
 //! The oracle: the checks of the invariants against what was promised and seen, the store's reads and the provider's
 //! record, after every commit.
 
-pub(crate) mod audit;
 pub(crate) mod ends;
 pub(crate) mod joins;
 mod names;

@@ -4,20 +4,21 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use gatehouse_driver::Driver;
 use gatehouse_model::{Credits, Event, FailureKind, Phase, Price, Replay, Status, Task, TaskId};
 use gatehouse_sample::at_once;
-use gatehouse_store::Store;
+use gatehouse_store::{AuditQuery, Store};
+use gatehouse_tasks::AuditRecord;
 
 use crate::customers::{CUSTOMERS, credits, customer};
 use crate::memory::{Memory, Seen, brief, prompt_of, sum};
-use crate::oracle::audit::lines_about;
 use crate::oracle::ends::check_endings;
 use crate::oracle::joins::{check_task_rows, joins_of};
 use crate::oracle::names::check_names;
 use crate::oracle::texts::{check_texts, ledger_rows};
 use crate::plugins::reads;
-use crate::record::endpoints::ACCOUNT_LIMITS;
+use crate::record::ACCOUNT_LIMITS;
 use crate::simulation::Simulation;
 
 /// How late a time limit may be noticed (goal G9).
@@ -262,4 +263,23 @@ fn on_time(simulation: &Simulation, task: &Task) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("I12: {} should have ended at {} and is {:?} at {now}", task.id, task.deadline, task.status))
+}
+
+/// All lines of the audit record about a task, newest first.
+pub(super) fn lines_about(store: &Store, task: TaskId) -> Result<Vec<AuditRecord>, String> {
+    /// Lines of one read.
+    const LINES: usize = 1_000;
+    let query = AuditQuery { task: Some(task), ..AuditQuery::default() };
+    let (mut lines, mut before) = (Vec::new(), None);
+    loop {
+        // A store whose writer the simulation runs reads in place.
+        let page = store.list_audit(query.clone(), before, LINES).now_or_never();
+        let page =
+            page.ok_or("the audit record was not read in place")?.map_err(|error| error.to_string())?;
+        lines.extend(page.rows.into_iter().map(|(_, line)| line));
+        before = page.next;
+        if before.is_none() {
+            return Ok(lines);
+        }
+    }
 }

@@ -10,7 +10,7 @@ use hyper::{Request, Response};
 
 use crate::clock::VirtualClock;
 use crate::customers::webhook_secret;
-use crate::provider::connection::HungUp;
+use crate::provider::HungUp;
 use crate::provider::pages::Page;
 use crate::record::hook_record::HookAnswer;
 use crate::simulation::Simulation;

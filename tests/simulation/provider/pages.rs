@@ -9,7 +9,7 @@ use hyper::Response;
 use serde_json::{Value, json};
 
 use crate::clock::VirtualClock;
-use crate::provider::connection::HungUp;
+use crate::provider::HungUp;
 use crate::record::outcomes::{Answer, JobEnd};
 use crate::simulation::Simulation;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::provider::connection::HungUp;
+use crate::provider::HungUp;
 use crate::provider::pages::{Page, answered, check_account, page, status, text, too_many};
 use crate::record::outcomes::ListAnswer;
 use crate::simulation::Simulation;

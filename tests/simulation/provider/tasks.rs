@@ -9,10 +9,10 @@ use hyper::{Request, Response};
 use serde_json::{Value, json};
 
 use crate::clock::VirtualClock;
-use crate::provider::connection::HungUp;
+use crate::provider::HungUp;
 use crate::provider::pages::{Page, answered, check_account, page, status, text, too_many};
 use crate::provider::quilts;
-use crate::record::endpoints::{Endpoint, KEY_OF};
+use crate::record::{Endpoint, KEY_OF};
 use crate::simulation::Simulation;
 
 pub(crate) async fn answer(

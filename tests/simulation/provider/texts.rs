@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::clock::VirtualClock;
-use crate::provider::connection::HungUp;
+use crate::provider::HungUp;
 use crate::provider::transcripts;
 use crate::record::text_outcomes::TextOutcome;
 use crate::simulation::Simulation;

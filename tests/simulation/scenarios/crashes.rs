@@ -1,5 +1,6 @@
 //! Every crash point of the step protocol: a few scenarios, and for each of them one simulation for every operation
 //! that leaves the process, with a crash at that operation; for some, with a second crash during recovery.
+//! With webhooks no end of a task is lost, and what comes again has the same id and the same bytes.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,6 +12,7 @@ use crate::record::text_outcomes::Protocol;
 use crate::plan::actions::{Action, Plan};
 use crate::plan::requests::{Client, TextCall};
 use crate::plugins::Plugins;
+use crate::record::hook_record::HookAnswer::{self, Status, TakeAndHang};
 use crate::record::outcomes::{Answer, JobEnd, TaskOutcome};
 use crate::record::text_outcomes::TextOutcome;
 use crate::run;
@@ -23,6 +25,11 @@ const RECOVERY: usize = 40;
 
 pub(super) fn answered(answers: impl IntoIterator<Item = Answer>) -> TaskOutcome {
     TaskOutcome { answers: answers.into_iter().collect(), ..TaskOutcome::success() }
+}
+
+/// The plan with a webhook, whose receiver gives those answers first.
+fn told(plan: Plan, answers: impl IntoIterator<Item = HookAnswer>) -> Plan {
+    Plan { webhook: Some(answers.into_iter().collect()), ..plan }
 }
 
 /// Runs a scenario with crashes at those operations.
@@ -237,4 +244,30 @@ fn a_picture_is_deleted_when_its_link_expires() {
         .with(30_000 + sweep, Action::ExpectExpired("one".to_owned()));
     let (simulation, outcome) = run(&plan, vec![], &mut Plugins::open());
     outcome.unwrap_or_else(|what| panic!("{what}\n{}", simulation.log_lines().join("\n")));
+}
+
+#[test]
+fn an_event_survives_every_crash() {
+    let plan = told(Plan::of(TaskOutcome::success()), []);
+    every_point("webhook of a success", &plan, &["a webhook was taken", "a webhook came again"]);
+}
+
+#[test]
+fn an_event_that_is_refused_and_lost_survives_every_crash() {
+    let plan = told(Plan::of(TaskOutcome::success()), [Status(500), TakeAndHang]);
+    let covered = ["a webhook was taken", "a webhook was refused", "a webhook was taken without an answer"];
+    every_point("webhook with a bad receiver", &plan, &covered);
+}
+
+#[test]
+fn every_end_is_told_whatever_ended_it() {
+    let outcome = TaskOutcome { end: JobEnd::Never, ..TaskOutcome::success() };
+    let deadline = told(Plan { limit_s: 20, ..Plan::of(outcome) }, []);
+    every_point("webhook of a deadline", &deadline, &["a task ran out of time", "a webhook was taken"]);
+    let cancelled = Plan::of(answered([Answer::TooMany(None)])).with(1_500, Action::Cancel("one".to_owned()));
+    every_point(
+        "webhook of a cancel",
+        &told(cancelled, []),
+        &["a task was cancelled", "a webhook was taken"],
+    );
 }

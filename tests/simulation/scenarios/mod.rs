@@ -6,4 +6,3 @@ mod fleet;
 mod joins;
 mod outages;
 mod seeds;
-mod webhooks;

@@ -13,9 +13,8 @@ use gatehouse_upstream::{Dial, Dialed, Resolve};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 
 use crate::clock::VirtualClock;
-use crate::provider::connection::serve;
-use crate::provider::{hooks, tasks, texts};
-use crate::record::endpoints::{ENDPOINTS, Endpoint};
+use crate::provider::{hooks, serve, tasks, texts};
+use crate::record::{ENDPOINTS, Endpoint};
 use crate::simulation::Simulation;
 
 /// Capacity of a pipe, bytes.

@@ -21,7 +21,7 @@ use crate::clock::VirtualClock;
 use crate::customers::pepper;
 use crate::oracle;
 use crate::plugins::Plugins;
-use crate::record::endpoints::{ACCOUNT_LIMITS, ENDPOINTS, HOOK_HOST, KEY_OF};
+use crate::record::{ACCOUNT_LIMITS, ENDPOINTS, HOOK_HOST, KEY_OF};
 use crate::simulation::Simulation;
 use crate::system::media_objects::MediaObjects;
 use crate::system::network::Network;

@@ -1,8 +1,7 @@
-//! The admin API over real sockets and on a real store: one file each for the JSON, the listener, the endpoint
-//! file and the operations.
+//! The admin API over real sockets and on a real store: one file each for the JSON, the listener and the
+//! operations.
 
 mod client;
-mod endpoint_file;
 mod http;
 mod limits;
 mod listener;

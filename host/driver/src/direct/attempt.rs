@@ -17,8 +17,7 @@ use crate::direct::request::Answers;
 use crate::errors::SubmitError;
 use crate::request_report::RequestReport;
 use crate::text::TextError;
-use crate::text::attempt::{asked_pause, fault_of_answer, unavailable};
-use crate::text::blobs::RequestBlobs;
+use crate::text::attempt::{RequestBlobs, asked_pause, fault_of_answer, unavailable};
 
 const TOO_MANY_REQUESTS: u16 = 429;
 

@@ -28,8 +28,7 @@ use crate::submit::dry_run::check_funds;
 use crate::submit::judge::{Judge, QuotedTerms};
 use crate::submit::refusal::{fault_error, refusal_error};
 use crate::text::TextError;
-use crate::text::attempt::plugin_fault;
-use crate::text::blobs::RequestBlobs;
+use crate::text::attempt::{RequestBlobs, plugin_fault};
 
 /// What a request came to; pieces go to its client.
 enum Answered {

@@ -1,15 +1,23 @@
 //! One call of a text request, and what its outcome means for the account, for its target and for the others (`tried_targets`). The
-//! client has no event until an account has answered, though perhaps the head of a stream and keep-alives.
+//! client has no event until an account has answered, though perhaps the head of a stream and keep-alives. Media of a
+//! request that is answered at once are sent from memory.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream, StreamExt as _};
+use gatehouse_media::NewBlob;
 use gatehouse_model::{
-    Answered, Body, Call, Context, Framing, Obstacle, Outage, Pause, Prepared, Reply, Span, Sse, TextFailure,
-    UnixMs,
+    Answered, BlobId, Body, Call, Context, Framing, Obstacle, Outage, Pause, Prepared, Reply, Span, Sse,
+    TextFailure, UnixMs,
 };
 use gatehouse_runtime::{Fault, Half, RequestInstance, Version};
-use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, NoPermit, Opening, retry_after};
+use gatehouse_upstream::{
+    AccountPermit, Blobs, CallPermit, Claimant, NoPermit, OpenBlob, Opening, retry_after,
+};
 
 use crate::config::tables::Tables;
 use crate::errors::SubmitError;
@@ -18,7 +26,6 @@ use crate::request_report::{RequestReport, plugin_span};
 use crate::served::Served;
 use crate::shared::Shared;
 use crate::text::api::TextError;
-use crate::text::blobs::RequestBlobs;
 use crate::text::dialect::DialectRun;
 use crate::text::hold::{Holds, TextHold};
 use crate::text::left::Produced;
@@ -71,6 +78,24 @@ impl TextRun {
             Some(dialect) => (&dialect.call, Framing::Whole),
             None => (&self.prepared.call, Framing::Sse),
         }
+    }
+}
+
+/// The media cut out of the request's body, in memory until they are sent on.
+pub(crate) struct RequestBlobs(pub(crate) Vec<NewBlob>);
+
+impl Blobs for RequestBlobs {
+    fn open(&self, id: BlobId) -> BoxFuture<'_, io::Result<Option<OpenBlob>>> {
+        let found = self.0.iter().find(|blob| blob.id == id).map(|blob| OpenBlob {
+            mime: blob.facts.mime.clone(),
+            length: blob.bytes.len() as u64,
+            body: stream::iter([Ok(blob.bytes.clone())]).boxed(),
+        });
+        Box::pin(async move { Ok(found) })
+    }
+
+    fn save<'a>(&'a self, _: BoxStream<'a, io::Result<Bytes>>) -> BoxFuture<'a, io::Result<BlobId>> {
+        Box::pin(async { Err(io::Error::other("an answer of this kind is not kept")) })
     }
 }
 

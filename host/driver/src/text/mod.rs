@@ -17,7 +17,6 @@
 
 mod api;
 pub(crate) mod attempt;
-pub(crate) mod blobs;
 mod conversation;
 mod dialect;
 mod dry_run;

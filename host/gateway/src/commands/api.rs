@@ -23,9 +23,8 @@ use crate::config::{
     load_backup_buckets, load_data, settle_defaults,
 };
 use crate::data_folder::{DataError, DataFolder, FolderLock};
-use crate::exit::Exit;
 use crate::reload::OfflineConfiguration;
-use crate::terminal::{print_error, show_progress};
+use crate::terminal::{Exit, print_error, show_progress};
 
 /// The name in the audit record of a change to a store that no gateway has open.
 const OFFLINE: &str = "command line, without a gateway";

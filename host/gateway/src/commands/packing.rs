@@ -14,9 +14,8 @@ use super::args::plugin::PackArgs;
 use super::artifact;
 use super::offer::read_component;
 use crate::config::{Loaded, Location};
-use crate::exit::Exit;
 use crate::plugins::signing;
-use crate::terminal::{at, end};
+use crate::terminal::{Exit, at, end};
 
 /// Runs `plugin pack`; `load` reads the configuration, whose limits count, and prints its errors.
 pub(super) fn pack(args: &PackArgs, load: impl FnOnce() -> Result<Loaded, Exit>) -> Exit {

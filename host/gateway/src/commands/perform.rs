@@ -8,7 +8,7 @@ use super::args::{customer, key, plugin, price, provider, task, webhook};
 use super::backup;
 use super::cli::{Command, ConsoleCommand};
 use super::print::{Shown, credits, reload_in_words, rows_at, text_at, texts_at};
-use crate::exit::Exit;
+use crate::terminal::Exit;
 
 /// Does what a command means.
 pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed {

@@ -165,7 +165,7 @@ mod tests {
     use gatehouse_admin::ApiRefusal;
 
     use super::*;
-    use crate::exit::Exit;
+    use crate::terminal::Exit;
 
     /// Without it a time-out puts the old prices back into the file of a gateway that charges the new ones.
     #[test]

@@ -27,11 +27,10 @@ use super::shell;
 use super::store;
 use super::verify;
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
-use crate::exit::Exit;
 use crate::plugins::compiler;
 use crate::plugins::signing;
 use crate::server::{self, Options, ServeError, Signals};
-use crate::terminal::{end, fail, print as print_text, print_error};
+use crate::terminal::{Exit, end, fail, print as print_text, print_error};
 use crate::{environment, privacy, sandbox_mode};
 
 /// Runs the program; the whole of `main`.

@@ -8,8 +8,7 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use super::cli::Cli;
-use crate::exit::Exit;
-use crate::terminal::{at, end, print};
+use crate::terminal::{Exit, at, end, print};
 
 /// Prints the script that a shell sources.
 pub(super) fn completions(shell: Shell) -> Exit {

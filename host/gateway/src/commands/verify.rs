@@ -7,8 +7,7 @@ use std::path::Path;
 use gatehouse_model::escape_control;
 use gatehouse_tasks::{StatementCheck, VerifiedStatement};
 
-use crate::exit::Exit;
-use crate::terminal::{at, end};
+use crate::terminal::{Exit, at, end};
 
 /// The longest line: far more than any entry has.
 const MAX_LINE: u64 = 64 << 10;

@@ -9,9 +9,8 @@ use clap::Args;
 use gatehouse_runtime::{CompilerProcess, PackagedCode};
 use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
 
-use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
-use crate::terminal::fail;
+use crate::terminal::{Exit, fail};
 
 /// The running program, also after its file was replaced: code of another release would not fit.
 const THIS_PROGRAM: &str = "/proc/self/exe";

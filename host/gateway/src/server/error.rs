@@ -11,9 +11,9 @@ use gatehouse_upstream::ConfigError;
 use super::listeners::CertificateError;
 use crate::config::DatabaseError;
 use crate::data_folder::DataError;
-use crate::exit::Exit;
 use crate::plugins::built_in::BuiltInError;
 use crate::sandbox_mode::SandboxKeysError;
+use crate::terminal::Exit;
 
 /// Why the gateway did not start.
 #[derive(Debug, thiserror::Error)]

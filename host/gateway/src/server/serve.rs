@@ -27,11 +27,11 @@ use super::shutdown::{Gateway, SentTraces, Signals};
 use super::takeover::Takeover;
 use crate::acme::Acme;
 use crate::config::{Config, Loaded, Location, node};
-use crate::exit::Exit;
 use crate::plugins::folder_watcher::FolderWatcher;
 use crate::reload::RunningConfiguration;
 use crate::sampled::{Sampled, note_start};
 use crate::sandbox_mode::{SandboxKeys, Simulated};
+use crate::terminal::Exit;
 use crate::{descriptors, environment, privacy, sandbox_mode, terminal};
 
 /// Interval between checks of the certificate files.

@@ -18,8 +18,8 @@ use tokio::task::JoinHandle;
 
 use super::listeners::EndpointFile;
 use crate::data_folder::FolderLock;
-use crate::exit::Exit;
 use crate::reload::RunningConfiguration;
+use crate::terminal::Exit;
 
 /// Time for open requests to be answered, long polls included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

@@ -5,7 +5,6 @@ pub(crate) mod call;
 pub(crate) mod charge;
 pub(crate) mod direct;
 pub(crate) mod facts;
-pub(crate) mod failure;
 pub(crate) mod form;
 pub(crate) mod json;
 pub(crate) mod names;

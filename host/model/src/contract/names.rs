@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::call::Affinity;
 use crate::contract::facts::{Facts, MediaKind};
-use crate::contract::failure::Failure;
 use crate::contract::json::Json;
+use crate::contract::task_contract::Failure;
 use crate::ids::TaskId;
 use crate::status::Status;
 use crate::time::UnixMs;

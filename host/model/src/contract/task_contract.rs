@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::contract::call::{Call, Outage, Reply};
 use crate::contract::charge::Charge;
 use crate::contract::facts::Facts;
-use crate::contract::failure::Failure;
 use crate::contract::json::Json;
 use crate::contract::names::{Claim, OwnedName, Parent};
 use crate::ids::TaskId;
@@ -196,6 +195,34 @@ pub struct InterimView {
     pub private: Json,
     /// What to copy.
     pub products: Vec<Product>,
+}
+
+/// Who caused a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Blame {
+    /// The request asks for what cannot be done.
+    Request,
+    /// A moderation filter stopped it.
+    Moderation,
+    /// Somebody stopped the work at the provider.
+    Cancelled,
+    /// The customer has reached a limit of the provider.
+    Limit,
+    /// The work took too long.
+    Timeout,
+    /// The provider's.
+    Upstream,
+    /// The operator's account at the provider; clients read it as the provider's.
+    Account,
+}
+
+/// Why an accepted task ends badly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Who caused it.
+    pub blame: Blame,
+    /// The reason, for the client.
+    pub message: String,
 }
 
 /// A bad end.

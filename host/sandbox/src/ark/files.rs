@@ -12,7 +12,7 @@ use crate::ark::faults::Marker;
 use crate::ark::provider::Provider;
 use crate::common::sample_media::SampleMedia;
 use crate::common::server::{HandlerResult, parameter, reply, with, xml};
-use crate::common::signing_key::SigningKey;
+use crate::common::shared::SigningKey;
 use gatehouse_sandbox_files::Picture;
 
 /// The listener of files: answers its requests.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::ark::faults::{Faults, Marker};
-use crate::ark::ids::{digits_of_time, random_word};
 use crate::ark::media::Problem;
 use crate::ark::record::{ArkAsset, ArkGroup};
+use crate::common::clock::digits_of_time;
+use crate::common::kept::random_word;
 use crate::common::markers::Counts;
 
 /// Calls kept for the record.

@@ -11,7 +11,6 @@ pub(crate) mod control;
 pub(crate) mod data;
 pub mod faults;
 pub(crate) mod files;
-pub(crate) mod ids;
 pub(crate) mod library;
 pub(crate) mod media;
 pub(crate) mod provider;

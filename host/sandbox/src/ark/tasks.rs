@@ -4,11 +4,11 @@
 use serde_json::Value;
 
 use crate::ark::faults::{Faults, Marker};
-use crate::ark::ids::{digits_of_time, random_word};
 use crate::ark::record::{ArkDeclined, ArkSubmit};
 use crate::ark::refusal::Refusal;
+use crate::common::clock::digits_of_time;
 use crate::common::faults::Target;
-use crate::common::kept::{ById, Latest};
+use crate::common::kept::{ById, Latest, random_word};
 use crate::common::markers::Counts;
 use gatehouse_sandbox_files::Film;
 

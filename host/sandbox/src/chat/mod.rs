@@ -9,7 +9,6 @@
 //! POST /v1/embeddings       -> text::endpoint -> protocol -> embeddings (schema, rules, vectors)
 //! ```
 
-mod details;
 mod embeddings;
 mod errors;
 mod logprobs;

@@ -4,9 +4,9 @@ use http::request::Parts;
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
-use super::details::Details;
 use super::embeddings;
 use super::errors::{self, Chat};
+use super::models::Details;
 use super::request;
 use super::write;
 use crate::text::answer::seed::IdForm;

@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::details::Details;
 use super::errors::{self, Chat, bad, invalid, unsupported};
 use super::message::{self, Message};
-use super::models::{MODELS, Model};
+use super::models::{Details, MODELS, Model};
 use super::schema;
 use crate::common::schema::{check as check_schema, items, text};
 use crate::text::answer::answer_text::{AnswerInput, own_words, told_beginning};

@@ -32,6 +32,11 @@ pub(crate) fn iso(ms: u64) -> String {
     humantime::format_rfc3339_seconds(time).to_string()
 }
 
+/// `20260101001000`, as some ids begin with.
+pub(crate) fn digits_of_time(now: u64) -> String {
+    iso(now).chars().filter(char::is_ascii_digit).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

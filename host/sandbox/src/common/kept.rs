@@ -1,4 +1,4 @@
-//! What the tables of providers keep: so much, and then the oldest is dropped.
+//! What the tables of providers keep: so much, and then the oldest is dropped. And the random part of ids.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -86,4 +86,14 @@ pub(crate) fn fresh_id() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)?;
     Ok(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
+}
+
+/// Random lower-case letters and digits, as ids end in.
+pub(crate) fn random_word(length: usize) -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    let mut bytes = vec![0; length];
+    if getrandom::fill(&mut bytes).is_err() {
+        tracing::error!("no randomness, ids of the sandbox may repeat");
+    }
+    bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()
 }

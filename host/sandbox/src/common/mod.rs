@@ -15,4 +15,3 @@ pub(crate) mod schema;
 pub(crate) mod server;
 pub(crate) mod settings;
 pub(crate) mod shared;
-pub(crate) mod signing_key;

@@ -1,16 +1,17 @@
-//! The state that all listeners of a provider share. Knows no protocol and answers no request but the one for the record.
+//! The state that all listeners of a provider share, with the key of its links. Knows no protocol and answers no request but the one for the record.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hmac::{Hmac, Mac};
 use http::{Method, Request};
 use hyper::body::Incoming;
 use serde::Serialize;
+use sha2::Sha256;
 
 use crate::common::picture::PictureCache;
 use crate::common::server::{HandlerResult, reply};
 use crate::common::settings::Settings;
-use crate::common::signing_key::SigningKey;
 
 /// What a provider keeps of its calls.
 pub(crate) trait Table: Send + 'static {
@@ -54,6 +55,30 @@ impl<A, T: Table> Shared<A, T> {
     pub(crate) async fn answer_record(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         let is_there = request.uri().path() == "/truth";
         answer_record(&request, is_there.then(|| self.record()))
+    }
+}
+
+/// What a simulated provider signs its links with, new at each start: links of one process open nothing in the next. Knows no
+/// form of a link.
+pub(crate) struct SigningKey([u8; 32]);
+
+impl SigningKey {
+    pub(crate) fn new() -> io::Result<Self> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(io::Error::other)?;
+        Ok(Self(key))
+    }
+
+    /// The code of the signed parts of a link, to be written or to be verified.
+    pub(crate) fn mac(&self, signed: &str) -> Hmac<Sha256> {
+        let mut mac = Hmac::new_from_slice(&self.0).expect("HMAC takes a key of any length");
+        mac.update(signed.as_bytes());
+        mac
+    }
+
+    /// The same in hexadecimal digits.
+    pub(crate) fn code(&self, signed: &str) -> String {
+        format!("{:x}", self.mac(signed).finalize().into_bytes())
     }
 }
 

@@ -9,7 +9,7 @@ use url::form_urlencoded;
 
 use crate::common::clock::iso;
 use crate::common::server::parameter;
-use crate::common::signing_key::SigningKey;
+use crate::common::shared::SigningKey;
 
 /// Why a link is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use hmac::Mac;
 use url::form_urlencoded;
 
 use crate::common::server::parameter;
-use crate::common::signing_key::SigningKey;
+use crate::common::shared::SigningKey;
 
 /// The query of a link to `path` that ends at `until` (milliseconds, told in whole seconds).
 pub(crate) fn query(key: &SigningKey, path: &str, until: u64) -> String {

@@ -13,10 +13,10 @@ use super::answer::{self, Answer};
 use super::faults::{Faults, Marker};
 use super::models;
 use super::provider::{Provider, account};
-use super::record::ImageCall;
 use super::reference::{self, Reference};
 use super::refusal::Refusal;
 use super::schema::{self, ImageOrder};
+use super::table::ImageCall;
 use crate::common::clock;
 use crate::common::server::{self, HandlerResult, closed};
 

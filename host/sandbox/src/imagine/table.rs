@@ -1,13 +1,49 @@
 //! Calls and images of the provider. Bounded: the oldest are dropped, and links to dropped images are unknown.
 //!
-//! Pure but for random ids: callers pass the time.
+//! Pure but for random ids: callers pass the time. The record of the provider is every call and what came of it: tests
+//! compare it with the gateway's ledger, also as JSON from a listener of its own.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::faults::{Faults, Marker};
-use super::record::{ImageCall, ImagineRecord};
 use crate::common::kept::{ById, Latest, fresh_id};
 use crate::common::markers::Counts;
 use crate::common::shared::Table;
 use gatehouse_sandbox_files::Picture;
+
+/// Calls since the start, within the limits of the table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ImagineRecord {
+    /// Calls since the start, dropped ones included.
+    pub count: u64,
+    /// Oldest first: the latest 10,000.
+    pub calls: Vec<ImageCall>,
+}
+
+/// One call of generations or edits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ImageCall {
+    /// Counted from 0 since the start.
+    pub number: u64,
+    /// `generations` or `edits`.
+    pub route: String,
+    /// Index into the settings' keys; `None` without a valid key.
+    pub account: Option<usize>,
+    /// As sent, but for a reference in the body: `{"sha256", "bytes", "width", "height", "mime"}` in place of its
+    /// URL. Null when the body was not read.
+    pub body: Value,
+    /// When, in milliseconds since the Unix epoch.
+    pub at: u64,
+    /// The status of the reply; `None` while the call lasts, or when no reply was sent.
+    pub status: Option<u16>,
+    /// Images that were made and handed over; filtered ones are not.
+    pub images: u32,
+    /// The bill, 10^10 ticks a dollar.
+    pub cost_in_usd_ticks: u64,
+    /// Complete deliveries of its files.
+    pub deliveries: u32,
+}
 
 /// An image behind a link.
 #[derive(Clone)]

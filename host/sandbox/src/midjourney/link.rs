@@ -1,7 +1,7 @@
 //! Signed links to files, in the shape of the chat's attachments: they live for a day and cannot be renewed.
 
 use crate::common::server::parameter;
-use crate::common::signing_key::SigningKey;
+use crate::common::shared::SigningKey;
 
 /// A link's life.
 const LIFE_S: u64 = 86_400;

@@ -10,11 +10,11 @@ use tokio::task::JoinSet;
 use super::deferred::open as add_customer;
 use super::{Dump, begin, memory_store};
 use crate::config::Config;
-use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::store::Store;
 use crate::table::definition;
 use crate::transaction::open::commit;
+use crate::writer::Durability;
 use gatehouse_fault_injection::{Disk, DiskFault};
 
 pub(super) fn submit(number: u8, price: i64) -> Command {

@@ -41,11 +41,11 @@ use serde::de::DeserializeOwned;
 
 use crate::administration::AuditQuery;
 use crate::config::Config;
-use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::layout;
 use crate::store::Store;
 use crate::table::{Entry, Table, TableKey};
+use crate::writer::Durability;
 
 /// All rows of a storage, look-up tables included.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use gatehouse_sample::audit;
 use tokio::task::JoinHandle;
 
 use super::{Dump, audited, begin, memory_store};
-use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::wait::Access;
+use crate::writer::Durability;
 
 /// A store, and the accesses of its engine that fail.
 async fn store() -> (Store, Arc<Mutex<BTreeSet<&'static str>>>) {

@@ -6,5 +6,4 @@ pub(crate) mod expired_row;
 pub(crate) mod owner;
 pub(crate) mod rejection;
 pub(crate) mod request;
-pub(crate) mod ruling;
 pub(crate) mod webhook_change;

@@ -1,11 +1,13 @@
-//! Why a command changed nothing.
+//! Why a command changed nothing; what a rule returns, and the look-up that most of them begin with. Below every rule, so that
+//! `apply` can depend on the rules and not the other way round.
 
 use std::num::NonZeroU32;
 
-use gatehouse_model::{Credits, CustomerId, DeliveryId, KeyId, Status, TaskId, WebhookId};
+use gatehouse_model::{Credits, Customer, CustomerId, DeliveryId, KeyId, Status, TaskId, WebhookId};
 
 use crate::records::hold::HoldId;
 use crate::records::quota::QuotaExceeded;
+use crate::storage::ledger_storage::LedgerStorage;
 
 /// Why a command changed nothing. Expected in normal work; the storage is unchanged and the batch goes on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -185,4 +187,26 @@ impl Rejection {
     pub(crate) fn malformed(field: &'static str, problem: impl Into<String>) -> Self {
         Self::Malformed { field, problem: problem.into() }
     }
+}
+
+/// Why a rule stopped.
+pub(crate) enum Stop<E> {
+    /// Nothing was changed.
+    Rejected(Rejection),
+    /// The storage cannot be read or written.
+    Broken(E),
+}
+
+impl<E> From<E> for Stop<E> {
+    fn from(error: E) -> Self {
+        Self::Broken(error)
+    }
+}
+
+/// What a rule decides.
+pub(crate) type Ruling<T, B> = Result<T, Stop<<B as LedgerStorage>::Error>>;
+
+/// The customer of that id.
+pub(crate) fn customer_of<B: LedgerStorage>(storage: &B, id: &CustomerId) -> Ruling<Customer, B> {
+    storage.customer(id)?.ok_or_else(|| Stop::Rejected(Rejection::NoCustomer(id.clone())))
 }

@@ -4,8 +4,7 @@
 use gatehouse_model::UnixMs;
 
 use crate::commands::command::Applied;
-use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop};
+use crate::commands::rejection::{Rejection, Ruling, Stop};
 use crate::records::administration::{AdminIdempotency, AdminIdempotencyRecord, AuditedRequest};
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 

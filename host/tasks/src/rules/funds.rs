@@ -7,8 +7,7 @@ use gatehouse_model::{
 };
 
 use crate::commands::command::Applied;
-use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop, customer_of};
+use crate::commands::rejection::{Rejection, Ruling, Stop, customer_of};
 use crate::ledger::balanced_entry::{BalancedEntry, check_affordable};
 use crate::ledger::key_lineage::KeyLineage;
 use crate::ledger::quota::PeriodCounter;

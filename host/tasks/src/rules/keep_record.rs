@@ -1,7 +1,7 @@
 //! The rules of these rows: numbered without gaps, cut to their bounds, and the oldest go.
 
 use crate::commands::command::Applied;
-use crate::commands::ruling::Ruling;
+use crate::commands::rejection::Ruling;
 use crate::records::changes::price_changes;
 use crate::records::operator::{
     AccountRecord, DeploymentKind, DeploymentRecord, MAX_DEPLOYMENTS, MAX_PRICE_BOOKS, MAX_PRICES,

@@ -3,8 +3,7 @@
 use gatehouse_model::{CustomerId, UnixMs};
 
 use crate::commands::command::Applied;
-use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop};
+use crate::commands::rejection::{Rejection, Ruling, Stop};
 use crate::records::response::{ResponseLimits, ResponseRecord};
 use crate::storage::ledger_storage::LedgerStorage;
 

@@ -5,8 +5,7 @@ use std::time::Duration;
 use gatehouse_model::{Credits, Key, KeyDigest, KeyId, KeyPolicy, QuotaPeriod, UnixMs};
 
 use crate::commands::command::Applied;
-use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop, customer_of};
+use crate::commands::rejection::{Rejection, Ruling, Stop, customer_of};
 use crate::ledger::quota::PeriodCounter;
 use crate::rules::funds::valid_key;
 use crate::storage::ledger_storage::LedgerStorage;

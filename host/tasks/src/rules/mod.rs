@@ -4,6 +4,5 @@ pub(crate) mod administer;
 pub(crate) mod funds;
 pub(crate) mod keep_record;
 pub(crate) mod keep_response;
-pub(crate) mod keep_steps;
 pub(crate) mod keys;
 mod likely_rows;

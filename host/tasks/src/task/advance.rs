@@ -5,18 +5,43 @@
 //! ```
 //! Every change names the revision it is based on; the second of two changes is rejected with the present revision and
 //! changes nothing. So overlapping polls, a timeout and a cancel cannot end a task, or its hold, twice.
-//! A change never carries the requests that joined nor their money: those stay as the record has them.
+//! A change never carries the requests that joined nor their money: those stay as the record has them. A task's brief is in its
+//! record, never in its phase. Every change begins with the live task (`current`).
 
 use bytes::Bytes;
 use gatehouse_model::{Event, Phase, Task, TaskId, UnixMs};
 
 use crate::commands::change::{Change, ResultRecord};
 use crate::commands::command::Applied;
-use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop};
+use crate::commands::rejection::{Rejection, Ruling, Stop};
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
-use crate::task::brief::{hands_over_brief, without_brief};
-use crate::task::current::{append_audit_text, current};
+
+/// The live task at that revision, already counted one further.
+pub(super) fn current<B: LedgerStorage>(storage: &B, id: TaskId, revision: u64) -> Ruling<Task, B> {
+    let Some(mut task) = storage.live(id)? else {
+        return Err(Stop::Rejected(match storage.finished(id)? {
+            Some(over) => Rejection::Final(over.status),
+            None => Rejection::NoTask(id),
+        }));
+    };
+    if task.revision != revision {
+        return Err(Stop::Rejected(Rejection::Stale { current: task.revision }));
+    }
+    task.revision = revision.checked_add(1).ok_or(Stop::Rejected(Rejection::Overflow))?;
+    Ok(task)
+}
+
+/// Its line in the audit record, where there is one.
+pub(super) fn append_audit_text<B: LedgerStorage>(
+    storage: &mut B,
+    task: TaskId,
+    text: Option<String>,
+    at: UnixMs,
+) -> Result<(), B::Error> {
+    text.map_or(Ok(()), |text| {
+        storage.append_audit(&AuditRecord { at, task: Some(task), text, ..AuditRecord::default() })
+    })
+}
 
 pub(crate) fn advance<B: LedgerStorage>(
     storage: &mut B,
@@ -67,6 +92,20 @@ pub(crate) fn audit<B: LedgerStorage>(
 ) -> Ruling<Applied, B> {
     storage.append_audit(&AuditRecord { at, task, text, ..AuditRecord::default() })?;
     Ok(Applied::Done)
+}
+
+/// Whether the phase hands the brief over.
+fn hands_over_brief(phase: &Phase) -> bool {
+    matches!(phase, Phase::Run(Event::Start(_) | Event::Joined(_)))
+}
+
+/// The phase as it is stored: the brief is in the task's record, once.
+pub(super) fn without_brief(phase: Phase) -> Phase {
+    match phase {
+        Phase::Run(Event::Start(_)) => Phase::Run(Event::Start(Bytes::new())),
+        Phase::Run(Event::Joined(_)) => Phase::Run(Event::Joined(Bytes::new())),
+        other => other,
+    }
 }
 
 /// An ambiguous call waits for its ruling. A brief is handed over by the event it came for, and each request that joined is

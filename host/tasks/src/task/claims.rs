@@ -5,8 +5,7 @@
 
 use gatehouse_model::{Claim, Task, UnixMs};
 
-use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop};
+use crate::commands::rejection::{Rejection, Ruling, Stop};
 use crate::storage::ledger_storage::{LedgerStorage, NameRecord};
 
 /// Names one ending may claim.

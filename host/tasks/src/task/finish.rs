@@ -5,14 +5,13 @@ use gatehouse_model::{Credits, Phase, Status, Task, TaskId, UnixMs, Usage};
 
 use crate::commands::change::{Ending, ResultRecord};
 use crate::commands::command::Applied;
-use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop};
+use crate::commands::rejection::{Rejection, Ruling, Stop};
 use crate::records::hold::HoldId;
 use crate::records::journal_entry::Note;
 use crate::rules::funds::resolution;
 use crate::storage::ledger_storage::LedgerStorage;
+use crate::task::advance::{append_audit_text, current};
 use crate::task::claims;
-use crate::task::current::{append_audit_text, current};
 use crate::webhooks::deliveries::task_ended;
 
 pub(crate) fn finish<B: LedgerStorage>(

@@ -4,7 +4,7 @@ use gatehouse_model::{CustomerId, UnixMs, Usage};
 
 use crate::commands::command::Applied;
 use crate::commands::expired_row::ExpiredRow;
-use crate::commands::ruling::{Ruling, Stop};
+use crate::commands::rejection::{Ruling, Stop};
 use crate::records::hold::HoldId;
 use crate::records::journal_entry::Note;
 use crate::rules::funds::resolution;

@@ -2,9 +2,8 @@
 
 use gatehouse_model::{TaskId, UnixMs};
 
-use crate::commands::rejection::Rejection;
+use crate::commands::rejection::{Rejection, Ruling, Stop};
 use crate::commands::request::Idempotency;
-use crate::commands::ruling::{Ruling, Stop};
 use crate::storage::ledger_storage::{IdempotencyRecord, LedgerStorage};
 
 /// The task that a request made or joined when it came before. A repetition is answered before key and balance are checked: its

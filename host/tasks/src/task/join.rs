@@ -7,9 +7,8 @@
 use gatehouse_model::{Charge, CustomerId, JoinedRequest, Status, Task, TaskId, Terms, UnixMs};
 
 use crate::commands::command::Applied;
-use crate::commands::rejection::Rejection;
+use crate::commands::rejection::{Rejection, Ruling, Stop};
 use crate::commands::request::{Idempotency, JoinRequest, JudgedTask};
-use crate::commands::ruling::{Ruling, Stop};
 use crate::records::hold::{Hold, HoldId};
 use crate::rules::funds::{addition, valid_key};
 use crate::storage::ledger_storage::LedgerStorage;

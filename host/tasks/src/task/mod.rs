@@ -1,9 +1,7 @@
 //! The task machine: a task is submitted, joined, advanced, ended, and forgotten by the sweep.
 
 pub(crate) mod advance;
-pub(crate) mod brief;
 pub(crate) mod claims;
-pub(crate) mod current;
 pub(crate) mod decide;
 pub(crate) mod finish;
 pub(crate) mod forget;

@@ -7,10 +7,9 @@ use gatehouse_model::{Event, FailureKind, Phase, Reading, TaskFailure, TaskId, U
 
 use crate::commands::change::{Ending, Reconciliation};
 use crate::commands::command::Applied;
-use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop};
+use crate::commands::rejection::{Rejection, Ruling, Stop};
 use crate::storage::ledger_storage::LedgerStorage;
-use crate::task::current::{append_audit_text, current};
+use crate::task::advance::{append_audit_text, current};
 use crate::task::finish;
 
 /// The longest reason of a ruling, bytes.

@@ -3,13 +3,12 @@
 use gatehouse_model::{Credits, Event, KeyId, Phase, Task, Terms};
 
 use crate::commands::command::Applied;
-use crate::commands::rejection::Rejection;
+use crate::commands::rejection::{Rejection, Ruling, Stop};
 use crate::commands::request::Idempotency;
-use crate::commands::ruling::{Ruling, Stop};
 use crate::records::hold::{Hold, HoldId};
 use crate::rules::funds::{reservation, valid_key};
 use crate::storage::ledger_storage::LedgerStorage;
-use crate::task::brief::without_brief;
+use crate::task::advance::without_brief;
 use crate::task::idempotency;
 
 pub(crate) fn submit<B: LedgerStorage>(

@@ -10,8 +10,7 @@
 use gatehouse_model::{Customer, CustomerId, DeliveryId, Key, Task, UnixMs, WebhookId};
 
 use crate::commands::command::Applied;
-use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop};
+use crate::commands::rejection::{Rejection, Ruling, Stop};
 use crate::records::webhook::{
     Callback, DeliveryState, Disabled, MAX_ATTEMPTS, MAX_PENDING, MAX_RESENT, WebhookAttempt,
     WebhookDelivery, WebhookEndpoint, WebhookEvent,

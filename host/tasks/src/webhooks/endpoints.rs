@@ -3,8 +3,7 @@
 use gatehouse_model::{CustomerId, UnixMs, WebhookId};
 
 use crate::commands::command::Applied;
-use crate::commands::rejection::Rejection;
-use crate::commands::ruling::{Ruling, Stop, customer_of};
+use crate::commands::rejection::{Rejection, Ruling, Stop, customer_of};
 use crate::records::webhook::{
     BY_CUSTOMER, BY_OPERATOR, Disabled, MAX_DESCRIPTION, MAX_OWN_WEBHOOKS, MAX_URL, MAX_WEBHOOKS, OldSecret,
     SealedSecret, WebhookEndpoint, WebhookEvent, WebhookPolicy,

@@ -6,8 +6,7 @@ use gatehouse_text_protocols::json::{Object, Raw, Writer, quote, quoted};
 use gatehouse_text_protocols::usage::{TokenCounts, is_odd};
 
 use super::vector;
-use crate::errors;
-use crate::state::{EmbeddingsAsked, State};
+use crate::state::{EmbeddingsAsked, State, unreadable};
 
 /// A whole answer, which has no error in it.
 pub(crate) fn answer(
@@ -17,12 +16,12 @@ pub(crate) fn answer(
     body: &str,
 ) -> Result<Answered, TextFailure> {
     let Some(data) = whole.items("data") else {
-        return Err(errors::unreadable("it has no `data`", body));
+        return Err(unreadable("it has no `data`", body));
     };
     // Clients pair vectors with inputs by their order.
     if data.len() != asked.inputs {
         let what = format!("it has {} vectors for {} inputs", data.len(), asked.inputs);
-        return Err(errors::unreadable(&what, body));
+        return Err(unreadable(&what, body));
     }
     let mut out = Writer::new(body.len() + 128);
     let input = input(whole);
@@ -31,7 +30,7 @@ pub(crate) fn answer(
         match name {
             "data" => {
                 write_vectors(&data, asked, out.name(name))
-                    .ok_or_else(|| errors::unreadable("a vector of it is none", body))?;
+                    .ok_or_else(|| unreadable("a vector of it is none", body))?;
             }
             // Clients read two whole numbers.
             "usage" if input.is_some() && !whole.object(name).is_some_and(|given| is_standard(&given)) => {}

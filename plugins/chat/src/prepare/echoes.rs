@@ -8,9 +8,8 @@ use gatehouse_text_protocols::json::{JsonString, Object, Writer, is_null, items}
 use gatehouse_text_protocols::rules::Rules;
 
 use super::fitting::{Fitting, MESSAGES, content_of};
-use crate::request::Request;
-use crate::request::estimate::InputEstimate;
 use crate::request::messages::{ECHOES, INDEX};
+use crate::request::{InputEstimate, Request};
 
 /// What a provider is sent back, if it asks for it.
 const REASONING: &str = "reasoning_content";

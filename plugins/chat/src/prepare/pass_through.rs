@@ -7,8 +7,8 @@ use gatehouse_sdk::Protocol;
 use gatehouse_text_protocols::check::{Checked, is_empty};
 use gatehouse_text_protocols::json::{Object, Writer, is_null, quote, quoted};
 
+use super::CallPlan;
 use super::fitting::Fitting;
-use super::plan::CallPlan;
 use super::thinking;
 use super::{echoes, passed};
 use crate::request::Request;

@@ -12,9 +12,8 @@
 
 use gatehouse_sdk::Refusal;
 use gatehouse_text_protocols::check::{Checked, in_provider_words};
-use gatehouse_text_protocols::limits::MIN_THINKING_BUDGET;
+use gatehouse_text_protocols::limits::{MIN_THINKING_BUDGET, thinking_budget};
 use gatehouse_text_protocols::rules::{Rules, ThinkingKind};
-use gatehouse_text_protocols::thinking::share_of;
 
 use crate::request::messages::Message;
 
@@ -80,7 +79,7 @@ pub(crate) fn decide(rules: &Rules, request: &ThinkingRequest) -> Checked<Thinki
         return Err(in_provider_words(request.field, message));
     }
     // Always below the cap: no share is 100 %, and the cap is above the smallest budget.
-    let budget = share_of(request.cap, share(request.effort));
+    let budget = thinking_budget(request.cap, share(request.effort));
     Ok(ThinkingPlan { thinking: Thinking::Budget(budget), effort: None })
 }
 

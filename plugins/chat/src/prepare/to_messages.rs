@@ -7,15 +7,15 @@ use gatehouse_sdk::Protocol;
 use gatehouse_text_protocols::check::{Checked, asks_for_nothing, instead, is_empty, wrong};
 use gatehouse_text_protocols::field_names::MessagePaths;
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
+use gatehouse_text_protocols::limits::{SUMMARIZED, thinking_adaptive, thinking_enabled};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::prefill;
 use gatehouse_text_protocols::rules::Rules;
-use gatehouse_text_protocols::thinking::{SUMMARIZED, adaptive, enabled};
 use gatehouse_text_protocols::tool_names::{MESSAGES_MAX, fitted};
 
+use super::CallPlan;
 use super::conversation::{Conversation, ONLY_FUNCTIONS};
 use super::passed;
-use super::plan::CallPlan;
 use super::thinking::{self, Thinking, ThinkingPlan};
 use crate::request::Request;
 use crate::request::response_format::{self, ResponseFormat};
@@ -203,8 +203,8 @@ fn schema(parameters: Option<&RawValue>) -> String {
 fn write_thinking(out: &mut Writer, plan: ThinkingPlan, format: &ResponseFormat<'_>) {
     match plan.thinking {
         Thinking::Off => {}
-        Thinking::Budget(tokens) => out.member("thinking", &enabled(tokens.into())),
-        Thinking::Adaptive => out.member("thinking", &adaptive(SUMMARIZED)),
+        Thinking::Budget(tokens) => out.member("thinking", &thinking_enabled(tokens.into())),
+        Thinking::Adaptive => out.member("thinking", &thinking_adaptive(SUMMARIZED)),
     }
     let schema = match format {
         ResponseFormat::Schema(schema) => *schema,

@@ -5,7 +5,7 @@ use gatehouse_text_protocols::broken_json;
 use gatehouse_text_protocols::limits::MAX_MESSAGES;
 use serde_json::value::RawValue;
 
-use super::estimate::InputEstimate;
+use super::InputEstimate;
 use super::parts::{self, CACHE, Content, ContentReader};
 use gatehouse_text_protocols::check::{
     Checked, array, choice, nonempty_string, object, objects, required, required_choice, string, wrong,

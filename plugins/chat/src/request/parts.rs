@@ -19,7 +19,7 @@ use gatehouse_text_protocols::json::{JsonString, Object, quoted};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::Rules;
 
-use super::estimate::InputEstimate;
+use super::InputEstimate;
 use super::messages::ECHOES;
 
 pub(crate) const TEXT_ONLY: [&str; 1] = ["text"];

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::estimate::InputEstimate;
+use super::InputEstimate;
 use gatehouse_text_protocols::check::{Checked, boolean, choice, map, nonempty_string, object, required};
 use gatehouse_text_protocols::json::{JsonString, items};
 use gatehouse_text_protocols::path::Path;

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::estimate::InputEstimate;
+use super::InputEstimate;
 use super::parts::CACHE;
 use gatehouse_text_protocols::check::{
     Checked, array, boolean, choice, map, nonempty_string, object, required, string, unique, wrong,

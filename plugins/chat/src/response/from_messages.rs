@@ -11,8 +11,7 @@ use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::tool_names;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
 
-use crate::errors;
-use crate::state::State;
+use crate::state::{State, unreadable};
 
 /// The blocks of an answer, sorted.
 #[derive(Default)]
@@ -31,16 +30,14 @@ pub(crate) fn answer(
     body: &str,
 ) -> Result<Answered, TextFailure> {
     if whole.string("type").is_some_and(|kind| kind.decoded() == "error") {
-        return Err(errors::of(state).of_error(body));
+        return Err(state.failures().of_error(body));
     }
     let Some(content) = whole.items("content") else {
-        return Err(errors::unreadable("it has no `content`", body));
+        return Err(unreadable("it has no `content`", body));
     };
     let mut blocks = Blocks::default();
     for raw in content {
-        blocks
-            .take(raw, &state.names)
-            .ok_or_else(|| errors::unreadable("a block of it is incomplete", body))?;
+        blocks.take(raw, &state.names).ok_or_else(|| unreadable("a block of it is incomplete", body))?;
     }
     let stop = whole.text("stop_reason").unwrap_or_default();
     let mut choice = Writer::new(body.len());

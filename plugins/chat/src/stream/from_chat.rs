@@ -9,13 +9,11 @@ use gatehouse_text_protocols::json::{JsonString, Object, Repeated, Writer, quote
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage::{self, Report, TokenCounts};
 
-use super::output::{done, incomplete, send};
 use super::tool_calls::ToolCalls;
 use super::whole_completion;
-use crate::errors;
-use crate::response::output_bytes::output_bytes;
-use crate::response::wrong_reason;
-use crate::state::State;
+use super::{done, incomplete, send};
+use crate::response::{output_bytes, wrong_reason};
+use crate::state::{State, unreadable};
 
 pub(super) struct FromChat {
     state: State,
@@ -57,19 +55,15 @@ impl Translation for FromChat {
         let Some(chunk) = Object::parse(data) else {
             // Some servers send named events that are not part of the answer.
             let named = name.is_some_and(|name| !matches!(name, "message" | "error"));
-            return if named {
-                Ok(())
-            } else {
-                Err(errors::unreadable("an event of it is no JSON object", data))
-            };
+            return if named { Ok(()) } else { Err(unreadable("an event of it is no JSON object", data)) };
         };
         if name == Some("error") || chunk.get("error").is_some_and(is_error) {
-            return Err(errors::of(&self.state).of_error(data));
+            return Err(self.state.failures().of_error(data));
         }
         let is_named = name.is_some_and(|name| name != "message");
         if chunk.get("choices").is_none()
             && !is_named
-            && let Some(failure) = errors::of(&self.state).instead(data)
+            && let Some(failure) = self.state.failures().instead(data)
         {
             return Err(failure);
         }
@@ -150,7 +144,7 @@ impl FromChat {
             return Err(incomplete());
         }
         if self.choices.iter().any(|choice| !choice.calls.are_named()) {
-            return Err(errors::unreadable("a call of it has no name", ""));
+            return Err(unreadable("a call of it has no name", ""));
         }
         let settled = self.counts.settled(self.output_bytes);
         let is_more = self.counts.is_sum() || settled.usage() != self.counts.usage();

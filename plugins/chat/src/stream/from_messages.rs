@@ -9,10 +9,9 @@ use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::tool_names;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
 
-use super::output::{done, incomplete, send};
-use crate::errors;
+use super::{done, incomplete, send};
 use crate::response::from_messages::{completion_id, finish_reason};
-use crate::state::State;
+use crate::state::{State, unreadable};
 
 pub(super) struct FromMessages {
     state: State,
@@ -110,14 +109,14 @@ impl FromMessages {
             if !name.is_empty() && !name.starts_with("message") && !name.starts_with("content") {
                 return Ok(());
             }
-            return Err(errors::unreadable("an event of it is no JSON object", &event.data));
+            return Err(unreadable("an event of it is no JSON object", &event.data));
         };
         if usage::may_report(&event.data) {
             self.counts.read_event(&data);
         }
         let kind = data.text("type");
         if kind.is_none() && data.get("error").is_some_and(is_error) {
-            return Err(errors::of(&self.state).of_error(&event.data));
+            return Err(self.state.failures().of_error(&event.data));
         }
         match kind.as_deref().or(event.event.as_deref()).unwrap_or_default() {
             "message" => self.message(&data, out),
@@ -146,10 +145,10 @@ impl FromMessages {
                 }
                 return self.finish(out);
             }
-            "error" => return Err(errors::of(&self.state).of_error(&event.data)),
+            "error" => return Err(self.state.failures().of_error(&event.data)),
             // What Bedrock and servers between say in place of an event.
             kind if kind.is_empty() || kind.ends_with("xception") => {
-                if let Some(failure) = errors::of(&self.state).instead(&event.data) {
+                if let Some(failure) = self.state.failures().instead(&event.data) {
                     return Err(failure);
                 }
             }

@@ -7,10 +7,11 @@ use gatehouse_sdk::Refusal;
 
 use gatehouse_text_protocols::check::in_provider_words;
 use gatehouse_text_protocols::json::{Raw, UniqueObject, Writer};
-use gatehouse_text_protocols::limits::MIN_THINKING_BUDGET;
+use gatehouse_text_protocols::limits::{
+    MIN_THINKING_BUDGET, SUMMARIZED, thinking_adaptive, thinking_budget, thinking_enabled,
+};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::{Rules, ThinkingKind};
-use gatehouse_text_protocols::thinking::{SUMMARIZED, adaptive, enabled, share_of};
 
 use super::fields::{object, required, string, wrong};
 
@@ -134,7 +135,9 @@ pub(crate) fn plan<'a>(
         }
         Some(ThinkingField::Enabled { budget, display, .. }) if rules.knows(ThinkingKind::Adaptive) => {
             Ok(ThinkingPlan {
-                thinking: Some(adaptive(display.map_or(SUMMARIZED, |display| known_display(display))).into()),
+                thinking: Some(
+                    thinking_adaptive(display.map_or(SUMMARIZED, |display| known_display(display))).into(),
+                ),
                 effort: Some(depth(*budget)),
                 reasoning: Some(depth(*budget)),
                 shown: true,
@@ -184,12 +187,12 @@ fn by_budget<'a>(display: Option<Raw<'a>>, off: ThinkingPlan<'a>, situation: Sit
     if situation.excludes_budget || situation.max_tokens <= MIN_THINKING_BUDGET {
         return off;
     }
-    let budget = share_of(situation.max_tokens, situation.share);
+    let budget = thinking_budget(situation.max_tokens, situation.share);
     let thinking = match display {
         Some(display) => {
             format!(r#"{{"type":"enabled","budget_tokens":{budget},"display":{}}}"#, known_display(display))
         }
-        None => enabled(budget.into()),
+        None => thinking_enabled(budget.into()),
     };
     ThinkingPlan { thinking: Some(thinking.into()), no_sampling: true, shown: true, ..off }
 }
@@ -208,11 +211,15 @@ fn by_alias<'a>(off: ThinkingPlan<'a>, rules: &Rules) -> Result<ThinkingPlan<'a>
     let on = ThinkingPlan { reasoning: Some("high"), no_sampling: true, shown: true, ..off };
     if rules.knows(ThinkingKind::Enabled) {
         let max_tokens = on.max_tokens.max(MIN_TOKENS_WITH_ALIAS);
-        let thinking = enabled(share_of(max_tokens, 80).into());
+        let thinking = thinking_enabled(thinking_budget(max_tokens, 80).into());
         return Ok(ThinkingPlan { thinking: Some(thinking.into()), max_tokens, ..on });
     }
     if rules.knows(ThinkingKind::Adaptive) {
-        return Ok(ThinkingPlan { thinking: Some(adaptive(SUMMARIZED).into()), effort: Some("high"), ..on });
+        return Ok(ThinkingPlan {
+            thinking: Some(thinking_adaptive(SUMMARIZED).into()),
+            effort: Some("high"),
+            ..on
+        });
     }
     Err(in_provider_words("model", "the model does not think: leave `-thinking` out of `model`"))
 }

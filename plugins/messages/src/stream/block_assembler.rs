@@ -11,8 +11,7 @@ use gatehouse_sdk::{Chunk, TextFailure};
 use gatehouse_text_protocols::tools::{CallPiece, JsonNesting, Taken, ToolCalls};
 use serde_json::value::RawValue;
 
-use crate::response::ids;
-use crate::response::message::{ContentBlock, Delta, Event};
+use crate::response::message::{ContentBlock, Delta, Event, tool_id};
 
 /// A piece from the provider.
 #[derive(Clone, Copy)]
@@ -175,7 +174,7 @@ impl BlockAssembler {
             Kind::Thinking => ContentBlock::Thinking { thinking: "", signature: "" },
             Kind::Tool(position) => {
                 let tool = &self.tools[position];
-                id = ids::tool(self.calls.id(position), &self.message, position);
+                id = tool_id(self.calls.id(position), &self.message, position);
                 name = tool.name.as_str();
                 input = empty();
                 ContentBlock::ToolUse { id: &id, name, input: &input }

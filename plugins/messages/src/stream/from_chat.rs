@@ -18,11 +18,9 @@ use gatehouse_text_protocols::usage::{self, TokenCounts};
 use gatehouse_text_protocols::{tool_names, tools};
 
 use super::block_assembler::{BlockAssembler, Piece};
-use crate::errors;
 use crate::response::completion::{Choice, Completion, Text};
-use crate::response::ids;
-use crate::response::message::{Ending, Event, Message, StopReason, UsageForm};
-use crate::state::State;
+use crate::response::message::{Ending, Event, Message, StopReason, UsageForm, message_id};
+use crate::state::{State, unreadable};
 
 /// The stream so far.
 pub(crate) struct FromChat {
@@ -113,14 +111,14 @@ impl FromChat {
             Err(_) if let Some(data) = last_members(data) => return self.read(Sse { data, ..event }, chunk),
             // Some servers send named events that are not part of the answer.
             Err(_) if is_other => return Ok(()),
-            Err(_) => return Err(errors::unreadable()),
+            Err(_) => return Err(unreadable()),
         };
         if completion.error.is_some_and(is_error) || name == Some("error") {
-            return Err(errors::of(&self.state).of_error(data));
+            return Err(self.state.failures().of_error(data));
         }
         if completion.choices.is_none()
             && !is_other
-            && let Some(failure) = errors::of(&self.state).instead(data)
+            && let Some(failure) = self.state.failures().instead(data)
         {
             return Err(failure);
         }
@@ -159,7 +157,7 @@ impl FromChat {
         }
         let whole = choice.message.filter(|_| self.blocks.is_none() && choice.delta.is_none());
         let is_whole = whole.is_some();
-        let whole = whole.map(|raw| serde_json::from_str(raw.get()).map_err(|_| errors::unreadable()));
+        let whole = whole.map(|raw| serde_json::from_str(raw.get()).map_err(|_| unreadable()));
         let delta = choice.delta.or(whole.transpose()?);
         if self.blocks.is_none() {
             self.start(id.map_or("", |id| &id.0), chunk);
@@ -206,7 +204,7 @@ impl FromChat {
     }
 
     fn start(&mut self, id: &str, chunk: &mut Chunk) {
-        let id = ids::message(id, &self.cx);
+        let id = message_id(id, &self.cx);
         let usage = UsageForm::Short(self.state.begun(self.counts.usage()).into());
         chunk.send.push(Event::MessageStart { message: Message::new(&id, &self.state.model, usage) }.sse());
         self.blocks = Some(BlockAssembler::new(id));

@@ -11,10 +11,9 @@ use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use super::whole_message;
-use crate::errors;
 use crate::response::message::{Ending, Event, StopReason, UsageForm};
 use crate::response::{completed, has_counts, tells};
-use crate::state::State;
+use crate::state::{State, unreadable};
 
 const DELTA: &str = "content_block_delta";
 /// All that a client is handed.
@@ -75,7 +74,7 @@ impl Translation for FromMessages {
             Ok(raw) => raw,
             // Some servers send named events that are not part of the answer.
             Err(_) if event.event.as_deref().is_some_and(is_foreign) => return Ok(()),
-            Err(_) => return Err(errors::unreadable()),
+            Err(_) => return Err(unreadable()),
         };
         let fields: UniqueObject<'_> = match serde_json::from_str(data) {
             Ok(fields) => fields,
@@ -86,11 +85,11 @@ impl Translation for FromMessages {
             self.counts.read_event(&fields);
         }
         if kind == "error" || (fields.get("error").is_some_and(is_error) && fields.get("type").is_none()) {
-            return Err(errors::of(&self.state).of_error(data));
+            return Err(self.state.failures().of_error(data));
         }
         // What Bedrock and servers between say in place of an event.
         if (fields.get("type").is_none() && !is_foreign(&kind)) || kind.ends_with("xception") {
-            match errors::of(&self.state).instead(data) {
+            match self.state.failures().instead(data) {
                 Some(failure) => return Err(failure),
                 None if kind.is_empty() => return Ok(()),
                 None => {}
@@ -113,7 +112,7 @@ impl Translation for FromMessages {
         if !EVENTS.contains(&kind.as_str()) {
             // A server's own words: an error, or no part of the answer.
             return match fields.get("error").is_some_and(is_error) {
-                true => Err(errors::of(&self.state).of_error(data)),
+                true => Err(self.state.failures().of_error(data)),
                 false => Ok(()),
             };
         }
@@ -264,15 +263,14 @@ impl FromMessages {
 
     /// Reads an event that cannot be read as it is, with the last of the members whose names stand twice.
     fn again(&mut self, data: &str, event: Option<String>, chunk: &mut Chunk) -> Result<(), TextFailure> {
-        let data = last_members(data).ok_or_else(errors::unreadable)?;
+        let data = last_members(data).ok_or_else(unreadable)?;
         self.event(Sse { event, data }, chunk)
     }
 
     fn start(&mut self, fields: &UniqueObject<'_>, edits: &mut Edits) -> Result<(), TextFailure> {
-        let message = fields.get("message").ok_or_else(errors::unreadable)?;
-        let message: UniqueObject<'_> =
-            serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
-        let (_, model) = message.iter().find(|(name, _)| *name == "model").ok_or_else(errors::unreadable)?;
+        let message = fields.get("message").ok_or_else(unreadable)?;
+        let message: UniqueObject<'_> = serde_json::from_str(message.get()).map_err(|_| unreadable())?;
+        let (_, model) = message.iter().find(|(name, _)| *name == "model").ok_or_else(unreadable)?;
         let counted = self.counts.usage();
         let begun = self.state.begun(counted);
         let given = message.get("usage").zip(message.object("usage"));

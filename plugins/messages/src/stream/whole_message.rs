@@ -5,9 +5,9 @@ use gatehouse_sdk::{Sse, TextFailure};
 
 use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, Writer, is_null, quoted};
 
-use crate::errors;
 use crate::response::NO_CITATIONS;
 use crate::response::message::Counts;
+use crate::state::unreadable;
 
 /// Members of a block that are streamed as deltas: the member and the delta's type.
 const TEXTS: [(&str, &str); 3] =
@@ -18,14 +18,14 @@ const TEXTS: [(&str, &str); 3] =
 /// # Errors
 /// A message without content.
 pub(crate) fn events(message: &UniqueObject<'_>) -> Result<Vec<Sse>, TextFailure> {
-    let content = message.get("content").ok_or_else(errors::unreadable)?;
-    let blocks: Vec<UniqueObject<'_>> =
-        serde_json::from_str(content.get()).map_err(|_| errors::unreadable())?;
+    let content = message.get("content").ok_or_else(unreadable)?;
+    let blocks: Vec<UniqueObject<'_>> = serde_json::from_str(content.get()).map_err(|_| unreadable())?;
     let usage = match message.get("usage") {
         Some(usage) => usage.get().to_owned(),
         // Clients read the counts without a check.
-        None => serde_json::to_string(&Counts::from(gatehouse_sdk::Usage::default()))
-            .map_err(|_| errors::unreadable())?,
+        None => {
+            serde_json::to_string(&Counts::from(gatehouse_sdk::Usage::default())).map_err(|_| unreadable())?
+        }
     };
 
     let mut out = Vec::new();

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::words::{MAX_SEED, Ratio};
+use super::{MAX_SEED, Ratio};
 use crate::sources;
 
 /// Height of the picture.

@@ -5,6 +5,8 @@ mod original;
 mod remix;
 mod video;
 
+use std::time::Duration;
+
 use gatehouse_sdk::{Affinity, Charge, InvalidParam, Refusal, Submission};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,8 +14,12 @@ use serde_json::{Map, Value};
 use crate::sources::Image;
 use crate::words::{Aspect, Model, People, REMIX, Resolution};
 
+pub(crate) use original::Record;
+
 /// The host keeps 64 KiB of state for a task; the rest is for the other fields of the state.
 const MAX_BYTES: usize = 60 * 1024;
+/// The usual duration of a task: the provider says 11 seconds to 6 minutes.
+pub(crate) const USUAL_DURATION: Duration = Duration::from_secs(90);
 
 /// What is sent to the provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

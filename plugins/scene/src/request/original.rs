@@ -1,10 +1,14 @@
-//! The finished video that a continuation begins with: whether it may be continued, and where it is kept.
+//! The finished video that a continuation begins with: whether it may be continued, where it is kept, and the private record that
+//! the family keeps of it.
+//!
+//! The provider continues any file, so the file the host keeps is sent, unless the video is in the operator's bucket. The account
+//! that made it is the host's to remember.
 
 use gatehouse_sdk::{Facts, InvalidParam, Parent, Refusal, Status, Submission};
+use serde::{Deserialize, Serialize};
 
 use super::{Kept, Original};
-use crate::record::Record;
-use crate::words::{FAMILY, Model};
+use crate::words::{Aspect, FAMILY, Model, People, Resolution};
 
 /// The parameter of the path.
 const FIELD: &str = "task_id";
@@ -14,6 +18,30 @@ pub(crate) const ADDED_SECONDS: u32 = 7;
 const MILLISECONDS: std::ops::RangeInclusive<u64> = 1000..=30_000;
 /// Where the operator's bucket is.
 const BUCKET: &str = "gs://";
+
+/// The private record of a finished video.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) model: Model,
+    /// Where the operator's bucket keeps the first video: `gs://...`. Records of older versions may have another address.
+    pub(crate) uri: Option<String>,
+    /// Length of that video. It is the provider's, so it begins with the original even where the client got only the new part.
+    pub(crate) milliseconds: u64,
+    /// How much of its beginning the client did not get.
+    pub(crate) hidden_milliseconds: u64,
+    /// How many videos the client got.
+    pub(crate) videos: usize,
+    pub(crate) aspect: Aspect,
+    pub(crate) resolution: Resolution,
+    pub(crate) audio: bool,
+    pub(crate) people: People,
+}
+
+impl Record {
+    fn of(parent: &Parent) -> Option<Self> {
+        Self::deserialize(&parent.private).ok()
+    }
+}
 
 /// A video that may be continued.
 pub(super) struct Found {

@@ -7,18 +7,19 @@
 //!                                   no connection
 //! ```
 
+use gatehouse_sdk::job::{Attempts, Next};
 use gatehouse_sdk::{Context, Event, Finding, Probe, Step};
 
-use crate::provider::POLICY;
+use crate::provider::{self, POLICY};
 use crate::request::{Input, VideoRequest};
 use crate::sources::Image;
-use crate::state::State;
-use crate::steps::{fetch, poll, send};
+use crate::state::{Job, Sending, State};
+use crate::steps::{fetch, poll};
 
 pub(crate) fn step(cx: &Context, state: State, event: Event) -> Step<State> {
     match state {
         State::Accepted(request) => begin(cx, request, event),
-        State::Sending(sending) => send::step(cx, sending, event),
+        State::Sending(sending) => send(cx, sending, event),
         State::Running(job) => poll::step(cx, job, event),
         State::Fetching(fetching) => fetch::step(cx, fetching, event),
     }
@@ -31,12 +32,12 @@ fn begin(cx: &Context, mut request: VideoRequest, event: Event) -> Step<State> {
             let links = links(&mut request.input);
             let probes: Vec<Probe> = links.iter().map(|image| Probe::keep(&image.source)).collect();
             if probes.is_empty() {
-                return send::submit(cx, request);
+                return submit(cx, request);
             }
             Step::probe(State::Accepted(request), probes)
         }
         Event::Probed(findings) => match settle(&mut request.input, &findings) {
-            Ok(true) => send::submit(cx, request),
+            Ok(true) => submit(cx, request),
             Ok(false) => {
                 let failure = POLICY.unexpected(&Event::Probed(findings));
                 Step::fail(State::Accepted(request), failure)
@@ -45,6 +46,28 @@ fn begin(cx: &Context, mut request: VideoRequest, event: Event) -> Step<State> {
         },
         Event::Cancel(_) => Step::fail(State::Accepted(request), POLICY.cancelled()),
         other => Step::fail(State::Accepted(request), POLICY.unexpected(&other)),
+    }
+}
+
+/// The first try.
+fn submit(cx: &Context, request: VideoRequest) -> Step<State> {
+    let call = provider::submission(cx, &request);
+    Step::call(State::Sending(Sending { request, attempts: Attempts::default() }), call)
+}
+
+/// The submission is sent once, and again only when the provider certainly did not accept it.
+fn send(cx: &Context, mut sending: Sending, event: Event) -> Step<State> {
+    let call = || provider::submission(cx, &sending.request);
+    match sending.attempts.step(cx, &POLICY, event, call, provider::submitted) {
+        Next::Action(action) => {
+            let stage = sending.attempts.stage();
+            Step::new(State::Sending(sending), action).stage(stage)
+        }
+        Next::Answer(operation) => {
+            let job = Job::new(cx, operation, sending.request);
+            let wait = job.polls.rest(cx);
+            job.then(wait)
+        }
     }
 }
 

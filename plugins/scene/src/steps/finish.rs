@@ -4,8 +4,7 @@ use gatehouse_sdk::{Action, Failure, Outcome, Product, Step};
 use serde_json::{Value, json};
 
 use crate::provider::POLICY;
-use crate::record::Record;
-use crate::request;
+use crate::request::{self, Record};
 use crate::state::{Fetching, Job, State};
 
 /// A finished video that cannot be had.

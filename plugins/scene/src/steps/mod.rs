@@ -1,8 +1,7 @@
-//! The steps of a task: [`advance`] leads, [`send`] submits, [`poll`] waits for the operation, [`fetch`] gets the videos that
-//! the provider keeps, [`finish`] ends the task.
+//! The steps of a task: [`advance`] leads and submits, [`poll`] waits for the operation, [`fetch`] gets the videos that the provider
+//! keeps, [`finish`] ends the task.
 
 pub(crate) mod advance;
 mod fetch;
 mod finish;
 mod poll;
-mod send;

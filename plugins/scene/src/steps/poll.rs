@@ -8,10 +8,9 @@ use gatehouse_sdk::job::{Next, Polls};
 use gatehouse_sdk::{Action, Context, Event, Failure, Stage, Step, log, pace};
 
 use crate::provider::{self, Answer, POLICY};
-use crate::request::VideoRequest;
+use crate::request::{USUAL_DURATION, VideoRequest};
 use crate::state::{Job, State};
 use crate::steps::fetch;
-use crate::submit::USUAL_DURATION;
 
 /// The progress from the first poll to the highest.
 const WORKING: RangeInclusive<u8> = 10..=95;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::json::{JsonString, Object, Writer, quote, quoted};
 
 use super::options::Options;
+use super::request::Target;
 use super::sealed::{self, Owner};
-use super::target::Target;
 use super::tools::Tools;
 
 /// Kept between a request and its response.

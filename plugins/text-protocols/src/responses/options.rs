@@ -9,7 +9,7 @@ use crate::names::{FOREIGN_TO_RESPONSES, check_case, check_foreign};
 use crate::path::Path;
 
 use super::input::HISTORY;
-use super::target::Target;
+use super::request::Target;
 
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 /// Values of `include`; what they ask for is given where there is any.

@@ -4,6 +4,5 @@ mod chunks;
 mod event_builder;
 mod item;
 mod item_events;
-mod logprobs;
 
 pub use chunks::{Reader, whole};

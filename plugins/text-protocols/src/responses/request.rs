@@ -1,4 +1,4 @@
-//! A request for a response as the body of a chat completion.
+//! A request for a response as the body of a chat completion, and who answers it.
 
 use gatehouse_sdk::{Refusal, log};
 
@@ -6,15 +6,43 @@ use crate::check::{Checked, boolean, instead, wrong};
 use crate::field_names::{FieldNames, MessagePaths, Origins, Translation};
 use crate::json::{JsonString, Object, Writer, quote};
 use crate::path::Path;
-use crate::rules::MaxTokensField;
+use crate::rules::{MaxTokensField, Rules};
 
 use super::echo::Echo;
 use super::input::{Conversation, Entry, HISTORY, INPUT, Thinking};
 use super::options::Options;
 use super::sealed::Owner;
-use super::target::Target;
 use super::tool_choice::ToolChoice;
 use super::tools::Tools;
+
+/// Who answers the request, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'t> {
+    /// The provider's name of the model.
+    pub upstream: &'t str,
+    /// Whether the provider speaks Messages.
+    pub is_messages: bool,
+    /// The operator's rules for the model.
+    pub rules: &'t Rules,
+    /// The host's name of the customer.
+    pub customer: &'t str,
+    /// The present, in milliseconds.
+    pub now: u64,
+    /// Makes the ids.
+    pub seed: u64,
+}
+
+impl Target<'_> {
+    /// Whether a field that responses do not have goes to the provider: the model's `pass` lists it. Two that a Messages provider is
+    /// sent are made of others.
+    pub(super) fn passes(&self, field: &str) -> bool {
+        if self.is_messages {
+            self.rules.passes(field) && !matches!(field, "output_config" | "thinking")
+        } else {
+            self.rules.chat_passes(field)
+        }
+    }
+}
 
 /// A request, translated.
 #[derive(Debug)]

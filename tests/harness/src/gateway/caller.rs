@@ -1,4 +1,4 @@
-//! An API key and the gateway it is used at.
+//! An API key and the gateway it is used at, and bodies of its requests.
 
 use std::net::SocketAddr;
 
@@ -92,4 +92,15 @@ impl Caller {
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer.json()["data"].take()
     }
+}
+
+/// `body` with `more` fields, which replace those of the same name.
+///
+/// # Panics
+/// When `more` is not an object.
+#[must_use]
+pub fn with(mut body: Value, more: Value) -> Value {
+    let Value::Object(more) = more else { panic!("expected an object, got {more}") };
+    more.into_iter().for_each(|(field, value)| body[field] = value);
+    body
 }

@@ -5,7 +5,7 @@ mod compiled_code;
 mod process;
 mod setup;
 
-pub use caller::Caller;
+pub use caller::{Caller, with};
 pub use compiled_code::{CompiledCode, SharedCode, code_cache, user_cache};
 pub use process::Gateway;
 pub use setup::Setup;

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use super::values::{OrNone, PeriodArgs, given, quota_patch};
 use crate::commands::api::{Api, ExecuteError, PAGE, Performed};
 use crate::commands::print::{Shown, rows_at, table};
-use crate::exit::Exit;
-use crate::terminal::print;
+use crate::terminal::{Exit, print};
 
 const FIELDS: &[&str] = &[
     "account=id",

@@ -14,7 +14,7 @@ use crate::commands::print::{
     Shown, checked_in_words, plugins_in_words, print_shown, report_in_words, switched_in_words, text_at,
     uninstalled_in_words,
 };
-use crate::exit::Exit;
+use crate::terminal::Exit;
 
 const REPORT: &[&str] = &["number", "when=at", "family", "version", "digest", "order=kind", "outcome", "who"];
 

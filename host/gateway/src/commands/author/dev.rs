@@ -12,8 +12,7 @@ use gatehouse_runtime::Config;
 
 use super::{Install, Load, play};
 use crate::commands::args::author::DevArgs;
-use crate::exit::Exit;
-use crate::terminal::{print, print_error};
+use crate::terminal::{Exit, print, print_error};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// The file that `build.sh` writes.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::commands::args::author::AuthorCommand;
 use crate::config::Loaded;
-use crate::exit::Exit;
+use crate::terminal::Exit;
 
 /// Reads the configuration, with the defaults of this file; an error is printed already.
 type Load<'a> = &'a dyn Fn(Option<&Path>) -> Result<Loaded, Exit>;

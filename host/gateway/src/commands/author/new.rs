@@ -8,8 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use crate::commands::args::author::{Language, NewArgs};
-use crate::exit::Exit;
-use crate::terminal::{at, end};
+use crate::terminal::{Exit, at, end};
 
 pub(super) fn run(args: &NewArgs) -> Exit {
     let written = write(args).map(|folder| {

@@ -12,8 +12,7 @@ use gatehouse_testkit::Script;
 use crate::commands::args::author::PlayArgs;
 use crate::config::Loaded;
 use crate::environment;
-use crate::exit::Exit;
-use crate::terminal::{at, end};
+use crate::terminal::{Exit, at, end};
 
 pub(super) fn run(args: &PlayArgs, loaded: &Loaded) -> Exit {
     let limits = loaded.config.runtime(PathBuf::new());

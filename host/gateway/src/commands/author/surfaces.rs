@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use gatehouse_edge::surfaces;
 use gatehouse_runtime::{Limits, WASI_PACKAGES};
 
-use crate::exit::Exit;
-use crate::terminal::print;
+use crate::terminal::{Exit, print};
 
 pub(super) fn run() -> Exit {
     print(&text())

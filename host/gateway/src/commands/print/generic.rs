@@ -7,8 +7,7 @@ use std::io::{self, Write as _};
 use gatehouse_model::{Credits, escape_control, escape_control_in_json};
 use serde_json::Value;
 
-use crate::exit::Exit;
-use crate::terminal::PlainText;
+use crate::terminal::{Exit, PlainText};
 
 /// Amounts are told in credits for people, and in millionths in JSON.
 const MICRO: &str = "_micro";

@@ -1,17 +1,27 @@
-//! A film of one flat colour, with or without sound.
+//! A film of one flat colour, with or without sound: AAC-LC, two channels of silence.
 //!
 //! 25 pictures a second, a sync sample each second, tables before samples. Its length is exact to the millisecond in every
 //! table that says one: the last picture and the last frame of sound are as short as that needs.
 
+use bitstream_io::{BigEndian, BitWrite, BitWriter};
 use mp4_atom::esds::{DecoderConfig, DecoderSpecific, EsDescriptor, SLConfig};
 use mp4_atom::{Audio, Avc1, Avcc, Codec, Colr, Esds, Mp4a, Visual};
 
-use crate::film::aac;
 use crate::film::h264::{CONSTRAINTS, PROFILE, Pictures};
 use crate::film::movie::{Sample, Track, file};
 
 const PICTURES_A_SECOND: u32 = 25;
 const PICTURE_MILLISECONDS: u32 = 1000 / PICTURES_A_SECOND;
+
+/// Samples of sound a second.
+const AAC_RATE: u32 = 48_000;
+/// Samples of one frame.
+const AAC_FRAME: u32 = 1024;
+/// ISO/IEC 14496-3, table 1.17: AAC-LC.
+const AAC_OBJECT_TYPE: u8 = 2;
+/// The same, table 1.18: 48 kHz.
+const AAC_RATE_INDEX: u8 = 3;
+const AAC_CHANNELS: u8 = 2;
 
 /// A film. Sides are 1 to 8192 pixels, at most 35 million together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,10 +97,10 @@ impl Film {
 
 /// A track of silence.
 pub(super) fn silence(milliseconds: u64) -> Track {
-    let ticks = milliseconds * u64::from(aac::RATE / 1000);
-    let frame = aac::silence();
+    let ticks = milliseconds * u64::from(AAC_RATE / 1000);
+    let frame = silent_frame();
     let bits_a_second =
-        u32::try_from(frame.len()).expect("a frame of silence is small") * 8 * aac::RATE / aac::FRAME;
+        u32::try_from(frame.len()).expect("a frame of silence is small") * 8 * AAC_RATE / AAC_FRAME;
     let sample = |duration| Sample { duration, is_sync: true, bytes: frame.clone() };
     let dec_config = DecoderConfig {
         object_type_indication: 0x40, // ISO/IEC 14496-3
@@ -98,28 +108,51 @@ pub(super) fn silence(milliseconds: u64) -> Track {
         max_bitrate: bits_a_second,
         avg_bitrate: bits_a_second,
         dec_specific: Some(DecoderSpecific {
-            profile: aac::OBJECT_TYPE,
-            freq_index: aac::RATE_INDEX,
-            chan_conf: aac::CHANNELS,
+            profile: AAC_OBJECT_TYPE,
+            freq_index: AAC_RATE_INDEX,
+            chan_conf: AAC_CHANNELS,
             raw: Vec::new(),
         }),
         ..DecoderConfig::default()
     };
     let es_desc = EsDescriptor { es_id: 1, dec_config, sl_config: SLConfig {}, ..EsDescriptor::default() };
-    let rate = u16::try_from(aac::RATE).expect("48 kHz");
+    let rate = u16::try_from(AAC_RATE).expect("48 kHz");
     let audio = Audio {
         data_reference_index: 1,
-        channel_count: aac::CHANNELS.into(),
+        channel_count: AAC_CHANNELS.into(),
         sample_size: 16,
         sample_rate: rate.into(),
     };
     Track {
         codec: Codec::Mp4a(Mp4a { audio, esds: Esds { es_desc }, btrt: None, taic: None }),
-        scale: aac::RATE,
+        scale: AAC_RATE,
         size: None,
-        samples: durations(ticks, aac::FRAME).map(sample).collect(),
-        per_chunk: (aac::RATE / aac::FRAME) as usize,
+        samples: durations(ticks, AAC_FRAME).map(sample).collect(),
+        per_chunk: (AAC_RATE / AAC_FRAME) as usize,
     }
+}
+
+/// One frame of silence: a pair of channels with no band at all. ISO/IEC 14496-3, 4.4.2.1.
+fn silent_frame() -> Vec<u8> {
+    let mut bits = BitWriter::endian(Vec::new(), BigEndian);
+    let mut put = |width: u32, value: u32| bits.write_var(width, value).expect("a Vec takes every bit");
+    put(3, 1); // id_syn_ele: channel_pair_element
+    put(4, 0); // element_instance_tag
+    put(1, 0); // common_window
+    for _ in 0..AAC_CHANNELS {
+        put(8, 0); // global_gain
+        put(1, 0); // ics_reserved_bit
+        put(2, 0); // window_sequence: ONLY_LONG_SEQUENCE
+        put(1, 0); // window_shape
+        put(6, 0); // max_sfb
+        put(1, 0); // predictor_data_present
+        put(1, 0); // pulse_data_present
+        put(1, 0); // tns_data_present
+        put(1, 0); // gain_control_data_present
+    }
+    put(3, 7); // id_syn_ele: end
+    bits.byte_align().expect("a Vec takes every bit");
+    bits.into_writer()
 }
 
 /// Pieces of `length`, and what is left as the last.

@@ -4,8 +4,8 @@ use http::Response;
 use serde_json::{Value, json};
 
 use crate::ark::faults::Marker;
-use crate::ark::ids::random_word;
 use crate::common::faults::errors;
+use crate::common::kept::random_word;
 use crate::common::server::{self, Body};
 
 /// Why an action is refused.

@@ -1,5 +1,5 @@
 //! The listener of the data plane. Checks in the provider's order: key, JSON, schema, model, content, media, assets; then
-//! the markers.
+//! the markers. Has the pixels of a video by resolution and ratio.
 
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ use url::form_urlencoded;
 
 use super::content::{self, Content};
 use super::request;
-use super::sizes;
 use super::view;
 use crate::ark::faults::{Faults, Marker};
 use crate::ark::provider::Provider;
@@ -25,6 +24,16 @@ use gatehouse_sandbox_files::Film;
 const PATH: &str = "/api/v3/contents/generations/tasks";
 /// "body <= 64 MB".
 const MAX_BODY_BYTES: usize = 64 << 20;
+
+/// The pixels of a video: ratio, then width and height for 480p, 720p and 1080p. 4k has twice the sides of 1080p.
+const SIZES: [(&str, [(u32, u32); 3]); 6] = [
+    ("16:9", [(864, 496), (1280, 720), (1920, 1080)]),
+    ("4:3", [(752, 560), (1112, 834), (1664, 1248)]),
+    ("1:1", [(640, 640), (960, 960), (1440, 1440)]),
+    ("3:4", [(560, 752), (834, 1112), (1248, 1664)]),
+    ("9:16", [(496, 864), (720, 1280), (1080, 1920)]),
+    ("21:9", [(992, 432), (1470, 630), (2205, 945)]),
+];
 
 /// The listener of the data plane: answers its requests.
 pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) -> HandlerResult {
@@ -88,7 +97,7 @@ fn admit(
     let prompt = create.content.prompt;
     let faults = Faults::of(&prompt);
     let receipt = faults.fault(Target::Receipt);
-    let (width, height, ratio) = sizes::size(&create.ratio, &create.resolution);
+    let (width, height, ratio) = size(&create.ratio, &create.resolution);
     let digest: [u8; 32] = Sha256::digest(format!("{}{}{prompt}", create.model, body["seed"])).into();
     let seed = match body["seed"].as_i64().map(u32::try_from) {
         Some(Ok(seed)) => seed,
@@ -114,6 +123,18 @@ fn admit(
         downloads: 0,
     };
     Ok((provider.table().tasks.accept(task, now, provider.settings.job_ms()), receipt))
+}
+
+/// Width and height, and the ratio that `adaptive` becomes.
+fn size(ratio: &str, resolution: &str) -> (u32, u32, &'static str) {
+    let (name, sizes) = SIZES.iter().find(|(name, _)| *name == ratio).unwrap_or(&SIZES[0]);
+    let (width, height) = match resolution {
+        "480p" => sizes[0],
+        "720p" => sizes[1],
+        "1080p" => sizes[2],
+        _ => (sizes[2].0 * 2, sizes[2].1 * 2),
+    };
+    (width, height, name)
 }
 
 /// An asset must be this account's, approved, of the right type, and of the key's project.

@@ -3,5 +3,4 @@
 pub(crate) mod content;
 pub(crate) mod endpoint;
 pub(crate) mod request;
-pub(crate) mod sizes;
 pub(crate) mod view;

@@ -6,7 +6,6 @@
 
 mod request;
 mod vector;
-mod write;
 
 pub(super) use request::check;
-pub(super) use write::write;
+pub(super) use vector::write;

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use crate::chat::details::{Details, EmbeddingsAsked};
 use crate::chat::errors::{self, Chat, bad, invalid};
-use crate::chat::models::{MODELS, Model};
+use crate::chat::models::{Details, EmbeddingsAsked, MODELS, Model};
 use crate::common::schema::Kind::{Any, Integer, Text, Word};
 use crate::common::schema::{Kind, check as check_schema, object, text};
 use crate::text::answer::answer_text::AnswerInput;

@@ -1,11 +1,45 @@
-//! The vector of a text: each of its words has a direction of its own, and the text has that of their sum.
+//! The vector of a text: each of its words has a direction of its own, and the text has that of their sum. And the answer
+//! with the vectors.
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::chat::errors::Chat;
+use crate::chat::models::EmbeddingsAsked;
 use crate::text::answer::seed::Seed;
+use crate::text::endpoint::Written;
+use crate::text::markers::Marker;
+
+/// The answer in one piece.
+pub(in crate::chat) fn write(answer: &Written<'_, Chat>, asked: &EmbeddingsAsked) -> Value {
+    let is_base64 = asked.is_base64 != answer.faults.has(Marker::OtherEncoding);
+    let mut data: Vec<Value> = Vec::new();
+    for (index, words) in asked.inputs.iter().enumerate() {
+        let vector = vector_of(words, asked.full, asked.dimensions);
+        let embedding = if is_base64 { base64(&vector).into() } else { json!(vector) };
+        data.push(json!({ "object": "embedding", "index": index, "embedding": embedding }));
+    }
+    if answer.faults.has(Marker::FewerVectors) {
+        data.pop();
+    }
+    let mut body = json!({ "object": "list", "data": data, "model": answer.request.model });
+    if !answer.faults.has(Marker::NoUsage) {
+        let tokens = answer.usage.input;
+        body["usage"] = json!({ "prompt_tokens": tokens, "total_tokens": tokens });
+    }
+    body
+}
+
+fn base64(vector: &[f32]) -> String {
+    let bytes: Vec<u8> = vector.iter().flat_map(|part| part.to_le_bytes()).collect();
+    STANDARD.encode(bytes)
+}
 
 /// Of unit length, shortened to the first `dimensions` of `full`.
-pub(super) fn of(words: &[String], full: usize, dimensions: usize) -> Vec<f32> {
+fn vector_of(words: &[String], full: usize, dimensions: usize) -> Vec<f32> {
     let mut counts: BTreeMap<String, f64> = BTreeMap::new();
     for word in words {
         let bare: String =
@@ -37,7 +71,7 @@ mod tests {
     use super::*;
 
     fn vector(text: &str) -> Vec<f32> {
-        of(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), 256, 256)
+        vector_of(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), 256, 256)
     }
 
     fn nearness(one: &[f32], other: &[f32]) -> f32 {
@@ -56,7 +90,7 @@ mod tests {
     #[test]
     fn a_shorter_vector_is_a_part_of_unit_length() {
         let words = ["kite".to_owned()];
-        let (long, short) = (of(&words, 256, 256), of(&words, 256, 8));
+        let (long, short) = (vector_of(&words, 256, 256), vector_of(&words, 256, 8));
         assert!((nearness(&short, &short) - 1.0).abs() < 1e-5 && short.len() == 8);
         assert!((short[0] / short[1] - long[0] / long[1]).abs() < 1e-3);
     }

@@ -111,7 +111,7 @@ fn buttons(kind: Kind, version: Version, hash: &str) -> Vec<Button> {
         Kind::LargeSingle => {}
         Kind::Texts => {
             for text in 1..=4 {
-                let emoji = super::words::KEYCAPS[text - 1];
+                let emoji = super::prompt::KEYCAPS[text - 1];
                 add(format!("MJ::Job::PicReader::{text}"), emoji, "", Effect::Imagine(text));
             }
         }

@@ -6,4 +6,3 @@ pub(crate) mod buttons;
 pub(crate) mod colour;
 pub(crate) mod prompt;
 pub(crate) mod version;
-pub(crate) mod words;

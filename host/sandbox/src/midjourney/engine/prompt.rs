@@ -1,5 +1,6 @@
-//! Prompts: links in front, text, flags at the end; and what the engine refuses of them.
+//! Prompts: links in front, text, flags at the end; what the engine refuses of them; and the four that describe a picture.
 
+use super::colour::{self, Hue};
 use super::version::Version;
 
 /// A prompt, taken apart.
@@ -66,6 +67,10 @@ const FLAGS: &[(&str, &str, Value)] = &[
     ("weird", "w", Whole(0, 3000)),
     ("zoom", "zoom", Decimal(1.0, 2.0)),
 ];
+
+/// Keycap emoji of 1 to 4, which the texts of a describe begin with.
+pub(crate) const KEYCAPS: [&str; 4] =
+    ["1\u{fe0f}\u{20e3}", "2\u{fe0f}\u{20e3}", "3\u{fe0f}\u{20e3}", "4\u{fe0f}\u{20e3}"];
 
 /// Flags and the first version that has them.
 const SINCE: [(&str, (u8, u8)); 3] = [("raw", (5, 1)), ("draft", (7, 0)), ("hd", (8, 0))];
@@ -154,6 +159,29 @@ fn ratio(text: &str) -> Option<(u32, u32)> {
     let (width, height) = text.split_once(':')?;
     let (width, height) = (width.parse().ok()?, height.parse().ok()?);
     (width > 0 && height > 0).then_some((width, height))
+}
+
+/// The texts of a describe: four prompts that would give such a picture.
+pub(crate) fn described(hue: Hue, width: u32, height: u32) -> [String; 4] {
+    let colour = colour::word(hue);
+    let divisor = greatest_common_divisor(width.max(1), height.max(1));
+    let ratio = format!("{}:{}", width.max(1) / divisor, height.max(1) / divisor);
+    [
+        format!("a flat {colour} field, studio light, minimal --ar {ratio}"),
+        format!("{colour} paper cut, soft shadow, top view --ar {ratio}"),
+        format!("abstract poster in {colour}, screen print --ar {ratio}"),
+        format!("macro photograph of {colour} velvet --ar {ratio}"),
+    ]
+}
+
+/// The four as the proxy writes them: one text, paragraphs with their keycaps, a blank line between.
+pub(crate) fn paragraphs(prompts: &[String; 4]) -> String {
+    let numbered = KEYCAPS.iter().zip(prompts).map(|(keycap, prompt)| format!("{keycap} {prompt}"));
+    numbered.collect::<Vec<_>>().join("\n\n")
+}
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use super::body::{Body, Dimensions, given};
 use super::draft::{Origin, tile_size};
 use super::image::{InputPicture, picture};
 use crate::midjourney::engine::buttons::Kind;
-use crate::midjourney::engine::prompt::Prompt;
-use crate::midjourney::engine::words;
+use crate::midjourney::engine::prompt::{Prompt, described};
 use crate::midjourney::refusal::Refusal;
 use crate::midjourney::tasks::task::Hues;
 
@@ -57,7 +56,7 @@ pub(super) async fn describe(mut origin: Origin<'_>, body: Body) -> Result<Answe
     let mut task = origin.draft(&body, "", 0);
     task.action = "DESCRIBE";
     task.kind = Kind::Texts;
-    task.texts = Some(words::prompts(picture.hue, picture.width, picture.height));
+    task.texts = Some(described(picture.hue, picture.width, picture.height));
     task.source = Hues::Same(picture.hue);
     task.record.size = tile_size(picture.width, picture.height);
     task.description = format!("/describe {}.png", picture.record["sha256"].as_str().unwrap_or("link"));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::common::faults::Target;
-use crate::common::signing_key::SigningKey;
+use crate::common::shared::SigningKey;
 use crate::midjourney::engine::buttons::{self, Kind};
 use crate::midjourney::faults::Marker;
 use crate::midjourney::link::{path, query};
@@ -92,7 +92,7 @@ pub(crate) fn task(task: &Task, links: &Links<'_>, now: u64) -> Value {
         "thumbnailUrl": null,
     });
     if let Some(texts) = task.texts.as_ref().filter(|_| phase == Phase::Success) {
-        let text = crate::midjourney::engine::words::paragraphs(texts);
+        let text = crate::midjourney::engine::prompt::paragraphs(texts);
         for pointer in ["/prompt", "/promptEn", "/properties/finalPrompt"] {
             if let Some(field) = shown.pointer_mut(pointer) {
                 *field = text.clone().into();

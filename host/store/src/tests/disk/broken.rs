@@ -9,11 +9,11 @@ use gatehouse_sample::audit;
 use gatehouse_tasks::{Applied, Command};
 
 use crate::config::Config;
-use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::store::Store;
 use crate::tests::audited;
 use crate::tests::crash::{Checkpoint, recover};
+use crate::writer::Durability;
 use gatehouse_fault_injection::{Access, Disk, DiskFault, each_cut};
 
 const COMMANDS: usize = 10;

@@ -9,11 +9,11 @@ use redb::StorageBackend as _;
 
 use crate::config::Config;
 use crate::disk_full::WaitingBackend;
-use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::tests::{Dump, audited, begin};
 use crate::wait::WriterWait;
+use crate::writer::Durability;
 use gatehouse_fault_injection::{Disk, DiskFault};
 
 /// More than the free pages of a new file hold.

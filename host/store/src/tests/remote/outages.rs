@@ -7,9 +7,9 @@ use gatehouse_fault_injection::{ConnectionCut, PostgresServer};
 use gatehouse_sample::audit;
 
 use super::{behind_relay, open};
-use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::tests::{audited, begin};
+use crate::writer::Durability;
 
 /// The texts of all lines, oldest first.
 async fn texts(store: &crate::Store) -> Vec<String> {

@@ -8,7 +8,6 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 use tokio_rustls::TlsAcceptor;
 
-use super::table::Row;
 use super::*;
 use crate::client::dial::{Dial, Dialed};
 use crate::fetch::post::Post;

@@ -17,7 +17,6 @@ use crate::tools::JsonNesting;
 
 use super::item::{Content, OutputItem};
 use super::item_events::ItemEvents;
-use super::logprobs;
 use crate::responses::echo::{Echo, Ending};
 
 #[derive(Debug)]
@@ -79,7 +78,7 @@ impl EventBuilder {
 
     /// Log probabilities of the next text's tokens, as a chat completion has them.
     pub(crate) fn logprobs(&mut self, of_chat: &[Raw<'_>]) {
-        join(&mut self.logprobs, &logprobs::entries(of_chat));
+        join(&mut self.logprobs, &logprob_entries(of_chat));
     }
 
     /// A piece of text.
@@ -300,4 +299,28 @@ fn join(entries: &mut String, more: &str) {
         entries.push(',');
     }
     entries.push_str(more);
+}
+
+/// The log probabilities of a chat completion's tokens as the entries of a response, JSON without brackets; empty without any.
+/// What lacks its token or its number is left out.
+fn logprob_entries(of_chat: &[Raw<'_>]) -> String {
+    let entries: Vec<String> = of_chat.iter().filter_map(|raw| logprob_entry(raw, true)).collect();
+    entries.join(",")
+}
+
+/// One entry, or one of its alternatives. Some providers leave out the bytes, which clients of responses expect.
+fn logprob_entry(raw: Raw<'_>, has_alternatives: bool) -> Option<String> {
+    let given = Object::parse(raw.get())?;
+    let mut out = Writer::new(raw.get().len() + 32);
+    out.member("token", given.string("token")?.quoted());
+    let bytes = given.get("bytes").filter(|raw| raw.get().starts_with('['));
+    out.member("bytes", bytes.map_or("[]", |raw| raw.get()));
+    out.member("logprob", given.get("logprob")?.get());
+    if has_alternatives {
+        let alternatives = given.items("top_logprobs").unwrap_or_default();
+        let alternatives: Vec<String> =
+            alternatives.into_iter().filter_map(|raw| logprob_entry(raw, false)).collect();
+        out.member("top_logprobs", &format!("[{}]", alternatives.join(",")));
+    }
+    Some(out.done())
 }

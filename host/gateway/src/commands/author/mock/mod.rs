@@ -15,9 +15,8 @@ use gatehouse_testkit::{Conversation, Script};
 
 use super::play;
 use crate::commands::args::author::MockArgs;
-use crate::exit::Exit;
 use crate::server::Signals;
-use crate::terminal::{fail, print};
+use crate::terminal::{Exit, fail, print};
 use provider::MockProvider;
 
 pub(super) fn run(args: &MockArgs) -> Exit {

@@ -1,14 +1,13 @@
-//! Wakes those that follow a task, once a change of it can be read.
+//! Wakes those that follow a task, and the sender of webhooks, once a change can be read.
 //!
-//! Holds no change: a listener that was slow reads the latest state, and so misses what came between, never the end.
+//! Holds no change. A listener that was slow reads the latest state, and so misses what came between, never the end. Of webhooks
+//! it holds ids only, so it is bounded by their number, whether or not anyone looks.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gatehouse_model::TaskId;
-use tokio::sync::watch;
-
-use super::webhook_changes::WebhookChanges;
+use gatehouse_model::{TaskId, WebhookId};
+use tokio::sync::{Notify, watch};
 
 /// The listeners of this process.
 #[derive(Default)]
@@ -62,6 +61,35 @@ impl Drop for TaskListener {
         // This one is still counted.
         if by_task.get(&self.task).is_some_and(|sender| sender.receiver_count() <= 1) {
             by_task.remove(&self.task);
+        }
+    }
+}
+
+/// The webhooks whose rows have changed since their sender looked last.
+#[derive(Default)]
+pub(crate) struct WebhookChanges {
+    changed: Mutex<BTreeSet<WebhookId>>,
+    woken: Notify,
+}
+
+impl WebhookChanges {
+    /// A commit with rows of these webhooks can be read.
+    pub(crate) fn committed(&self, mut webhooks: BTreeSet<WebhookId>) {
+        if webhooks.is_empty() {
+            return;
+        }
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner).append(&mut webhooks);
+        self.woken.notify_one();
+    }
+
+    /// Those since this was last asked. Ends once there are any.
+    pub(crate) async fn next(&self) -> BTreeSet<WebhookId> {
+        loop {
+            let changed = std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
+            if !changed.is_empty() {
+                return changed;
+            }
+            self.woken.notified().await;
         }
     }
 }
