@@ -38,13 +38,7 @@ impl From<ParentWritten> for Parent {
             task: parent.task.unwrap_or_else(|| SOME_TASK.to_owned()),
             family: parent.family,
             model: parent.model,
-            status: match parent.status {
-                StatusWritten::Submitted => Status::Submitted,
-                StatusWritten::Pending => Status::Pending,
-                StatusWritten::Processing => Status::Processing,
-                StatusWritten::Completed => Status::Completed,
-                StatusWritten::Failed => Status::Failed,
-            },
+            status: parent.status.into(),
             public: json::of_host(&parent.public),
             private: json::of_host(&parent.private),
             media: parent.media.into_iter().map(read).collect(),
@@ -79,13 +73,31 @@ fn read(facts: FactsWritten) -> Facts {
         has_alpha,
         blob,
     } = facts;
-    let kind = match kind {
-        KindWritten::Image => MediaKind::Image,
-        KindWritten::Video => MediaKind::Video,
-        KindWritten::Audio => MediaKind::Audio,
-        KindWritten::Other => MediaKind::Other,
-    };
+    let kind = kind.into();
     Facts { kind, mime, bytes, width, height, milliseconds, fps_milli, has_audio, has_alpha, blob }
+}
+
+impl From<StatusWritten> for Status {
+    fn from(written: StatusWritten) -> Self {
+        match written {
+            StatusWritten::Submitted => Self::Submitted,
+            StatusWritten::Pending => Self::Pending,
+            StatusWritten::Processing => Self::Processing,
+            StatusWritten::Completed => Self::Completed,
+            StatusWritten::Failed => Self::Failed,
+        }
+    }
+}
+
+impl From<KindWritten> for MediaKind {
+    fn from(written: KindWritten) -> Self {
+        match written {
+            KindWritten::Image => Self::Image,
+            KindWritten::Video => Self::Video,
+            KindWritten::Audio => Self::Audio,
+            KindWritten::Other => Self::Other,
+        }
+    }
 }
 
 #[cfg(test)]

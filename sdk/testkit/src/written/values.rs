@@ -1,8 +1,9 @@
 //! The values of a written script, in the form that authors write: every field that has a usual value may be left out.
 
+use gatehouse_contract::{KindWritten, StatusWritten};
 use gatehouse_sdk::{
-    Body, Context, DirectRequest, Extra, Facts, Failure, Header, MediaKind, Outage, Owned, Parent, Reply,
-    Status, Submission, TaskView, UnixMs,
+    Body, Context, DirectRequest, Extra, Facts, Failure, Header, Outage, Owned, Parent, Reply, Submission,
+    TaskView, UnixMs,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -96,13 +97,7 @@ impl From<ParentWritten> for Parent {
         let parent = Self::new(written.family, written.model, written.private);
         Self {
             task: written.task.unwrap_or_else(|| parent.task.clone()),
-            status: match written.status {
-                StatusWritten::Submitted => Status::Submitted,
-                StatusWritten::Pending => Status::Pending,
-                StatusWritten::Processing => Status::Processing,
-                StatusWritten::Completed => Status::Completed,
-                StatusWritten::Failed => Status::Failed,
-            },
+            status: written.status.into(),
             public: written.public,
             media: written.media.into_iter().map(Into::into).collect(),
             affinity: written.affinity,
@@ -110,17 +105,6 @@ impl From<ParentWritten> for Parent {
             ..parent
         }
     }
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum StatusWritten {
-    Submitted,
-    Pending,
-    Processing,
-    #[default]
-    Completed,
-    Failed,
 }
 
 #[derive(Deserialize)]
@@ -136,15 +120,6 @@ impl From<OwnedWritten> for Owned {
     fn from(written: OwnedWritten) -> Self {
         Self { name: written.name, private: written.private, affinity: written.affinity }
     }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum KindWritten {
-    Image,
-    Video,
-    Audio,
-    Other,
 }
 
 #[derive(Deserialize)]
@@ -164,12 +139,6 @@ pub(super) struct FactsWritten {
 
 impl From<FactsWritten> for Facts {
     fn from(written: FactsWritten) -> Self {
-        let kind = match written.kind {
-            KindWritten::Image => MediaKind::Image,
-            KindWritten::Video => MediaKind::Video,
-            KindWritten::Audio => MediaKind::Audio,
-            KindWritten::Other => MediaKind::Other,
-        };
         Self {
             width: written.width,
             height: written.height,
@@ -178,7 +147,7 @@ impl From<FactsWritten> for Facts {
             has_audio: written.has_audio,
             has_alpha: written.has_alpha,
             blob: written.blob,
-            ..Self::new(kind, written.mime, written.bytes)
+            ..Self::new(written.kind.into(), written.mime, written.bytes)
         }
     }
 }
