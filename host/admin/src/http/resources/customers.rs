@@ -4,6 +4,7 @@ use gatehouse_model::{Credits, Customer, CustomerId, CustomerPolicy, UnixMs, vie
 use gatehouse_tasks::{Command, JournalEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::api::values::{List, Moment, Period, entry_id};
 use crate::audit::told;
@@ -116,26 +117,15 @@ view! {
 }
 
 /// A customer to be opened.
+// Its policy is read in a second step, which refuses an unknown field.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 struct NewCustomer {
     /// 1 to 64 letters, digits and `- _ . @`.
     id: String,
-    /// Spending limit of all its keys together, zero or more; null is no limit but the balance.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    quota_micro: Option<i64>,
-    /// How often the quota resets; null is never.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    quota_period: Option<Period>,
-    /// Its webhooks get `balance.low` once what it has not spent, held or not, falls below this; null tells nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    low_balance_micro: Option<i64>,
-    /// Its webhooks get `quota.reached` once so many percent of its quota are used, 1 to 100; null tells nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    quota_alert_percent: Option<u8>,
-    /// The variant of the price book that its requests are priced by; null for the book itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    price_variant: Option<String>,
+    #[serde(flatten)]
+    #[schemars(with = "QuotaPolicy")]
+    policy: Map<String, Value>,
 }
 
 /// Credits to be paid in.
@@ -236,13 +226,7 @@ async fn create(call: Call) -> Outcome {
         let message = format!("account {:?}: expected 1 to 64 letters, digits and - _ . @", id.0);
         return Err(ApiError::field("id", message));
     }
-    let policy = QuotaPolicy {
-        quota_micro: new.quota_micro,
-        quota_period: new.quota_period,
-        low_balance_micro: new.low_balance_micro,
-        quota_alert_percent: new.quota_alert_percent,
-        price_variant: new.price_variant.clone(),
-    };
+    let policy: QuotaPolicy = from_value(Value::Object(new.policy.clone()))?;
     call.service.prices.check_variant(policy.price_variant.as_deref())?;
     let open = Command::AddCustomer { id: id.clone(), policy: policy.into(), at: call.at };
     call.commit(open, object(&id), &id.0, 201, created(&new)).await?;

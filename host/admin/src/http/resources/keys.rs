@@ -128,8 +128,10 @@ enum State {
     Revoked,
 }
 
-/// A key to be made, for the document. It is read in two parts, so that an unknown field is refused.
+/// A key to be made.
+// For the document: it is read in two parts, of which the second refuses an unknown field.
 #[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes a body that is read in two parts")]
 struct NewApiKey {
     /// The customer that pays.
