@@ -9,7 +9,7 @@
 //! ```
 //! A family keeps [`Attempts`] and [`Polls`] in its state, as fields of its own structs (with `#[serde(flatten)]`, if
 //! it likes), and says two things about its provider: the call, and what an answer means ([`Submitted`], [`Polled`]).
-//! The functions here turn an event into what follows: an [`Action`](crate::Action) to be returned with the new state,
+//! The functions here turn an event into what follows: an [`Action`] to be returned with the new state,
 //! or an [`Answer`](Next::Answer) that only the family understands. Limits, and the sentences clients read, are its
 //! [`Policy`].
 //!
