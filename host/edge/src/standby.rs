@@ -91,7 +91,7 @@ pub struct StandbyEdge {
 pub struct Forwarding {
     /// What this gateway is called, which a request that is sent on tells.
     pub name: String,
-    /// Who is at work.
+    /// The gateway at work.
     pub at_work: watch::Receiver<AtWork>,
     /// What sends them.
     pub send_on: Arc<dyn SendOn>,

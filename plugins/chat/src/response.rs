@@ -4,13 +4,14 @@ pub(crate) mod from_messages;
 
 use gatehouse_sdk::{Answered, Body, Context, Extra, Reply, TextFailure};
 
+use gatehouse_text_protocols::failures::unreadable;
 use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use crate::embeddings;
-use crate::state::{State, unreadable};
+use crate::state::State;
 
 /// Some servers put it before a text.
 const MARK: char = '\u{feff}';

@@ -1,7 +1,6 @@
-//! What the reading of an answer needs to know of its request, also where it is an error or does not follow the protocol.
+//! What the reading of an answer needs to know of its request, also where that is an error.
 
-use gatehouse_sdk::{TextFailure, log};
-use gatehouse_text_protocols::failures::{Failures, TooLong, head};
+use gatehouse_text_protocols::failures::{Failures, TooLong};
 use gatehouse_text_protocols::field_names::FieldNames;
 use gatehouse_text_protocols::incoming::{ChatClient, Incoming, speaks_chat};
 use gatehouse_text_protocols::responses::Echo;
@@ -73,12 +72,6 @@ impl State {
         let is_other = self.embeddings.is_none() && speaks_chat(answer, is_chat) == Some(!is_chat);
         is_other.then(|| Self { translated: !self.translated, ..self.clone() })
     }
-}
-
-/// An answer that does not follow the protocol.
-pub(crate) fn unreadable(what: &str, body: &str) -> TextFailure {
-    log::error("the provider's answer makes no sense", &[("what", what), ("body", head(body))]);
-    TextFailure::upstream(format!("the provider's answer makes no sense: {what}"))
 }
 
 /// What a request for embeddings asked for.

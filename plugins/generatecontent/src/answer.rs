@@ -1,7 +1,7 @@
 //! Whole answers: one message, or the failure that a reply is.
 
-use gatehouse_sdk::{Context, Reply, Sse, TextFailure, log};
-use gatehouse_text_protocols::failures::head;
+use gatehouse_sdk::{Context, Reply, Sse, TextFailure};
+use gatehouse_text_protocols::failures::unreadable;
 use gatehouse_text_protocols::halves::without_halves;
 use gatehouse_text_protocols::incoming::{is_harmless, is_notice, without_number_words};
 use gatehouse_text_protocols::json::Writer;
@@ -129,12 +129,6 @@ fn frames(list: &str) -> (Vec<&str>, bool) {
         }
     }
     (frames, has_words)
-}
-
-/// A reply that does not come from Google.
-pub(crate) fn unreadable(what: &str, body: &str) -> TextFailure {
-    log::error("the provider's answer makes no sense", &[("what", what), ("body", head(body))]);
-    TextFailure::upstream(format!("the provider's answer makes no sense: {what}"))
 }
 
 /// The id of a message; the same answer always has the same.

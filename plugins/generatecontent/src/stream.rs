@@ -4,12 +4,13 @@
 //! come after it.
 
 use gatehouse_sdk::{Context, FrameReader, Sse, TextFailure};
+use gatehouse_text_protocols::failures::unreadable;
 use gatehouse_text_protocols::incoming::{is_harmless, is_notice, without_number_words};
 use gatehouse_text_protocols::json::{Writer, quoted};
 use gatehouse_text_protocols::standard::{GOOGLE, Standard};
 use gatehouse_text_protocols::usage::PieceCounts;
 
-use crate::answer::{is_list, message_id, shaped, unreadable};
+use crate::answer::{is_list, message_id, shaped};
 use crate::content::{GenerateContentResponse, Mended};
 use crate::errors::ErrorReader;
 use crate::pieces::{Piece, Pieces, stop_reason};

@@ -316,6 +316,13 @@ fn is_about_route(error: &ProviderError) -> bool {
         || ["model", "url", "route", "endpoint", "path"].iter().any(|part| error.mentions(part))
 }
 
+/// An answer that does not follow the protocol; the operator's log has its beginning.
+#[must_use]
+pub fn unreadable(what: &str, body: &str) -> TextFailure {
+    log::error("the provider's answer makes no sense", &[("what", what), ("body", head(body))]);
+    TextFailure::upstream(format!("the provider's answer makes no sense: {what}"))
+}
+
 /// The beginning of a provider's text, for the operator's log.
 #[must_use]
 pub fn head(text: &str) -> &str {

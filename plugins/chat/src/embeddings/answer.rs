@@ -2,11 +2,12 @@
 //! in another encoding than the client's.
 
 use gatehouse_sdk::{Answered, Extra, TextFailure, Usage};
+use gatehouse_text_protocols::failures::unreadable;
 use gatehouse_text_protocols::json::{Object, Raw, Writer, quote, quoted};
 use gatehouse_text_protocols::usage::{TokenCounts, is_odd};
 
 use super::vector;
-use crate::state::{EmbeddingsAsked, State, unreadable};
+use crate::state::{EmbeddingsAsked, State};
 
 /// A whole answer, which has no error in it.
 pub(crate) fn answer(
@@ -30,7 +31,7 @@ pub(crate) fn answer(
         match name {
             "data" => {
                 write_vectors(&data, asked, out.name(name))
-                    .ok_or_else(|| unreadable("a vector of it is none", body))?;
+                    .ok_or_else(|| unreadable("a vector of it cannot be read", body))?;
             }
             // Clients read two whole numbers.
             "usage" if input.is_some() && !whole.object(name).is_some_and(|given| is_standard(&given)) => {}

@@ -6,12 +6,13 @@
 use gatehouse_sdk::{Answered, Context, Extra, TextFailure};
 use serde_json::value::RawValue;
 
+use gatehouse_text_protocols::failures::unreadable;
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::tool_names;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
 
-use crate::state::{State, unreadable};
+use crate::state::State;
 
 /// The blocks of an answer, sorted.
 #[derive(Default)]

@@ -4,6 +4,7 @@
 use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
 use serde_json::value::RawValue;
 
+use gatehouse_text_protocols::failures::unreadable;
 use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{JsonString, Object, Repeated, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
@@ -13,7 +14,7 @@ use super::tool_calls::ToolCalls;
 use super::whole_completion;
 use super::{done, incomplete, send};
 use crate::response::{output_bytes, wrong_reason};
-use crate::state::{State, unreadable};
+use crate::state::State;
 
 pub(super) struct FromChat {
     state: State,

@@ -3,6 +3,7 @@
 
 use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
 
+use gatehouse_text_protocols::failures::unreadable;
 use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{JsonString, Object, Repeated, Writer, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
@@ -11,7 +12,7 @@ use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use super::{done, incomplete, send};
 use crate::response::from_messages::{completion_id, finish_reason};
-use crate::state::{State, unreadable};
+use crate::state::State;
 
 pub(super) struct FromMessages {
     state: State,

@@ -15,7 +15,7 @@ use super::sealed::Owner;
 use super::tool_choice::ToolChoice;
 use super::tools::Tools;
 
-/// Who answers the request, and for whom.
+/// The model that answers the request, and the customer that asks.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'t> {
     /// The provider's name of the model.
