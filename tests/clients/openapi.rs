@@ -1,5 +1,5 @@
 //! The admin API's document, as a running gateway serves it, read by a public linter and by a program that makes requests of it.
-//! The tests of the public document use both programs too.
+//! The tests of the public document use both programs, too.
 
 use std::path::Path;
 use std::process::{Command, Output};

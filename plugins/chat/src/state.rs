@@ -1,4 +1,4 @@
-//! What the reading of an answer needs to know of its request, also where that is an error.
+//! What the reading of an answer needs to know of its request, also of one that is an error.
 
 use gatehouse_text_protocols::failures::{Failures, TooLong};
 use gatehouse_text_protocols::field_names::FieldNames;

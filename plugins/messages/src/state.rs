@@ -1,4 +1,4 @@
-//! What the reading of an answer needs to know of its request, also where it is an error or does not follow the protocol.
+//! What the reading of an answer needs to know of its request, also of one that is an error or does not follow the protocol.
 
 use gatehouse_sdk::{Protocol, TextFailure, Usage};
 use gatehouse_text_protocols::failures::{Failures, TooLong};

@@ -1,4 +1,4 @@
-//! Limits and sentences of the Messages protocol that both families apply, and its forms of thinking. Data only.
+//! Limits and sentences of the Messages protocol that both families apply, and its forms of thinking.
 
 use std::time::Duration;
 

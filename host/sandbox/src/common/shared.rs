@@ -1,4 +1,5 @@
-//! The state that all listeners of a provider share, with the key of its links. Knows no protocol and answers no request but the one for the record.
+//! The state that all listeners of a provider share, with the key of its links. Knows no protocol and answers no request but the
+//! one for the record.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! A request for a response as the body of a chat completion, and who answers it.
+//! A request for a response as the body of a chat completion, and the model that answers it.
 
 use gatehouse_sdk::{Refusal, log};
 
