@@ -97,10 +97,12 @@ fn a_plugin_is_packed_pushed_and_installed_by_its_reference() {
 
         let author = Author(tempfile::tempdir().expect("a folder"));
         author.file("family.wasm", surf("accepted", 1));
-        author.file("LICENSE", "Surf License 1.0\n");
+        // A terminal obeys what it is sent, and a plugin's file is a stranger's.
+        author.file("LICENSE", "Surf \u{1b}]0;owned\u{7}License 1.0\n");
         let defaults = |price: &str| {
             format!(
-                "[prices]\n\"surf-1\" = \"{price}\"\n[providers.kling]\nbase_url = \"{}\"\nauth = \"bearer\"\n",
+                "# \u{9b}2J\u{202e}\n[prices]\n\"surf-1\" = \"{price}\"\n\
+                 [providers.kling]\nbase_url = \"{}\"\nauth = \"bearer\"\n",
                 provider.url()
             )
         };
@@ -116,12 +118,12 @@ fn a_plugin_is_packed_pushed_and_installed_by_its_reference() {
             assert_eq!(output.status.code(), Some(code), "{words:?}: {text}");
             text
         };
-        run(&["plugin", "pack", &folder, "-o", &packed], 0).await;
+        let told_of_packing = run(&["plugin", "pack", &folder, "-o", &packed], 0).await;
         let shown = run(&["plugin", "inspect", &packed, "--json"], 0).await;
         let shown: Value = serde_json::from_str(&shown).expect("JSON");
         assert_eq!(
             (&shown["licence"], &shown["play"]["waves.play"]),
-            (&json!("Surf License 1.0\n"), &json!("\"start\"\n"))
+            (&json!("Surf \u{1b}]0;owned\u{7}License 1.0\n"), &json!("\"start\"\n"))
         );
         assert_eq!(shown["defaults"], defaults("3").as_str(), "{shown}");
         assert_eq!(
@@ -159,6 +161,11 @@ fn a_plugin_is_packed_pushed_and_installed_by_its_reference() {
         assert_eq!(serves.expect("installed")["digest"], digest.to_string().as_str(), "of the whole file");
         let inspected = run(&["plugin", "inspect", &pinned], 0).await;
         assert!(inspected.starts_with(&pinned) && inspected.contains(&digest.to_string()), "{inspected}");
+        for told in [&inspected, &told_of_packing] {
+            assert!(told.contains("licence: Surf \\u{1b}]0;owned\\u{7}License 1.0 ("), "{told:?}");
+            assert!(told.contains("\n  # \\u{9b}2J\\u{202e}\n"), "{told:?}");
+            assert!(!told.contains(|letter: char| letter.is_control() && letter != '\n'), "{told:?}");
+        }
 
         // An explicit file wins.
         let other = author.file("other.toml", defaults("5"));

@@ -41,8 +41,14 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Writes to standard output; a reader that went away ends the command.
+/// Writes text for people to standard output; a reader that went away ends the command. What it quotes of a
+/// file, a package, a registry or a server does nothing to the terminal.
 pub(crate) fn print(text: &str) -> Exit {
+    print_as_it_is(&plain_lines(text))
+}
+
+/// Writes what a program reads to the byte, and no stranger has a word in.
+pub(crate) fn print_as_it_is(text: &str) -> Exit {
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if written.is_ok() { Exit::Done } else { Exit::Broken }

@@ -8,13 +8,13 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use super::cli::Cli;
-use crate::terminal::{Exit, at, end, print};
+use crate::terminal::{Exit, at, end, print_as_it_is};
 
 /// Prints the script that a shell sources.
 pub(super) fn completions(shell: Shell) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "gatehouse", &mut script);
-    print(&String::from_utf8_lossy(&script))
+    print_as_it_is(&String::from_utf8_lossy(&script))
 }
 
 /// Writes `gatehouse.1` and a page for each command, such as `gatehouse-key-create.1`.
