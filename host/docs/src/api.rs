@@ -151,8 +151,6 @@ pub struct ErrorCase {
     pub reason: &'static str,
     /// `error.code` of the messages form.
     pub messages_code: &'static str,
-    /// `error.code` of the responses form.
-    pub responses_code: Option<&'static str>,
     /// Whether the same request may succeed later.
     pub retry: bool,
 }

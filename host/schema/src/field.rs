@@ -77,18 +77,12 @@ pub enum Kind {
 }
 
 /// The least and the greatest value, both allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits<T> {
     /// The least.
     pub min: Option<T>,
     /// The greatest.
     pub max: Option<T>,
-}
-
-impl<T> Default for Limits<T> {
-    fn default() -> Self {
-        Self { min: None, max: None }
-    }
 }
 
 /// One value of a few.

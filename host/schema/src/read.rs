@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::cmp::Ordering;
-use std::rc::Rc;
 
 use serde_json::{Map, Number, Value};
 
@@ -24,37 +23,24 @@ pub struct Reader<'a> {
 }
 
 /// How a schema was reached.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Trail {
     /// Followed so far: a schema inside of itself ends here.
     references: Vec<String>,
     depth: usize,
-    /// Bytes that may still be looked at, in the whole reading.
-    left: Rc<Cell<usize>>,
-}
-
-impl Default for Trail {
-    fn default() -> Self {
-        Self { references: vec![], depth: 0, left: Rc::new(Cell::new(MAX_READ)) }
-    }
 }
 
 impl Trail {
     fn deeper(&self) -> Self {
         Self { depth: self.depth + 1, ..self.clone() }
     }
+}
 
-    /// Another beginning in the same reading.
-    fn anew(&self) -> Self {
-        Self { left: Rc::clone(&self.left), ..Self::default() }
-    }
-
-    /// Looks at that schema; `None` where too much was looked at.
-    fn spend(&self, schema: &Value) -> Option<()> {
-        let left = self.left.get().checked_sub(bytes(schema));
-        self.left.set(left.unwrap_or_default());
-        left.map(drop)
-    }
+/// One question to a [`Reader`], from its beginning to its end.
+struct Reading<'a> {
+    document: &'a Value,
+    /// Bytes that may still be looked at.
+    left: Cell<usize>,
 }
 
 /// About as many as it is written with.
@@ -79,26 +65,48 @@ impl<'a> Reader<'a> {
     /// What a value of `schema` may be; `null` aside.
     #[must_use]
     pub fn kind(&self, schema: &Value) -> Kind {
-        self.kind_at(schema, &Trail::default())
+        self.reading().kind_at(schema, &Trail::default())
+    }
+
+    /// The fields of an object of `schema`; none where a value is something else.
+    #[must_use]
+    pub fn fields(&self, schema: &Value) -> Vec<Field> {
+        match self.kind(schema) {
+            Kind::Object(fields) => fields,
+            _ => Vec::new(),
+        }
     }
 
     /// The field `name` with that schema.
     #[must_use]
     pub fn field(&self, name: &str, schema: &Value, required: bool) -> Field {
-        self.field_at(name, schema, required, &Trail::default())
+        self.reading().field_at(name, schema, required, &Trail::default())
+    }
+
+    fn reading(&self) -> Reading<'a> {
+        Reading { document: self.document, left: Cell::new(MAX_READ) }
+    }
+}
+
+impl Reading<'_> {
+    /// Looks at that schema; `None` where too much was looked at.
+    fn spend(&self, schema: &Value) -> Option<()> {
+        let left = self.left.get().checked_sub(bytes(schema));
+        self.left.set(left.unwrap_or_default());
+        left.map(drop)
     }
 
     /// The schema behind a reference, with what stands beside the reference over it. `None` where the reference leads
     /// nowhere, or back to where it came from, or where the schemas are too many.
     fn resolved(&self, schema: &Value, trail: &mut Trail) -> Option<Value> {
-        trail.spend(schema)?;
+        self.spend(schema)?;
         let mut schema = schema.clone();
         while let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             if trail.references.iter().any(|before| before == reference) {
                 return None;
             }
             let target = self.document.pointer(reference.strip_prefix('#')?)?;
-            trail.spend(target)?;
+            self.spend(target)?;
             trail.references.push(reference.to_owned());
             let mut own = schema.as_object().cloned().unwrap_or_default();
             own.remove("$ref");
@@ -230,7 +238,7 @@ impl<'a> Reader<'a> {
                 join(own, properties, shared.get("required"));
             }
             Variant {
-                name: self.variant_name(&form, at, &trail),
+                name: self.variant_name(&form, at),
                 help: form.get("description").and_then(Value::as_str).map(str::to_owned),
                 kind: self.kind_at(&form, &trail),
             }
@@ -239,11 +247,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The value of the first constant field, else the title, else the type.
-    fn variant_name(&self, form: &Value, number: usize, trail: &Trail) -> String {
+    fn variant_name(&self, form: &Value, number: usize) -> String {
         let properties = form.get("properties").and_then(Value::as_object);
         let tag = properties.and_then(|all| {
             all.values().find_map(|schema| {
-                let schema = self.resolved(schema, &mut trail.anew())?;
+                let schema = self.resolved(schema, &mut Trail::default())?;
                 let only = schema.get("enum").and_then(Value::as_array).filter(|all| all.len() == 1);
                 let value = schema.get("const").or_else(|| only?.first())?;
                 value.as_str().map(str::to_owned)

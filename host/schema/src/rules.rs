@@ -128,42 +128,35 @@ fn check_type(value: &Value) -> Result<(), String> {
     }
 }
 
-/// An object whose values are schemas.
-const MAPS: [&str; 4] = ["$defs", "properties", "patternProperties", "dependentSchemas"];
-/// A list of schemas.
-const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
-/// One schema.
-const SINGLE: [&str; 11] = [
-    "items",
-    "additionalProperties",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contains",
-    "propertyNames",
-    "contentSchema",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-];
-
 /// How a keyword holds schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holds {
+    /// An object whose values are schemas.
     Map,
+    /// A list of schemas.
     List,
+    /// One schema.
     One,
 }
 
 /// How a keyword holds schemas; `None` where its value is data.
 pub(crate) fn holds(keyword: &str) -> Option<Holds> {
-    if MAPS.contains(&keyword) {
-        Some(Holds::Map)
-    } else if LISTS.contains(&keyword) {
-        Some(Holds::List)
-    } else {
-        SINGLE.contains(&keyword).then_some(Holds::One)
-    }
+    Some(match keyword {
+        "$defs" | "properties" | "patternProperties" | "dependentSchemas" => Holds::Map,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Holds::List,
+        "items"
+        | "additionalProperties"
+        | "not"
+        | "if"
+        | "then"
+        | "else"
+        | "contains"
+        | "propertyNames"
+        | "contentSchema"
+        | "unevaluatedItems"
+        | "unevaluatedProperties" => Holds::One,
+        _ => return None,
+    })
 }
 
 /// Calls `visit` with every schema directly inside of `schema`.

@@ -140,25 +140,15 @@ impl<'a> Check<'a> {
     }
 
     fn bounds(&mut self, rules: &Map<String, Value>, value: &Value) {
-        let bound = |name: &str| rules.get(name).and_then(Value::as_f64);
-        let (what, size) = match value {
-            Value::Number(number) => ("", number.as_f64()),
-            Value::String(text) => {
-                ("Length", f64::from(u32::try_from(text.chars().count()).unwrap_or(u32::MAX)).into())
-            }
-            Value::Array(all) => ("Items", f64::from(u32::try_from(all.len()).unwrap_or(u32::MAX)).into()),
+        let many = |count: usize| Some(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
+        let (size, names, unit) = match value {
+            Value::Number(number) => (number.as_f64(), ["minimum", "maximum"], ""),
+            Value::String(text) => (many(text.chars().count()), ["minLength", "maxLength"], " characters"),
+            Value::Array(all) => (many(all.len()), ["minItems", "maxItems"], " entries"),
             _ => return,
         };
         let Some(size) = size else { return };
-        let (least, most) = match what {
-            "" => (bound("minimum"), bound("maximum")),
-            what => (bound(&format!("min{what}")), bound(&format!("max{what}"))),
-        };
-        let unit = match what {
-            "Length" => " characters",
-            "Items" => " entries",
-            _ => "",
-        };
+        let [least, most] = names.map(|name| rules.get(name).and_then(Value::as_f64));
         if let Some(least) = least.filter(|least| size < *least) {
             self.wrong(format!("expected at least {least}{unit}, got {size}; correct the value"));
         }

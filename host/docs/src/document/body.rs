@@ -5,6 +5,7 @@ use gatehouse_schema::{make_plain, splice};
 use serde_json::{Map, Value, json};
 
 use crate::api::{Api, Operation, OwnBody};
+use crate::document::shapes::reference;
 use crate::document::webhooks;
 
 /// The body of an operation; `None` where no family serves its surface. Adds the components it needs.
@@ -70,7 +71,7 @@ pub(super) fn of_host(api: &Api, operation: &Operation, own: &OwnBody) -> Option
         let mut surfaces = api.families.iter().flat_map(|family| &family.surfaces);
         example["model"] = surfaces.find(|surface| surface.name == name)?.models.first()?.clone().into();
     }
-    let schema = json!({"$ref": format!("#/components/schemas/{}", own.component)});
+    let schema = reference(own.component);
     let mut contents = Map::new();
     if operation.takes_forms {
         contents.insert("multipart/form-data".to_owned(), json!({"schema": schema}));

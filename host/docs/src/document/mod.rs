@@ -6,6 +6,7 @@ mod money;
 mod openai;
 mod responses;
 mod results;
+mod shapes;
 mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +54,10 @@ pub fn document(api: &Api) -> Value {
             },
         },
     });
-    drop_unused(&mut document);
+    // Such as the model of a plugin, which the host has written. The schemas come last: responses refer to them.
+    for kind in ["responses", "headers", "schemas"] {
+        keep_used(&mut document, kind);
+    }
     document
 }
 
@@ -168,14 +172,6 @@ fn security(security: Security) -> Value {
     }
 }
 
-/// Takes out components that nothing refers to, such as the model of a plugin, which the host has written.
-fn drop_unused(document: &mut Value) {
-    for kind in ["responses", "headers"] {
-        keep_used(document, kind);
-    }
-    keep_used(document, "schemas");
-}
-
 /// Keeps the components of one kind that are reached from the paths, or from other kinds.
 fn keep_used(document: &mut Value, kind: &str) {
     let prefix = format!("#/components/{kind}/");
@@ -196,7 +192,7 @@ fn keep_used(document: &mut Value, kind: &str) {
     }
 }
 
-/// Every component named by a reference, or by the mapping of a discriminator.
+/// Every component named by a reference.
 fn references(value: &Value, prefix: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(members) => members.iter().for_each(|(name, value)| match value {

@@ -1,6 +1,8 @@
 //! The schemas of balance and usage. Amounts are credits, beside the exact number of millionths.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use crate::document::shapes::{list_of, object, reference, whole, wrapped};
 
 /// The components of the endpoints about money.
 pub(super) fn money() -> Value {
@@ -17,7 +19,7 @@ pub(super) fn money() -> Value {
         "model": {"type": "string"},
     });
     join(&mut row, &sums);
-    let mut balance = json!({"key": {"$ref": "#/components/schemas/KeyBalance"}});
+    let mut balance = json!({"key": reference("KeyBalance")});
     amount(&mut balance, "available", "What new requests may cost.");
     amount(&mut balance, "held", "Set aside for requests that go on.");
     amount(&mut balance, "spent", "Paid so far.");
@@ -38,35 +40,26 @@ pub(super) fn money() -> Value {
     amount(&mut quota, "remaining", "What is left of it.");
     balance["quota"] = json!({
         "description": "The quota of the account, for all its keys together; null without one.",
-        "oneOf": [{"$ref": "#/components/schemas/AccountQuota"}, {"type": "null"}],
+        "oneOf": [reference("AccountQuota"), {"type": "null"}],
     });
     json!({
-        "AccountQuota": object(&quota),
-        "BalanceResponse": {
-            "type": "object", "required": ["code", "data"],
-            "properties": {"code": {"const": 200}, "data": object(&balance)},
-        },
-        "KeyBalance": object(&key),
-        "KeyLimits": object(&json!({
+        "AccountQuota": whole(&quota),
+        "BalanceResponse": wrapped(&whole(&balance)),
+        "KeyBalance": whole(&key),
+        "KeyLimits": whole(&json!({
             "requests_per_minute": limit("Requests in a minute."),
             "tokens_per_minute": limit("Tokens in a minute, read and written."),
             "concurrency": limit("Live tasks and open text requests."),
         })),
-        "KeyResponse": {
-            "type": "object", "required": ["code", "data"],
-            "properties": {"code": {"const": 200}, "data": object(&own_key())},
-        },
-        "UsagePage": {
-            "type": "object", "required": ["code", "data", "total", "has_more", "next"],
-            "properties": {
-                "code": {"const": 200},
-                "data": {"type": "array", "items": {"$ref": "#/components/schemas/UsageRow"}},
-                "total": object(&sums),
-                "has_more": {"type": "boolean"},
-                "next": {"type": ["string", "null"], "description": "`after` of the next page."},
-            },
-        },
-        "UsageRow": object(&row),
+        "KeyResponse": wrapped(&whole(&own_key())),
+        "UsagePage": object(&["code", "data", "total", "has_more", "next"], &json!({
+            "code": {"const": 200},
+            "data": list_of("UsageRow"),
+            "total": whole(&sums),
+            "has_more": {"type": "boolean"},
+            "next": {"type": ["string", "null"], "description": "`after` of the next page."},
+        })),
+        "UsageRow": whole(&row),
     })
 }
 
@@ -80,9 +73,9 @@ fn own_key() -> Value {
         "models": texts("Those it may use; empty for all."),
         "networks": texts("Those it may be used from; empty for all."),
         "chat_format": {"enum": ["wrapped", "bare"]},
-        "limits": {"$ref": "#/components/schemas/KeyLimits"},
+        "limits": reference("KeyLimits"),
         "model_limits": {
-            "type": "object", "additionalProperties": {"$ref": "#/components/schemas/KeyLimits"},
+            "type": "object", "additionalProperties": reference("KeyLimits"),
             "description": "Of single models; a request counts against both.",
         },
     })
@@ -109,10 +102,4 @@ fn join(all: &mut Value, more: &Value) {
     if let (Some(all), Some(more)) = (all.as_object_mut(), more.as_object()) {
         all.extend(more.clone());
     }
-}
-
-/// An object that always has all of these.
-fn object(properties: &Value) -> Value {
-    let names: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
-    json!({"type": "object", "required": names, "properties": properties})
 }

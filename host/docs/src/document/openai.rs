@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::document::shapes::{list_of, object};
 use crate::document::webhooks::callback_url;
 
 /// Bodies and answers.
@@ -9,7 +10,7 @@ pub(super) fn schemas() -> Value {
     let text = json!({"type": ["string", "null"]});
     let picture = json!({"anyOf": [
         {"type": "string", "description": "A file of a form, an address, or a `data:` URI."},
-        {"type": "object", "required": ["image_url"], "properties": {"image_url": {"type": "string"}}},
+        object(&["image_url"], &json!({"image_url": {"type": "string"}})),
     ]});
     json!({
         "ImageEdit": {
@@ -25,16 +26,13 @@ pub(super) fn schemas() -> Value {
                 "callback_url": callback_url(),
             },
         },
-        "ImageList": {
-            "type": "object", "required": ["created", "data"],
-            "properties": {
-                "created": {"type": "integer"},
-                "data": {"type": "array", "items": {"type": "object", "properties": {
-                    "url": {"type": "string", "description": "Signed; valid for a day."},
-                    "b64_json": {"type": "string", "description": "With `response_format: b64_json`."},
-                }}},
-            },
-        },
+        "ImageList": object(&["created", "data"], &json!({
+            "created": {"type": "integer"},
+            "data": {"type": "array", "items": {"type": "object", "properties": {
+                "url": {"type": "string", "description": "Signed; valid for a day."},
+                "b64_json": {"type": "string", "description": "With `response_format: b64_json`."},
+            }}},
+        })),
         "VideoRequest": {
             "type": "object", "required": ["prompt"],
             "description": "The fields of `videos.create`; others are the family's own.",
@@ -45,34 +43,24 @@ pub(super) fn schemas() -> Value {
                 "input_reference": picture, "callback_url": callback_url(),
             },
         },
-        "Video": {
-            "type": "object", "required": ["id", "object", "model", "status", "progress", "created_at"],
-            "properties": {
-                "id": {"type": "string"}, "object": {"const": "video"}, "model": {"type": "string"},
-                "status": {"enum": ["queued", "in_progress", "completed", "failed"]},
-                "progress": {"type": "integer", "minimum": 0, "maximum": 100},
-                "created_at": {"type": "integer"}, "completed_at": {"type": ["integer", "null"]},
-                "expires_at": {"type": ["integer", "null"], "description": "Until when its file is kept."},
-                "error": {"anyOf": [{"type": "null"}, {
-                    "type": "object", "required": ["code", "message"],
-                    "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
-                }]},
-            },
-        },
-        "VideoList": {
-            "type": "object", "required": ["object", "data", "has_more", "first_id", "last_id"],
-            "properties": {
-                "object": {"const": "list"},
-                "data": {"type": "array", "items": {"$ref": "#/components/schemas/Video"}},
-                "has_more": {"type": "boolean"}, "first_id": text, "last_id": text,
-            },
-        },
-        "DeletedVideo": {
-            "type": "object", "required": ["id", "object", "deleted"],
-            "properties": {
-                "id": {"type": "string"}, "object": {"const": "video.deleted"}, "deleted": {"const": true},
-            },
-        },
+        "Video": object(&["id", "object", "model", "status", "progress", "created_at"], &json!({
+            "id": {"type": "string"}, "object": {"const": "video"}, "model": {"type": "string"},
+            "status": {"enum": ["queued", "in_progress", "completed", "failed"]},
+            "progress": {"type": "integer", "minimum": 0, "maximum": 100},
+            "created_at": {"type": "integer"}, "completed_at": {"type": ["integer", "null"]},
+            "expires_at": {"type": ["integer", "null"], "description": "Until when its file is kept."},
+            "error": {"anyOf": [{"type": "null"}, object(&["code", "message"], &json!({
+                "code": {"type": "string"}, "message": {"type": "string"},
+            }))]},
+        })),
+        "VideoList": object(&["object", "data", "has_more", "first_id", "last_id"], &json!({
+            "object": {"const": "list"},
+            "data": list_of("Video"),
+            "has_more": {"type": "boolean"}, "first_id": text, "last_id": text,
+        })),
+        "DeletedVideo": object(&["id", "object", "deleted"], &json!({
+            "id": {"type": "string"}, "object": {"const": "video.deleted"}, "deleted": {"const": true},
+        })),
         "TextCompletionRequest": {
             "type": "object", "required": ["model", "prompt"],
             "description": "The fields of `completions.create`, for models that answer conversations.",
@@ -90,20 +78,14 @@ pub(super) fn schemas() -> Value {
                 "stream_options": {"type": ["object", "null"]},
             },
         },
-        "TextCompletion": {
-            "type": "object", "required": ["id", "object", "created", "model", "choices"],
-            "properties": {
-                "id": {"type": "string"}, "object": {"const": "text_completion"},
-                "created": {"type": "integer"}, "model": {"type": "string"},
-                "choices": {"type": "array", "items": {
-                    "type": "object", "required": ["index", "text"],
-                    "properties": {
-                        "index": {"type": "integer", "minimum": 0}, "text": {"type": "string"},
-                        "finish_reason": {"type": ["string", "null"]},
-                    },
-                }},
-                "usage": {"type": ["object", "null"]},
-            },
-        },
+        "TextCompletion": object(&["id", "object", "created", "model", "choices"], &json!({
+            "id": {"type": "string"}, "object": {"const": "text_completion"},
+            "created": {"type": "integer"}, "model": {"type": "string"},
+            "choices": {"type": "array", "items": object(&["index", "text"], &json!({
+                "index": {"type": "integer", "minimum": 0}, "text": {"type": "string"},
+                "finish_reason": {"type": ["string", "null"]},
+            }))},
+            "usage": {"type": ["object", "null"]},
+        })),
     })
 }

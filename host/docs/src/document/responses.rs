@@ -1,20 +1,12 @@
 //! Answers and errors. Each operation names every status of the error table, in its own form: a client can get any of
 //! them anywhere, because head, body and limits are checked before a route counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
 use crate::api::{Answer, Api, Content, ErrorCase, ErrorForm, Operation};
-
-const FORMS: [ErrorForm; 6] = [
-    ErrorForm::Generic,
-    ErrorForm::Journey,
-    ErrorForm::Messages,
-    ErrorForm::Responses,
-    ErrorForm::OpenAi,
-    ErrorForm::Models,
-];
+use crate::document::shapes::reference;
 
 /// What the names of a form's responses begin with, and the component of its bodies.
 fn names_of(form: ErrorForm) -> (&'static str, &'static str) {
@@ -42,10 +34,11 @@ pub(super) fn of(api: &Api, operation: &Operation) -> Value {
     responses.into()
 }
 
-/// Every error of every form.
+/// Every error of every form that an operation has.
 pub(super) fn components(api: &Api) -> Value {
     let mut all = Map::new();
-    for form in FORMS {
+    let forms: BTreeSet<ErrorForm> = api.operations.iter().map(|operation| operation.form).collect();
+    for form in forms {
         let (name, schema) = names_of(form);
         for (status, cases) in by_status(api, form) {
             all.insert(format!("{name}{status}"), error(schema, status, &cases));
@@ -98,7 +91,7 @@ fn error(schema: &str, status: u16, cases: &[&ErrorCase]) -> Value {
     json!({
         "description": format!("{}.{retry}", reasons.join(", ")),
         "headers": headers,
-        "content": {"application/json": {"schema": {"$ref": format!("#/components/schemas/{schema}")}}},
+        "content": {"application/json": {"schema": reference(schema)}},
     })
 }
 
@@ -107,10 +100,12 @@ fn answer_of(answer: &Answer) -> Value {
     for form in answer.contents {
         match form {
             Content::Json(components) => {
-                let reference = |name: &&str| json!({"$ref": format!("#/components/schemas/{name}")});
                 let schema = match components {
                     [only] => reference(only),
-                    several => json!({"oneOf": several.iter().map(reference).collect::<Vec<_>>()}),
+                    several => {
+                        let forms: Value = several.iter().map(|name| reference(name)).collect();
+                        json!({"oneOf": forms})
+                    }
                 };
                 content.insert("application/json".to_owned(), json!({"schema": schema}));
             }
@@ -142,7 +137,7 @@ fn event(help: &str, data: Option<&str>) -> Value {
     let mut text = json!({"type": "string", "description": "JSON on one line."});
     if let Some(component) = data {
         text["contentMediaType"] = "application/json".into();
-        text["contentSchema"] = json!({"$ref": format!("#/components/schemas/{component}")});
+        text["contentSchema"] = reference(component);
     }
     json!({
         "type": "object", "description": help, "required": ["data"],

@@ -5,6 +5,7 @@ use gatehouse_schema::{make_plain, splice};
 use serde_json::{Map, Value, json};
 
 use crate::api::{Api, Content, Operation, RESULT};
+use crate::document::shapes::reference;
 
 /// What the families of a surface make; `None` where none says so. Adds the components it needs.
 pub(super) fn of(api: &Api, surface: &str, schemas: &mut Map<String, Value>) -> Option<Value> {
@@ -21,7 +22,7 @@ pub(super) fn of(api: &Api, surface: &str, schemas: &mut Map<String, Value>) -> 
             make_plain(&mut component, false);
             schemas.insert(name, component);
         }
-        forms.push(json!({"$ref": format!("#/components/schemas/{name}")}));
+        forms.push(reference(&name));
     }
     match forms.len() {
         0 => None,

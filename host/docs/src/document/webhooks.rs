@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::document::shapes::{list_of, object, page, reference, wrapped};
+
 /// The field of every submission.
 pub(super) fn callback_url() -> Value {
     json!({
@@ -33,60 +35,40 @@ pub(super) fn schemas() -> Value {
         "WebhookEdit": {"type": "object", "properties": settable, "additionalProperties": false},
         "Webhook": webhook(&settable),
         "WebhookResponse": wrapped(&reference("Webhook")),
-        "WebhookList": wrapped(&json!({"type": "array", "items": reference("Webhook")})),
-        "RemovedWebhook": wrapped(&json!({
-            "type": "object", "required": ["id", "deleted"],
-            "properties": {"id": {"type": "string"}, "deleted": {"const": true}},
+        "WebhookList": wrapped(&list_of("Webhook")),
+        "RemovedWebhook": wrapped(&object(&["id", "deleted"], &json!({
+            "id": {"type": "string"}, "deleted": {"const": true},
+        }))),
+        "WebhookAttempt": object(&["at", "took_ms", "status", "problem"], &json!({
+            "at": {"type": "integer", "minimum": 0}, "took_ms": {"type": "integer", "minimum": 0},
+            "status": {"type": ["integer", "null"], "description": "Of the receiver's answer; null without one."},
+            "problem": {"type": "string", "description": "Why it failed; empty where it did not."},
         })),
-        "WebhookAttempt": {
-            "type": "object", "required": ["at", "took_ms", "status", "problem"],
-            "properties": {
-                "at": {"type": "integer", "minimum": 0}, "took_ms": {"type": "integer", "minimum": 0},
-                "status": {"type": ["integer", "null"], "description": "Of the receiver's answer; null without one."},
-                "problem": {"type": "string", "description": "Why it failed; empty where it did not."},
-            },
-        },
-        "WebhookDelivery": {
-            "type": "object",
-            "required": ["id", "event", "task", "created", "status", "due", "reason", "attempts"],
-            "properties": {
-                "id": {"type": "string", "description": "`webhook-id` of every attempt."},
-                "event": {"type": "string"}, "task": text, "created": {"type": "integer", "minimum": 0},
-                "status": {"enum": ["pending", "delivered", "failed"]},
-                "due": moment("When the next attempt is due"),
-                "reason": {"type": ["string", "null"], "description": "Why it is not tried any more."},
-                "attempts": {"type": "array", "items": reference("WebhookAttempt"), "description": "Oldest first."},
-            },
-        },
+        "WebhookDelivery": object(&[
+            "id", "event", "task", "created", "status", "due", "reason", "attempts",
+        ], &json!({
+            "id": {"type": "string", "description": "`webhook-id` of every attempt."},
+            "event": {"type": "string"}, "task": text, "created": {"type": "integer", "minimum": 0},
+            "status": {"enum": ["pending", "delivered", "failed"]},
+            "due": moment("When the next attempt is due"),
+            "reason": {"type": ["string", "null"], "description": "Why it is not tried any more."},
+            "attempts": {"type": "array", "items": reference("WebhookAttempt"), "description": "Oldest first."},
+        })),
         "DeliveryResponse": wrapped(&reference("WebhookDelivery")),
-        "DeliveryPage": {
-            "type": "object", "required": ["code", "data", "has_more", "first_id", "last_id"],
-            "properties": {
-                "code": {"const": 200},
-                "data": {"type": "array", "items": reference("WebhookDelivery")},
-                "has_more": {"type": "boolean"}, "first_id": text,
-                "last_id": {"type": ["string", "null"], "description": "`after` of the next page."},
+        "DeliveryPage": page("WebhookDelivery"),
+        "CallbackResponse": wrapped(&object(&["task", "url", "status", "delivery"], &json!({
+            "task": {"type": "string"},
+            "url": {"type": "string", "description": "Without its query."},
+            "status": {
+                "enum": ["waiting", "pending", "delivered", "failed", "forgotten"],
+                "description": "`waiting` before the end of the task, `forgotten` a week after it.",
             },
-        },
-        "CallbackResponse": wrapped(&json!({
-            "type": "object", "required": ["task", "url", "status", "delivery"],
-            "properties": {
-                "task": {"type": "string"},
-                "url": {"type": "string", "description": "Without its query."},
-                "status": {
-                    "enum": ["waiting", "pending", "delivered", "failed", "forgotten"],
-                    "description": "`waiting` before the end of the task, `forgotten` a week after it.",
-                },
-                "delivery": {"oneOf": [reference("WebhookDelivery"), {"type": "null"}]},
-            },
-        })),
-        "CallbackSecret": wrapped(&json!({
-            "type": "object", "required": ["key", "secret"],
-            "properties": {
-                "key": {"type": "string", "description": "The id of the key."},
-                "secret": {"type": "string", "description": "`whsec_` and 32 bytes in base64."},
-            },
-        })),
+            "delivery": {"oneOf": [reference("WebhookDelivery"), {"type": "null"}]},
+        }))),
+        "CallbackSecret": wrapped(&object(&["key", "secret"], &json!({
+            "key": {"type": "string", "description": "The id of the key."},
+            "secret": {"type": "string", "description": "`whsec_` and 32 bytes in base64."},
+        }))),
     })
 }
 
@@ -115,15 +97,4 @@ fn webhook(settable: &Value) -> Value {
 
 fn moment(what: &str) -> Value {
     json!({"type": ["integer", "null"], "minimum": 0, "description": format!("{what}, in Unix seconds.")})
-}
-
-fn wrapped(data: &Value) -> Value {
-    json!({
-        "type": "object", "required": ["code", "data"],
-        "properties": {"code": {"const": 200}, "data": data},
-    })
-}
-
-fn reference(component: &str) -> Value {
-    json!({"$ref": format!("#/components/schemas/{component}")})
 }

@@ -5,7 +5,7 @@ mod fields;
 mod samples;
 
 use gatehouse_schema::{Kind, Reader};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 use serde_json::{Map, Value};
 
 use crate::api::RESULT;
@@ -313,7 +313,7 @@ fn sample_lines(operation: &Shown<'_>) -> Markup {
         @for (name, source, open) in
             [("curl", sample.curl(), true), ("Python", sample.python(), false), ("JavaScript", sample.javascript(), false)]
         {
-            details open[open] { summary { (name) } pre tabindex="0" { code { (PreEscaped(html! { (source) }.into_string())) } } }
+            details open[open] { summary { (name) } pre tabindex="0" { code { (source) } } }
         }
     }
 }

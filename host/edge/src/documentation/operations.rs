@@ -47,7 +47,6 @@ pub(super) fn errors() -> Vec<ErrorCase> {
         journey_word: row.journey_word(),
         reason: row.reason,
         messages_code: row.messages_code,
-        responses_code: row.openai_code(),
         retry: row.retry,
     };
     error_table().iter().map(case).collect()

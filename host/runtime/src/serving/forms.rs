@@ -37,10 +37,7 @@ fn form_fields(about: &About, surface: &str) -> FormFields {
 
 fn fields_of(schema: &str) -> Vec<Field> {
     let schema = serde_json::from_str(schema).unwrap_or_default();
-    match Reader::new(&schema).kind(&schema) {
-        Kind::Object(fields) => fields,
-        _ => Vec::new(),
-    }
+    Reader::new(&schema).fields(&schema)
 }
 
 fn form_value(kind: &Kind) -> FormValue {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gatehouse_admin::{KeyQuery, KeyState, PublicEndpoint};
 use gatehouse_model::{CustomerId, FamilyListing, Key, KeyId, SurfaceListing, UnixMs};
-use gatehouse_schema::{Choice, Field, Kind, Reader};
+use gatehouse_schema::{Field, Reader};
 use serde_json::{Map, Value, json};
 
 use crate::error::PageError;
@@ -84,27 +84,12 @@ impl Offer {
 /// The fields of a surface. `model` is the gateway's: its values are the models that the key may use.
 pub(super) fn fields(surface: &SurfaceListing, endpoint: PublicEndpoint) -> Vec<Field> {
     let schema: Value = serde_json::from_str(&surface.schema).unwrap_or_default();
-    let mut fields = match Reader::new(&schema).kind(&schema) {
-        Kind::Object(fields) => fields,
-        _ => Vec::new(),
-    };
+    let mut fields = Reader::new(&schema).fields(&schema);
     fields.retain(|field| field.name != "model");
     if endpoint.model_in_body {
-        let choice = |model: &String| Choice { value: model.as_str().into(), help: None };
-        let model = Field {
-            name: "model".to_owned(),
-            required: surface.default_model.is_none(),
-            nullable: false,
-            kind: Kind::Choice(surface.models.iter().map(choice).collect()),
-            title: None,
-            help: None,
-            default: surface.default_model.as_deref().map(Value::from),
-            examples: Vec::new(),
-            deprecated: false,
-            widget: None,
-            order: None,
-        };
-        fields.insert(0, model);
+        let schema = json!({ "enum": surface.models, "default": surface.default_model });
+        let required = surface.default_model.is_none();
+        fields.insert(0, Reader::new(&schema).field("model", &schema, required));
     }
     fields
 }
