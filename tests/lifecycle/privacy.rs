@@ -40,6 +40,7 @@ fn everything_that_is_written_is_its_owners() {
         assert!(open.is_empty(), "others may use {open:?}");
         assert!(all_below(&data.join("media")).len() > 3, "a picture was kept");
         assert_eq!(mode(&gateway.folder().join("log")), 0o600);
+        assert!(!gateway.log_text().contains("others could use"), "nothing was open before");
     });
 }
 

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use chat::Chat;
-use gatehouse_play::{Component, TextPlay};
+use gatehouse_play::{Both, Component};
 use gatehouse_sdk::{Chunk, Context, Extra, Protocol, Route, Sse, TextFailure, TextRequest, UnixMs};
 use messages::Messages;
 use serde_json::{Value, json};
@@ -38,11 +38,11 @@ fn heard(surface: &str, protocol: Protocol, events: &[Sse]) -> Result<Vec<Sse>, 
     let cx = Context::at(UnixMs(1_790_000_000_500));
     let batches: Vec<Vec<Sse>> = events.iter().map(|event| vec![event.clone()]).collect();
     let chunks: Vec<Result<Chunk, TextFailure>> = if surface == messages::SURFACE {
-        let play = TextPlay::new(&MESSAGES, cx);
+        let play = Both::new(&MESSAGES, cx);
         let state = play.prepare::<Messages>(&request).expect("a good request").state;
         play.relay::<Messages>(&state, &batches)
     } else {
-        let play = TextPlay::new(&CHAT, cx);
+        let play = Both::new(&CHAT, cx);
         let state = play.prepare::<Chat>(&request).expect("a good request").state;
         play.relay::<Chat>(&state, &batches)
     };

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use chat::Chat;
-use gatehouse_play::{Component, TextPlay};
+use gatehouse_play::{Both, Component};
 use gatehouse_sdk::{Call, Context, Extra, Payload, Protocol, Refusal, Route, TextRequest, UnixMs};
 use messages::Messages;
 use serde_json::{Value, json};
@@ -54,8 +54,8 @@ fn asked(surface: &str, protocol: Protocol, rules: Value, body: String) -> Resul
     };
     let cx = Context::at(UnixMs(1_790_000_000_500));
     let prepared = match surface {
-        messages::SURFACE => TextPlay::new(&MESSAGES, cx).prepare::<Messages>(&request),
-        _ => TextPlay::new(&CHAT, cx).prepare::<Chat>(&request),
+        messages::SURFACE => Both::new(&MESSAGES, cx).prepare::<Messages>(&request),
+        _ => Both::new(&CHAT, cx).prepare::<Chat>(&request),
     };
     match prepared {
         Ok(prepared) => Ok(json_of(&prepared.call)),

@@ -5,8 +5,9 @@
 //! token has 256 random bits; what is limited is the work and the audit lines that guesses cause. What only a call can tell, an
 //! answer of an identity provider, is not asked of an address with too many.
 //!
-//! A sender has its credential's name, its role and its address. An [`Authenticator`] reads one kind of credential; the router
-//! asks each of them in turn. The two bearer tokens of a gateway are one: the operator's, as commands use it, and the viewer's.
+//! A sender has its credential's name, its role and its address. A [`Claim`] is what one kind of credential says; the router
+//! asks for the token first and then for the session. The two bearer tokens of a gateway are one kind: the operator's, as
+//! commands use it, and the viewer's.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -132,39 +133,21 @@ pub struct Caller {
     pub address: IpAddr,
 }
 
-/// What an authenticator says of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Claimed {
-    /// It carries no credential of this kind; the next authenticator is asked.
-    Nothing,
-    /// A valid one: its name for the audit record, and its role.
-    Valid {
-        /// The credential's name.
-        who: String,
-        /// What it allows.
-        role: Role,
-    },
-    /// One that is not valid, or is valid but not for this request.
-    Refused(&'static str),
-}
-
-/// Reads one kind of credential: bearer tokens, sessions.
-pub(crate) trait Authenticator: Send + Sync {
-    /// What the head of a request says of its sender.
-    fn authenticate(&self, head: &Parts) -> Claimed;
-}
+/// What the credential of one kind says of the sender of a request: its name for the audit record, and its role. None where
+/// the request has no credential of this kind; an error where it is not valid, or valid but not for this request.
+pub(crate) type Claim = Result<Option<(String, Role)>, &'static str>;
 
 /// A login link of the console. Works once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "LoginLink")]
-pub(crate) struct LoginLinkView {
+pub struct LoginLinkView {
     /// The same link under every name that a browser on the gateway's machine may use, the best first.
     #[schemars(with = "Vec<String>")]
-    pub(crate) urls: Vec<Revealed>,
+    pub urls: Vec<Revealed>,
     /// What it allows.
-    pub(crate) role: Role,
+    pub role: Role,
     /// When it stops working.
-    pub(crate) expires: Moment,
+    pub expires: Moment,
 }
 
 /// Makes login links of the console. Only a listener has one.
@@ -192,11 +175,10 @@ impl Tokens {
     pub fn mint(seed: &dyn Seed) -> Self {
         Self { operator: Token::mint(seed), viewer: Token::mint(seed) }
     }
-}
 
-impl Authenticator for Tokens {
-    fn authenticate(&self, head: &Parts) -> Claimed {
-        let Some(presented) = head.headers.get(AUTHORIZATION) else { return Claimed::Nothing };
+    /// What the `Authorization` header of a request says of its sender.
+    pub(crate) fn claim(&self, head: &Parts) -> Claim {
+        let Some(presented) = head.headers.get(AUTHORIZATION) else { return Ok(None) };
         let presented = presented.to_str().unwrap_or_default();
         // Both are compared whatever the first comparison says.
         let (operator, viewer) = (self.operator.matches(presented), self.viewer.matches(presented));
@@ -205,10 +187,10 @@ impl Authenticator for Tokens {
                 let agent = head.headers.get(USER_AGENT);
                 let is_command = agent.is_some_and(|agent| agent == COMMAND_LINE);
                 let who = if is_command { "command line" } else { "operator token" };
-                Claimed::Valid { who: who.to_owned(), role: Role::Operator }
+                Ok(Some((who.to_owned(), Role::Operator)))
             }
-            (_, true) => Claimed::Valid { who: "viewer token".to_owned(), role: Role::Viewer },
-            _ => Claimed::Refused("the bearer token is not one of this gateway's"),
+            (_, true) => Ok(Some(("viewer token".to_owned(), Role::Viewer))),
+            _ => Err("the bearer token is not one of this gateway's"),
         }
     }
 }

@@ -38,18 +38,14 @@ impl AuditTrail {
         self.state().written = true;
     }
 
-    /// The line of a request that was answered with `status`, unless it is written already.
-    pub(crate) fn rest(
-        &self,
-        line: impl FnOnce(Option<String>, Vec<FieldChange>) -> AuditedRequest,
-    ) -> Option<AuditedRequest> {
+    /// What an answered request is about and what it changed, unless its line is written already.
+    pub(crate) fn rest(&self) -> Option<(Option<String>, Vec<FieldChange>)> {
         let mut state = self.state();
         if state.written {
             return None;
         }
         state.written = true;
-        let (object, changes) = (state.object.take(), std::mem::take(&mut state.changes));
-        Some(line(object, changes))
+        Some((state.object.take(), std::mem::take(&mut state.changes)))
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

@@ -67,7 +67,7 @@ const INVALID: &str = "invalid_request_error";
 
 /// One row for each [`Kind`].
 #[rustfmt::skip]
-static TABLE: [ErrorRow; 20] = [
+pub(crate) static ERRORS: [ErrorRow; 20] = [
     row(Kind::Invalid,               400, INVALID, "invalid_request", "A parameter, header or field is wrong; `param` names it."),
     row(Kind::InvalidCursor,         400, INVALID, "invalid_cursor", "The cursor is not of this list with this filter."),
     row(Kind::MissingIdempotencyKey, 400, INVALID, "idempotency_key_required", "Money and keys need an Idempotency-Key."),
@@ -89,11 +89,6 @@ static TABLE: [ErrorRow; 20] = [
     row(Kind::Internal,              500, "server_error", "internal_error", "A part of the gateway failed."),
     row(Kind::Busy,                  503, "service_unavailable", "busy", "Too much load; try again."),
 ];
-
-/// Every error, for documentation and tests.
-pub(crate) fn error_table() -> &'static [ErrorRow] {
-    &TABLE
-}
 
 /// Why a request was not done; nothing has changed.
 #[derive(Debug)]
@@ -167,7 +162,7 @@ impl ApiError {
     }
 
     fn row(&self) -> &'static ErrorRow {
-        TABLE.iter().find(|row| row.kind == self.0.kind).expect("every kind has its row")
+        ERRORS.iter().find(|row| row.kind == self.0.kind).expect("every kind has its row")
     }
 
     pub(crate) fn into_response(self, id: RequestId) -> Response {
@@ -245,8 +240,8 @@ mod tests {
 
     #[test]
     fn every_kind_has_one_row() {
-        for row in &TABLE {
-            assert_eq!(TABLE.iter().filter(|other| other.kind == row.kind).count(), 1, "{:?}", row.kind);
+        for row in &ERRORS {
+            assert_eq!(ERRORS.iter().filter(|other| other.kind == row.kind).count(), 1, "{:?}", row.kind);
             assert!(StatusCode::from_u16(row.status).is_ok() && row.meaning.ends_with('.'), "{:?}", row.kind);
         }
     }

@@ -29,7 +29,7 @@ pub use api::{
     PluginVersion, ProviderView, ReloadView, ResendRange, Revealed, RulingWord, TaskRuling,
 };
 pub use axum::body::Body as ResponseBody;
-pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi};
+pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, LocalApi, RemoteApi};
 pub use config::{AdminClient, AdminTls, Config};
 pub use endpoint_file::{AdminEndpoint, EndpointOf};
 pub use gatehouse_driver::{MediaFile, MediaRefusal, ambiguous_exchange};
@@ -42,8 +42,8 @@ pub use gatehouse_tasks::{
 pub use http::key_limits;
 pub use oidc::{IdentityProvider, OidcConfig};
 pub use server::{
-    Access, AdminServer, Console, ConsoleRefusal, MetricsPage, PageCaller, Probes, STANDBY, StreamEnd,
-    Waiting, WaitingServer, admit,
+    Access, AdminServer, Console, ConsoleRefusal, MetricsPage, PageCaller, Probes, STANDBY, Waiting,
+    WaitingServer, admit,
 };
 pub use service::{
     AdminParts, AdminService, Backend, BackupProgress, Backups, Configuration, Deployed, ForgottenDefaults,

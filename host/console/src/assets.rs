@@ -3,11 +3,11 @@
 
 use std::sync::LazyLock;
 
-use gatehouse_model::Digest;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Response};
-
+use axum::response::IntoResponse as _;
 use gatehouse_admin::ResponseBody;
+use gatehouse_model::Digest;
+use http::Response;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
 /// What the addresses of all assets begin with.
 pub(crate) const PREFIX: &str = "/admin/assets/";
@@ -63,12 +63,9 @@ pub(crate) fn url(name: &str) -> String {
 pub(crate) fn respond(path: &str) -> Option<Response<ResponseBody>> {
     let (release, name) = path.strip_prefix(PREFIX)?.split_once('/')?;
     let asset = ASSETS.iter().find(|asset| asset.name == name)?;
-    let mut response = Response::new(ResponseBody::from(asset.bytes));
     // A page of another release that is still open may ask for a file; it must not keep this one under that address.
     let cache = if release == *RELEASE { "public, max-age=31536000, immutable" } else { "no-cache" };
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(cache));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(asset.kind));
-    Some(response)
+    Some(([(CACHE_CONTROL, cache), (CONTENT_TYPE, asset.kind)], asset.bytes).into_response())
 }
 
 #[cfg(test)]

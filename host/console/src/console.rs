@@ -14,11 +14,12 @@ use gatehouse_admin::{
 use http::header::ALLOW;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::BodyExt as _;
+use tokio::sync::OnceCell;
 
 use crate::error::{Outcome, PageError};
 use crate::form::Once;
 use crate::pages::{failure, login};
-use crate::request::{Api, Facts, PageContext, PageRequest, Theme};
+use crate::request::{Facts, PageContext, PageRequest, Theme};
 use crate::routes::{self, Row};
 use crate::runs::Runs;
 use crate::{assets, form};
@@ -31,13 +32,11 @@ impl Pages {
     /// Pages over this service; `sessions` are those of the listener that serves them.
     #[must_use]
     pub fn new(service: Arc<AdminService>, sessions: Arc<Sessions>, facts: Facts) -> Self {
-        let api = Api::new(LocalApi::new(Arc::clone(&service), "console"));
-        let (runs, once) = (Runs::default(), Once::default());
-        Self(Arc::new(PageContext { service, api, sessions, facts, runs, once }))
+        let api = LocalApi::new(Arc::clone(&service), "console");
+        let (document, runs, once) = (OnceCell::new(), Runs::default(), Once::default());
+        Self(Arc::new(PageContext { service, api, document, sessions, facts, runs, once }))
     }
-}
 
-impl Pages {
     /// The pages as the listener serves them.
     #[must_use]
     pub fn console(self) -> Console {
@@ -102,8 +101,7 @@ impl PageContext {
         // It was read within its limits already.
         let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         let session = visit.session.clone();
-        let mut request = PageRequest::new(parts, body, visit, id, self.service.clock.now());
-        request.number = self.once.number();
+        let request = PageRequest::new(Arc::clone(&self), parts, body, visit, id);
         self.page_once(row, request, &path).await.unwrap_or_else(|error| {
             if error.status.is_server_error() {
                 tracing::error!(path, error = error.message, "a page of the console failed");
@@ -114,7 +112,8 @@ impl PageContext {
 
     /// A file, or that there is nothing.
     fn without_page(&self, visit: &PageCaller, path: &str, theme: Theme) -> Response<ResponseBody> {
-        assets::respond(if path == ICON { &ICON_FILE } else { path }).unwrap_or_else(|| {
+        let icon = (path == ICON).then(|| assets::url("icon.svg"));
+        assets::respond(icon.as_deref().unwrap_or(path)).unwrap_or_else(|| {
             let error = PageError::not_found(format!("there is no page at {path}"));
             failure::show(self, visit.session.as_ref(), theme, &error)
         })
@@ -129,10 +128,9 @@ impl PageContext {
     }
 
     /// The answer, unless it is that to a form that was sent before.
-    async fn page_once(self: &Arc<Self>, row: &Row, request: PageRequest, path: &str) -> Outcome {
-        let session = request.session.as_ref().map_or(0, |session| session.number);
-        let sent = self.once.take(session, request.form().text(form::FIELD), path)?;
-        let answer = (row.page)(Arc::clone(self), request).await;
+    async fn page_once(&self, row: &Row, request: PageRequest, path: &str) -> Outcome {
+        let sent = self.once.take(request.session_number(), request.form().text(form::FIELD), path)?;
+        let answer = (row.page)(request).await;
         let is_done = answer.as_ref().is_ok_and(|answer| answer.status().as_u16() < 400);
         if let Some(sent) = sent.filter(|_| !is_done) {
             self.once.forget(&sent);
@@ -140,6 +138,3 @@ impl PageContext {
         answer
     }
 }
-
-/// The icon's address.
-static ICON_FILE: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| assets::url("icon.svg"));

@@ -1,10 +1,11 @@
-//! Amounts, counts, moments and digests as people read them. From integers only, never through a float.
+//! Amounts, counts, moments, digests and values of JSON as people read them. Amounts from integers only, never through a float.
 
 use std::fmt::Display;
 use std::time::Duration;
 
 use gatehouse_model::{Credits, Digest, UnixMs};
 use maud::{Markup, html};
+use serde_json::Value;
 
 /// Between groups of three digits.
 const THIN: char = '\u{2009}';
@@ -92,6 +93,11 @@ fn shortened(id: &str) -> String {
 /// A digest's beginning, the whole as its title.
 pub(crate) fn digest(digest: &Digest) -> Markup {
     html! { code title=(digest) { (digest.short()) } }
+}
+
+/// A value as text: a string without its quotes.
+pub(crate) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]

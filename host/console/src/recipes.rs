@@ -3,7 +3,6 @@
 use maud::{Markup, html};
 
 use crate::parts::elements::paste;
-use crate::parts::shell::secret;
 use crate::request::Facts;
 
 /// The keys in the lines: as they are told to this person.
@@ -20,7 +19,7 @@ impl<'k> Keys<'k> {
     /// The keys of sandbox mode where the person may use them, otherwise a name for one.
     pub(crate) fn of(facts: &'k Facts, may_use: bool) -> Self {
         match facts.sandbox.as_ref().filter(|_| may_use) {
-            Some(keys) => Self { any: secret(&keys.wrapped), openai: secret(&keys.bare), is_bare: true },
+            Some(keys) => Self { any: &keys.wrapped.0, openai: &keys.bare.0, is_bare: true },
             None => Self { any: "$KEY", openai: "$KEY", is_bare: false },
         }
     }

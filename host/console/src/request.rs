@@ -1,5 +1,6 @@
-//! One request of a page, as pages need it: fields, session, theme; what every page is made from; and the admin API as pages ask it: in
-//! this process, for the person of a request, with the API's own rules, lines of the audit record and errors.
+//! One request of a page, as pages need it: fields, session, theme, and what every page is made from; and the
+//! admin API as pages ask it: in this process, for the person of a request, with the API's own rules, lines of
+//! the audit record and errors.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gatehouse_admin::{
     AdminService, ApiAnswer, ApiRefusal, ApiRequest, Caller, LocalApi, PageCaller, Revealed, Role,
-    SessionView, Sessions, StreamEnd,
+    SessionView, Sessions,
 };
 use gatehouse_model::{ApiKey, KeyId, UnixMs, words};
 use http::header::{CONTENT_TYPE, COOKIE};
@@ -53,7 +54,10 @@ impl Theme {
 }
 
 /// A request of a page.
+#[derive(Clone)]
 pub(crate) struct PageRequest {
+    /// What its page is made from.
+    pub(crate) pages: Arc<PageContext>,
     /// The fields behind the question mark.
     pub(crate) query: Form,
     /// The body as it came.
@@ -68,23 +72,28 @@ pub(crate) struct PageRequest {
     pub(crate) address: IpAddr,
     pub(crate) headers: HeaderMap,
     pub(crate) now: UnixMs,
-    pub(crate) end: StreamEnd,
 }
 
 impl PageRequest {
-    pub(crate) fn new(parts: Parts, body: Bytes, visit: PageCaller, id: String, now: UnixMs) -> Self {
-        let PageCaller { session, address, end, .. } = visit;
+    pub(crate) fn new(
+        pages: Arc<PageContext>,
+        parts: Parts,
+        body: Bytes,
+        visit: PageCaller,
+        id: String,
+    ) -> Self {
+        let PageCaller { session, address, .. } = visit;
         Self {
+            number: pages.once.number(),
+            now: pages.service.clock.now(),
+            pages,
             query: Form::parse(parts.uri.query().unwrap_or_default().as_bytes()),
             theme: Theme::of(&parts.headers),
             headers: parts.headers,
             body,
             id,
-            number: 0,
             session,
             address,
-            now,
-            end,
         }
     }
 
@@ -125,6 +134,21 @@ impl PageRequest {
     pub(crate) fn is_operator(&self) -> bool {
         self.session.as_ref().is_some_and(|session| session.role == Role::Operator)
     }
+
+    /// The number of its session; 0 where it has none.
+    pub(crate) fn session_number(&self) -> u64 {
+        self.session.as_ref().map_or(0, |session| session.number)
+    }
+
+    /// Does a call of the API for its person.
+    pub(crate) async fn ask(&self, call: ApiRequest) -> Result<ApiAnswer, ApiRefusal> {
+        self.pages.api.send_as(self.caller(), call).await
+    }
+
+    /// What is at this path of the API.
+    pub(crate) async fn read(&self, path: &[&str]) -> Result<Value, PageError> {
+        Ok(self.ask(ApiRequest::get(path)).await?.body)
+    }
 }
 
 /// What the pages say of the gateway they belong to.
@@ -157,7 +181,9 @@ impl SandboxSecrets {
 /// What pages are made from.
 pub(crate) struct PageContext {
     pub(crate) service: Arc<AdminService>,
-    pub(crate) api: Api,
+    pub(crate) api: LocalApi,
+    /// The document that describes the API, once it was read.
+    pub(crate) document: OnceCell<Value>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) facts: Facts,
     /// Requests of the playground.
@@ -165,36 +191,14 @@ pub(crate) struct PageContext {
     pub(crate) once: Once,
 }
 
-/// The API, and the document that describes it.
-pub(crate) struct Api {
-    local: LocalApi,
-    document: OnceCell<Value>,
-}
-
-impl Api {
-    pub(crate) fn new(local: LocalApi) -> Self {
-        Self { local, document: OnceCell::new() }
-    }
-}
-
 impl PageContext {
-    /// Does a request for the person of a page.
-    pub(crate) async fn ask(&self, page: &PageRequest, request: ApiRequest) -> Result<ApiAnswer, ApiRefusal> {
-        self.api.local.send_as(page.caller(), request).await
-    }
-
-    /// What is at this path.
-    pub(crate) async fn read(&self, page: &PageRequest, path: &[&str]) -> Result<Value, PageError> {
-        Ok(self.ask(page, ApiRequest::get(path)).await?.body)
-    }
-
     /// The API's own document.
     pub(crate) async fn document(&self) -> Result<&Value, PageError> {
         let read = async || {
-            let answer = self.api.local.send(ApiRequest::get(&["openapi.json"])).await?;
+            let answer = self.api.send(ApiRequest::get(&["openapi.json"])).await?;
             Ok::<_, ApiRefusal>(answer.body)
         };
-        Ok(self.api.document.get_or_try_init(read).await?)
+        Ok(self.document.get_or_try_init(read).await?)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::future::Future;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
@@ -15,7 +15,7 @@ use crate::error::Outcome;
 use crate::kinds::{self, logs};
 use crate::pages::{backup, home, login, playground, plugins, prices, providers, system, tasks, usage};
 use crate::parts::shell;
-use crate::request::{PageContext, PageRequest};
+use crate::request::PageRequest;
 use crate::resource::{Resource, action, edit, list, one};
 
 /// Bytes of a form, at most.
@@ -26,7 +26,7 @@ const REQUEST: usize = 36 << 20;
 const COMPONENT: usize = 64 << 20;
 
 /// What an address shows or does.
-type Page = Box<dyn Fn(Arc<PageContext>, PageRequest) -> Boxed<'static, Outcome> + Send + Sync>;
+type Page = Box<dyn Fn(PageRequest) -> Boxed<'static, Outcome> + Send + Sync>;
 
 /// One address.
 pub(crate) struct Row {
@@ -50,9 +50,9 @@ struct Use {
 fn row<F: Future<Output = Outcome> + Send + 'static>(
     Use { method, role, max_body }: Use,
     path: impl Into<Cow<'static, str>>,
-    page: impl Fn(Arc<PageContext>, PageRequest) -> F + Send + Sync + 'static,
+    page: impl Fn(PageRequest) -> F + Send + Sync + 'static,
 ) -> Row {
-    let page: Page = Box::new(move |pages, request| Box::pin(page(pages, request)));
+    let page: Page = Box::new(move |request| Box::pin(page(request)));
     Row { method, path: path.into(), role: Some(role), max_body, page }
 }
 
@@ -68,46 +68,43 @@ pub(crate) static ROWS: LazyLock<Vec<Row>> =
 /// The pages that no description of a kind makes.
 fn own() -> Vec<Row> {
     vec![
-        row(READ, "/", |p, r| async move { home::show(&p, &r).await }),
-        row(READ, "/live", |p, r| async move { Ok(home::live(&p, r)) }),
+        row(READ, "/", home::show),
+        row(READ, "/live", |request| async move { Ok(home::live(request)) }),
         // It changes nothing but how this browser shows the pages.
-        row(
-            Use { role: Role::Viewer, ..CHANGE },
-            "/appearance",
-            |_, r| async move { Ok(shell::appearance(&r)) },
-        ),
-        Row { role: None, ..row(READ, "/login", |p, r| async move { Ok(login::show(&p, &r)) }) },
-        Row { role: None, ..row(READ, "/login/arrived", |_, r| async move { Ok(login::arrived(&r)) }) },
-        row(FILL_IN, "/logs-download", |p, r| async move { logs::download(&p, &r).await }),
+        row(Use { role: Role::Viewer, ..CHANGE }, "/appearance", |request| async move {
+            Ok(shell::appearance(&request))
+        }),
+        Row { role: None, ..row(READ, "/login", |request| async move { Ok(login::show(&request)) }) },
+        Row {
+            role: None,
+            ..row(READ, "/login/arrived", |request| async move { Ok(login::arrived(&request)) })
+        },
+        row(FILL_IN, "/logs-download", logs::download),
         // What is sent and what comes back are prompts and results.
-        row(FILL_IN, "/playground", |p, r| async move { playground::list(&p, &r).await }),
-        row(FILL_IN, "/playground/{id}", |p, r| async move { playground::show(&p, &r).await }),
-        row(Use { max_body: REQUEST, ..CHANGE }, "/playground/{id}", |p, r| async move {
-            playground::act(&p, &r).await
-        }),
-        row(FILL_IN, "/playground/{id}/live", |p, r| async move { playground::follow(&p, r) }),
-        row(READ, "/plugins", |p, r| async move { plugins::show(&p, &r).await }),
-        row(Use { max_body: COMPONENT, ..CHANGE }, "/plugins/upload", |p, r| async move {
-            plugins::take(&p, &r).await
-        }),
-        row(READ, "/prices", |p, r| async move { prices::show(&p, &r).await }),
-        row(READ, "/price-books/{id}", |p, r| async move { prices::version(&p, &r).await }),
-        row(CHANGE, "/prices", |p, r| async move { prices::preview(&p, &r).await }),
-        row(READ, "/providers", |p, r| async move { providers::show(&p, &r).await }),
-        row(READ, "/system", |p, r| async move { Ok(system::show(&p, &r).await) }),
-        row(READ, "/system/backup", |p, r| async move { backup::show(&p, &r).await }),
-        row(CHANGE, "/system/backup", |p, r| async move { backup::begin(&p, &r).await }),
-        row(CHANGE, "/system/doctor", |p, r| async move { system::examine(&p, &r).await }),
-        row(CHANGE, "/system/reload", |p, r| async move { system::reload(&p, &r).await }),
-        row(CHANGE, "/system/sessions/{id}/end", |p, r| async move { system::end_session(&p, &r).await }),
-        row(CHANGE, "/system/sessions/end", |p, r| async move { system::end_all_sessions(&p, &r).await }),
+        row(FILL_IN, "/playground", playground::list),
+        row(FILL_IN, "/playground/{id}", playground::show),
+        row(Use { max_body: REQUEST, ..CHANGE }, "/playground/{id}", playground::act),
+        row(FILL_IN, "/playground/{id}/live", |request| async move { playground::follow(request) }),
+        row(READ, "/plugins", plugins::show),
+        row(Use { max_body: COMPONENT, ..CHANGE }, "/plugins/upload", plugins::take),
+        row(READ, "/prices", prices::show),
+        row(READ, "/price-books/{id}", prices::version),
+        row(CHANGE, "/prices", prices::preview),
+        row(READ, "/providers", providers::show),
+        row(READ, "/system", system::show),
+        row(READ, "/system/backup", backup::show),
+        row(CHANGE, "/system/backup", backup::begin),
+        row(CHANGE, "/system/doctor", system::examine),
+        row(CHANGE, "/system/reload", system::reload),
+        row(CHANGE, "/system/sessions/{id}/end", system::end_session),
+        row(CHANGE, "/system/sessions/end", system::end_all_sessions),
         // Results may quote what a client wrote.
-        row(FILL_IN, "/admin/media/{id}", |p, r| async move { tasks::media::show(&p, &r).await }),
-        row(READ, "/tasks/{id}", |p, r| async move { tasks::one::show(&p, &r).await }),
-        row(CHANGE, "/tasks/{id}/cancel", |p, r| async move { tasks::one::cancel(&p, &r).await }),
-        row(READ, "/tasks/{id}/live", |p, r| async move { tasks::one::follow(&p, r) }),
-        row(CHANGE, "/tasks/{id}/reconcile", |p, r| async move { tasks::one::reconcile(&p, &r).await }),
-        row(READ, "/usage", |p, r| async move { usage::show(&p, &r).await }),
+        row(FILL_IN, "/admin/media/{id}", tasks::media::show),
+        row(READ, "/tasks/{id}", tasks::one::show),
+        row(CHANGE, "/tasks/{id}/cancel", tasks::one::cancel),
+        row(READ, "/tasks/{id}/live", |request| async move { tasks::one::follow(request) }),
+        row(CHANGE, "/tasks/{id}/reconcile", tasks::one::reconcile),
+        row(READ, "/usage", usage::show),
     ]
 }
 
@@ -117,35 +114,25 @@ fn of_kind(kind: &'static Resource) -> Vec<Row> {
     let see = Use { role: kind.role, ..READ };
     let mut rows = Vec::new();
     if !kind.empty.0.is_empty() {
-        rows.push(row(see, path, move |p, r| async move { list::show(&p, &r, kind).await }));
+        rows.push(row(see, path, move |request| list::show(request, kind)));
     }
     if kind.live {
-        rows.push(row(see, format!("{path}-live"), move |p, r| async move { Ok(list::follow(&p, r, kind)) }));
+        let live = format!("{path}-live");
+        rows.push(row(see, live, move |request| async move { Ok(list::follow(request, kind)) }));
     }
     if kind.has_page {
-        rows.push(row(
-            see,
-            format!("{path}/{{id}}"),
-            move |p, r| async move { one::show(&p, &r, kind).await },
-        ));
+        rows.push(row(see, format!("{path}/{{id}}"), move |request| one::show(request, kind)));
     }
-    if let Some(forms) = kind.forms {
-        if forms.create.is_some() {
-            rows.push(row(FILL_IN, format!("{path}/new"), move |p, r| async move {
-                edit::new(&p, &r, kind).await
-            }));
-            rows.push(row(CHANGE, path, move |p, r| async move { edit::create(&p, &r, kind).await }));
-        }
-        if forms.edit.is_some() {
-            let path = format!("{path}/{{id}}/edit");
-            rows.push(row(FILL_IN, path.clone(), move |p, r| async move { edit::show(&p, &r, kind).await }));
-            rows.push(row(CHANGE, path, move |p, r| async move { edit::save(&p, &r, kind).await }));
-        }
+    if !kind.create.is_empty() {
+        let edit = format!("{path}/{{id}}/edit");
+        rows.push(row(FILL_IN, format!("{path}/new"), move |request| edit::new(request, kind)));
+        rows.push(row(CHANGE, path, move |request| edit::create(request, kind)));
+        rows.push(row(FILL_IN, edit.clone(), move |request| edit::show(request, kind)));
+        rows.push(row(CHANGE, edit, move |request| edit::save(request, kind)));
     }
     rows.extend(kind.actions.iter().map(|action| {
-        row(CHANGE, format!("{path}/{{id}}/{}", action.word), move |p, r| async move {
-            action::act(&p, &r, kind, action).await
-        })
+        let path = format!("{path}/{{id}}/{}", action.word);
+        row(CHANGE, path, move |request| action::act(request, kind, action))
     }));
     rows
 }

@@ -275,15 +275,6 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_folder_is_readable_by_its_owner_only() {
-        let outer = tempfile::tempdir().unwrap();
-        let root = outer.path().join("a/b");
-        let folder = DataFolder::open(&root, &|report| panic!("{report}")).unwrap();
-        folder.pepper(&SystemSeed, &store_in(&root)).unwrap();
-        assert_eq!((mode(&root), mode(&folder.plugins()), mode(&root.join("pepper"))), (0o700, 0o700, 0o600));
-    }
-
-    #[test]
     fn what_others_could_use_is_closed_and_reported() {
         let outer = tempfile::tempdir().unwrap();
         let root = outer.path().join("data");
@@ -307,25 +298,6 @@ mod tests {
         assert_eq!(reports.len(), 7, "{reports:?}");
         assert!(reports[0].contains("mode 0777"), "{reports:?}");
         DataFolder::open(&root, &|report| panic!("{report}")).unwrap();
-    }
-
-    #[test]
-    fn an_open_folder_of_other_things_is_refused() {
-        let outer = tempfile::tempdir().unwrap();
-        fs::write(outer.path().join("holiday.jpg"), b"").unwrap();
-        fs::set_permissions(outer.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let error = DataFolder::open(outer.path(), &|_| ()).unwrap_err().to_string();
-        assert!(error.contains("name a folder of its own"), "{error}");
-        assert_eq!(mode(outer.path()), 0o755);
-    }
-
-    #[test]
-    fn the_pepper_is_created_once() {
-        let outer = tempfile::tempdir().unwrap();
-        let folder = DataFolder::open(outer.path(), &|_| ()).unwrap();
-        let store = store_in(outer.path());
-        let first = folder.pepper(&SystemSeed, &store).unwrap().sign(&[b"x"]);
-        assert_eq!(folder.pepper(&SystemSeed, &store).unwrap().sign(&[b"x"]), first);
     }
 
     /// A start with another pepper, or with a new one, would refuse every key with 401.

@@ -8,7 +8,7 @@ use gatehouse_sdk::{
     Accepted, Answered, Bulk, Call, Chunk, Context, DirectRequest, Event, Failure, Plan, Prepared, Refusal,
     Reply, Response, Sse, Step, Submission, TaskView, TextFailure, TextRequest, Views,
 };
-use gatehouse_testkit::{Declared, DialectMachine, DirectMachine, Machine, Played, Script};
+use gatehouse_testkit::{Declared, DialectMachine, DirectMachine, Machine, Played};
 use serde_json::Value;
 
 use crate::convert;
@@ -53,15 +53,38 @@ impl Component {
     pub fn family(&self) -> &str {
         &self.runner.about().family
     }
-}
 
-impl Component {
-    /// Plays a script with the component, under the host's limits.
+    /// Renders a task.
     ///
     /// # Panics
-    /// As [`Script::run`].
-    pub fn run(&self, script: &Script) {
-        script.run(self);
+    /// When the component breaks, or returns anything else than the native family.
+    #[must_use]
+    pub fn view<F: Views>(&self, cx: &Context, surface: &str, view: &TaskView) -> Value {
+        agreed(Machine::view(self, cx, surface, view), &F::view(cx, surface, view.clone()))
+    }
+
+    /// Makes one call of several.
+    ///
+    /// # Panics
+    /// As [`Component::view`].
+    #[must_use]
+    pub fn merge<F: Bulk>(&self, cx: &Context, key: &str, items: &[String]) -> Call {
+        agreed(Machine::merge(self, cx, key, items), &F::merge(cx, key, items))
+    }
+
+    /// Reads the reply to a merged call.
+    ///
+    /// # Panics
+    /// As [`Component::view`].
+    #[must_use]
+    pub fn split<F: Bulk>(
+        &self,
+        cx: &Context,
+        key: &str,
+        items: &[String],
+        reply: &Reply,
+    ) -> Vec<Option<Reply>> {
+        agreed(Machine::split(self, cx, key, items, reply), &F::split(cx, key, items, reply.clone()))
     }
 }
 
@@ -154,41 +177,6 @@ pub(crate) fn agreed<T: PartialEq + Debug>(came: Played<T>, native: &T) -> T {
     let came = came.unwrap_or_else(|fault| panic!("the component broke: {fault}"));
     assert_eq!(&came, native, "component and native family differ");
     came
-}
-
-impl Component {
-    /// Renders a task.
-    ///
-    /// # Panics
-    /// When the component breaks, or returns anything else than the native family.
-    #[must_use]
-    pub fn view<F: Views>(&self, cx: &Context, surface: &str, view: &TaskView) -> Value {
-        agreed(Machine::view(self, cx, surface, view), &F::view(cx, surface, view.clone()))
-    }
-
-    /// Makes one call of several.
-    ///
-    /// # Panics
-    /// As [`Component::view`].
-    #[must_use]
-    pub fn merge<F: Bulk>(&self, cx: &Context, key: &str, items: &[String]) -> Call {
-        agreed(Machine::merge(self, cx, key, items), &F::merge(cx, key, items))
-    }
-
-    /// Reads the reply to a merged call.
-    ///
-    /// # Panics
-    /// As [`Component::view`].
-    #[must_use]
-    pub fn split<F: Bulk>(
-        &self,
-        cx: &Context,
-        key: &str,
-        items: &[String],
-        reply: &Reply,
-    ) -> Vec<Option<Reply>> {
-        agreed(Machine::split(self, cx, key, items, reply), &F::split(cx, key, items, reply.clone()))
-    }
 }
 
 impl DirectMachine for Component {

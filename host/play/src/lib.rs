@@ -8,4 +8,4 @@ mod convert;
 mod text;
 
 pub use component::{CODE, Component};
-pub use text::{DialectPlay, TextPlay};
+pub use text::Both;

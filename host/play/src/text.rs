@@ -11,13 +11,13 @@ use gatehouse_testkit::{DialectMachine, Machine as _, NativeDialect, NativeText,
 use crate::component::{Component, agreed, broke};
 use crate::convert;
 
-/// Runs a text family as the component and natively, and checks that both return the same.
-pub struct TextPlay<'a> {
+/// Runs a text family or a dialect as the component and natively, and checks that both return the same.
+pub struct Both<'a> {
     component: &'a Component,
     cx: Context,
 }
 
-impl<'a> TextPlay<'a> {
+impl<'a> Both<'a> {
     /// Runs against `component` with the context `cx`.
     #[must_use]
     pub fn new(component: &'a Component, cx: Context) -> Self {
@@ -42,7 +42,7 @@ impl<'a> TextPlay<'a> {
     /// The family's failure.
     ///
     /// # Panics
-    /// As [`TextPlay::prepare`].
+    /// As [`Both::prepare`].
     pub fn answer<F: Text>(&self, state: &[u8], reply: &Reply) -> Result<Answered, TextFailure> {
         let native = native(NativeText::<F>::NEW.answer(&self.cx, state, reply));
         agreed(self.component.answer(&self.cx, state, reply), &native)
@@ -51,11 +51,52 @@ impl<'a> TextPlay<'a> {
     /// Runs a stream: each batch of events, then its end unless it ended before.
     ///
     /// # Panics
-    /// As [`TextPlay::prepare`].
+    /// As [`Both::prepare`].
     #[must_use]
     pub fn relay<F: Text>(&self, state: &[u8], batches: &[Vec<Sse>]) -> Vec<Result<Chunk, TextFailure>> {
         let native = native(NativeText::<F>::NEW.relay(&self.cx, state, batches));
         agreed(self.component.relay(&self.cx, state, batches), &native)
+    }
+
+    /// Translates a Messages request.
+    ///
+    /// # Errors
+    /// The family's refusal.
+    ///
+    /// # Panics
+    /// As [`Both::prepare`].
+    pub fn translate<F: Dialect>(
+        &self,
+        request: &DialectRequest,
+    ) -> Result<DialectPrepared<Vec<u8>>, Refusal> {
+        let native = native(NativeDialect::<F>::NEW.translate(&self.cx, request));
+        agreed(self.component.translate(&self.cx, request), &native)
+    }
+
+    /// Makes a Messages answer of a whole answer.
+    ///
+    /// # Errors
+    /// The family's failure.
+    ///
+    /// # Panics
+    /// As [`Both::prepare`].
+    pub fn read_answer<F: Dialect>(&self, state: &[u8], reply: &Reply) -> Result<String, TextFailure> {
+        let native = native(NativeDialect::<F>::NEW.read_answer(&self.cx, state, reply));
+        agreed(self.component.read_answer(&self.cx, state, reply), &native)
+    }
+
+    /// Reads a stream: each batch of frames, then its end unless it failed before.
+    ///
+    /// # Panics
+    /// As [`Both::prepare`].
+    #[must_use]
+    pub fn read_stream<F: Dialect>(
+        &self,
+        state: &[u8],
+        batches: &[Vec<Sse>],
+    ) -> Vec<Result<Vec<Sse>, TextFailure>> {
+        let native = native(NativeDialect::<F>::NEW.read_stream(&self.cx, state, batches));
+        agreed(self.component.read_stream(&self.cx, state, batches), &native)
     }
 }
 
@@ -102,60 +143,5 @@ impl DialectMachine for Component {
             .into_iter()
             .map(|answer| answer.map(events).map_err(|failure| convert::same_shape(&failure)))
             .collect())
-    }
-}
-
-/// Runs a dialect as the component and natively, and checks that both return the same.
-pub struct DialectPlay<'a> {
-    component: &'a Component,
-    cx: Context,
-}
-
-impl<'a> DialectPlay<'a> {
-    /// Runs against `component` with the context `cx`.
-    #[must_use]
-    pub fn new(component: &'a Component, cx: Context) -> Self {
-        Self { component, cx }
-    }
-
-    /// Translates a Messages request.
-    ///
-    /// # Errors
-    /// The family's refusal.
-    ///
-    /// # Panics
-    /// When the component breaks, or returns anything else than the native family.
-    pub fn translate<F: Dialect>(
-        &self,
-        request: &DialectRequest,
-    ) -> Result<DialectPrepared<Vec<u8>>, Refusal> {
-        let native = native(NativeDialect::<F>::NEW.translate(&self.cx, request));
-        agreed(self.component.translate(&self.cx, request), &native)
-    }
-
-    /// Makes a Messages answer of a whole answer.
-    ///
-    /// # Errors
-    /// The family's failure.
-    ///
-    /// # Panics
-    /// As [`DialectPlay::translate`].
-    pub fn answer<F: Dialect>(&self, state: &[u8], reply: &Reply) -> Result<String, TextFailure> {
-        let native = native(NativeDialect::<F>::NEW.read_answer(&self.cx, state, reply));
-        agreed(self.component.read_answer(&self.cx, state, reply), &native)
-    }
-
-    /// Reads a stream: each batch of frames, then its end unless it failed before.
-    ///
-    /// # Panics
-    /// As [`DialectPlay::translate`].
-    #[must_use]
-    pub fn stream<F: Dialect>(
-        &self,
-        state: &[u8],
-        batches: &[Vec<Sse>],
-    ) -> Vec<Result<Vec<Sse>, TextFailure>> {
-        let native = native(NativeDialect::<F>::NEW.read_stream(&self.cx, state, batches));
-        agreed(self.component.read_stream(&self.cx, state, batches), &native)
     }
 }

@@ -27,7 +27,7 @@ mod whole_answers;
 use chat::{Chat, SURFACE};
 use std::sync::LazyLock;
 
-use gatehouse_play::{Component, TextPlay};
+use gatehouse_play::{Both, Component};
 use gatehouse_sdk::{
     Answered, Call, Chunk, Context, Counter, Extra, Payload, Prepared, Protocol, Refusal, Reply, Route, Sse,
     TextFailure, TextRequest, UnixMs, Usage,
@@ -41,8 +41,8 @@ const UPSTREAM: &str = "provider-sonnet-1";
 static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("chat"));
 
 /// Asks the native family and the component.
-fn both() -> TextPlay<'static> {
-    TextPlay::new(&COMPONENT, cx())
+fn both() -> Both<'static> {
+    Both::new(&COMPONENT, cx())
 }
 
 fn cx() -> Context {

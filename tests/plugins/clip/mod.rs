@@ -28,7 +28,7 @@ const FAILED: &str = "the upstream failed to generate the video";
 /// Plays it both ways.
 fn play(script: &Script) {
     script.run_native::<Clip>();
-    COMPONENT.run(script);
+    script.run(&*COMPONENT);
 }
 
 /// `fields` over a good request.

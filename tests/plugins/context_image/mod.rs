@@ -21,7 +21,7 @@ const SAMPLE: &str = "https://delivery.eu4.bfl.ai/results/x_sample.png?se=2026&s
 /// Plays it both ways.
 fn play(script: &Script) {
     script.run_native::<ContextImage>();
-    COMPONENT.run(script);
+    script.run(&*COMPONENT);
 }
 
 /// A good request with `fields` over it.

@@ -8,7 +8,7 @@ mod streams;
 
 use std::sync::LazyLock;
 
-use gatehouse_play::{Component, DialectPlay};
+use gatehouse_play::{Both, Component};
 use gatehouse_sdk::{
     Context, DialectPrepared, DialectRequest, Family, Payload, Refusal, TextFailure, UnixMs, Verdict,
 };
@@ -19,8 +19,8 @@ const UPSTREAM: &str = "gemini-2.5-flash";
 
 static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("generatecontent"));
 
-fn both() -> DialectPlay<'static> {
-    DialectPlay::new(&COMPONENT, Context { seed: 0xabc, ..Context::at(UnixMs(1_790_000_000_500)) })
+fn both() -> Both<'static> {
+    Both::new(&COMPONENT, Context { seed: 0xabc, ..Context::at(UnixMs(1_790_000_000_500)) })
 }
 
 /// A Messages request with `fields` over it.
@@ -68,7 +68,7 @@ fn refused(fields: Value) -> String {
 /// The Messages answer to a reply.
 fn answer(fields: Value, status: u16, body: &str) -> Result<Value, TextFailure> {
     let reply = gatehouse_sdk::Reply::raw(status, body);
-    let answer = both().answer::<GenerateContent>(&prepared(fields).state, &reply)?;
+    let answer = both().read_answer::<GenerateContent>(&prepared(fields).state, &reply)?;
     Ok(serde_json::from_str(&answer).expect("JSON"))
 }
 

@@ -30,7 +30,7 @@ fn events(fields: Value, frames: Vec<Value>) -> (Vec<Value>, Option<TextFailure>
     let frames: Vec<Sse> = frames.into_iter().map(frame).collect();
     let read = |batches: &[Vec<Sse>]| {
         let (mut events, mut failed) = (vec![], None);
-        for answer in both().stream::<GenerateContent>(&state, batches) {
+        for answer in both().read_stream::<GenerateContent>(&state, batches) {
             match answer {
                 Ok(all) => events.extend(all.into_iter().map(|event| {
                     let data: Value = serde_json::from_str(&event.data).expect("JSON");

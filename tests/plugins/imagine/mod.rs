@@ -20,7 +20,7 @@ static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("imagi
 /// Plays it both ways.
 fn play(script: &Script) {
     script.run_native::<Imagine>();
-    COMPONENT.run(script);
+    script.run(&*COMPONENT);
 }
 
 /// A good request with `fields` over it.

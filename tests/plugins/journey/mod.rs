@@ -24,7 +24,7 @@ static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("journ
 /// Plays it both ways.
 fn play(script: &Script) {
     script.run_native::<Journey>();
-    COMPONENT.run(script);
+    script.run(&*COMPONENT);
 }
 
 #[test]

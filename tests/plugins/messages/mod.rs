@@ -22,7 +22,7 @@ mod whole_messages;
 
 use std::sync::LazyLock;
 
-use gatehouse_play::{Component, TextPlay};
+use gatehouse_play::{Both, Component};
 use gatehouse_sdk::{
     Call, Chunk, Context, Counter, Extra, Family, Payload, Prepared, Protocol, Refusal, Relay, Reply, Route,
     Sse, TextFailure, TextRequest, UnixMs, Usage, Verdict, run,
@@ -36,8 +36,8 @@ const MODEL: &str = "lm-sonnet-4-6";
 static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("messages"));
 
 /// Asks the native family and the component.
-fn both() -> TextPlay<'static> {
-    TextPlay::new(&COMPONENT, cx())
+fn both() -> Both<'static> {
+    Both::new(&COMPONENT, cx())
 }
 
 fn cx() -> Context {

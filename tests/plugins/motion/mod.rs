@@ -23,7 +23,7 @@ const UNAVAILABLE: &str = "No available upstream, please retry later";
 /// Plays it both ways.
 fn play(script: &Script) {
     script.run_native::<Motion>();
-    COMPONENT.run(script);
+    script.run(&*COMPONENT);
 }
 
 /// An object with `fields` over it.

@@ -26,7 +26,7 @@ const UNAVAILABLE: &str = "No available upstream, please retry later";
 /// Plays it both ways.
 fn play(script: &Script) {
     script.run_native::<Scene>();
-    COMPONENT.run(script);
+    script.run(&*COMPONENT);
 }
 
 /// An object with `fields` over it.

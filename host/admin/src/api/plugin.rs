@@ -59,6 +59,15 @@ pub(crate) struct DeployedView {
     pub(crate) defaults: Vec<DefaultView>,
 }
 
+impl DeployedView {
+    /// What a deployment came to; its version is `state` now.
+    pub(crate) fn of(report: DeployReport, state: &'static str, defaults: Vec<DefaultView>) -> Self {
+        let replaced = report.replaced.map(|digest| digest.to_string());
+        let stages = report.stages.iter().map(StageView::from).collect();
+        Self { plugin: PluginVersion::deployed(report, state), replaced, stages, defaults }
+    }
+}
+
 /// A family that was taken away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Uninstalled")]

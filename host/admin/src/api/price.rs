@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge};
-use gatehouse_model::{TaskFailure, view};
+use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge, ModelPrices};
+use gatehouse_model::{Price, TaskFailure, view};
 use gatehouse_store::PriceVersionSummary;
 use gatehouse_tasks::{PriceChange, PricePart, PriceRow, PriceVersion};
 use schemars::JsonSchema;
@@ -43,40 +43,47 @@ pub(crate) struct PriceVariantView {
     pub tokens: Vec<TokenPrice>,
 }
 
-/// What the units of a price key cost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct UnitPrice {
-    /// The price key.
-    pub key: String,
-    /// Of `per` units.
-    pub price_micro: i64,
-    /// 1, 1,000 or 1,000,000.
-    pub per: u32,
+view! {
+    /// What the units of a price key cost.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub(crate) struct UnitPrice of ((key, price): (String, Price)) {
+        /// The price key.
+        pub key: String = key,
+        /// Of `per` units.
+        pub price_micro: i64 = price.credits.0,
+        /// 1, 1,000 or 1,000,000.
+        pub per: u32 = price.per,
+    }
 }
 
-/// What a million tokens of a text model cost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct TokenPrice {
-    /// The model.
-    pub model: String,
-    /// Its other names.
-    pub aliases: Vec<String>,
-    /// The provider that serves it.
-    pub provider: String,
-    /// Of a million tokens read.
-    pub input_micro: i64,
-    /// Of a million tokens written; null where the model writes none.
-    pub output_micro: Option<i64>,
-    /// Of a million tokens read from a cache.
-    pub cached_micro: i64,
-    /// Of a million tokens read and put into a cache.
-    pub cache_write_micro: i64,
-    /// Of a million tokens read and put into a cache that keeps them for an hour.
-    #[serde(default)]
-    pub cache_write_1h_micro: i64,
-    /// Of a million of other counters that its provider tells, by name.
-    #[serde(default)]
-    pub counters_micro: BTreeMap<String, i64>,
+view! {
+    /// What a million tokens of a text model cost.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub(crate) struct TokenPrice of ((model, listed): (String, ModelPrices)) where {
+        let prices = listed.prices;
+    } {
+        /// The model.
+        pub model: String = model,
+        /// Its other names.
+        pub aliases: Vec<String> = listed.aliases,
+        /// The provider that serves it.
+        pub provider: String = listed.provider,
+        /// Of a million tokens read.
+        pub input_micro: i64 = prices.input.0,
+        /// Of a million tokens written; null where the model writes none.
+        pub output_micro: Option<i64> = prices.output.map(|price| price.0),
+        /// Of a million tokens read from a cache.
+        pub cached_micro: i64 = prices.cached.unwrap_or(prices.input).0,
+        /// Of a million tokens read and put into a cache.
+        pub cache_write_micro: i64 = prices.cache_write().0,
+        /// Of a million tokens read and put into a cache that keeps them for an hour.
+        #[serde(default)]
+        pub cache_write_1h_micro: i64 = prices.cache_write_1h().0,
+        /// Of a million of other counters that its provider tells, by name.
+        #[serde(default)]
+        pub counters_micro: BTreeMap<String, i64> =
+            prices.counters.into_iter().map(|(name, price)| (name, price.0)).collect(),
+    }
 }
 
 /// The prices of one family.

@@ -6,5 +6,5 @@ mod remote;
 mod request;
 
 pub use local::LocalApi;
-pub use remote::{ClientError, ClientTls, RemoteApi};
+pub use remote::{ClientError, RemoteApi};
 pub use request::{ApiAnswer, ApiRefusal, ApiRequest};

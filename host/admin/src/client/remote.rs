@@ -19,7 +19,6 @@ use rustls::{AlertDescription, CertificateError, ClientConfig, Error};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 
 use super::request::{ApiAnswer, ApiRefusal, ApiRequest, read_answer};
 use crate::access::COMMAND_LINE;
@@ -36,34 +35,19 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(600);
 #[non_exhaustive]
 pub enum ClientError {
     /// No response from the address in the endpoint file.
-    #[error("no response from {address}: {reason}")]
-    Unreachable {
-        /// The address.
-        address: SocketAddr,
-        /// The reason.
-        reason: String,
-    },
+    #[error("no response from {0}: {1}")]
+    Unreachable(SocketAddr, String),
     /// What the configuration names for TLS cannot be used, or is missing.
     #[error(
         "{0}; the gateway's admin listener speaks TLS: [admin.client] or --admin-ca, --admin-certificate and --admin-key name what a command needs"
     )]
     Files(#[from] TlsError),
-    /// The listener and the command do not take what the other presents.
-    #[error("no TLS connection to {address}: {reason}")]
-    Tls {
-        /// The address.
-        address: SocketAddr,
-        /// Which side refused what, and the remedy.
-        reason: String,
-    },
-    /// The listener at the address belongs to another program.
-    #[error("the listener at {address} is not this gateway's: {reason}")]
-    Foreign {
-        /// The address.
-        address: SocketAddr,
-        /// Its response.
-        reason: String,
-    },
+    /// The listener and the command do not take what the other presents: which side refused what, and the remedy.
+    #[error("no TLS connection to {0}: {1}")]
+    Tls(SocketAddr, String),
+    /// The listener at the address belongs to another program, which its response shows.
+    #[error("the listener at {0} is not this gateway's: {1}")]
+    Foreign(SocketAddr, String),
     /// The gateway refused the request.
     #[error(transparent)]
     Api(#[from] ApiRefusal),
@@ -110,8 +94,7 @@ fn answer_to<'a>(
     request: Request<Full<Bytes>>,
 ) -> Boxed<'a, Result<Answer, ClientError>> {
     Box::pin(async move {
-        let tls = if endpoint.tls { Some(ClientTls::from_files(client)?) } else { None };
-        tokio::time::timeout(RESPONSE_TIMEOUT, exchange(endpoint, tls.as_ref(), request))
+        tokio::time::timeout(RESPONSE_TIMEOUT, exchange(endpoint, client, request))
             .await
             .map_err(|_| unreachable(endpoint, "no response in time"))?
     })
@@ -119,21 +102,23 @@ fn answer_to<'a>(
 
 async fn exchange(
     endpoint: &AdminEndpoint,
-    tls: Option<&ClientTls>,
+    client: &AdminClient,
     request: Request<Full<Bytes>>,
 ) -> Result<Answer, ClientError> {
+    let tls = if endpoint.tls { Some(tls_of(client)?) } else { None };
     let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(endpoint.address))
         .await
         .map_err(|_| unreachable(endpoint, "no connection in time"))?
         .map_err(|error| unreachable(endpoint, error))?;
-    let Some(tls) = tls else {
+    let Some((connector, name)) = tls else {
         return send(endpoint, stream, request).await;
     };
-    let refused = |reason| ClientError::Tls { address: endpoint.address, reason };
-    let stream = tokio::time::timeout(CONNECT_TIMEOUT, tls.connect(endpoint.address, stream))
+    // Without a configured name the listener's certificate must be of the address.
+    let name = name.unwrap_or_else(|| ServerName::from(reachable(endpoint.address).ip()));
+    let stream = tokio::time::timeout(CONNECT_TIMEOUT, connector.connect(name, stream))
         .await
         .map_err(|_| unreachable(endpoint, "no TLS handshake in time"))?
-        .map_err(|error| refused(reason_of(&error)))?;
+        .map_err(|error| ClientError::Tls(endpoint.address, reason_of(&error)))?;
     send(endpoint, stream, request).await
 }
 
@@ -180,11 +165,11 @@ fn present(endpoint: &AdminEndpoint, head: &mut Parts) -> Result<(), http::heade
 }
 
 fn unreachable(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> ClientError {
-    ClientError::Unreachable { address: endpoint.address, reason: reason.to_string() }
+    ClientError::Unreachable(endpoint.address, reason.to_string())
 }
 
 fn foreign(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> ClientError {
-    ClientError::Foreign { address: endpoint.address, reason: reason.to_string() }
+    ClientError::Foreign(endpoint.address, reason.to_string())
 }
 
 /// A connection that ended instead of an answer. With TLS 1.3 the listener refuses a certificate only after the
@@ -192,11 +177,10 @@ fn foreign(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> ClientEr
 fn broken(endpoint: &AdminEndpoint, error: &hyper::Error) -> ClientError {
     let address = endpoint.address;
     match io_cause(error) {
-        Some(refused) if endpoint.tls => ClientError::Tls { address, reason: reason_of(refused) },
+        Some(refused) if endpoint.tls => ClientError::Tls(address, reason_of(refused)),
         None if error.is_parse() && !endpoint.tls => {
-            let reason =
-                "its answer is no HTTP: it may expect TLS, of which admin.json says nothing".to_owned();
-            ClientError::Tls { address, reason }
+            let reason = "its answer is no HTTP: it may expect TLS, of which admin.json says nothing";
+            ClientError::Tls(address, reason.to_owned())
         }
         _ => unreachable(endpoint, error),
     }
@@ -207,63 +191,39 @@ fn io_cause(error: &hyper::Error) -> Option<&io::Error> {
     causes.find_map(|cause| cause.downcast_ref::<io::Error>())
 }
 
-/// The command's side of the connection.
-pub struct ClientTls {
-    config: Arc<ClientConfig>,
-    server_name: Option<ServerName<'static>>,
-}
-
-impl ClientTls {
-    /// Reads the files. Without a certificate the listener will say that it needs one.
-    ///
-    /// # Errors
-    /// The file that is missing or cannot be used, or an unknown name, by its key of the configuration.
-    pub fn from_files(files: &AdminClient) -> Result<Self, TlsError> {
-        let missing = |name: &str, why: &str| TlsError::new(format!("admin.client.{name}"), why);
-        let ca =
-            files.ca.as_ref().ok_or_else(|| missing("ca", "expected a PEM file with the gateway's CA"))?;
-        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| TlsError::new("admin.client", error))?
-            .with_root_certificates(read_roots("admin.client.ca", ca)?);
-        let mut config = match (&files.certificate, &files.key) {
-            (Some(certificate), Some(key)) => {
-                let own = read_chain("admin.client.certificate", certificate)?;
-                let key = read_key("admin.client.key", key)?;
-                builder.with_client_auth_cert(own, key).map_err(|error| {
-                    let problem = format!("certificate and key do not go together: {error}");
-                    TlsError::new("admin.client.key", problem)
-                })?
-            }
-            (None, None) => builder.with_no_client_auth(),
-            (Some(_), None) => return Err(missing("key", "expected the key of admin.client.certificate")),
-            (None, Some(_)) => {
-                return Err(missing("certificate", "expected the certificate of admin.client.key"));
-            }
-        };
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let name = files.server_name.clone().map(|name| {
-            let problem = format!("expected a host name or an address, got {name:?}");
-            ServerName::try_from(name).map_err(|_| TlsError::new("admin.client.server_name", problem))
-        });
-        Ok(Self { config: Arc::new(config), server_name: name.transpose()? })
-    }
-
-    /// Shakes hands with the listener at `address`. Without a configured name its certificate must be of the address.
-    pub(crate) async fn connect(
-        &self,
-        address: SocketAddr,
-        stream: TcpStream,
-    ) -> io::Result<TlsStream<TcpStream>> {
-        let name = self.server_name.clone().unwrap_or_else(|| ServerName::from(reachable(address).ip()));
-        TlsConnector::from(Arc::clone(&self.config)).connect(name, stream).await
-    }
-}
-
-impl std::fmt::Debug for ClientTls {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClientTls").field("server_name", &self.server_name).finish_non_exhaustive()
-    }
+/// The command's side of a handshake, and the name that the listener's certificate must have, where one is configured. Without a
+/// certificate of the command the listener will say that it needs one.
+///
+/// # Errors
+/// The file that is missing or cannot be used, or an unknown name, by its key of the configuration.
+fn tls_of(files: &AdminClient) -> Result<(TlsConnector, Option<ServerName<'static>>), TlsError> {
+    let missing = |name: &str, why: &str| TlsError::new(format!("admin.client.{name}"), why);
+    let ca = files.ca.as_ref().ok_or_else(|| missing("ca", "expected a PEM file with the gateway's CA"))?;
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| TlsError::new("admin.client", error))?
+        .with_root_certificates(read_roots("admin.client.ca", ca)?);
+    let mut config = match (&files.certificate, &files.key) {
+        (Some(certificate), Some(key)) => {
+            let own = read_chain("admin.client.certificate", certificate)?;
+            let key = read_key("admin.client.key", key)?;
+            builder.with_client_auth_cert(own, key).map_err(|error| {
+                let problem = format!("certificate and key do not go together: {error}");
+                TlsError::new("admin.client.key", problem)
+            })?
+        }
+        (None, None) => builder.with_no_client_auth(),
+        (Some(_), None) => return Err(missing("key", "expected the key of admin.client.certificate")),
+        (None, Some(_)) => {
+            return Err(missing("certificate", "expected the certificate of admin.client.key"));
+        }
+    };
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let name = files.server_name.clone().map(|name| {
+        let problem = format!("expected a host name or an address, got {name:?}");
+        ServerName::try_from(name).map_err(|_| TlsError::new("admin.client.server_name", problem))
+    });
+    Ok((TlsConnector::from(Arc::new(config)), name.transpose()?))
 }
 
 /// What a broken handshake or connection means, with the key of the configuration that it concerns.

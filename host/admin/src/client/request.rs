@@ -56,7 +56,9 @@ impl fmt::Debug for ApiAnswer {
 }
 
 impl ApiRequest {
-    fn new(method: Method, path: &[&str]) -> Self {
+    /// A request of what is at these segments below `/admin/v1`.
+    #[must_use]
+    pub fn new(method: Method, path: &[&str]) -> Self {
         let mut target = BASE.to_owned();
         for segment in path {
             target.push('/');

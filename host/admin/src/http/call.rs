@@ -78,10 +78,7 @@ impl Call {
     /// The position after which the page begins.
     pub(crate) fn position<T: FromStr>(&self) -> Result<Option<T>, ApiError> {
         let Some(text) = query::read(self.operation, &self.query)? else { return Ok(None) };
-        text.parse().map(Some).map_err(|_| {
-            ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before")
-                .with_param("cursor")
-        })
+        text.parse().map(Some).map_err(|_| query::malformed())
     }
 
     /// The time of the rows that are asked for; half-open.

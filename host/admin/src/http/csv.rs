@@ -30,10 +30,15 @@ pub(crate) fn check_rows(rows: u64) -> Result<(), ApiError> {
     Err(ApiError::new(Kind::Invalid, message).with_param("created_after"))
 }
 
-/// An answer of the rows that `page` reads after a position, in pages, until one has no next. `columns` are fields of a row, each
-/// as `name` or as `name=path`.
-pub(crate) fn reply<P, R, F>(columns: &'static str, page: impl Fn(Option<P>) -> F + Send + 'static) -> Reply
+/// An answer of the rows that `page` reads after a position, in pages, until one has no next; each page has its own copy of
+/// `shared`. `columns` are fields of a row, each as `name` or as `name=path`.
+pub(crate) fn reply<S, P, R, F>(
+    columns: &'static str,
+    shared: S,
+    page: impl Fn(S, Option<P>) -> F + Send + 'static,
+) -> Reply
 where
+    S: Clone + Send + 'static,
     P: Send + 'static,
     R: Serialize + Send,
     F: Future<Output = Result<(Vec<R>, Option<P>), ApiError>> + Send + 'static,
@@ -42,17 +47,18 @@ where
     let (names, paths): (Vec<_>, Vec<_>) = columns.unzip();
     let first = line(names.into_iter());
     // The text to send before the next page, and where that begins; none once all was read.
-    let state = (first, Some(None), page, paths);
-    let pages = stream::try_unfold(state, |(before, from, page, paths)| async move {
+    let state = (first, Some(None), shared, page, paths);
+    let pages = stream::try_unfold(state, |(before, from, shared, page, paths)| async move {
         let Some(from) = from else { return Ok::<_, io::Error>(None) };
-        let (rows, next) = page(from).await.map_err(|error| io::Error::other(error.message().to_owned()))?;
+        let read = page(shared.clone(), from).await;
+        let (rows, next) = read.map_err(|error| io::Error::other(error.message().to_owned()))?;
         let mut text = before;
         for row in rows {
             let row = serde_json::to_value(row)?;
             let cells: Vec<String> = paths.iter().map(|path| cell(&row, path)).collect();
             text.push_str(&line(cells.iter().map(String::as_str)));
         }
-        Ok(Some((Bytes::from(text), (String::new(), next.map(Some), page, paths))))
+        Ok(Some((Bytes::from(text), (String::new(), next.map(Some), shared, page, paths))))
     });
     Reply::typed(CONTENT_TYPE, Body::from_stream(pages))
 }

@@ -14,7 +14,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::error::error_table;
+use crate::error::ERRORS;
 use crate::http::call::Call;
 use crate::http::request::precondition::is_known;
 use crate::http::request::query::{Form, Parameter};
@@ -57,34 +57,24 @@ struct ErrorBody {
     request_id: String,
 }
 
-/// The document's bytes and their tag.
-struct Document {
-    bytes: Bytes,
-    etag: String,
-}
-
-impl Document {
-    fn of(routes: &[Route]) -> Self {
-        let bytes = Bytes::from(describe(routes).to_string());
-        let etag = format!("\"{}\"", Digest::of(&bytes).prefix(16));
-        Self { bytes, etag }
-    }
-}
-
 /// The routes, with the one that describes them all. The document is made when it is asked for: commands and most gateways never
 /// need it.
 pub(crate) fn with_document(routes: fn() -> Vec<Route>) -> Vec<Route> {
-    let made: Arc<OnceLock<Document>> = Arc::default();
+    let made: Arc<OnceLock<(Bytes, String)>> = Arc::default();
     let serve = move |call: Call| {
         let made = Arc::clone(&made);
         async move {
-            let document = made.get_or_init(|| Document::of(&with_document(routes)));
-            let reply = if is_known(&call.headers, &document.etag) {
+            let (bytes, etag) = made.get_or_init(|| {
+                let bytes = Bytes::from(describe(&with_document(routes)).to_string());
+                let etag = format!("\"{}\"", Digest::of(&bytes).prefix(16));
+                (bytes, etag)
+            });
+            let reply = if is_known(&call.headers, etag) {
                 Reply::not_modified()
             } else {
-                Reply::typed("application/json", document.bytes.clone().into())
+                Reply::typed("application/json", bytes.clone().into())
             };
-            Ok(reply.with_etag(&document.etag).with_header(CACHE_CONTROL, "no-cache"))
+            Ok(reply.with_etag(etag).with_header(CACHE_CONTROL, "no-cache"))
         }
     };
     let row = Route::get("/openapi.json", "getOpenApi", serve).says("Describes this API (OpenAPI 3.1).");
@@ -286,7 +276,7 @@ fn errors(route: &Route) -> Vec<u16> {
 fn error_responses(schema: &Schema, routes: &[Route]) -> Map<String, Value> {
     let answered: BTreeSet<u16> = routes.iter().flat_map(errors).collect();
     let mut meanings: BTreeMap<u16, Vec<String>> = BTreeMap::new();
-    for row in error_table().iter().filter(|row| answered.contains(&row.status)) {
+    for row in ERRORS.iter().filter(|row| answered.contains(&row.status)) {
         meanings.entry(row.status).or_default().push(format!("`{}`: {}", row.reason, row.meaning));
     }
     let answer = |(status, meanings): (u16, Vec<String>)| {
@@ -320,7 +310,7 @@ mod tests {
 
     #[test]
     fn every_operation_has_its_own_name_and_lists_known_statuses() {
-        let known: Vec<u16> = error_table().iter().map(|row| row.status).collect();
+        let known: Vec<u16> = ERRORS.iter().map(|row| row.status).collect();
         let mut names = Vec::new();
         for route in routes() {
             assert!(errors(&route).iter().all(|status| known.contains(status)), "{}", route.operation);

@@ -8,6 +8,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, MatchedPath, OriginalUri, Path, Request};
 use axum::response::Response;
@@ -26,12 +27,14 @@ use super::request::precondition;
 use super::request::query::Query;
 use super::route::{BASE, Route, Takes};
 use super::{openapi, resources};
-use crate::access::{Authenticator, Caller, Claimed, FailedAttempts, LoginLinks};
+use crate::access::{Caller, FailedAttempts, LoginLinks, Tokens};
 use crate::api::error::OperationError;
 use crate::audit::{AuditTrail, SentRequest, line};
 use crate::error::{ApiError, Kind};
 use crate::reply::Reply;
 use crate::service::{AdminService, during};
+use crate::session::Sessions;
+
 const JSON: &str = "application/json";
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -63,7 +66,8 @@ struct Read {
 /// Finds out who sends a request, before any route is asked.
 pub(crate) struct Authentication {
     api: Arc<Api>,
-    authenticators: Vec<Arc<dyn Authenticator>>,
+    tokens: Tokens,
+    sessions: Arc<Sessions>,
     attempts: FailedAttempts,
 }
 
@@ -94,20 +98,23 @@ impl Api {
         for (at, route) in self.routes.iter().enumerate() {
             let filter = MethodFilter::try_from(route.method.clone()).expect("a common method");
             let api = Arc::clone(self);
-            router = router
-                .route(route.path, on(filter, move |request: Request| Arc::clone(&api).answer(at, request)));
+            let answer = move |Extension(sender): Extension<Sender>, request: Request| {
+                Arc::clone(&api).answer(at, sender, request)
+            };
+            router = router.route(route.path, on(filter, answer));
         }
         let (no_path, no_method) = (Arc::clone(self), Arc::clone(self));
-        let unknown = move |request: Request| {
-            let error = ApiError::new(Kind::UnknownPath, format!("no resource at {}", path_of(&request)));
-            Arc::clone(&no_path).misses(request.into_parts().0, error)
+        let unknown = move |Extension(sender): Extension<Sender>, request: Request| {
+            let (head, _) = request.into_parts();
+            let error = ApiError::new(Kind::UnknownPath, format!("no resource at {}", whole_path(&head)));
+            Arc::clone(&no_path).misses(sender, head, error)
         };
-        let router = router.fallback(unknown.clone()).method_not_allowed_fallback(
-            move |path: MatchedPath, request: Request| {
+        let wrong_method =
+            move |Extension(sender): Extension<Sender>, path: MatchedPath, request: Request| {
                 let error = ApiError::wrong_method(&no_method.allowed(path.as_str()));
-                Arc::clone(&no_method).misses(request.into_parts().0, error)
-            },
-        );
+                Arc::clone(&no_method).misses(sender, request.into_parts().0, error)
+            };
+        let router = router.fallback(unknown.clone()).method_not_allowed_fallback(wrong_method);
         // What is nested has no path of its own that is only a slash.
         axum::Router::new().nest(BASE, router).route("/admin/v1/", any(unknown))
     }
@@ -140,15 +147,9 @@ impl Api {
     }
 
     /// The answer where no route fits.
-    async fn misses(self: Arc<Self>, head: Parts, error: ApiError) -> Response {
-        let Some(Sender { id, caller }) = head.extensions.get() else { return self.unsent() };
-        let path = head.extensions.get::<OriginalUri>().map_or(&head.uri, |uri| &uri.0).path();
-        self.refused(SentRequest::of(*id, caller), "", &head.method, path, error).await
-    }
-
-    /// Every way to a route gives a request its sender.
-    fn unsent(&self) -> Response {
-        self.refuse(Kind::Internal, "the request has no sender")
+    async fn misses(self: Arc<Self>, sender: Sender, head: Parts, error: ApiError) -> Response {
+        let request = SentRequest::of(sender.id, &sender.caller);
+        self.refused(request, "", &head.method, whole_path(&head), error).await
     }
 
     fn allowed(&self, matched: &str) -> String {
@@ -161,11 +162,10 @@ impl Api {
 
     /// Answers a request of the route at `at`. Once its body is read it is done on a task of its own: a caller that leaves
     /// does not cut it in half.
-    async fn answer(self: Arc<Self>, at: usize, request: Request) -> Response {
+    async fn answer(self: Arc<Self>, at: usize, sender: Sender, request: Request) -> Response {
         let route = &self.routes[at];
         let (mut head, body) = request.into_parts();
-        let Some(sender) = head.extensions.remove::<Sender>() else { return self.unsent() };
-        let path = head.extensions.get::<OriginalUri>().map_or(&head.uri, |uri| &uri.0).path().to_owned();
+        let path = whole_path(&head).to_owned();
         let (query, segments) = match check(route, &mut head, &sender.caller).await {
             Ok(checked) => checked,
             Err(error) => {
@@ -205,7 +205,7 @@ impl Api {
         &self,
         at: usize,
         call: Result<Call, ApiError>,
-        sender: &Sender,
+        Sender { id, caller }: &Sender,
         trail: &AuditTrail,
         object: String,
     ) -> Response {
@@ -219,9 +219,16 @@ impl Api {
                 Ok(reply) => (reply.status(), String::new()),
                 Err(error) => (error.status(), error.message().to_owned()),
             };
-            self.record(route.operation, sender, trail, object, status, &reason).await;
+            let operation = route.operation;
+            tracing::info!(operation, who = caller.who, status, reason, request_id = %id, "admin request");
+            // A change that is in the store has its line there.
+            if let Some((described, changes)) = trail.rest() {
+                let changes = if status < 400 { changes } else { Vec::new() };
+                let (request, object) = (SentRequest::of(*id, caller), described.unwrap_or(object));
+                self.audit(line(request, operation, object, status, &reason, changes)).await;
+            }
         }
-        with_id(outcome.map_or_else(|error| error.into_response(sender.id), Reply::into_response), sender.id)
+        with_id(outcome.map_or_else(|error| error.into_response(*id), Reply::into_response), *id)
     }
 
     /// An operator sees every change that was confirmed to a client; on a full disk, what can be read.
@@ -232,27 +239,6 @@ impl Api {
         }
         let who = call.caller.who.clone();
         during(&who, route.handler.answer(call)).await
-    }
-
-    /// Writes the line of a request whose change, if it made one, was not in the store.
-    async fn record(
-        &self,
-        operation: &str,
-        Sender { id, caller }: &Sender,
-        trail: &AuditTrail,
-        object: String,
-        status: u16,
-        reason: &str,
-    ) {
-        tracing::info!(operation, who = caller.who, status, reason, request_id = %id, "admin request");
-        let request = SentRequest::of(*id, caller);
-        let rest = trail.rest(|described, changes| {
-            let changes = if status < 400 { changes } else { Vec::new() };
-            line(request, operation, described.unwrap_or(object), status, reason, changes)
-        });
-        if let Some(rest) = rest {
-            self.audit(rest).await;
-        }
     }
 
     /// Reads the body, and what the headers say of it.
@@ -291,26 +277,22 @@ impl Api {
 }
 
 impl Authentication {
-    pub(crate) fn new(api: Arc<Api>, authenticators: Vec<Arc<dyn Authenticator>>) -> Arc<Self> {
-        Arc::new(Self { api, authenticators, attempts: FailedAttempts::default() })
+    pub(crate) fn new(api: Arc<Api>, tokens: Tokens, sessions: Arc<Sessions>) -> Arc<Self> {
+        Arc::new(Self { api, tokens, sessions, attempts: FailedAttempts::default() })
     }
 
     /// The sender of a request from `peer`.
     pub(crate) async fn sender(&self, head: &Parts, peer: IpAddr) -> Result<Sender, Response> {
         let id = self.api.new_id();
-        let mut reason = "this needs a bearer token; it is in admin.json of the gateway's data folder";
-        for authenticator in &self.authenticators {
-            match authenticator.authenticate(head) {
-                Claimed::Valid { who, role } => {
-                    return Ok(Sender { id, caller: Caller { who, role, address: peer } });
-                }
-                Claimed::Nothing => {}
-                Claimed::Refused(why) => {
-                    reason = why;
-                    break;
-                }
-            }
-        }
+        let claim = match self.tokens.claim(head) {
+            Ok(None) => self.sessions.claim(head),
+            of_token => of_token,
+        };
+        let reason = match claim {
+            Ok(Some((who, role))) => return Ok(Sender { id, caller: Caller { who, role, address: peer } }),
+            Ok(None) => "this needs a bearer token; it is in admin.json of the gateway's data folder",
+            Err(why) => why,
+        };
         if let Err(pause) = self.attempts.fail(peer, self.api.clock.now()) {
             // One of too many guesses leaves no line.
             return Err(with_id(ApiError::too_many_attempts(pause).into_response(id), id));
@@ -349,9 +331,8 @@ fn is_safe(method: &Method) -> bool {
 }
 
 /// The whole path, also within the router that is nested below [`BASE`].
-fn path_of(request: &Request) -> &str {
-    let whole = request.extensions().get::<OriginalUri>();
-    whole.map_or_else(|| request.uri(), |uri| &uri.0).path()
+fn whole_path(head: &Parts) -> &str {
+    head.extensions.get::<OriginalUri>().map_or(&head.uri, |uri| &uri.0).path()
 }
 
 /// What a request is about, from its path.

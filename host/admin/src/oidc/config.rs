@@ -15,7 +15,7 @@ use super::person::one_line;
 use crate::access::Role;
 
 /// Where the provider sends a browser back to.
-pub(super) const CALLBACK: &str = "/login/oidc/callback";
+pub(crate) const CALLBACK: &str = "/login/oidc/callback";
 
 /// An identity provider whose users may log in to the console.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -10,6 +10,7 @@ mod person;
 mod provider;
 
 pub(crate) use attempts::LIFE;
+pub(crate) use config::CALLBACK;
 pub use config::OidcConfig;
 pub use provider::IdentityProvider;
 pub(crate) use provider::OidcRefusal;

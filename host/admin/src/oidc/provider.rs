@@ -289,7 +289,7 @@ impl IdentityProvider {
         let verifier = client
             .id_token_verifier()
             .set_allowed_algs(ALGORITHMS)
-            .set_time_fn(move || moment(UnixMs(now.0.saturating_sub(millis(SKEW)))))
+            .set_time_fn(move || moment(now) - SKEW)
             .set_issue_time_verifier_fn(move |issued| match issued > moment(now.plus(SKEW)) {
                 true => Err("it was issued in the future; compare the clocks".to_owned()),
                 false => Ok(()),
@@ -411,10 +411,6 @@ fn name_of(
 fn moment(at: UnixMs) -> chrono::DateTime<chrono::Utc> {
     let millis = i64::try_from(at.0).unwrap_or(i64::MAX);
     chrono::DateTime::from_timestamp_millis(millis).unwrap_or(chrono::DateTime::<chrono::Utc>::MAX_UTC)
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn discovery_failure(error: DiscoveryError<CallError>) -> String {

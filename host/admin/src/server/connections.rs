@@ -5,14 +5,13 @@
 //! of events counts as one.
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 
-use bytes::Bytes;
-use gatehouse_net::RequestActivity;
-use http_body::{Body, Frame, SizeHint};
+use axum::body::Body;
+use futures_util::StreamExt as _;
+use gatehouse_net::{RequestActivity, ServedBody};
+use http_body_util::BodyExt as _;
 use tokio::sync::oneshot;
 
 use crate::access::Role;
@@ -130,51 +129,20 @@ impl Drop for Entry {
 }
 
 /// The body of an answer on a connection.
-pub(super) struct GuardedBody {
-    body: axum::body::Body,
-    activity: RequestActivity,
-    stream: Option<Stream>,
+pub(super) fn watched(body: Body, activity: RequestActivity) -> ServedBody {
+    body.inspect_frame(move |_| activity.record_progress()).map_err(io::Error::other).boxed_unsync()
 }
 
-/// A stream of events: it counts as one, and ends with the listener.
-pub(super) struct Stream {
-    pub(super) _counted: StreamOn,
-    pub(super) end: Pin<Box<dyn Future<Output = ()> + Send>>,
-}
-
-impl GuardedBody {
-    pub(super) fn new(body: axum::body::Body, activity: RequestActivity, stream: Option<Stream>) -> Self {
-        Self { body, activity, stream }
-    }
-}
-
-impl Body for GuardedBody {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-        if let Some(stream) = &mut self.stream
-            && stream.end.as_mut().poll(context).is_ready()
-        {
-            return Poll::Ready(None);
-        }
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        if polled.is_ready() {
-            self.activity.record_progress();
-        }
-        polled.map(|frame| frame.map(|frame| frame.map_err(std::io::Error::other)))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+/// A stream of events: it counts as one, and ends at `end`.
+pub(super) fn event_stream(
+    body: Body,
+    counted: StreamOn,
+    end: impl Future<Output = ()> + Send + 'static,
+) -> Body {
+    Body::from_stream(body.into_data_stream().take_until(async move {
+        end.await;
+        drop(counted);
+    }))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -12,18 +11,18 @@ use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
 use gatehouse_model::Clock;
-use gatehouse_net::{ShutdownPhase, reached};
-use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 
 use crate::access::Role;
-use crate::session::{SessionEnd, SessionView, cookie};
+use crate::http::request::body as request_body;
+use crate::session::{SessionView, cookie};
 
 pub(super) const LOGIN: &str = "/login";
-const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// The type of a page of metrics.
+const PROMETHEUS_TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 
 /// The pages for operators.
 pub struct Console {
@@ -42,15 +41,13 @@ pub struct Access {
     pub max_body: usize,
 }
 
-/// The person before a page, and the end of what follows it.
+/// The person before a page.
 #[derive(Clone)]
 pub struct PageCaller {
     /// The session it belongs to; there is one wherever [`Access`] asks for a role.
     pub session: Option<SessionView>,
     /// The other end of its connection.
     pub address: IpAddr,
-    /// When a stream of events has to end.
-    pub end: StreamEnd,
     pub(super) operations: Arc<Semaphore>,
     pub(super) clock: Arc<dyn Clock>,
 }
@@ -67,13 +64,6 @@ pub struct ConsoleRefusal<'r> {
     pub message: String,
     /// A login failed, so the person needs another link.
     pub at_login: bool,
-}
-
-/// When a stream of events has to end: with its session, or with the listener.
-#[derive(Clone)]
-pub struct StreamEnd {
-    session: Option<SessionEnd>,
-    shutdown: watch::Receiver<ShutdownPhase>,
 }
 
 /// An answer without a page, as an extension of it: the console has the page.
@@ -121,18 +111,12 @@ pub async fn admit(access: Access, request: Request, next: Next) -> Response {
 
 /// The whole body, or the answer to one that is too large or too slow.
 pub(super) async fn read(body: Body, most: usize, clock: &dyn Clock) -> Result<Bytes, Response> {
-    let read = tokio::select! {
-        read = Limited::new(body, most).collect() => read,
-        () = clock.pause(BODY_TIMEOUT) => {
-            return Err(refused(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"));
-        }
-    };
-    read.map(http_body_util::Collected::to_bytes).map_err(|error| {
-        if error.is::<LengthLimitError>() {
+    request_body::read(body, most, clock).await.map_err(|error| match error.status() {
+        413 => {
             let message = format!("the body is too large: at most {most} bytes are taken here");
-            return refused(StatusCode::PAYLOAD_TOO_LARGE, message);
+            refused(StatusCode::PAYLOAD_TOO_LARGE, message)
         }
-        refused(StatusCode::BAD_REQUEST, format!("the body could not be read: {error}"))
+        status => refused(StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), error.message()),
     })
 }
 
@@ -176,23 +160,15 @@ pub(super) fn plain(status: StatusCode, text: impl Into<Body>) -> Response {
     response
 }
 
-impl StreamEnd {
-    pub(super) fn new(session: Option<SessionEnd>, shutdown: watch::Receiver<ShutdownPhase>) -> Self {
-        Self { session, shutdown }
-    }
+pub(super) fn wrong_method(allowed: &'static str) -> Response {
+    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, format!("allowed here: {allowed}\n"));
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}
 
-    /// Returns once the stream has to end.
-    pub async fn reached(&mut self) {
-        let Self { session, shutdown } = self;
-        let session = async {
-            match session {
-                Some(end) => end.ended().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = session => {}
-            () = reached(shutdown.clone(), ShutdownPhase::LameDuck) => {}
-        }
-    }
+/// The page of metrics in the Prometheus text form.
+pub(super) fn metrics_page(text: String) -> Response {
+    let mut response = plain(StatusCode::OK, text);
+    response.headers_mut().insert(CONTENT_TYPE, PROMETHEUS_TEXT);
+    response
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
@@ -19,38 +20,37 @@ use axum::routing::get;
 use bytes::Bytes;
 use gatehouse_model::Clock;
 use gatehouse_net::{Observed, ServedBody, ShutdownPhase, reached};
-use http::header::{ALLOW, AUTHORIZATION, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use http::header::{AUTHORIZATION, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_body::Body as _;
-use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt as _;
 
-use super::connections::{Entry, GuardedBody, Stream};
-use super::console::plain;
+use super::connections::{Entry, event_stream, watched};
+use super::console::{metrics_page, plain, wrong_method};
 use super::host_check::HostCheck;
 use super::page_server::PageServer;
-use crate::access::{Authenticator, Role, Tokens};
+use crate::access::{Role, Tokens};
 use crate::config::Config;
 use crate::error::Kind;
 use crate::http::router::{Api, Authentication, owns};
 use crate::service::AdminService;
-use crate::session::Sessions;
-
-/// The type of a page of metrics.
-pub(super) const PROMETHEUS_TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
+use crate::session::{SessionEnd, Sessions};
 
 /// Operations at once; more wait.
 const MAX_OPERATIONS: u32 = 16;
 /// What tells a stream of events, which never ends by itself, from every other answer.
 const EVENTS: &str = "text/event-stream";
 
+/// Renders every metric in the Prometheus text form.
+pub type MetricsPage = Box<dyn Fn() -> String + Send + Sync>;
+
 /// The pages of the listener that need no token.
 pub struct Probes {
-    /// Renders every metric in the Prometheus text form, for `/metrics`.
-    pub metrics: Box<dyn Fn() -> String + Send + Sync>,
+    /// For `/metrics`.
+    pub metrics: MetricsPage,
     /// Whether the gateway takes new work, for `/readyz`.
     pub is_ready: Box<dyn Fn() -> bool + Send + Sync>,
 }
@@ -60,7 +60,8 @@ pub(super) struct Handler {
     router: axum::Router,
     api: Arc<Api>,
     hosts: HostCheck,
-    pages: Arc<PageServer>,
+    /// The pages, and the sessions that may see them.
+    pub(super) pages: Arc<PageServer>,
     operations: Arc<Semaphore>,
     shutdown: watch::Receiver<ShutdownPhase>,
 }
@@ -83,21 +84,15 @@ impl Handler {
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
         let operations = Arc::new(Semaphore::new(MAX_OPERATIONS as usize));
-        let (of_pages, time, phase) = (Arc::clone(&operations), Arc::clone(&clock), shutdown.clone());
-        let pages = Arc::new(PageServer::new(Arc::clone(&sessions), of_pages, time, phase));
+        let (of_pages, time) = (Arc::clone(&operations), Arc::clone(&clock));
+        let pages = Arc::new(PageServer::new(Arc::clone(&sessions), of_pages, time));
         let links = Arc::clone(&pages);
         let api = Api::new(service, Some(links), Arc::clone(&operations), clock);
-        let authenticators: Vec<Arc<dyn Authenticator>> = vec![Arc::new(tokens), sessions];
-        let authentication = Authentication::new(Arc::clone(&api), authenticators);
+        let authentication = Authentication::new(Arc::clone(&api), tokens, sessions);
         let router = probe_pages(probes)
             .merge(api_pages(&api, authentication))
             .fallback_service(console_pages(Arc::clone(&pages)));
         Self { router, api, hosts: HostCheck::new(config), pages, operations, shutdown }
-    }
-
-    /// The pages, and the sessions that may see them.
-    pub(super) fn pages(&self) -> &PageServer {
-        &self.pages
     }
 
     /// Waits until no operation is under way.
@@ -132,17 +127,17 @@ impl Handler {
             }
         };
         let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS);
-        let end = self.shutdown.clone();
-        // A stream without a role counts as a viewer's.
-        let role = response.extensions().get::<Role>().copied().unwrap_or(Role::Viewer);
-        let counted = if is_stream { entry.begin_stream(role) } else { None };
-        let stream = counted.map(|counted| Stream {
-            _counted: counted,
-            end: Box::pin(reached(end, ShutdownPhase::LameDuck)),
-        });
-        if is_stream && stream.is_none() {
-            let message = "too many live pages are open; this one shows its state until it is loaded again\n";
-            response = plain(StatusCode::SERVICE_UNAVAILABLE, message);
+        if is_stream {
+            // A stream without a role counts as a viewer's.
+            let role = response.extensions().get::<Role>().copied().unwrap_or(Role::Viewer);
+            let end = stream_end(response.extensions_mut().remove(), self.shutdown.clone());
+            response = match entry.begin_stream(role) {
+                Some(counted) => response.map(|body| event_stream(body, counted, end)),
+                None => plain(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "too many live pages are open; this one shows its state until it is loaded again\n",
+                ),
+            };
         }
         add(response.headers_mut());
         if !read.load(Ordering::Relaxed) {
@@ -153,7 +148,7 @@ impl Handler {
         if *self.shutdown.borrow() != ShutdownPhase::Serving {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        response.map(|body| GuardedBody::new(body, under_way, stream).boxed_unsync())
+        response.map(|body| watched(body, under_way))
     }
 
     /// Why a head is refused, whatever it asks for.
@@ -169,6 +164,20 @@ impl Handler {
     }
 }
 
+/// Returns once a stream of events has to end: with the session of its page, or with the listener.
+async fn stream_end(session: Option<SessionEnd>, shutdown: watch::Receiver<ShutdownPhase>) {
+    let session_end = async {
+        match session {
+            Some(mut end) => end.ended().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = session_end => {}
+        () = reached(shutdown, ShutdownPhase::LameDuck) => {}
+    }
+}
+
 /// The pages that need no token.
 fn probe_pages(probes: Probes) -> axum::Router {
     let probes = Arc::new(probes);
@@ -181,33 +190,27 @@ fn probe_pages(probes: Probes) -> axum::Router {
         async move { answer }
     };
     let metrics = move || {
-        let mut response = plain(StatusCode::OK, (probes.metrics)());
-        response.headers_mut().insert(CONTENT_TYPE, PROMETHEUS_TEXT);
-        async move { response }
+        let answer = metrics_page((probes.metrics)());
+        async move { answer }
     };
     axum::Router::new()
         .route("/livez", get(|| async { plain(StatusCode::OK, "alive\n") }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
-        .method_not_allowed_fallback(|| async {
-            let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "allowed here: GET, HEAD\n");
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-            response
-        })
+        .method_not_allowed_fallback(|| async { wrong_method("GET, HEAD") })
 }
 
 /// The API behind its authentication. The connection of a request that has shown who sends it gives way to no other.
 fn api_pages(api: &Arc<Api>, authentication: Arc<Authentication>) -> axum::Router {
-    let admit = move |mut request: Request, next: Next| {
+    let admit = move |Extension(on): Extension<On>, request: Request, next: Next| {
         let authentication = Arc::clone(&authentication);
         async move {
-            let Some(on) = request.extensions().get::<On>().cloned() else { return next.run(request).await };
             let (head, body) = request.into_parts();
             let sender = match authentication.sender(&head, on.address).await {
                 Ok(sender) => sender,
                 Err(answer) => return answer,
             };
-            request = Request::from_parts(head, body);
+            let mut request = Request::from_parts(head, body);
             let (_under_way, role) = (on.entry.begin_operation(), sender.caller.role);
             request.extensions_mut().insert(sender);
             let mut response = next.run(request).await;
@@ -219,12 +222,9 @@ fn api_pages(api: &Arc<Api>, authentication: Arc<Authentication>) -> axum::Route
 }
 
 fn console_pages(pages: Arc<PageServer>) -> axum::routing::MethodRouter {
-    axum::routing::any(move |request: Request| async move {
+    axum::routing::any(move |Extension(on): Extension<On>, request: Request| async move {
         let path = request.uri().path().to_owned();
-        let found = match request.extensions().get::<On>().map(|on| on.address) {
-            Some(address) => pages.respond(request, address).await,
-            None => None,
-        };
+        let found = pages.respond(request, on.address).await;
         found.unwrap_or_else(|| plain(StatusCode::NOT_FOUND, format!("no page at {path}\n")))
     })
 }

@@ -12,7 +12,7 @@ mod listener;
 mod page_server;
 mod waiting;
 
-pub use console::{Access, Console, ConsoleRefusal, PageCaller, StreamEnd, admit};
-pub use handler::Probes;
+pub use console::{Access, Console, ConsoleRefusal, PageCaller, admit};
+pub use handler::{MetricsPage, Probes};
 pub use listener::AdminServer;
-pub use waiting::{MetricsPage, STANDBY, Waiting, WaitingServer};
+pub use waiting::{STANDBY, Waiting, WaitingServer};

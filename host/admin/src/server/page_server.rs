@@ -9,28 +9,23 @@ use std::time::Duration;
 use axum::extract::Request;
 use axum::response::Response;
 use gatehouse_model::Clock;
-use gatehouse_net::ShutdownPhase;
-use http::header::{ALLOW, RETRY_AFTER, SET_COOKIE};
+use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 use super::console::{
-    Console, ConsoleRefusal, LOGIN, PageCaller, Refused, StreamEnd, plain, read, redirect, refused,
+    Console, ConsoleRefusal, LOGIN, PageCaller, Refused, read, redirect, refused, wrong_method,
 };
 use crate::access::{LoginLinkView, LoginLinks, Role};
 use crate::api::error::OperationError;
-use crate::api::values::Revealed;
-use crate::oidc::{IdentityProvider, LIFE, OidcRefusal};
-use crate::session::{AuthenticationError, LoginRefusal, SessionView, Sessions, cookie};
+use crate::oidc::{CALLBACK, IdentityProvider, LIFE, OidcRefusal};
+use crate::session::cookie::ATTEMPT_PATH;
+use crate::session::{LoginRefusal, SessionView, Sessions, cookie};
 
 const SESSION: &str = "/session";
 const LOGOUT: &str = "/session/end";
-/// Begins a login at the identity provider.
-const AWAY: &str = "/login/oidc";
-/// Where the provider leads back to.
-const BACK: &str = "/login/oidc/callback";
 /// A page of ours from where the session's cookie is sent: browsers keep it back while another site's page leads here.
 const ARRIVED: &str = "/login/arrived";
 /// Bytes of a login, at most.
@@ -38,12 +33,13 @@ const LOGIN_BYTES: usize = 4096;
 
 /// Answers requests of browsers.
 pub(super) struct PageServer {
-    sessions: Arc<Sessions>,
-    console: OnceLock<Console>,
-    provider: OnceLock<IdentityProvider>,
+    pub(super) sessions: Arc<Sessions>,
+    /// Set once: the first pages stay.
+    pub(super) console: OnceLock<Console>,
+    /// Set once, when its users may log in.
+    pub(super) provider: OnceLock<IdentityProvider>,
     operations: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
-    shutdown: watch::Receiver<ShutdownPhase>,
 }
 
 impl LoginLinks for PageServer {
@@ -53,34 +49,13 @@ impl LoginLinks for PageServer {
         }
         let link = self.sessions.new_link(role);
         tracing::info!(role = role.as_str(), "a login link was made");
-        let urls = link.urls.iter().map(|url| Revealed(url.expose().clone())).collect();
-        Ok(LoginLinkView { urls, role, expires: link.expires.into() })
+        Ok(link)
     }
 }
 
 impl PageServer {
-    pub(super) fn new(
-        sessions: Arc<Sessions>,
-        operations: Arc<Semaphore>,
-        clock: Arc<dyn Clock>,
-        shutdown: watch::Receiver<ShutdownPhase>,
-    ) -> Self {
-        Self { sessions, console: OnceLock::new(), provider: OnceLock::new(), operations, clock, shutdown }
-    }
-
-    /// From now on these pages are served. The first call counts.
-    pub(super) fn show(&self, console: Console) {
-        // A second one has no effect, as documented.
-        drop(self.console.set(console));
-    }
-
-    /// From now on its users may log in. The first call counts.
-    pub(super) fn log_in_at(&self, provider: IdentityProvider) {
-        drop(self.provider.set(provider));
-    }
-
-    pub(super) fn sessions(&self) -> &Arc<Sessions> {
-        &self.sessions
+    pub(super) fn new(sessions: Arc<Sessions>, operations: Arc<Semaphore>, clock: Arc<dyn Clock>) -> Self {
+        Self { sessions, console: OnceLock::new(), provider: OnceLock::new(), operations, clock }
     }
 
     /// Answers one request; `None` while there is no console.
@@ -92,11 +67,11 @@ impl PageServer {
         let mut response = match (parts.uri.path(), &parts.method) {
             (SESSION | LOGOUT, method) if method != Method::POST => wrong_method("POST"),
             (SESSION, _) => self.log_in(request, address).await,
-            (AWAY | BACK, method) if method != Method::GET => wrong_method("GET"),
-            (AWAY, _) => self.send_away(address).await,
-            (BACK, _) => self.take_back(&parts, address).await,
+            (ATTEMPT_PATH | CALLBACK, method) if method != Method::GET => wrong_method("GET"),
+            (ATTEMPT_PATH, _) => self.send_away(address).await,
+            (CALLBACK, _) => self.take_back(&parts, address).await,
             (path, _) => match self.sessions.authenticate(&parts) {
-                Err(error) => not_authenticated(error),
+                Err((status, why)) => refused(status, why),
                 Ok(found) if path == LOGOUT => {
                     session = found;
                     self.log_out(&parts, session.as_ref())
@@ -128,14 +103,17 @@ impl PageServer {
         address: IpAddr,
     ) -> Response {
         let end = session.as_ref().and_then(|session| self.sessions.end_of(session.number));
-        let (role, end) =
-            (session.as_ref().map(|session| session.role), StreamEnd::new(end, self.shutdown.clone()));
+        let role = session.as_ref().map(|session| session.role);
         let (operations, clock) = (Arc::clone(&self.operations), Arc::clone(&self.clock));
-        request.extensions_mut().insert(PageCaller { session, address, end, operations, clock });
+        request.extensions_mut().insert(PageCaller { session, address, operations, clock });
         let mut response =
             console.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
         if let Some(role) = role {
             response.extensions_mut().insert(role);
+        }
+        // With it ends what follows something.
+        if let Some(end) = end {
+            response.extensions_mut().insert(end);
         }
         response
     }
@@ -241,16 +219,6 @@ fn token_of(body: &[u8]) -> String {
     field.trim_matches('+').to_owned()
 }
 
-fn not_authenticated(error: AuthenticationError) -> Response {
-    match error {
-        AuthenticationError::TwoIdentities => refused(
-            StatusCode::BAD_REQUEST,
-            "a session's cookie and an Authorization header in one request: send one of them",
-        ),
-        AuthenticationError::Foreign(message) => refused(StatusCode::FORBIDDEN, message),
-    }
-}
-
 /// The refusal of a login, which has a page of its own.
 fn login_refused(mut response: Response) -> Response {
     if let Some(refused) = response.extensions_mut().get_mut::<Refused>() {
@@ -276,12 +244,6 @@ fn no_provider() -> Response {
         StatusCode::NOT_FOUND,
         "no identity provider is configured ([admin.oidc]); use a login link",
     ))
-}
-
-fn wrong_method(allowed: &'static str) -> Response {
-    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, format!("allowed here: {allowed}\n"));
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-    response
 }
 
 #[cfg(test)]

@@ -2,25 +2,23 @@
 
 use std::sync::Arc;
 
-use gatehouse_driver::Driver;
 use gatehouse_model::{Clock, Pepper, Seed};
-use gatehouse_runtime::PluginService;
 use gatehouse_store::{Server, Store};
 
 use super::attention::Attention;
 use super::commands::Commands;
 use super::configuration::Configuration;
 use super::fleet::FleetReader;
-use super::gateway::{Gateway, PublicApi};
+use super::gateway::{Backend, Gateway, PublicApi};
 use super::job::{BackupRuns, Backups, Doctor};
 use super::keys::Keys;
 use super::logs::LogReader;
-use super::money::{PriceVersions, Prices, Statements, Usage};
+use super::money::{Prices, Statements, Usage};
 use super::playground::Playground;
-use super::plugins::{Deployments, FamilySwitches, Origin, PluginSource, Versions};
+use super::plugins::{Deployments, PluginSource, Versions};
 use super::providers::Providers;
 use super::reloads::Reloads;
-use super::tasks::{Rulings, Tasks};
+use super::tasks::Tasks;
 use super::webhooks::Webhooks;
 
 /// What the services work on.
@@ -43,19 +41,6 @@ pub struct AdminParts {
     pub seed: Arc<dyn Seed>,
 }
 
-/// What runs beside the store.
-pub enum Backend {
-    /// A running gateway.
-    Running {
-        /// Its plugins.
-        plugins: PluginService,
-        /// Its driver, which drops cached keys when keys change.
-        driver: Driver,
-    },
-    /// No gateway. Plugins are opened with this configuration by the operation that needs them.
-    Offline(Box<gatehouse_runtime::Config>),
-}
-
 /// Every operation of an operator, by the service that performs it.
 pub struct AdminService {
     /// The open store, for lists that are shown as they are kept.
@@ -70,22 +55,16 @@ pub struct AdminService {
     pub keys: Keys,
     /// Webhooks and their deliveries.
     pub webhooks: Webhooks,
-    /// Tasks of all customers.
+    /// Tasks of all customers, and rulings about their ambiguous calls.
     pub tasks: Tasks,
-    /// Rulings about ambiguous calls.
-    pub rulings: Rulings,
     /// Providers and their accounts.
     pub providers: Providers,
-    /// Versions of plugins.
+    /// Versions of plugins, and families, switched off and on.
     pub versions: Versions,
-    /// FamilySwitches, switched off and on.
-    pub families: FamilySwitches,
     /// The history of deployments.
     pub deployments: Arc<Deployments>,
-    /// Prices in effect.
-    pub prices: Prices,
-    /// Versions of the price book.
-    pub price_versions: Arc<PriceVersions>,
+    /// Prices in effect, and versions of the price book.
+    pub prices: Arc<Prices>,
     /// Statements of the ledger.
     pub statements: Statements,
     /// Sums of usage.
@@ -112,81 +91,52 @@ impl AdminService {
     #[must_use]
     pub fn new(parts: AdminParts) -> Self {
         let AdminParts { store, backend, configuration, backups, server, pepper, clock, seed } = parts;
-        let (running, source, driver) = match backend {
-            Backend::Running { plugins, driver } => {
-                (Some(plugins.clone()), Origin::Running(plugins), Some(driver))
-            }
-            Backend::Offline(config) => (None, Origin::Offline(config), None),
+        let (running, driver) = match &backend {
+            Backend::Running { plugins, driver } => (Some(plugins.clone()), Some(driver.clone())),
+            Backend::Offline(_) => (None, None),
         };
         let gateway = Arc::new(Gateway::new(driver));
-        let plugins = Arc::new(PluginSource::new(source, store.clone(), Arc::clone(&clock)));
-        let price_versions =
-            Arc::new(PriceVersions { store: store.clone(), configuration: Arc::clone(&configuration) });
+        let plugins = Arc::new(PluginSource::new(backend, store.clone(), Arc::clone(&clock)));
+        let prices = Arc::new(Prices {
+            store: store.clone(),
+            gateway: Arc::clone(&gateway),
+            configuration: Arc::clone(&configuration),
+        });
         let deployments = Arc::new(Deployments::new(store.clone(), running, Arc::clone(&clock)));
-        let commands = || Commands {
+        let commands = Commands {
             store: store.clone(),
             gateway: Arc::clone(&gateway),
             clock: Arc::clone(&clock),
             seed: Arc::clone(&seed),
         };
         Self {
-            commands: commands(),
-            keys: Keys {
-                store: store.clone(),
-                gateway: Arc::clone(&gateway),
-                pepper: pepper.clone(),
-                clock: Arc::clone(&clock),
-                seed: Arc::clone(&seed),
-            },
-            webhooks: Webhooks {
-                store: store.clone(),
-                gateway: Arc::clone(&gateway),
-                pepper,
-                clock: Arc::clone(&clock),
-                seed: Arc::clone(&seed),
-            },
+            keys: Keys { commands: commands.clone(), pepper: pepper.clone() },
+            webhooks: Webhooks { commands: commands.clone(), pepper },
+            playground: Playground { commands: commands.clone() },
+            commands,
             tasks: Tasks { store: store.clone(), gateway: Arc::clone(&gateway) },
-            rulings: Rulings { gateway: Arc::clone(&gateway) },
             providers: Providers { gateway: Arc::clone(&gateway) },
             versions: Versions {
-                store: store.clone(),
-                plugins: Arc::clone(&plugins),
-                configuration: Arc::clone(&configuration),
-                deployments: Arc::clone(&deployments),
-                price_versions: Arc::clone(&price_versions),
-            },
-            families: FamilySwitches {
                 store: store.clone(),
                 plugins,
                 configuration: Arc::clone(&configuration),
                 deployments: Arc::clone(&deployments),
-                price_versions: Arc::clone(&price_versions),
-            },
-            prices: Prices {
-                store: store.clone(),
-                gateway: Arc::clone(&gateway),
-                price_versions: Arc::clone(&price_versions),
+                prices: Arc::clone(&prices),
             },
             statements: Statements { store: store.clone() },
             usage: Usage { store: store.clone(), clock: Arc::clone(&clock) },
             reloads: Reloads {
                 configuration,
                 deployments: Arc::clone(&deployments),
-                price_versions: Arc::clone(&price_versions),
+                prices: Arc::clone(&prices),
             },
             backups: BackupRuns::new(store.clone(), Arc::clone(&clock), backups),
             fleet: FleetReader { server },
             doctor: Doctor::new(store.clone(), Arc::clone(&clock)),
             logs: LogReader { gateway: Arc::clone(&gateway) },
             attention: Attention { store: store.clone(), gateway: Arc::clone(&gateway) },
-            playground: Playground {
-                store: store.clone(),
-                gateway: Arc::clone(&gateway),
-                clock: Arc::clone(&clock),
-                commands: commands(),
-            },
             deployments,
-            price_versions,
+            prices,
             store,
             clock,
             seed,

@@ -13,6 +13,7 @@ use crate::error::ApiError;
 use crate::service::gateway::Gateway;
 
 /// Sends what operators change, with its line in the audit record.
+#[derive(Clone)]
 pub struct Commands {
     pub(super) store: Store,
     pub(super) gateway: Arc<Gateway>,

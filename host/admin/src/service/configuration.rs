@@ -85,21 +85,13 @@ impl Deployed {
     /// A component that came with the gateway.
     #[must_use]
     pub fn built_in(family: &str, digest: Digest, outcome: Result<DeployReport, DeployError>) -> Self {
-        Self::new(DeploymentKind::Install, Some(digest), family, outcome)
+        let (kind, digest) = (DeploymentKind::Install, Some(digest));
+        Self { kind, digest, family: family.to_owned(), outcome }
     }
 
     /// Why it was refused, if it was.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
         self.outcome.as_ref().err().map(|refused| format!("family {} is not served: {refused}", self.family))
-    }
-
-    pub(super) fn new(
-        kind: DeploymentKind,
-        digest: Option<Digest>,
-        family: &str,
-        outcome: Result<DeployReport, DeployError>,
-    ) -> Self {
-        Self { kind, digest, family: family.to_owned(), outcome }
     }
 }

@@ -11,9 +11,23 @@ use bytes::Bytes;
 use gatehouse_driver::{Driver, DryRun};
 use gatehouse_model::{CustomerId, Key, ProcessLine, Recent, RequestLine};
 use gatehouse_net::ServedBody;
+use gatehouse_runtime::PluginService;
 use http::{Request, Response};
 
 use crate::api::error::OperationError;
+
+/// What runs beside the store.
+pub enum Backend {
+    /// A running gateway.
+    Running {
+        /// Its plugins.
+        plugins: PluginService,
+        /// Its driver, which drops cached keys when keys change.
+        driver: Driver,
+    },
+    /// No gateway. Plugins are opened with this configuration by the operation that needs them.
+    Offline(Box<gatehouse_runtime::Config>),
+}
 
 /// What of an operation only a running gateway knows or does.
 pub(super) struct Gateway {

@@ -2,14 +2,12 @@
 //! else. Owns the making of secrets; asks the store, and the running gateway for the names of models.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use gatehouse_model::{
-    ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, KeyDigest, KeyPolicy, Limits, Pepper, Seed, UnixMs,
+    ApiKey, ChatFormat, Credits, CustomerId, Key, KeyDigest, KeyPolicy, Limits, Pepper, UnixMs,
 };
-use gatehouse_store::Store;
 
-use super::gateway::Gateway;
+use super::commands::Commands;
 use crate::api::error::OperationError;
 use crate::api::values::Revealed;
 
@@ -26,17 +24,14 @@ pub(crate) struct NewKey {
 
 /// API keys.
 pub struct Keys {
-    pub(super) store: Store,
-    pub(super) gateway: Arc<Gateway>,
+    pub(super) commands: Commands,
     pub(super) pepper: Pepper,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) seed: Arc<dyn Seed>,
 }
 
 impl Keys {
     /// A new key and its secret, which are not in the store yet.
     pub(crate) fn mint(&self, new: NewKey) -> Result<(Key, Revealed), OperationError> {
-        let (NewKey { customer, policy, force }, now) = (new, self.clock.now());
+        let (NewKey { customer, policy, force }, now) = (new, self.commands.clock.now());
         check_policy(&policy, None, now)?;
         self.check_models(&policy.models, &[], force)?;
         let model_limits = self.own_names(policy.model_limits, &BTreeMap::new())?;
@@ -48,7 +43,7 @@ impl Keys {
 
     /// A secret that no key has yet, and its digest.
     pub(crate) fn mint_secret(&self) -> (ApiKey, KeyDigest) {
-        let secret = ApiKey::mint(self.seed.as_ref());
+        let secret = ApiKey::mint(self.commands.seed.as_ref());
         let digest = secret.digest(&self.pepper);
         (secret, digest)
     }
@@ -60,7 +55,7 @@ impl Keys {
         row: &Key,
         force: bool,
     ) -> Result<KeyPolicy, OperationError> {
-        check_policy(&policy, row.expires, self.clock.now())?;
+        check_policy(&policy, row.expires, self.commands.clock.now())?;
         self.check_models(&policy.models, &row.models, force)?;
         let model_limits = self.own_names(policy.model_limits, &row.model_limits)?;
         Ok(KeyPolicy { model_limits, ..policy })
@@ -69,8 +64,8 @@ impl Keys {
     /// Whether `secret` is a key that works now and has that form of chat completions.
     pub async fn accepts(&self, secret: &str, chat_format: ChatFormat) -> Result<bool, OperationError> {
         let Ok(secret) = ApiKey::parse(secret) else { return Ok(false) };
-        let found = self.store.key_by_digest(&secret.digest(&self.pepper)).await?;
-        let now = self.clock.now();
+        let found = self.commands.store.key_by_digest(&secret.digest(&self.pepper)).await?;
+        let now = self.commands.clock.now();
         Ok(found.is_some_and(|key| {
             key.chat_format == chat_format
                 && key.revoked.is_none()
@@ -81,7 +76,7 @@ impl Keys {
     /// Refuses a name that no served model has, unless it is in the key already: a key with a misspelt one could use
     /// nothing. Where nothing is served, nothing is known of names.
     fn check_models(&self, models: &[String], present: &[String], force: bool) -> Result<(), OperationError> {
-        let Some(driver) = self.gateway.driver() else { return Ok(()) };
+        let Some(driver) = self.commands.gateway.driver() else { return Ok(()) };
         if force || models.iter().all(|model| present.contains(model)) {
             return Ok(());
         }
@@ -104,7 +99,7 @@ impl Keys {
         let mut own = BTreeMap::new();
         for (name, value) in limits {
             let known = || present.contains_key(&name).then(|| name.clone());
-            let served = self.gateway.driver().and_then(|driver| driver.models.model_id(&name));
+            let served = self.commands.gateway.driver().and_then(|driver| driver.models.model_id(&name));
             let model = served.or_else(known);
             let Some(model) = model else {
                 return wrong(format!("expected a model that the running gateway serves, not {name:?}"));

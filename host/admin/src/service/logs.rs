@@ -1,6 +1,7 @@
 //! The logs that a running gateway keeps in memory, for operators: the last requests, and what the process said last.
 //! Owns what a filter means; asks the running gateway.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use gatehouse_model::{Credits, KeyId, ProcessLine, RecentPage, RequestFacts, RequestLine};
@@ -24,14 +25,14 @@ pub struct LogFilter {
     pub text: String,
     /// The key of a request.
     pub key: Option<KeyId>,
-    /// A status such as `404`, or a class such as `5xx`.
-    pub status: String,
-    /// Credits, such as `0.5`: requests that were charged as much at least, or hold it where nothing is charged yet.
-    pub cost: String,
+    /// The statuses of requests.
+    pub status: Option<RangeInclusive<u16>>,
+    /// Requests that were charged as much at least, or hold it where nothing is charged yet.
+    pub cost: Option<Credits>,
     /// The user of a request's client.
-    pub user: String,
-    /// A pair of a request's metadata, `name=value`.
-    pub tag: String,
+    pub user: Option<String>,
+    /// A pair of a request's metadata: a name and a value.
+    pub tag: Option<(String, String)>,
 }
 
 /// A line of either log.
@@ -44,45 +45,19 @@ pub enum LogLine {
 }
 
 impl LogFilter {
-    /// Checks what was typed.
-    ///
-    /// # Errors
-    /// The field and what was expected.
-    pub fn check(&self) -> Result<(), OperationError> {
-        let wrong = |field: &str, message: String| {
-            Err(OperationError::InvalidField { field: field.to_owned(), message })
-        };
-        if !self.level.is_empty() && !LOG_LEVELS.contains(&self.level.as_str()) {
-            let message = format!("level: expected one of {}, got {:?}", LOG_LEVELS.join(", "), self.level);
-            return wrong("level", message);
-        }
-        if !self.status.is_empty() && status_range(&self.status).is_none() {
-            let message = format!("status: expected a status such as 404, or 5xx, got {:?}", self.status);
-            return wrong("status", message);
-        }
-        if !self.cost.is_empty() && least_cost(&self.cost).is_none() {
-            let message = format!("cost: expected credits such as 0.5, got {:?}", self.cost);
-            return wrong("cost", message);
-        }
-        if !self.tag.is_empty() {
-            tag_of(&self.tag)?;
-        }
-        Ok(())
-    }
-
     fn fits_request(&self, line: &RequestLine) -> bool {
+        let paid = line.facts.charged.or(line.facts.held);
         self.key.as_ref().is_none_or(|key| line.key.as_ref() == Some(key))
-            && status_range(&self.status).is_none_or(|(low, high)| (low..=high).contains(&line.status))
-            && least_cost(&self.cost)
-                .is_none_or(|least| line.facts.charged.or(line.facts.held).is_some_and(|paid| paid >= least))
+            && self.status.as_ref().is_none_or(|statuses| statuses.contains(&line.status))
+            && self.cost.is_none_or(|least| paid.is_some_and(|paid| paid >= least))
             && (self.text.is_empty() || self.is_in(line))
             && self.is_tagged(line)
     }
 
     fn is_tagged(&self, line: &RequestLine) -> bool {
-        let (user, pair) = (Some(self.user.as_str()).filter(|user| !user.is_empty()), tag_of(&self.tag).ok());
+        let (user, pair) = (self.user.as_deref(), self.tag.as_ref());
         let has_any = user.is_some() || pair.is_some();
-        !has_any || line.facts.tags.as_ref().is_some_and(|tags| tags.have(user, pair.as_ref()))
+        !has_any || line.facts.tags.as_ref().is_some_and(|tags| tags.have(user, pair))
     }
 
     fn is_in(&self, line: &RequestLine) -> bool {
@@ -100,26 +75,32 @@ impl LogFilter {
 }
 
 /// The statuses of `404` or `5xx`.
-fn status_range(text: &str) -> Option<(u16, u16)> {
-    if let Some(class) = text.strip_suffix("xx") {
-        let class: u16 = class.parse().ok().filter(|class| (1..=5).contains(class))?;
-        return Some((class * 100, class * 100 + 99));
-    }
-    text.parse().ok().filter(|status| (100..=599).contains(status)).map(|status| (status, status))
+pub(crate) fn status_range(text: &str) -> Result<RangeInclusive<u16>, OperationError> {
+    let range = match text.strip_suffix("xx") {
+        Some(class) => {
+            let class = class.parse().ok().filter(|class: &u16| (1..=5).contains(class));
+            class.map(|class| class * 100..=class * 100 + 99)
+        }
+        None => text.parse().ok().filter(|status| (100..=599).contains(status)).map(|status| status..=status),
+    };
+    range.ok_or_else(|| {
+        OperationError::Invalid(format!("status: expected a status such as 404, or 5xx, got {text:?}"))
+    })
 }
 
 /// A pair of metadata as filters write it.
 pub(crate) fn tag_of(text: &str) -> Result<(String, String), OperationError> {
     let pair = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
     let pair = pair.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    pair.ok_or_else(|| OperationError::InvalidField {
-        field: "tag".to_owned(),
-        message: format!("tag: expected a name and a value such as team=red, got {text:?}"),
+    pair.ok_or_else(|| {
+        OperationError::Invalid(format!("tag: expected a name and a value such as team=red, got {text:?}"))
     })
 }
 
-fn least_cost(text: &str) -> Option<Credits> {
-    text.parse().ok().filter(|amount: &Credits| amount.0 >= 0)
+/// Credits such as `0.5`.
+pub(crate) fn least_cost(text: &str) -> Result<Credits, OperationError> {
+    let least = text.parse().ok().filter(|amount: &Credits| amount.0 >= 0);
+    least.ok_or_else(|| OperationError::Invalid(format!("cost: expected credits such as 0.5, got {text:?}")))
 }
 
 /// Reads the logs in memory.
@@ -131,14 +112,13 @@ impl LogReader {
     /// The newest lines that fit, at most `limit`, those before the line `before`.
     ///
     /// # Errors
-    /// [`OperationError::Refused`] without a running gateway; a wrong filter.
+    /// [`OperationError::Refused`] without a running gateway.
     pub fn page(
         &self,
         filter: &LogFilter,
         before: Option<u64>,
         limit: usize,
     ) -> Result<RecentPage<LogLine>, OperationError> {
-        filter.check()?;
         let logs = self.gateway.public_api()?.logs();
         Ok(if filter.is_process {
             let page = logs.process.newest(before, limit, |line| filter.fits_process(line));
@@ -157,7 +137,6 @@ impl LogReader {
         after: Option<u64>,
         limit: usize,
     ) -> Result<(Vec<(u64, LogLine)>, u64), OperationError> {
-        filter.check()?;
         let logs = self.gateway.public_api()?.logs();
         Ok(match (filter.is_process, after) {
             (true, None) => (Vec::new(), logs.process.last()),
@@ -216,21 +195,21 @@ mod tests {
         };
         for (wanted, fits) in [
             (LogFilter::default(), true),
-            (filter(|wanted| wanted.status = "4xx".into()), true),
-            (filter(|wanted| wanted.status = "429".into()), true),
-            (filter(|wanted| wanted.status = "5xx".into()), false),
+            (filter(|wanted| wanted.status = status_range("4xx").ok()), true),
+            (filter(|wanted| wanted.status = status_range("429").ok()), true),
+            (filter(|wanted| wanted.status = status_range("5xx").ok()), false),
             (filter(|wanted| wanted.key = Some(KeyId::from("k"))), true),
             (filter(|wanted| wanted.key = Some(KeyId::from("o"))), false),
             (filter(|wanted| wanted.text = "/v1/mess".into()), true),
             (filter(|wanted| wanted.text = RequestId::from_bits(7).to_string()), true),
             (filter(|wanted| wanted.text = "claude".into()), true),
             (filter(|wanted| wanted.text = "/v1/tasks".into()), false),
-            (filter(|wanted| wanted.user = "ann".into()), true),
-            (filter(|wanted| wanted.user = "an".into()), false),
-            (filter(|wanted| wanted.tag = "team=red".into()), true),
-            (filter(|wanted| wanted.tag = "team=blue".into()), false),
-            (filter(|wanted| wanted.cost = "1.5".into()), true),
-            (filter(|wanted| wanted.cost = "1.500001".into()), false),
+            (filter(|wanted| wanted.user = Some("ann".into())), true),
+            (filter(|wanted| wanted.user = Some("an".into())), false),
+            (filter(|wanted| wanted.tag = tag_of("team=red").ok()), true),
+            (filter(|wanted| wanted.tag = tag_of("team=blue").ok()), false),
+            (filter(|wanted| wanted.cost = least_cost("1.5").ok()), true),
+            (filter(|wanted| wanted.cost = least_cost("1.500001").ok()), false),
         ] {
             assert_eq!(wanted.fits_request(&request), fits, "{wanted:?}");
         }
@@ -238,7 +217,7 @@ mod tests {
             RequestLine { facts: RequestFacts { charged: None, ..request.facts.clone() }, ..request.clone() },
             RequestLine { facts: RequestFacts::default(), ..request },
         );
-        let wanted = filter(|wanted| wanted.cost = "5".into());
+        let wanted = filter(|wanted| wanted.cost = least_cost("5").ok());
         assert!(wanted.fits_request(&task) && !wanted.fits_request(&free));
         let line =
             ProcessLine { at: UnixMs(0), level: "WARN", target: "gatehouse_edge::net", text: "a b".into() };
@@ -256,18 +235,13 @@ mod tests {
             assert_eq!(wanted.fits_process(&line), fits, "{wanted:?}");
         }
         for (cost, fits) in [("0", true), ("0.5", true), ("-1", false), ("x", false)] {
-            let wanted = LogFilter { cost: cost.into(), ..LogFilter::default() };
-            assert_eq!(wanted.check().is_ok(), fits, "{cost}");
+            assert_eq!(least_cost(cost).is_ok(), fits, "{cost}");
         }
         for (tag, fits) in [("a=b", true), ("a=b=c", true), ("a", false), ("=b", false), ("a=", false)] {
-            let wanted = LogFilter { tag: tag.into(), ..LogFilter::default() };
-            assert_eq!(wanted.check().is_ok(), fits, "{tag}");
+            assert_eq!(tag_of(tag).is_ok(), fits, "{tag}");
         }
-        for (status, level, fits) in
-            [("6xx", "", false), ("x", "", false), ("", "LOUD", false), ("5xx", "WARN", true)]
-        {
-            let wanted = LogFilter { status: status.into(), level: level.into(), ..LogFilter::default() };
-            assert_eq!(wanted.check().is_ok(), fits, "{status} {level}");
+        for (status, fits) in [("6xx", false), ("x", false), ("5xx", true)] {
+            assert_eq!(status_range(status).is_ok(), fits, "{status}");
         }
     }
 }

@@ -23,13 +23,13 @@ mod reloads;
 mod tasks;
 mod webhooks;
 
-pub use admin_service::{AdminParts, AdminService, Backend};
+pub use admin_service::{AdminParts, AdminService};
 pub use configuration::{Configuration, Deployed, ForgottenDefaults, StagedDefaults};
-pub use gateway::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal};
+pub use gateway::{Backend, Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal};
 pub use job::{BackupProgress, Backups};
 pub(crate) use keys::NewKey;
 pub use keys::nearest;
-pub(crate) use logs::{LOG_LEVELS, LogFilter, LogLine, tag_of};
+pub(crate) use logs::{LOG_LEVELS, LogFilter, LogLine, least_cost, status_range, tag_of};
 #[cfg(test)]
 pub(crate) use money::StatementSums;
 pub(crate) use money::{StatementRequest, start_of};
@@ -39,6 +39,6 @@ pub use playground::ResultInput;
 pub use plugins::StoredStates;
 pub(crate) use price_history::during;
 pub use price_history::{PriceCause, PriceHistory};
-pub(crate) use providers::changes as account_changes;
+pub(crate) use providers::account_changes;
 pub use tasks::TaskDetails;
 pub(crate) use tasks::ruling_changes;

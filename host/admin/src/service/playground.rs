@@ -11,16 +11,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use gatehouse_driver::SubmitError;
-use gatehouse_model::{Clock, FamilyListing, Key, KeyId, TaskId};
+use gatehouse_model::{FamilyListing, Key, KeyId, TaskId};
 use gatehouse_net::ServedBody;
-use gatehouse_store::Store;
 use gatehouse_tasks::FieldChange;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response};
 use serde_json::Value;
 
 use super::commands::Commands;
-use super::gateway::{Gateway, PublicEndpoint};
+use super::gateway::PublicEndpoint;
 use crate::access::Caller;
 use crate::api::error::OperationError;
 use crate::audit::told;
@@ -45,9 +44,6 @@ pub struct ResultInput {
 
 /// Sends requests as a key, and keeps what they need.
 pub struct Playground {
-    pub(super) store: Store,
-    pub(super) gateway: Arc<Gateway>,
-    pub(super) clock: Arc<dyn Clock>,
     pub(super) commands: Commands,
 }
 
@@ -63,7 +59,7 @@ impl Playground {
         bytes: &Bytes,
         base: &str,
     ) -> Result<String, OperationError> {
-        let driver = self.gateway.running(MEDIA)?;
+        let driver = self.commands.gateway.running(MEDIA)?;
         let kept = driver.files.keep_input(bytes).await.map_err(|error| match error {
             SubmitError::Invalid { message, .. } => OperationError::Invalid(message),
             full @ (SubmitError::DiskFull(_) | SubmitError::MediaUnavailable) => {
@@ -97,12 +93,12 @@ impl Playground {
         at: usize,
         base: &str,
     ) -> Result<ResultInput, OperationError> {
-        let driver = self.gateway.running(MEDIA)?;
-        let task = self.store.task(id).await?;
+        let driver = self.commands.gateway.running(MEDIA)?;
+        let task = self.commands.store.task(id).await?;
         let none = || OperationError::NotFound(format!("task {id} has no result {at}"));
         let task = task.ok_or_else(none)?;
         let media = task.media.get(at).ok_or_else(none)?;
-        if media.expires <= self.clock.now() {
+        if media.expires <= self.commands.clock.now() {
             return Err(OperationError::NotFound(format!("result {at} of task {id} is not kept any more")));
         }
         Ok(ResultInput {
@@ -115,7 +111,7 @@ impl Playground {
     /// Puts pictures in place of links of this gateway that are plain HTTP: no provider outside reads such an address, and
     /// families may ask for https.
     async fn embed_pictures(&self, body: &mut Value) {
-        let Some(driver) = self.gateway.driver() else { return };
+        let Some(driver) = self.commands.gateway.driver() else { return };
         let mut links = Vec::new();
         plain_links(body, &mut links);
         let mut left = MAX_EMBEDDED;
@@ -133,7 +129,7 @@ impl Playground {
     /// # Errors
     /// [`OperationError::Refused`] without a running gateway.
     pub fn offers(&self, key: Option<&Key>) -> Result<Vec<FamilyListing>, OperationError> {
-        Ok(self.gateway.running("only a running gateway has families")?.models.families(key))
+        Ok(self.commands.gateway.running("only a running gateway has families")?.models.families(key))
     }
 
     /// The POST endpoints of families.
@@ -141,7 +137,7 @@ impl Playground {
     /// # Errors
     /// [`OperationError::Refused`] without a running gateway.
     pub fn endpoints(&self) -> Result<Vec<PublicEndpoint>, OperationError> {
-        Ok(self.gateway.public_api()?.endpoints())
+        Ok(self.commands.gateway.public_api()?.endpoints())
     }
 
     /// Sends a request of a client as that key, for a caller in whose name it leaves a line; one that only asks for its price
@@ -157,9 +153,9 @@ impl Playground {
         path: &str,
         mut body: Value,
     ) -> Result<Response<ServedBody>, OperationError> {
-        let public = Arc::clone(self.gateway.public_api()?);
-        let found =
-            self.store.key(key).await?.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))?;
+        let public = Arc::clone(self.commands.gateway.public_api()?);
+        let found = self.commands.store.key(key).await?;
+        let found = found.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))?;
         let wrong = |error: http::Error| OperationError::Invalid(format!("path: {error}"));
         let mut request = Request::builder().method(Method::POST).uri(path);
         if let Some(headers) = request.headers_mut() {

@@ -59,7 +59,7 @@ impl Providers {
 }
 
 /// What the switch changed.
-pub(crate) fn changes(before: bool, after: bool) -> Vec<FieldChange> {
+pub(crate) fn account_changes(before: bool, after: bool) -> Vec<FieldChange> {
     let change = FieldChange { before: Some(before.to_string()), ..told("drained", after) };
     if before == after { Vec::new() } else { vec![change] }
 }

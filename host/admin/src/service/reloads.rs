@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::configuration::Configuration;
 use super::job::on_blocking_thread;
-use super::money::PriceVersions;
+use super::money::Prices;
 use super::plugins::Deployments;
 use super::price_history::PriceCause;
 use crate::api::error::OperationError;
@@ -15,7 +15,7 @@ use crate::api::system::{EffectiveView, ReloadView};
 pub struct Reloads {
     pub(super) configuration: Arc<dyn Configuration>,
     pub(super) deployments: Arc<Deployments>,
-    pub(super) price_versions: Arc<PriceVersions>,
+    pub(super) prices: Arc<Prices>,
 }
 
 impl Reloads {
@@ -29,7 +29,7 @@ impl Reloads {
     pub(crate) async fn reload(&self) -> Result<ReloadView, OperationError> {
         let (configuration, cause) = (Arc::clone(&self.configuration), PriceCause::present("reload"));
         let outcome = on_blocking_thread(move || configuration.reload(&cause)).await?;
-        self.price_versions.keep().await;
+        self.prices.keep().await;
         for deployed in self.configuration.take_deployed() {
             self.deployments.keep(&deployed).await;
         }

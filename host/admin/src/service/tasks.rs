@@ -20,14 +20,16 @@ use crate::api::task::{AdoptedReply, RulingWord, TaskRuling};
 use crate::audit::told;
 use crate::service::gateway::Gateway;
 
-pub(crate) use self::changes as ruling_changes;
-
 /// Commands are applied in another order than their moments by this much at most, unless the writer waits for its disk.
 const AROUND_MS: u64 = 1_000;
 /// Ledger rows of its customer around one moment that are looked through for those of a task.
 const LOOKED_THROUGH: usize = 5_000;
 /// The longest reason, in bytes.
 const MAX_REASON: usize = 500;
+/// The type of a reply that names none.
+const JSON: &str = "application/json";
+/// Why a ruling needs a running gateway.
+const WHY: &str = "ambiguous tasks are settled by a running gateway only; start it";
 
 /// A task and the ledger rows that hold and resolve its money. What requests that joined it added later is in the task's
 /// `held`, not among the rows.
@@ -41,7 +43,7 @@ pub struct TaskDetails {
     pub deliveries: Vec<WebhookDelivery>,
 }
 
-/// Shows tasks, and ends them early.
+/// Shows tasks, ends them early, and prepares and follows rulings.
 pub struct Tasks {
     pub(in crate::service) store: Store,
     pub(in crate::service) gateway: Arc<Gateway>,
@@ -142,25 +144,9 @@ impl Tasks {
         self.row(task).await?;
         Ok(self.store.steps(task).await?)
     }
-}
 
-fn unknown(id: TaskId) -> OperationError {
-    OperationError::NotFound(format!("no task {id}"))
-}
-
-/// The type of a reply that names none.
-const JSON: &str = "application/json";
-/// Why a ruling needs a running gateway.
-const WHY: &str = "ambiguous tasks are settled by a running gateway only; start it";
-
-/// Prepares and follows rulings.
-pub struct Rulings {
-    pub(in crate::service) gateway: Arc<Gateway>,
-}
-
-impl Rulings {
     /// The change that a ruling comes to, with its steps.
-    pub(crate) async fn prepare(
+    pub(crate) async fn prepare_ruling(
         &self,
         id: TaskId,
         ruling: &TaskRuling,
@@ -171,15 +157,16 @@ impl Rulings {
         prepared.map_err(|error| failed(id, ruling, error))
     }
 
-    /// Has the task go on after the commit, or forgets what was prepared.
-    pub(crate) async fn ruled(
-        &self,
-        prepared: PreparedRuling,
-        is_committed: bool,
-    ) -> Result<(), OperationError> {
-        self.gateway.running(WHY)?.rulings.ruled(prepared, is_committed).await;
-        Ok(())
+    /// Has the task go on after the commit, or forgets what was prepared, which only a running gateway does.
+    pub(crate) async fn ruled(&self, prepared: PreparedRuling, is_committed: bool) {
+        if let Some(driver) = self.gateway.driver() {
+            driver.rulings.ruled(prepared, is_committed).await;
+        }
     }
+}
+
+fn unknown(id: TaskId) -> OperationError {
+    OperationError::NotFound(format!("no task {id}"))
 }
 
 /// The ruling as the driver takes it; refused where a reply is missing, or does not belong to it.
@@ -220,7 +207,7 @@ fn body_of(reply: &AdoptedReply) -> Result<Bytes, OperationError> {
 }
 
 /// What a ruling says, for the audit record. The body of a reply is in the log of steps.
-pub(crate) fn changes(ruling: &TaskRuling) -> Vec<FieldChange> {
+pub(crate) fn ruling_changes(ruling: &TaskRuling) -> Vec<FieldChange> {
     let mut changes = vec![told("ruling", ruling.ruling.as_str()), told("reason", ruling.reason.as_str())];
     if let Some(reply) = &ruling.reply {
         changes.push(told("reply.status", reply.status));
@@ -231,7 +218,7 @@ pub(crate) fn changes(ruling: &TaskRuling) -> Vec<FieldChange> {
 
 fn failed(id: TaskId, ruling: &TaskRuling, error: RulingError) -> OperationError {
     match error {
-        RulingError::NotFound => OperationError::NotFound(format!("no task {id}")),
+        RulingError::NotFound => unknown(id),
         RulingError::Reply { field, problem } => {
             let field = match (&ruling.reply, field) {
                 (Some(AdoptedReply { text: Some(_), .. }), "body") => "text",
@@ -249,55 +236,50 @@ fn failed(id: TaskId, ruling: &TaskRuling, error: RulingError) -> OperationError
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn a_reply_belongs_to_the_ruling_that_adopts_it() {
-        let ruling = |ruling, has_reply: bool| {
-            let reply = has_reply.then(|| AdoptedReply::json(200, serde_json::json!({"id": "a"})));
-            let reason = "seen".to_owned();
-            call_ruling(&TaskRuling { ruling, reason, reply, revision: None })
+    fn a_reply_belongs_to_the_ruling_that_adopts_it_and_has_one_body() {
+        let adopted = |status, content_type: &str, body: &[u8]| {
+            let (content_type, body) = (content_type.to_owned(), Bytes::copy_from_slice(body));
+            Ok(CallRuling::Adopt { status, content_type, body })
         };
-        assert_eq!(ruling(RulingWord::Resend, false), Ok(CallRuling::Resend));
-        assert_eq!(ruling(RulingWord::Fail, false), Ok(CallRuling::Fail));
-        let adopted =
-            CallRuling::Adopt { status: 200, content_type: JSON.to_owned(), body: r#"{"id":"a"}"#.into() };
-        assert_eq!(ruling(RulingWord::Adopt, true), Ok(adopted));
-        for (word, has_reply) in
-            [(RulingWord::Resend, true), (RulingWord::Fail, true), (RulingWord::Adopt, false)]
-        {
-            let error = ruling(word, has_reply).expect_err("a reply of another ruling");
-            assert!(error.to_string().starts_with("reply: expected"), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_body_is_read_in_the_one_form_that_is_given() {
-        let read = |reply: serde_json::Value| {
-            let ruling = serde_json::json!({"ruling": "adopt", "reason": "seen", "reply": reply});
-            call_ruling(&serde_json::from_value(ruling).expect("a ruling"))
-        };
-        for (reply, content_type, body) in [
-            (serde_json::json!({"status": 502, "body": null}), JSON, &b"null"[..]),
-            (serde_json::json!({"status": 502, "text": "[1, 2]"}), JSON, b"[1, 2]"),
-            (serde_json::json!({"status": 502, "content_type": "text/html", "text": ""}), "text/html", b""),
-            (serde_json::json!({"status": 502, "content_type": "a/b", "base64": "AP8="}), "a/b", b"\x00\xff"),
-        ] {
-            let content_type = content_type.to_owned();
-            let expected =
-                CallRuling::Adopt { status: 502, content_type, body: Bytes::copy_from_slice(body) };
-            assert_eq!(read(reply.clone()), Ok(expected), "{reply}");
-        }
-        for (reply, problem) in [
-            (serde_json::json!({"status": 502}), "reply: expected its body as one of"),
+        let reply = json!({"status": 200, "body": {"id": "a"}});
+        for (word, reply, expected) in [
+            ("resend", json!(null), Ok(CallRuling::Resend)),
+            ("fail", json!(null), Ok(CallRuling::Fail)),
+            ("adopt", reply.clone(), adopted(200, JSON, br#"{"id":"a"}"#)),
+            ("resend", reply.clone(), Err("reply: expected")),
+            ("fail", reply, Err("reply: expected")),
+            ("adopt", json!(null), Err("reply: expected")),
+            ("adopt", json!({"status": 502, "body": null}), adopted(502, JSON, b"null")),
+            ("adopt", json!({"status": 502, "text": "[1, 2]"}), adopted(502, JSON, b"[1, 2]")),
             (
-                serde_json::json!({"status": 502, "body": 1, "text": "1"}),
-                "reply: expected its body as one of",
+                "adopt",
+                json!({"status": 502, "content_type": "text/html", "text": ""}),
+                adopted(502, "text/html", b""),
             ),
-            (serde_json::json!({"status": 502, "base64": "%"}), "reply.base64: expected base64"),
+            (
+                "adopt",
+                json!({"status": 502, "content_type": "a/b", "base64": "AP8="}),
+                adopted(502, "a/b", b"\x00\xff"),
+            ),
+            ("adopt", json!({"status": 502}), Err("reply: expected its body as one of")),
+            (
+                "adopt",
+                json!({"status": 502, "body": 1, "text": "1"}),
+                Err("reply: expected its body as one of"),
+            ),
+            ("adopt", json!({"status": 502, "base64": "%"}), Err("reply.base64: expected base64")),
         ] {
-            let error = read(reply.clone()).expect_err("a wrong body").to_string();
-            assert!(error.starts_with(problem), "{reply}: {error}");
+            let ruling = json!({"ruling": word, "reason": "seen", "reply": reply});
+            let found = call_ruling(&serde_json::from_value(ruling).expect("a ruling"));
+            match (found, expected) {
+                (Err(error), Err(problem)) => assert!(error.to_string().starts_with(problem), "{error}"),
+                (found, expected) => assert_eq!(found.ok(), expected.ok(), "{word} {reply}"),
+            }
         }
     }
 

@@ -1,16 +1,14 @@
 //! Webhooks: made, listed, with new secrets; their deliveries read and chosen to be sent again. The API sends what changes.
 //! Owns the making of secrets; asks the store, and the running gateway what it would send to.
 
-use std::sync::Arc;
-
 use gatehouse_driver::{WebhookSecret, check_post_url};
-use gatehouse_model::{Clock, CustomerId, DeliveryId, Pepper, Seed, WebhookId};
-use gatehouse_store::{DeliveryQuery, Store};
+use gatehouse_model::{CustomerId, DeliveryId, Pepper, WebhookId};
+use gatehouse_store::DeliveryQuery;
 use gatehouse_tasks::{
     DeliveryState, MAX_RESENT, SealedSecret, WebhookDelivery, WebhookEndpoint, WebhookPolicy, operators,
 };
 
-use super::gateway::Gateway;
+use super::commands::Commands;
 use crate::api::error::OperationError;
 use crate::api::values::Revealed;
 use crate::api::webhook::{NewWebhook, ResendRange, ResentRange};
@@ -21,23 +19,20 @@ const PAGES: usize = 8;
 
 /// Webhooks and their deliveries.
 pub struct Webhooks {
-    pub(super) store: Store,
-    pub(super) gateway: Arc<Gateway>,
+    pub(super) commands: Commands,
     pub(super) pepper: Pepper,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) seed: Arc<dyn Seed>,
 }
 
 impl Webhooks {
     /// One webhook.
     pub(crate) async fn row(&self, id: WebhookId) -> Result<WebhookEndpoint, OperationError> {
-        let found = self.store.webhook(id).await?;
+        let found = self.commands.store.webhook(id).await?;
         found.ok_or_else(|| OperationError::NotFound(format!("no webhook {id}")))
     }
 
     /// One delivery.
     pub(crate) async fn delivery(&self, id: DeliveryId) -> Result<WebhookDelivery, OperationError> {
-        let found = self.store.delivery(id).await?;
+        let found = self.commands.store.delivery(id).await?;
         found.ok_or_else(|| OperationError::NotFound(format!("no delivery {id}")))
     }
 
@@ -45,7 +40,7 @@ impl Webhooks {
     pub(crate) fn mint(&self, new: NewWebhook) -> Result<(WebhookEndpoint, Revealed), OperationError> {
         let NewWebhook { customer, url, events, description } = new;
         self.check_url(&url)?;
-        let id = WebhookId::new(self.clock.now(), self.seed.as_ref());
+        let id = WebhookId::new(self.commands.clock.now(), self.commands.seed.as_ref());
         let (secret, revealed) = self.mint_secret(id);
         let policy = WebhookPolicy { url, events, description, enabled: true };
         let owner = customer.map_or_else(operators, CustomerId);
@@ -55,14 +50,14 @@ impl Webhooks {
 
     /// A secret that the webhook does not have yet.
     pub(crate) fn mint_secret(&self, id: WebhookId) -> (SealedSecret, Revealed) {
-        let secret = WebhookSecret::mint(self.seed.as_ref());
-        let sealed = secret.seal(&self.pepper, id, self.clock.now(), self.seed.as_ref());
+        let secret = WebhookSecret::mint(self.commands.seed.as_ref());
+        let sealed = secret.seal(&self.pepper, id, self.commands.clock.now(), self.commands.seed.as_ref());
         (sealed, Revealed(secret.reveal()))
     }
 
     /// Without a gateway only the form is checked; what a running one would not send to fails there, and shows.
     pub(crate) fn check_url(&self, url: &str) -> Result<(), OperationError> {
-        let checked = match self.gateway.driver() {
+        let checked = match self.commands.gateway.driver() {
             Some(driver) => driver.check_webhook_url(url),
             None => check_post_url(url, true).map_err(|error| error.to_string()),
         };
@@ -77,16 +72,15 @@ impl Webhooks {
     ) -> Result<(Vec<DeliveryId>, ResentRange), OperationError> {
         self.row(id).await?;
         let cursor = range.cursor.as_ref().map(|text| {
-            text.parse::<DeliveryId>().map_err(|_| OperationError::InvalidField {
-                field: "cursor".to_owned(),
-                message: format!("cursor: expected `next` of the answer before, got {text:?}"),
+            text.parse::<DeliveryId>().map_err(|_| {
+                OperationError::Invalid(format!("cursor: expected `next` of the answer before, got {text:?}"))
             })
         });
         let (mut chosen, mut position) = (Vec::new(), cursor.transpose()?);
         let query = DeliveryQuery { webhook: id, pending: false };
         let mut next = None;
         for _ in 0..PAGES {
-            let page = self.store.list_deliveries(query, position, PAGE).await?;
+            let page = self.commands.store.list_deliveries(query, position, PAGE).await?;
             for delivery in page.rows {
                 // Ids are in the order of time, newest first: nothing of the range follows.
                 if range.from.is_some_and(|from| delivery.id.timestamp() < from.0) {

@@ -65,8 +65,8 @@ impl SessionCookie {
     }
 }
 
-/// The only addresses that the mark of a login is sent to.
-const ATTEMPT_PATH: &str = "/login/oidc";
+/// Begins a login at the identity provider. The mark of a login is sent to it and to what is below it, and to nothing else.
+pub(crate) const ATTEMPT_PATH: &str = "/login/oidc";
 
 /// The value of a cookie. Two different values do not count: one of them was put there by a page of another port.
 fn read<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {

@@ -5,17 +5,18 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gatehouse_model::{Clock, Digest, Secret, Seed, UnixMs};
+use gatehouse_model::{Clock, Digest, Seed, UnixMs};
 use gatehouse_net::reachable;
-use http::HeaderValue;
 use http::header::{ACCEPT, AUTHORIZATION};
 use http::request::Parts;
+use http::{HeaderValue, StatusCode};
 use tokio::sync::watch;
 
 use super::cookie;
 use super::cookie::SessionCookie;
 use super::login_links::{LoginLinks, LoginRefusal, digest_of, random_text};
-use crate::access::{Authenticator, Claimed, FailedAttempts, Role};
+use crate::access::{Claim, FailedAttempts, LoginLinkView, Role};
+use crate::api::values::Revealed;
 
 /// A session ends this long after its last request.
 const IDLE: Duration = Duration::from_secs(60 * 60);
@@ -43,25 +44,9 @@ struct State {
 }
 
 struct Session {
-    number: u64,
-    role: Role,
-    name: Option<Arc<str>>,
-    address: IpAddr,
-    opened: UnixMs,
-    used: UnixMs,
+    view: SessionView,
     /// Dropped with the session: whatever waits for its end notices.
     end: watch::Sender<()>,
-}
-
-/// A link that logs one person in, once.
-#[derive(Clone, Debug)]
-pub struct LoginLink {
-    /// The same link under every name a browser on this machine may use, the best first.
-    pub urls: Vec<Secret<String>>,
-    /// What it allows.
-    pub role: Role,
-    /// When it stops working.
-    pub expires: UnixMs,
 }
 
 /// A session as a person sees it.
@@ -81,15 +66,6 @@ pub struct SessionView {
     pub used: UnixMs,
     /// When it ends, however much it is used.
     pub ends: UnixMs,
-}
-
-/// Why a request with a cookie is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AuthenticationError {
-    /// It has a token too.
-    TwoIdentities,
-    /// It does not come from a page of this origin.
-    Foreign(&'static str),
 }
 
 /// Ends when its session does.
@@ -131,11 +107,12 @@ impl Sessions {
 
     /// A new link, in the fragment of its address: no access log, no proxy and no `Referer` header ever has it.
     #[must_use]
-    pub fn new_link(&self, role: Role) -> LoginLink {
+    pub fn new_link(&self, role: Role) -> LoginLinkView {
         let token = random_text(&*self.seed);
         let expires = self.state().links.add(digest_of(token.expose()), role, self.clock.now());
-        let url = |origin: &String| Secret::new(format!("{origin}/login#{}", token.expose()));
-        LoginLink { urls: origins(self.address, self.is_tls).iter().map(url).collect(), role, expires }
+        let url = |origin: &String| Revealed(format!("{origin}/login#{}", token.expose()));
+        let urls = origins(self.address, self.is_tls).iter().map(url).collect();
+        LoginLinkView { urls, role, expires: expires.into() }
     }
 
     /// Exchanges the token of a link for a session: the header that gives the browser, which came over `https` or not, its
@@ -176,31 +153,35 @@ impl Sessions {
         let (now, mut state) = (self.clock.now(), self.state());
         state.drop_expired(now);
         if state.open.len() >= MOST {
-            let oldest = state.open.iter().min_by_key(|(_, session)| session.used).map(|(digest, _)| *digest);
+            let oldest = state.open.iter().min_by_key(|(_, session)| session.view.used);
+            let oldest = oldest.map(|(digest, _)| *digest);
             oldest.and_then(|digest| state.open.remove(&digest));
         }
         let id = random_text(&*self.seed);
         state.next += 1;
-        let end = watch::Sender::new(());
         let number = state.next;
-        let session = Session { number, role, name, address, opened: now, used: now, end };
-        let name = session.name.as_deref();
-        tracing::info!(session = number, role = role.as_str(), name, %address, "logged in");
-        state.open.insert(digest_of(id.expose()), session);
+        tracing::info!(session = number, role = role.as_str(), name = name.as_deref(), %address, "logged in");
+        let view = SessionView { number, role, name, address, opened: now, used: now, ends: now.plus(LIFE) };
+        state.open.insert(digest_of(id.expose()), Session { view, end: watch::Sender::new(()) });
         self.cookie.set(id.expose(), https)
     }
 
     /// The session of a request, if it has one. A stream of events does not prolong it, any other request does.
     ///
     /// # Errors
-    /// See [`AuthenticationError`]; a request without a session's cookie is none.
-    pub(crate) fn authenticate(&self, parts: &Parts) -> Result<Option<SessionView>, AuthenticationError> {
+    /// The request has a token too, or it does not come from a page of this origin; a request without a session's cookie is
+    /// none.
+    pub(crate) fn authenticate(
+        &self,
+        parts: &Parts,
+    ) -> Result<Option<SessionView>, (StatusCode, &'static str)> {
         let Some(id) = self.cookie.read(&parts.headers) else { return Ok(None) };
         if parts.headers.contains_key(AUTHORIZATION) {
-            return Err(AuthenticationError::TwoIdentities);
+            let why = "a session's cookie and an Authorization header in one request: send one of them";
+            return Err((StatusCode::BAD_REQUEST, why));
         }
         if cookie::is_unsafe(&parts.method) {
-            cookie::check(parts).map_err(AuthenticationError::Foreign)?;
+            cookie::check(parts).map_err(|why| (StatusCode::FORBIDDEN, why))?;
         }
         let accept = parts.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
         let (now, mut state) = (self.clock.now(), self.state());
@@ -208,16 +189,22 @@ impl Sessions {
         let found = state.open.get_mut(&digest_of(id));
         Ok(found.map(|session| {
             if !accept.contains("text/event-stream") {
-                session.used = now;
+                session.view.used = now;
             }
-            session.view()
+            session.view.clone()
         }))
+    }
+
+    /// What the session of a request says of its sender.
+    pub(crate) fn claim(&self, head: &Parts) -> Claim {
+        let session = self.authenticate(head).map_err(|(_, why)| why)?;
+        Ok(session.map(|session| (session.who(), session.role)))
     }
 
     /// Ends when that session does; `None` where it has ended.
     pub(crate) fn end_of(&self, number: u64) -> Option<SessionEnd> {
         let state = self.state();
-        let session = state.open.values().find(|session| session.number == number)?;
+        let session = state.open.values().find(|session| session.view.number == number)?;
         Some(SessionEnd(session.end.subscribe()))
     }
 
@@ -226,7 +213,7 @@ impl Sessions {
     pub fn is_open(&self, number: u64) -> bool {
         let mut state = self.state();
         state.drop_expired(self.clock.now());
-        state.open.values().any(|session| session.number == number)
+        state.open.values().any(|session| session.view.number == number)
     }
 
     /// Every open session, oldest first.
@@ -234,7 +221,7 @@ impl Sessions {
     pub fn list(&self) -> Vec<SessionView> {
         let mut state = self.state();
         state.drop_expired(self.clock.now());
-        let mut views: Vec<_> = state.open.values().map(Session::view).collect();
+        let mut views: Vec<_> = state.open.values().map(|session| session.view.clone()).collect();
         views.sort_by_key(|view| view.number);
         views
     }
@@ -253,10 +240,10 @@ impl Sessions {
         &self.cookie
     }
 
-    fn end_where(&self, is_meant: impl Fn(&Session) -> bool) -> usize {
+    fn end_where(&self, is_meant: impl Fn(&SessionView) -> bool) -> usize {
         let mut state = self.state();
         let before = state.open.len();
-        state.open.retain(|_, session| !is_meant(session));
+        state.open.retain(|_, session| !is_meant(&session.view));
         before - state.open.len()
     }
 
@@ -265,29 +252,9 @@ impl Sessions {
     }
 }
 
-impl Authenticator for Sessions {
-    fn authenticate(&self, head: &Parts) -> Claimed {
-        match Self::authenticate(self, head) {
-            Ok(Some(session)) => Claimed::Valid { who: session.who(), role: session.role },
-            Ok(None) => Claimed::Nothing,
-            Err(AuthenticationError::TwoIdentities) => Claimed::Refused(
-                "a session's cookie and an Authorization header in one request: send one of them",
-            ),
-            Err(AuthenticationError::Foreign(why)) => Claimed::Refused(why),
-        }
-    }
-}
-
 impl State {
     fn drop_expired(&mut self, now: UnixMs) {
-        self.open.retain(|_, session| now.since(session.used) < IDLE && now.since(session.opened) < LIFE);
-    }
-}
-
-impl Session {
-    fn view(&self) -> SessionView {
-        let Self { number, role, address, opened, used, .. } = *self;
-        SessionView { number, role, name: self.name.clone(), address, opened, used, ends: opened.plus(LIFE) }
+        self.open.retain(|_, Session { view, .. }| now.since(view.used) < IDLE && now < view.ends);
     }
 }
 

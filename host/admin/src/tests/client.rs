@@ -62,6 +62,9 @@ async fn both_ways_answer_alike() {
         assert_eq!(here, there, "{request:?}");
     }
     assert_eq!(refused, 7);
+    let shown = remote.send(show("known")).await.unwrap();
+    assert!(shown.etag.is_some() && !format!("{shown:?}").contains("known"), "{shown:?}");
+    assert_eq!(remote.send(show("nobody")).await.unwrap_err().to_string(), "no customer nobody");
     // Each leaves its lines under its own name.
     let audit = ApiRequest::get(&["audit"]).query("object", "customers");
     for (body, who) in [

@@ -6,7 +6,7 @@ use gatehouse_harness::{Connection, Response, send};
 use gatehouse_model::Digest;
 
 use super::support::{GRACE, Listener, start};
-use super::{show, token};
+use super::token;
 use crate::{
     AdminClient, AdminEndpoint, ApiAnswer, ApiRequest, ClientError, Component, FamilyDefaultsFile,
     PluginOffer, RemoteApi, Revealed,
@@ -60,20 +60,6 @@ async fn an_operation_needs_the_token() {
         let answer = send(endpoint.address, "GET", "/admin/v1/customers/known", &headers, "").await;
         assert_eq!(answer.status, expected, "{authorization:?}");
     }
-    server.stop(GRACE).await;
-}
-
-#[tokio::test]
-async fn the_client_gets_the_result_or_the_refusal() {
-    let Listener { server, endpoint, folder: _folder, .. } = start().await;
-    let shown = ask(&endpoint, show("known")).await.unwrap();
-    assert_eq!((shown.status, &shown.body["id"]), (200, &"known".into()));
-    assert!(shown.etag.is_some() && !format!("{shown:?}").contains("known"), "{shown:?}");
-    let missing = ask(&endpoint, show("nobody")).await;
-    assert!(
-        matches!(&missing, Err(ClientError::Api(refused)) if refused.message == "no customer nobody"),
-        "{missing:?}"
-    );
     server.stop(GRACE).await;
 }
 

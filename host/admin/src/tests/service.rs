@@ -1,4 +1,4 @@
-//! Operations on a store: each wrong input is refused and leaves a line.
+//! Operations on a store: a key by its secret, and decisions among any number of requests.
 
 use std::sync::Arc;
 
@@ -8,53 +8,6 @@ use serde_json::json;
 
 use super::{PEPPER, service};
 use crate::{ApiRequest, AuditQuery, LocalApi};
-
-/// A page that is refused before it comes to the store would otherwise leave no trace.
-#[tokio::test]
-async fn invalid_input_is_refused_and_leaves_a_line() {
-    let (service, _folder) = service();
-    let service = Arc::new(service);
-    let api = LocalApi::new(Arc::clone(&service), "somebody");
-    let post = |path: &[&str], body| ApiRequest::post(path).json(&body);
-    api.send(post(&["customers"], json!({"id": "a"}))).await.unwrap();
-    let new = |id: &str| post(&["customers"], json!({"id": id}));
-    let moved = |id: &str, way: &str, micro: i64| {
-        post(&["customers", id, way], json!({"amount_micro": micro, "memo": "m"}))
-    };
-    let key = |field: &str, value: serde_json::Value| {
-        let mut body = json!({"customer": "a", "name": "laptop"});
-        body[field] = value;
-        post(&["keys"], body)
-    };
-    let past = json!("1970-01-01T00:00:00Z");
-    for (number, (request, status, operation)) in [
-        (new("a"), 409, "createCustomer"),
-        (new("a b"), 400, "createCustomer"),
-        (new(""), 400, "createCustomer"),
-        (new(&"x".repeat(65)), 400, "createCustomer"),
-        (moved("a", "deposits", 0), 400, "deposit"),
-        (moved("a", "deposits", -1), 400, "deposit"),
-        (moved("nobody", "deposits", 1), 404, "deposit"),
-        (moved("a", "withdrawals", 1), 409, "withdraw"),
-        (key("customer", json!("nobody")), 404, "createKey"),
-        (key("name", json!(" ")), 400, "createKey"),
-        (key("name", json!("a\nb")), 400, "createKey"),
-        (key("quota_micro", json!(-1)), 400, "createKey"),
-        (key("models", json!([""])), 400, "createKey"),
-        (key("expires", past), 400, "createKey"),
-        (ApiRequest::post(&["keys", "x", "revoke"]), 404, "revokeKey"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let refusal = api.send(request.clone()).await.unwrap_err();
-        assert_eq!(refusal.status, status, "{request:?}: {refusal}");
-        let lines = service.attention.audit_lines(AuditQuery::default(), None, 100).await.unwrap().rows;
-        let first = lines[0].request.as_ref().map(|line| (line.operation.as_str(), line.reason.as_str()));
-        assert_eq!(first, Some((operation, refusal.message.as_str())), "{request:?}");
-        assert_eq!(lines.len(), number + 2, "{request:?}");
-    }
-}
 
 #[tokio::test]
 async fn a_key_is_found_by_its_secret_and_can_be_revoked() {

@@ -73,7 +73,7 @@ pub(super) async fn start_with(config: Config, metrics: &'static str) -> Listene
     let viewer = tokens.viewer.clone();
     let server =
         AdminServer::start(&config, limits, handshakes, tokens, Arc::new(service), probes, clock.clone());
-    let server = server.await.unwrap();
+    let server = server.unwrap();
     let tls = server.certificates().is_some();
     let endpoint = AdminEndpoint { address: server.address(), token, tls };
     Listener { server, endpoint, ready, clock, viewer, folder, store }

@@ -3,10 +3,12 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
+use crate::format::plain;
 use crate::parts::elements::{Tone, chip};
+use crate::request::PageRequest;
 use crate::resource::action::{Action, Then};
-use crate::resource::column::{Column, Look, Show, when};
-use crate::resource::{Resource, members, plain, text};
+use crate::resource::column::{Column, Show, when};
+use crate::resource::{Resource, members, text};
 
 /// The id of an account is `<provider>/<account>`.
 pub(crate) static ACCOUNTS: Resource = Resource {
@@ -28,13 +30,8 @@ pub(crate) static ACCOUNTS: Resource = Resource {
     ],
     actions: &[
         Action {
-            consequence: |account| {
-                format!(
-                    "It gets no new task and no new text request. {} in flight there go on and are polled.",
-                    account["in_flight"]
-                )
-            },
-            is_of_rows: true,
+            consequence: "It gets no new task and no new text request. {/in_flight} in flight there go on \
+                          and are polled.",
             when: |account| account["drained"] == false,
             ..Action::new(
                 "drain",
@@ -44,7 +41,6 @@ pub(crate) static ACCOUNTS: Resource = Resource {
             )
         },
         Action {
-            is_of_rows: true,
             when: |account| account["drained"] == true,
             ..Action::new(
                 "resume",
@@ -57,7 +53,7 @@ pub(crate) static ACCOUNTS: Resource = Resource {
     ..Resource::READ
 };
 
-fn health(account: &Value, look: &Look<'_>) -> Markup {
+fn health(account: &Value, request: &PageRequest) -> Markup {
     let word = text(account, "health");
     let tone = match word {
         "healthy" => Tone::Ok,
@@ -68,11 +64,11 @@ fn health(account: &Value, look: &Look<'_>) -> Markup {
     html! {
         (chip(tone, word))
         @match word {
-            "refused" => { " credentials or credit; tried again " (when(&account["refused_until"], look)) }
+            "refused" => { " credentials or credit; tried again " (when(&account["refused_until"], request)) }
             "paused" => {
-                " by the provider; goes on " (when(&account["paused_until"], look))
+                " by the provider; goes on " (when(&account["paused_until"], request))
                 @if !account["rate_limited_since"].is_null() {
-                    ", too many requests since " (when(&account["rate_limited_since"], look))
+                    ", too many requests since " (when(&account["rate_limited_since"], request))
                 }
             }
             "drained" => { " gets no new work" }
@@ -81,7 +77,7 @@ fn health(account: &Value, look: &Look<'_>) -> Markup {
     }
 }
 
-fn breaker(account: &Value, look: &Look<'_>) -> Markup {
+fn breaker(account: &Value, request: &PageRequest) -> Markup {
     let word = text(account, "breaker");
     let tone = match word {
         "closed" => Tone::Neutral,
@@ -90,12 +86,13 @@ fn breaker(account: &Value, look: &Look<'_>) -> Markup {
     };
     html! {
         (chip(tone, word))
-        @if !account["open_until"].is_null() { " one call is tried " (when(&account["open_until"], look)) }
+        @if !account["open_until"].is_null() { " one call is tried " (when(&account["open_until"], request)) }
     }
 }
 
-fn last_errors(account: &Value, look: &Look<'_>) -> Markup {
-    let one = |error: &Value| html! { (plain(&error["text"])) " " span.muted { (when(&error["at"], look)) } };
+fn last_errors(account: &Value, request: &PageRequest) -> Markup {
+    let one =
+        |error: &Value| html! { (plain(&error["text"])) " " span.muted { (when(&error["at"], request)) } };
     html! {
         @match members(account, "last_errors") {
             [] => { span.muted { "none" } }

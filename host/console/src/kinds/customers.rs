@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use super::keys::{KEYS, of_quota};
 use crate::parts::elements::{Tone, chip};
-use crate::resource::action::{Action, Asks, Then};
-use crate::resource::column::{Column, Look, Show};
-use crate::resource::edit::Forms;
+use crate::request::PageRequest;
+use crate::resource::action::{Action, Then};
+use crate::resource::column::{Column, Show};
 use crate::resource::fields::Hint;
-use crate::resource::filter::{Filter, Search};
+use crate::resource::filter::{Filter, How, Search};
 use crate::resource::one::Related;
 use crate::resource::{Resource, encoded, text};
 
@@ -21,7 +21,7 @@ pub(crate) static CUSTOMERS: Resource = Resource {
     names: ("Customers", "customer"),
     api: &["customers"],
     search: Some(Search { placeholder: "Beginning of an id", prefix: "", parameters: &["id_prefix"] }),
-    filters: &[Filter::Flag { name: "without_credit", label: "Without credit" }],
+    filters: &[Filter { name: "without_credit", label: "Without credit", how: How::Flag }],
     columns: &[
         Column::new("Customer", "id", Show::Page(|customer| html! { bdi { (text(customer, "id")) } })),
         Column::new("Balance", "available_micro", Show::Credits),
@@ -34,21 +34,17 @@ pub(crate) static CUSTOMERS: Resource = Resource {
         "A customer has a balance, and keys that spend it. There are none yet.",
         "gatehouse account open CUSTOMER",
     ),
-    forms: Some(Forms {
-        create: Some("/customers"),
-        edit: Some("/customers/{customer}"),
-        hints: &[
-            Hint::needed("id", "Id", "1 to 64 letters, digits and - _ . @. It cannot be changed later."),
-            Hint::of(
-                "price_variant",
-                "Prices",
-                "A variant of the price book, one of price_variants in the configuration. Empty: the book itself.",
-            ),
-        ],
-        flags: &[],
-        refers: "id",
-        secret: None,
-    }),
+    create: "/customers",
+    edit: "/customers/{customer}",
+    hints: &[
+        Hint::needed("id", "Id", "1 to 64 letters, digits and - _ . @. It cannot be changed later."),
+        Hint::of(
+            "price_variant",
+            "Prices",
+            "A variant of the price book, one of price_variants in the configuration. Empty: the book itself.",
+        ),
+    ],
+    refers: "id",
     has_page: true,
     state,
     figures: &[
@@ -71,22 +67,14 @@ pub(crate) static CUSTOMERS: Resource = Resource {
     },
     actions: &[
         Action {
-            asks: Some(Asks {
-                hints: &[AMOUNT, Hint::of("memo", "Note", "For the ledger.")],
-                without: &[],
-                usual: &[],
-                refers: "amount_micro",
-            }),
+            hints: &[AMOUNT, Hint::of("memo", "Note", "For the ledger.")],
+            refers: "amount_micro",
             ..Action::new("deposit", "Top up", "/customers/{customer}/deposits", Then::Done("deposited"))
         },
         Action {
-            consequence: |_| "At most the balance; what is held stays.".to_owned(),
-            asks: Some(Asks {
-                hints: &[AMOUNT, Hint::needed("memo", "Reason", "For the ledger.")],
-                without: &[],
-                usual: &[],
-                refers: "amount_micro",
-            }),
+            consequence: "At most the balance; what is held stays.",
+            hints: &[AMOUNT, Hint::needed("memo", "Reason", "For the ledger.")],
+            refers: "amount_micro",
             ..Action::new(
                 "withdraw",
                 "Take back",
@@ -108,7 +96,7 @@ pub(crate) static CUSTOMERS: Resource = Resource {
 };
 
 /// The variant of the price book that it pays by.
-fn prices(customer: &Value, _: &Look<'_>) -> Markup {
+fn prices(customer: &Value, _: &PageRequest) -> Markup {
     match customer["price_variant"].as_str() {
         Some(variant) => html! { "those of the variant " bdi { (variant) } },
         None => html! { "those of the book" },
@@ -116,7 +104,7 @@ fn prices(customer: &Value, _: &Look<'_>) -> Markup {
 }
 
 /// Whether its requests can be paid for.
-fn state(customer: &Value, _: &Look<'_>) -> Markup {
+fn state(customer: &Value, _: &PageRequest) -> Markup {
     match customer["available_micro"].as_i64().unwrap_or_default() > 0 {
         true => chip(Tone::Ok, "active"),
         false => chip(Tone::Warn, "402 for all its keys"),

@@ -1,27 +1,27 @@
 //! What was done and said: the audit record, the last requests of clients, and what the process said last, as they come; the last two
 //! as a text file, too.
 
-use gatehouse_admin::{ResponseBody, Role};
+use axum::response::IntoResponse as _;
+use gatehouse_admin::Role;
 use gatehouse_model::Credits;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
-use http::{HeaderValue, Response};
 use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::error::{Outcome, PageError};
-use crate::format::{count, credits, seconds};
+use crate::format::{count, credits, plain, seconds};
 use crate::kinds::tasks::tags;
 use crate::parts::elements::{Problems, Tone, chip};
-use crate::request::{PageContext, PageRequest};
-use crate::resource::column::{Column, Look, Show, at, key};
-use crate::resource::filter::Filter;
+use crate::request::PageRequest;
+use crate::resource::column::{Column, Show, at, key};
+use crate::resource::filter::{Filter, How};
 use crate::resource::list::every;
-use crate::resource::{Resource, Tabs, plain, text};
+use crate::resource::{Resource, Tabs, text};
 
 static TABS: Tabs =
     Tabs { parameter: "kind", all: &[("requests", "Requests", &REQUESTS), ("process", "Process", &PROCESS)] };
 
-const TEXT: Filter = Filter::Text { name: "text", label: "Text", prefix: "" };
+const TEXT: Filter = Filter { name: "text", label: "Text", how: How::Text("") };
 
 pub(crate) static REQUESTS: Resource = Resource {
     path: "/logs",
@@ -37,11 +37,11 @@ pub(crate) static REQUESTS: Resource = Resource {
     is_newest_first: true,
     rows: 100,
     filters: &[
-        Filter::Text { name: "key", label: "Key", prefix: "sk-" },
-        Filter::Text { name: "status", label: "Status", prefix: "" },
-        Filter::Text { name: "cost", label: "Credits, at least", prefix: "" },
-        Filter::Text { name: "user", label: "User", prefix: "" },
-        Filter::Text { name: "tag", label: "Tag, as name=value", prefix: "" },
+        Filter { name: "key", label: "Key", how: How::Text("sk-") },
+        Filter { name: "status", label: "Status", how: How::Text("") },
+        Filter { name: "cost", label: "Credits, at least", how: How::Text("") },
+        Filter { name: "user", label: "User", how: How::Text("") },
+        Filter { name: "tag", label: "Tag, as name=value", how: How::Text("") },
         TEXT,
     ],
     columns: &[
@@ -90,12 +90,12 @@ pub(crate) static REQUESTS: Resource = Resource {
 static PROCESS: Resource = Resource {
     query: &[("kind", "process")],
     filters: &[
-        Filter::Choice {
+        Filter {
             name: "level",
             label: "Level, at least",
-            words: &["ERROR", "WARN", "INFO", "DEBUG", "TRACE"],
+            how: How::Choice(&["ERROR", "WARN", "INFO", "DEBUG", "TRACE"]),
         },
-        Filter::Text { name: "target", label: "Target", prefix: "" },
+        Filter { name: "target", label: "Target", how: How::Text("") },
         TEXT,
     ],
     columns: &[
@@ -115,7 +115,7 @@ static PROCESS: Resource = Resource {
     ..REQUESTS
 };
 
-fn moment(line: &Value, _: &Look<'_>) -> Markup {
+fn moment(line: &Value, _: &PageRequest) -> Markup {
     html! { @if let Some(at) = at(&line["at"]) { span.num { (seconds(at)) } } }
 }
 
@@ -124,7 +124,7 @@ fn number(line: &Value, member: &str) -> Markup {
 }
 
 /// Its model, and who answered: provider and account, and the plugin between.
-fn answerer(line: &Value, _: &Look<'_>) -> Markup {
+fn answerer(line: &Value, _: &PageRequest) -> Markup {
     let request = &line["request"];
     let [model, provider, account, plugin] =
         ["model", "provider", "account", "plugin"].map(|member| request[member].as_str());
@@ -140,7 +140,7 @@ fn answerer(line: &Value, _: &Look<'_>) -> Markup {
 }
 
 /// Tokens read and written, and how many of those came from a cache.
-fn tokens(line: &Value, _: &Look<'_>) -> Markup {
+fn tokens(line: &Value, _: &PageRequest) -> Markup {
     let [read, cached, written] =
         ["input_tokens", "cached_tokens", "output_tokens"].map(|member| line["request"][member].as_u64());
     html! {
@@ -152,7 +152,7 @@ fn tokens(line: &Value, _: &Look<'_>) -> Markup {
 }
 
 /// What it was charged; what it holds where nothing is charged yet.
-fn cost(line: &Value, _: &Look<'_>) -> Markup {
+fn cost(line: &Value, _: &PageRequest) -> Markup {
     let micro = |member: &str| line["request"][member].as_i64().map(Credits);
     html! {
         @match (micro("charged_micro"), micro("held_micro")) {
@@ -164,25 +164,22 @@ fn cost(line: &Value, _: &Look<'_>) -> Markup {
 }
 
 /// `GET /logs-download`: every line that fits, the oldest first, as text.
-pub(crate) async fn download(pages: &PageContext, request: &PageRequest) -> Outcome {
+pub(crate) async fn download(request: PageRequest) -> Outcome {
     let log = if request.query.text("kind") == "process" { &PROCESS } else { &REQUESTS };
-    let list = log.request(log.api, request, &mut Problems::default());
+    let list = log.request(log.api, &request, &mut Problems::default());
     let list = || log.query.iter().fold(list.clone(), |list, (name, value)| list.query(name, value));
-    let lines = match every(pages, request, list).await {
+    let lines = match every(&request, list).await {
         // There is no gateway beside these pages, so there is no log.
         Err(refusal) if refusal.status == 409 => return Err(PageError::not_found(refusal.message)),
         found => found?,
     };
     let lines: String = lines.iter().rev().map(|line| text_of(line) + "\n").collect();
-    let mut response = Response::new(ResponseBody::from(lines));
-    for (name, value) in [
+    let headers = [
         (CONTENT_TYPE, "text/plain; charset=utf-8"),
         (CONTENT_DISPOSITION, "attachment; filename=\"gatehouse-log.txt\""),
         (CACHE_CONTROL, "no-store"),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    Ok(response)
+    ];
+    Ok((headers, lines).into_response())
 }
 
 fn text_of(line: &Value) -> String {
@@ -225,10 +222,10 @@ pub(crate) static AUDIT: Resource = Resource {
     is_newest_first: true,
     rows: 100,
     filters: &[
-        Filter::Text { name: "task", label: "Task", prefix: "" },
-        Filter::Text { name: "who", label: "By", prefix: "" },
-        Filter::Text { name: "object", label: "Object", prefix: "" },
-        Filter::Flag { name: "decisions", label: "Decisions of the gateway only" },
+        Filter { name: "task", label: "Task", how: How::Text("") },
+        Filter { name: "who", label: "By", how: How::Text("") },
+        Filter { name: "object", label: "Object", how: How::Text("") },
+        Filter { name: "decisions", label: "Decisions of the gateway only", how: How::Flag },
     ],
     columns: &[
         Column::new("When", "at", Show::Moment),

@@ -3,15 +3,17 @@
 
 use std::time::Duration;
 
+use http::Method;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::format::span;
+use crate::format::{plain, span};
 use crate::parts::elements::{Tone, chip};
-use crate::resource::action::{Action, Method, Then};
-use crate::resource::column::{Column, Look, Show, when};
-use crate::resource::filter::Filter;
-use crate::resource::{Resource, members, plain, text};
+use crate::request::PageRequest;
+use crate::resource::action::{Action, Then};
+use crate::resource::column::{Column, Show, when};
+use crate::resource::filter::{Filter, How};
+use crate::resource::{Resource, members, text};
 
 pub(crate) static VERSIONS: Resource = Resource {
     path: "/plugins",
@@ -28,23 +30,17 @@ pub(crate) static VERSIONS: Resource = Resource {
     ],
     actions: &[
         Action {
-            consequence: |_| {
-                "It serves new requests of its family from now on. Tasks under way finish on the version that admitted them."
-                    .to_owned()
-            },
-            is_of_rows: true,
+            consequence: "It serves new requests of its family from now on. Tasks under way finish on the \
+                          version that admitted them.",
             when: |version| text(version, "state") != "active",
             flags: &[("allow_removal", "It may leave out models and aliases that are served today")],
             ..Action::new("activate", "Activate", "/plugins/{digest}/activate", to("activated"))
         },
         Action {
-            consequence: |_| {
-                "Its file is deleted from the plugin store. It can be installed again.".to_owned()
-            },
+            consequence: "Its file is deleted from the plugin store. It can be installed again.",
             is_danger: true,
-            is_of_rows: true,
             when: |version| matches!(text(version, "state"), "kept" | "rolled_back"),
-            method: Method::Delete,
+            method: &Method::DELETE,
             ..Action::new("remove", "Remove", "/plugins/{digest}", to("removed"))
         },
     ],
@@ -59,28 +55,21 @@ pub(crate) static FAMILIES: Resource = Resource {
     name: "family",
     actions: &[
         Action {
-            consequence: |family| {
-                let (standby, active) =
-                    (text(&family["standby"], "version"), text(&family["active"], "version"));
-                format!("{standby} takes over. Tasks that {active} admitted finish on {active}.")
-            },
+            consequence: "{/standby/version} takes over. Tasks that {/active/version} admitted finish on \
+                          {/active/version}.",
             is_danger: true,
-            is_of_rows: true,
             when: |family| !family["standby"].is_null(),
             ..Action::new("roll-back", "Roll back", "/families/{family}/rollback", to("rolled-back"))
         },
         Action {
-            consequence: |_| {
-                "Its models are listed no more, and new requests for them are refused. Tasks under way finish.".to_owned()
-            },
+            consequence: "Its models are listed no more, and new requests for them are refused. Tasks under \
+                          way finish.",
             is_danger: true,
-            is_of_rows: true,
             when: |family| text(&family["active"], "state") == "active",
             ..Action::new("disable", "Disable", "/families/{family}/disable", to("family-disabled"))
         },
         Action {
-            consequence: |_| "It serves new requests again, with the version it had.".to_owned(),
-            is_of_rows: true,
+            consequence: "It serves new requests again, with the version it had.",
             // Without a moment it is the configuration that has it switched off.
             when: |family| !family["disabled"]["at"].is_null(),
             ..Action::new("enable", "Enable", "/families/{family}/enable", to("family-enabled"))
@@ -94,16 +83,16 @@ const fn to(word: &'static str) -> Then {
     Then::List("/plugins", word)
 }
 
-fn state(version: &Value, look: &Look<'_>) -> Markup {
+fn state(version: &Value, request: &PageRequest) -> Markup {
     let (at, reason) = (&version["at"], text(version, "reason"));
     html! {
         @match text(version, "state") {
-            "active" | "serves" => { (chip(Tone::Ok, "active")) @if !at.is_null() { " since " (when(at, look)) } }
+            "active" | "serves" => { (chip(Tone::Ok, "active")) @if !at.is_null() { " since " (when(at, request)) } }
             "broken" => { (chip(Tone::Error, "broken")) " " (reason) }
-            "disabled" => { (chip(Tone::Warn, "disabled")) " " (reason) @if !at.is_null() { ", " (when(at, look)) } }
+            "disabled" => { (chip(Tone::Warn, "disabled")) " " (reason) @if !at.is_null() { ", " (when(at, request)) } }
             "pinned" => { (chip(Tone::Info, "pinned")) " finishes the tasks it admitted" }
-            "standby" => { (chip(Tone::Info, "standby")) " takes over if its successor fails; until " (when(at, look)) }
-            "rolled_back" => { (chip(Tone::Warn, "rolled back")) " " (when(at, look)) ": " (reason) }
+            "standby" => { (chip(Tone::Info, "standby")) " takes over if its successor fails; until " (when(at, request)) }
+            "rolled_back" => { (chip(Tone::Warn, "rolled back")) " " (when(at, request)) ": " (reason) }
             other => { (chip(Tone::Neutral, other)) }
         }
     }
@@ -118,7 +107,7 @@ pub(crate) static DEPLOYMENTS: Resource = Resource {
     id: "number",
     name: "number",
     is_newest_first: true,
-    filters: &[Filter::Text { name: "family", label: "Family", prefix: "" }],
+    filters: &[Filter { name: "family", label: "Family", how: How::Text("") }],
     columns: &[
         Column::new("Report", "number", Show::Page(|report| html! { "Report " (plain(&report["number"])) })),
         Column::new("When", "at", Show::Moment),
@@ -139,7 +128,9 @@ pub(crate) static DEPLOYMENTS: Resource = Resource {
         Column::new("Version", "version", Show::Text),
         Column::new("Digest", "digest", Show::Code),
         Column::new("Replaced", "replaced", Show::Code),
-        Column::own("Order", |report, look| html! { (order(report, look)) ", by " (text(report, "who")) }),
+        Column::own("Order", |report, request| {
+            html! { (order(report, request)) ", by " (text(report, "who")) }
+        }),
         Column::new("When", "at", Show::Moment),
     ],
     more: |report, _| {
@@ -155,7 +146,7 @@ pub(crate) static DEPLOYMENTS: Resource = Resource {
     ..Resource::READ
 };
 
-fn order(report: &Value, _: &Look<'_>) -> Markup {
+fn order(report: &Value, _: &PageRequest) -> Markup {
     let words = match text(report, "kind") {
         "install" => "installed",
         "activate" => "activated",
@@ -167,7 +158,7 @@ fn order(report: &Value, _: &Look<'_>) -> Markup {
     html! { (words) }
 }
 
-fn outcome(report: &Value, _: &Look<'_>) -> Markup {
+fn outcome(report: &Value, _: &PageRequest) -> Markup {
     match text(report, "outcome") {
         "switched" => chip(Tone::Ok, "switched"),
         "refused" => chip(Tone::Error, "refused"),

@@ -5,15 +5,16 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::format::short_id;
-use crate::resource::column::{Column, Look, Show, at, customer};
-use crate::resource::filter::Filter;
-use crate::resource::{Resource, Sums, Tabs, encoded, text};
+use crate::request::PageRequest;
+use crate::resource::column::{Column, Show, at, customer};
+use crate::resource::filter::{DAYS, Filter, How};
+use crate::resource::{Resource, Tabs, encoded, text};
 
 static TABS: Tabs =
     Tabs { parameter: "of", all: &[("ledger", "Ledger", &LEDGER), ("usage", "Usage", &USAGE)] };
 
-const CUSTOMER: Filter = Filter::Text { name: "customer", label: "Customer", prefix: "" };
-const KEY: Filter = Filter::Text { name: "key", label: "Key", prefix: "sk-" };
+const CUSTOMER: Filter = Filter { name: "customer", label: "Customer", how: How::Text("") };
+const KEY: Filter = Filter { name: "key", label: "Key", how: How::Text("sk-") };
 
 pub(crate) static LEDGER: Resource = Resource {
     path: "/statements",
@@ -22,10 +23,10 @@ pub(crate) static LEDGER: Resource = Resource {
     about: "Rows of the ledger, newest first. Days are UTC, amounts are credits.",
     api: &["ledger"],
     tabs: Some(&TABS),
-    sums: Sums::At(&["ledger", "sums"]),
+    sums: &["ledger", "sums"],
     id: "id",
     is_newest_first: true,
-    filters: &[CUSTOMER, KEY, Filter::Days],
+    filters: &[CUSTOMER, KEY, DAYS],
     figures: &[
         Column::new("Balance before", "balance_before_micro", Show::Credits),
         Column::new("Used before", "used_before_micro", Show::Credits),
@@ -63,9 +64,9 @@ static USAGE: Resource = Resource {
             all rows of the filter.",
     api: &["usage"],
     query: &[("group_by", "day"), ("group_by", "customer"), ("group_by", "key"), ("group_by", "model")],
-    sums: Sums::None,
+    sums: &[],
     id: "",
-    filters: &[CUSTOMER, KEY, Filter::Text { name: "model", label: "Model", prefix: "" }, Filter::Days],
+    filters: &[CUSTOMER, KEY, Filter { name: "model", label: "Model", how: How::Text("") }, DAYS],
     figures: &[
         Column::new("Requests", "requests", Show::Count),
         Column::new("Failures", "failures", Show::Count),
@@ -101,7 +102,7 @@ static USAGE: Resource = Resource {
 };
 
 /// What the money is for.
-fn purpose(row: &Value, _: &Look<'_>) -> Markup {
+fn purpose(row: &Value, _: &PageRequest) -> Markup {
     html! {
         @match (row["task"].as_str(), row["request"].as_str()) {
             (Some(task), _) => a href={ "/tasks/" (task) } { (short_id(task)) },
@@ -111,7 +112,7 @@ fn purpose(row: &Value, _: &Look<'_>) -> Markup {
     }
 }
 
-fn owner(row: &Value, _: &Look<'_>) -> Markup {
+fn owner(row: &Value, _: &PageRequest) -> Markup {
     let key = text(row, "key");
     html! {
         (customer(text(row, "customer")))

@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use crate::format::{credits, short_id};
 use crate::parts::elements::{Tone, chip, progress};
-use crate::resource::column::{Column, Look, Show};
-use crate::resource::filter::Filter;
+use crate::request::PageRequest;
+use crate::resource::column::{Column, Show};
+use crate::resource::filter::{Filter, How};
 use crate::resource::{Resource, text};
 use gatehouse_model::Credits;
 
@@ -18,18 +19,18 @@ pub(crate) static TASKS: Resource = Resource {
     live: true,
     is_newest_first: true,
     filters: &[
-        Filter::Choice {
+        Filter {
             name: "status",
             label: "Status",
-            words: &["submitted", "pending", "processing", "completed", "failed"],
+            how: How::Choice(&["submitted", "pending", "processing", "completed", "failed"]),
         },
-        Filter::Text { name: "family", label: "Family", prefix: "" },
-        Filter::Text { name: "model", label: "Model", prefix: "" },
-        Filter::Text { name: "customer", label: "Customer", prefix: "" },
-        Filter::Text { name: "key", label: "Key", prefix: "sk-" },
-        Filter::Text { name: "user", label: "User", prefix: "" },
-        Filter::Text { name: "tag", label: "Tag, as name=value", prefix: "" },
-        Filter::Flag { name: "ambiguous", label: "Waits for a ruling" },
+        Filter { name: "family", label: "Family", how: How::Text("") },
+        Filter { name: "model", label: "Model", how: How::Text("") },
+        Filter { name: "customer", label: "Customer", how: How::Text("") },
+        Filter { name: "key", label: "Key", how: How::Text("sk-") },
+        Filter { name: "user", label: "User", how: How::Text("") },
+        Filter { name: "tag", label: "Tag, as name=value", how: How::Text("") },
+        Filter { name: "ambiguous", label: "Waits for a ruling", how: How::Flag },
     ],
     columns: &[
         Column::new("Created", "created", Show::Moment),
@@ -39,7 +40,7 @@ pub(crate) static TASKS: Resource = Resource {
         }),
         Column::new("Customer", "customer", Show::Customer).less(),
         Column::own("Tags", |task, _| tags(task)).less(),
-        Column::own("Status", status),
+        Column::own("Status", |task, _| state(text(task, "status"), task["ambiguous"] == true)),
         Column::own("Progress", |task, _| {
             let is_over = !task["finished"].is_null();
             progress((!is_over).then(|| task["progress"].as_u64().unwrap_or_default()))
@@ -64,21 +65,22 @@ pub(super) fn tags(of: &Value) -> Markup {
     }
 }
 
-fn status(task: &Value, _: &Look<'_>) -> Markup {
-    let tone = match text(task, "status") {
+/// Its state as a shape and a word.
+pub(crate) fn state(word: &str, is_ambiguous: bool) -> Markup {
+    let tone = match word {
         "processing" => Tone::Info,
         "completed" => Tone::Ok,
         "failed" => Tone::Error,
         _ => Tone::Neutral,
     };
     html! {
-        (chip(tone, text(task, "status")))
-        @if task["ambiguous"] == true { " " (chip(Tone::Warn, "ambiguous")) }
+        (chip(tone, word))
+        @if is_ambiguous { " " (chip(Tone::Warn, "ambiguous")) }
     }
 }
 
 /// What it cost; what it holds where that is not known yet.
-fn cost(task: &Value, _: &Look<'_>) -> Markup {
+fn cost(task: &Value, _: &PageRequest) -> Markup {
     let micro = |member: &str| task[member].as_i64().map(Credits);
     html! {
         @match (micro("cost_micro"), micro("held_micro")) {

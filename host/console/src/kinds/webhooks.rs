@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
+use http::Method;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::format::span;
+use crate::format::{plain, span};
 use crate::parts::elements::{Tone, chip, paste};
-use crate::resource::action::{Action, Asks, Method, Then};
-use crate::resource::column::{Column, Look, Show, when};
-use crate::resource::edit::Forms;
+use crate::request::PageRequest;
+use crate::resource::action::{Action, Then};
+use crate::resource::column::{Column, Show, when};
 use crate::resource::fields::Hint;
-use crate::resource::filter::Filter;
+use crate::resource::filter::{Filter, How};
 use crate::resource::one::{Related, Secret};
-use crate::resource::{Resource, members, plain, text};
+use crate::resource::{Resource, members, text};
 
 pub(crate) static WEBHOOKS: Resource = Resource {
     path: "/webhooks",
@@ -22,7 +23,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
     about: "What happens to a customer's tasks and money, or to the operators' accounts and plugins, is posted to their own servers, signed, and sent again until it is taken.",
     api: &["webhooks"],
     name: "url",
-    filters: &[Filter::Text { name: "customer", label: "Customer", prefix: "" }],
+    filters: &[Filter { name: "customer", label: "Customer", how: How::Text("") }],
     columns: &[
         Column::new("Webhook", "url", Show::Page(|webhook| html! { bdi { (text(webhook, "url")) } })),
         Column::new("Customer", "customer", Show::Customer),
@@ -32,22 +33,19 @@ pub(crate) static WEBHOOKS: Resource = Resource {
         Column::own("Last result", last).wide(),
     ],
     empty: ("There are no webhooks.", "gatehouse webhook create https://example.com/hook --account CUSTOMER"),
-    forms: Some(Forms {
-        create: Some("/webhooks"),
-        edit: Some("/webhooks/{webhook}"),
-        hints: &[
-            Hint::of(
-                "customer",
-                "",
-                "Empty: the operators' own, which hears of providers' accounts and of canaries.",
-            ),
-            Hint::needed("url", "Address", "Where events are posted to, such as https://example.com/hook."),
-            Hint::of("description", "Note", "For people."),
-        ],
-        flags: &[],
-        refers: "customer",
-        secret: Some(&SECRET),
-    }),
+    create: "/webhooks",
+    edit: "/webhooks/{webhook}",
+    hints: &[
+        Hint::of(
+            "customer",
+            "",
+            "Empty: the operators' own, which hears of providers' accounts and of canaries.",
+        ),
+        Hint::needed("url", "Address", "Where events are posted to, such as https://example.com/hook."),
+        Hint::of("description", "Note", "For people."),
+    ],
+    refers: "customer",
+    secret: Some(&SECRET),
     has_page: true,
     state,
     facts: &[
@@ -67,9 +65,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
             ..Action::new("test", "Send test event", "/webhooks/{webhook}/test", Then::Done("tested"))
         },
         Action {
-            consequence: |_| {
-                "A new secret is made and shown once. The present one signs too for 24 hours.".to_owned()
-            },
+            consequence: "A new secret is made and shown once. The present one signs too for 24 hours.",
             ..Action::new(
                 "rotate",
                 "Rotate secret",
@@ -78,10 +74,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
             )
         },
         Action {
-            consequence: |_| {
-                "It signs no more from now on. A receiver that knows only this one refuses every event."
-                    .to_owned()
-            },
+            consequence: "It signs no more from now on. A receiver that knows only this one refuses every event.",
             is_danger: true,
             when: |webhook| !webhook["old_secret_until"].is_null(),
             ..Action::new(
@@ -93,37 +86,28 @@ pub(crate) static WEBHOOKS: Resource = Resource {
         },
         Action {
             when: |webhook| !is_enabled(webhook),
-            method: Method::Patch,
+            method: &Method::PATCH,
             sends: Some(("enabled", true)),
             ..Action::new("enable", "Enable", "/webhooks/{webhook}", Then::Done("enabled"))
         },
         Action {
-            consequence: |_| {
-                "Ends of tasks are told to it no more. What waits is sent once it is enabled, within seven days."
-                    .to_owned()
-            },
+            consequence: "Ends of tasks are told to it no more. What waits is sent once it is enabled, \
+                          within seven days.",
             when: is_enabled,
-            method: Method::Patch,
+            method: &Method::PATCH,
             sends: Some(("enabled", false)),
             ..Action::new("disable", "Disable", "/webhooks/{webhook}", Then::Done("disabled"))
         },
         Action {
-            consequence: |_| {
-                "Failed events of a range are sent again, newest first, at most 500 at a time. Moments are UTC; without one \
-                 there is no bound but the seven days."
-                    .to_owned()
-            },
+            consequence: "Failed events of a range are sent again, newest first, at most 500 at a time. \
+                          Moments are UTC; without one there is no bound but the seven days.",
             when: is_enabled,
-            asks: Some(Asks {
-                hints: &[
-                    Hint::of("from", "", "Such as 2026-11-21T09:30:00Z."),
-                    Hint::of("before", "", "Such as 2026-11-21T09:30:00Z."),
-                    Hint::of("delivered", "Delivered ones too", ""),
-                ],
-                without: &["cursor"],
-                usual: &[],
-                refers: "",
-            }),
+            hints: &[
+                Hint::of("from", "", "Such as 2026-11-21T09:30:00Z."),
+                Hint::of("before", "", "Such as 2026-11-21T09:30:00Z."),
+                Hint::of("delivered", "Delivered ones too", ""),
+            ],
+            without: &["cursor"],
             ..Action::new(
                 "resend",
                 "Send failed events again",
@@ -139,9 +123,9 @@ pub(crate) static WEBHOOKS: Resource = Resource {
             )
         },
         Action {
-            consequence: |webhook| format!("{} events that wait are never sent.", webhook["pending"]),
+            consequence: "{/pending} events that wait are never sent.",
             is_danger: true,
-            method: Method::Delete,
+            method: &Method::DELETE,
             ..Action::new("remove", "Remove", "/webhooks/{webhook}", Then::List("/webhooks", "forgotten"))
         },
     ],
@@ -170,15 +154,12 @@ pub(crate) static DELIVERIES: Resource = Resource {
         Column::own("State", progress).wide(),
         Column::own("Attempts", attempts).wide(),
     ],
-    actions: &[Action {
-        is_of_rows: true,
-        ..Action::new(
-            "resend",
-            "Resend",
-            "/deliveries/{delivery}/resend",
-            Then::Goes(|_, delivery| format!("/webhooks/{}?done=resent", text(delivery, "webhook"))),
-        )
-    }],
+    actions: &[Action::new(
+        "resend",
+        "Resend",
+        "/deliveries/{delivery}/resend",
+        Then::Goes(|_, delivery| format!("/webhooks/{}?done=resent", text(delivery, "webhook"))),
+    )],
     ..Resource::READ
 };
 
@@ -215,7 +196,7 @@ fn is_enabled(webhook: &Value) -> bool {
 }
 
 /// Whether anything is sent, and whether it arrives.
-fn state(webhook: &Value, _: &Look<'_>) -> Markup {
+fn state(webhook: &Value, _: &PageRequest) -> Markup {
     match (is_enabled(webhook), webhook["failing_since"].is_null()) {
         (false, _) => chip(Tone::Error, "disabled"),
         (true, false) => chip(Tone::Warn, "failing"),
@@ -224,11 +205,11 @@ fn state(webhook: &Value, _: &Look<'_>) -> Markup {
 }
 
 /// The last attempt of any delivery.
-fn last(webhook: &Value, look: &Look<'_>) -> Markup {
+fn last(webhook: &Value, request: &PageRequest) -> Markup {
     let attempt = &webhook["last_attempt"];
     html! {
         @if attempt.is_null() { span.muted { "nothing was sent yet" } }
-        @else { (result(attempt)) " " span.muted { (when(&attempt["at"], look)) } }
+        @else { (result(attempt)) " " span.muted { (when(&attempt["at"], request)) } }
     }
 }
 
@@ -239,24 +220,26 @@ fn result(attempt: &Value) -> String {
         .map_or_else(|| text(attempt, "problem").to_owned(), |status| status.to_string())
 }
 
-fn secret(webhook: &Value, look: &Look<'_>) -> Markup {
+fn secret(webhook: &Value, request: &PageRequest) -> Markup {
     html! {
-        "made " (when(&webhook["secret_created"], look))
+        "made " (when(&webhook["secret_created"], request))
         @if !webhook["old_secret_until"].is_null() {
-            "; the one before signs too, until " (when(&webhook["old_secret_until"], look))
+            "; the one before signs too, until " (when(&webhook["old_secret_until"], request))
         }
     }
 }
 
-fn progress(delivery: &Value, look: &Look<'_>) -> Markup {
+fn progress(delivery: &Value, request: &PageRequest) -> Markup {
     match text(delivery, "status") {
-        "pending" => html! { (chip(Tone::Warn, "waiting")) " next attempt " (when(&delivery["due"], look)) },
+        "pending" => {
+            html! { (chip(Tone::Warn, "waiting")) " next attempt " (when(&delivery["due"], request)) }
+        }
         "delivered" => chip(Tone::Ok, "delivered"),
         other => html! { (chip(Tone::Error, other)) " " (text(delivery, "reason")) },
     }
 }
 
-fn attempts(delivery: &Value, look: &Look<'_>) -> Markup {
+fn attempts(delivery: &Value, request: &PageRequest) -> Markup {
     let attempts = members(delivery, "attempts");
     html! {
         @if attempts.is_empty() { span.muted { "none yet" } } @else {
@@ -264,7 +247,7 @@ fn attempts(delivery: &Value, look: &Look<'_>) -> Markup {
                 summary { (attempts.len()) }
                 ul.plain { @for attempt in attempts { li {
                     (result(attempt)) " after " (span(Duration::from_millis(attempt["took_ms"].as_u64().unwrap_or_default())))
-                    ", " (when(&attempt["at"], look))
+                    ", " (when(&attempt["at"], request))
                     @if !text(attempt, "answer").is_empty() { br; code { (plain(&attempt["answer"])) } }
                 } } }
             }

@@ -11,21 +11,21 @@ use crate::form;
 use crate::format::count;
 use crate::parts::elements::{Tone, chip, empty, progress};
 use crate::parts::shell::{Shell, redirect};
-use crate::request::{PageContext, PageRequest};
+use crate::request::PageRequest;
 use crate::resource::text;
 
 /// A page of a backup under way is loaded again after these seconds.
 const REFRESH: HeaderValue = HeaderValue::from_static("2");
 
 /// `GET /system/backup`.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
-    let (run, problem) = match pages.ask(request, ApiRequest::get(&["backups"])).await {
+pub(crate) async fn show(request: PageRequest) -> Outcome {
+    let (run, problem) = match request.ask(ApiRequest::get(&["backups"])).await {
         Ok(answer) => (Some(answer.body), None),
         Err(refusal) if refusal.status == 404 => (None, None),
         // The last one has failed, and this is why.
         Err(refusal) => (None, Some(refusal.message)),
     };
-    let mut response = page(pages, request, StatusCode::OK, run.as_ref(), problem.as_deref());
+    let mut response = page(&request, StatusCode::OK, run.as_ref(), problem.as_deref());
     if run.is_some_and(|run| run["state"] == "running") {
         response.headers_mut().insert(HeaderName::from_static("refresh"), REFRESH);
     }
@@ -33,26 +33,25 @@ pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome 
 }
 
 /// `POST /system/backup`: begins one.
-pub(crate) async fn begin(pages: &PageContext, request: &PageRequest) -> Outcome {
+pub(crate) async fn begin(request: PageRequest) -> Outcome {
     let form = request.form();
     let asked = ApiRequest::post(&["backups"]).json(&json!({"to": form.text("to").trim()}));
-    match pages.ask(request, asked).await {
+    match request.ask(asked).await {
         Ok(_) => Ok(redirect("/system/backup")),
         Err(refusal) => {
             let error = PageError::from(refusal);
-            Ok(page(pages, request, error.status, None, Some(&error.message)))
+            Ok(page(&request, error.status, None, Some(&error.message)))
         }
     }
 }
 
 fn page(
-    pages: &PageContext,
     request: &PageRequest,
     status: StatusCode,
     run: Option<&Value>,
     problem: Option<&str>,
 ) -> Response<ResponseBody> {
-    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/system", "Backups");
+    let shell = Shell::new(request, "/system", "Backups");
     shell.page(
         status,
         &html! {

@@ -4,9 +4,8 @@ use gatehouse_admin::{
     AccountHealth, AuditQuery, AuditRecord, OperationError, PluginVersion, ProviderView, ResponseBody,
 };
 use gatehouse_model::{TaskId, UnixMs};
-use http::{Response, StatusCode};
+use http::Response;
 use maud::{Markup, html};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Outcome, PageError};
@@ -37,11 +36,12 @@ struct Notice {
 }
 
 /// `GET /`.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
+pub(crate) async fn show(request: PageRequest) -> Outcome {
+    let pages = &request.pages;
     let keys = Keys::of(&pages.facts, request.is_operator());
     let is_sandbox = pages.facts.sandbox.is_some();
-    let shell = Shell::new(request, is_sandbox, "/", "Home");
-    Ok(shell.page(StatusCode::OK, &html! {
+    let shell = Shell::new(&request, "/", "Home");
+    Ok(shell.show(&html! {
         h1 { "Gatehouse" }
         p.muted { "Clients connect to " code { (pages.facts.public_url) } }
         div.halves {
@@ -61,15 +61,11 @@ pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome 
 }
 
 /// `GET /live`: the list again whenever it changes.
-pub(crate) fn live(pages: &Arc<PageContext>, request: PageRequest) -> Response<ResponseBody> {
-    let session = request.session.as_ref().map_or(0, |session| session.number);
-    let (clock, sessions) = (Arc::clone(&pages.service.clock), Arc::clone(&pages.sessions));
-    let pages = Arc::clone(pages);
-    let look = move || {
-        let pages = Arc::clone(&pages);
-        async move { notices(&pages, pages.service.clock.now()).await.ok().map(Into::into) }
-    };
-    live::stream(clock, sessions, session, request.end, look)
+pub(crate) fn live(request: PageRequest) -> Response<ResponseBody> {
+    live::stream(request, |request| async move {
+        let pages = &request.pages;
+        notices(pages, pages.service.clock.now()).await.ok().map(Into::into)
+    })
 }
 
 async fn notices(pages: &PageContext, now: UnixMs) -> Result<Markup, PageError> {
@@ -200,24 +196,14 @@ async fn of_customers(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageErr
 async fn of_webhooks(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageError> {
     let troubled = pages.service.store.troubled_webhooks(MOST).await?;
     let notice = |webhook: gatehouse_admin::WebhookEndpoint| {
-        let link = format!("/webhooks/{}", webhook.id);
-        let of = format!("webhook of {} to {}", webhook.customer, webhook.url);
-        match webhook.disabled {
-            Some(disabled) => Notice {
-                tone: Tone::Error,
-                word: "disabled",
-                text: format!("{of}: {}", disabled.reason),
-                link,
-                at: Some(disabled.at),
-            },
-            None => Notice {
-                tone: Tone::Warn,
-                word: "failing",
-                text: format!("{of}: {} events wait", webhook.pending),
-                link,
-                at: webhook.failing_since,
-            },
-        }
+        let (tone, word, what, at) = match webhook.disabled {
+            Some(disabled) => (Tone::Error, "disabled", disabled.reason, Some(disabled.at)),
+            None => {
+                (Tone::Warn, "failing", format!("{} events wait", webhook.pending), webhook.failing_since)
+            }
+        };
+        let text = format!("webhook of {} to {}: {what}", webhook.customer, webhook.url);
+        Notice { tone, word, text, link: format!("/webhooks/{}", webhook.id), at }
     };
     let others = pages.service.store.count_troubled_webhooks().await?.saturating_sub(troubled.len() as u64);
     Ok((troubled.into_iter().map(notice).collect(), others))

@@ -1,16 +1,17 @@
 //! The login: a page that everybody may read. Its script posts the token from the address's fragment; a link leads to the
 //! operator's identity provider, where there is one.
 
+use axum::response::IntoResponse as _;
 use gatehouse_admin::{ConsoleRefusal, ResponseBody};
-use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http::{Response, StatusCode};
 use maud::{Markup, html};
 
 use crate::parts::shell::document;
 use crate::request::{PageContext, PageRequest, Theme};
 
 /// `GET /login`.
-pub(crate) fn show(pages: &PageContext, request: &PageRequest) -> Response<ResponseBody> {
-    page(pages, StatusCode::OK, request.theme, None)
+pub(crate) fn show(request: &PageRequest) -> Response<ResponseBody> {
+    page(&request.pages, StatusCode::OK, request.theme, None)
 }
 
 /// `GET /login/arrived`: leads on to the console. A browser that comes from the identity provider's page sends its session only
@@ -22,9 +23,8 @@ pub(crate) fn arrived(request: &PageRequest) -> Response<ResponseBody> {
             p role="status" { "You are logged in. " a href="/" { "Go on to the console" } }
         }
     };
-    let mut response = document(StatusCode::OK, request.theme, "Logged in", &[], &body);
-    response.headers_mut().insert(HeaderName::from_static("refresh"), HeaderValue::from_static("0; url=/"));
-    response
+    let page = document(StatusCode::OK, request.theme, "Logged in", &[], &body);
+    ([("refresh", "0; url=/")], page).into_response()
 }
 
 /// A login that failed.

@@ -10,35 +10,34 @@ use serde_json::Value;
 
 use crate::error::{Outcome, PageError};
 use crate::form::Form;
+use crate::format::plain;
 use crate::kinds::plugins::{FAMILIES, VERSIONS, stages};
 use crate::parts::elements::{Tone, chip, empty};
 use crate::parts::shell::{Shell, html_response};
-use crate::request::{PageContext, PageRequest};
-use crate::resource::column::Look;
+use crate::request::PageRequest;
 use crate::resource::list::every;
-use crate::resource::{members, plain, text};
+use crate::resource::{members, text};
 
 /// `GET /plugins`.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
-    let families = every(pages, request, || ApiRequest::get(&["families"])).await?;
+pub(crate) async fn show(request: PageRequest) -> Outcome {
+    let families = every(&request, || ApiRequest::get(&["families"])).await?;
     let mut versions: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for version in every(pages, request, || ApiRequest::get(&["plugins"])).await? {
+    for version in every(&request, || ApiRequest::get(&["plugins"])).await? {
         versions.entry(text(&version, "family").to_owned()).or_default().push(version);
     }
     for versions in versions.values_mut() {
         versions.sort_by_key(|version| rank(text(version, "state")));
     }
     let of = |family: &Value| versions.get(text(family, "family")).map(Vec::as_slice).unwrap_or_default();
-    let look = Look::of(request);
-    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/plugins", "Plugins");
-    Ok(shell.page(StatusCode::OK, &html! {
+    let shell = Shell::new(&request, "/plugins", "Plugins");
+    Ok(shell.show(&html! {
         h1 { "Plugins" }
         p.muted { "Each family of models is served by one version of its plugin. A version is switched while requests are served. " a href="/deployments" { "Deployments so far" } }
-        @if look.is_operator { (install()) }
+        @if request.is_operator() { (install()) }
         @if families.is_empty() {
             (empty("No plugin is installed, so no model is served.", None, "gatehouse plugin install FILE.wasm"))
         }
-        @for family in &families { (card(family, of(family), &look)) }
+        @for family in &families { (card(family, of(family), &request)) }
     }))
 }
 
@@ -81,18 +80,18 @@ fn install() -> Markup {
     }
 }
 
-fn card(family: &Value, versions: &[Value], look: &Look<'_>) -> Markup {
+fn card(family: &Value, versions: &[Value], request: &PageRequest) -> Markup {
     let name = text(family, "family");
-    let actions = FAMILIES.actions_in(true).filter(|action| look.is_operator && (action.when)(family));
+    let actions = FAMILIES.actions.iter().filter(|action| request.is_operator() && (action.when)(family));
     html! {
         section.card id=(name) aria-labelledby={ "family-" (name) } {
             div.title {
                 h2 id={ "family-" (name) } { (name) }
-                div.buttons { @for action in actions { (action.show(&FAMILIES, family, look)) } }
+                div.buttons { @for action in actions { (action.show(&FAMILIES, family, request, &html! {})) } }
             }
             @if let Some(first) = versions.first() { p.muted { (about(first)) } p.muted { (models(first)) } }
             p { a href={ "/deployments?family=" (name) } { "Deployments of " (name) } }
-            (VERSIONS.table(versions, &format!("Versions of {name}"), look))
+            (VERSIONS.table(versions, &format!("Versions of {name}"), request))
         }
     }
 }
@@ -151,11 +150,11 @@ async fn read(request: &PageRequest) -> Result<(Form, PluginOffer), PageError> {
 }
 
 /// `POST /plugins/upload`, with `do` install or check.
-pub(crate) async fn take(pages: &PageContext, request: &PageRequest) -> Outcome {
-    let (fields, offer) = read(request).await?;
+pub(crate) async fn take(request: PageRequest) -> Outcome {
+    let (fields, offer) = read(&request).await?;
     let installs = fields.text("do") == "install";
     let path: &[&str] = if installs { &["plugins"] } else { &["plugins", "check"] };
-    let deployed = pages.ask(request, ApiRequest::post(path).json(&offer)).await;
+    let deployed = request.ask(ApiRequest::post(path).json(&offer)).await;
     let (status, report) = match deployed {
         Ok(answer) => {
             let (done, plugin) = (&answer.body, &answer.body["plugin"]);

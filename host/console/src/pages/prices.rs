@@ -8,13 +8,14 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use crate::error::Outcome;
-use crate::format::credits;
+use crate::form::Form;
+use crate::format::{credits, plain};
 use crate::kinds::prices::{BOOKS, CHANGES, CHARGES, PRICES, TOKENS, UNITS};
 use crate::parts::elements::{Field, Problems, Tone, chip, empty, lines};
 use crate::parts::shell::Shell;
-use crate::request::{PageContext, PageRequest};
-use crate::resource::column::{Look, when};
-use crate::resource::{list, members, plain, text};
+use crate::request::PageRequest;
+use crate::resource::column::when;
+use crate::resource::{list, members, text};
 
 /// The newest versions that the page lists.
 const VERSIONS: usize = 5;
@@ -22,81 +23,65 @@ const VERSIONS: usize = 5;
 const SAMPLE_PATH: &str = "/v1/images/generations";
 const SAMPLE_BODY: &str = "{\n  \"model\": \"ctx-pro\",\n  \"prompt\": \"a lighthouse at dawn\"\n}";
 
-/// The preview form as it was sent.
-struct Asked<'f> {
-    path: &'f str,
-    body: &'f str,
-    customer: &'f str,
-    book: &'f str,
-}
-
 /// `GET /prices`.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
-    let asked = Asked { path: SAMPLE_PATH, body: SAMPLE_BODY, customer: "", book: "" };
-    page(pages, request, StatusCode::OK, &asked, &Problems::default(), &Value::Null).await
+pub(crate) async fn show(request: PageRequest) -> Outcome {
+    let mut asked = Form::default();
+    asked.push("path", SAMPLE_PATH.to_owned());
+    asked.push("body", SAMPLE_BODY.to_owned());
+    page(&request, StatusCode::OK, &asked, &Problems::default(), &Value::Null).await
 }
 
 /// `POST /prices`: what a request would cost.
-pub(crate) async fn preview(pages: &PageContext, request: &PageRequest) -> Outcome {
-    let form = request.form();
-    let asked = Asked {
-        path: form.text("path"),
-        body: form.text("body"),
-        customer: form.text("customer"),
-        book: form.text("book"),
-    };
-    let mut problems = Problems::default();
-    match ask(pages, request, &asked).await {
-        Ok(Ok(found)) => return page(pages, request, StatusCode::OK, &asked, &problems, &found).await,
+pub(crate) async fn preview(request: PageRequest) -> Outcome {
+    let (asked, mut problems) = (request.form(), Problems::default());
+    match ask(&request, &asked).await {
+        Ok(Ok(found)) => return page(&request, StatusCode::OK, &asked, &problems, &found).await,
         Ok(Err(refusal)) => match (refusal.status, text(&refusal.body["error"], "param")) {
             (400, "path" | "operation") => problems.add("path", refusal.message),
             (400, "price_book") => problems.add("book", refusal.message),
-            (404 | 409, _) if !asked.book.is_empty() => problems.add("book", refusal.message),
+            (404 | 409, _) if asked.is_on("book") => problems.add("book", refusal.message),
             // Every other field is one of the body.
             (400, _) => problems.add("body", refusal.message),
             _ => return Err(refusal.into()),
         },
         Err((field, message)) => problems.add(field, message),
     }
-    page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &asked, &problems, &Value::Null).await
+    page(&request, StatusCode::UNPROCESSABLE_ENTITY, &asked, &problems, &Value::Null).await
 }
 
 /// The API's answer, or the field that cannot be read.
 async fn ask(
-    pages: &PageContext,
     request: &PageRequest,
-    asked: &Asked<'_>,
+    asked: &Form,
 ) -> Result<Result<Value, ApiRefusal>, (&'static str, String)> {
-    let body: Value =
-        serde_json::from_str(asked.body).map_err(|error| ("body", format!("expected JSON: {error}")))?;
-    let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    let wrong = || ("book", format!("expected the number of a version, got {:?}", asked.book));
-    let book = given(asked.book).map(|text| text.parse::<u64>().map_err(|_| wrong())).transpose()?;
-    let target = if asked.path.starts_with('/') { "path" } else { "operation" };
-    let wanted =
-        json!({target: asked.path, "body": body, "customer": given(asked.customer), "price_book": book});
+    let body: Value = serde_json::from_str(asked.text("body"))
+        .map_err(|error| ("body", format!("expected JSON: {error}")))?;
+    let given = |name: &str| Some(asked.text(name)).filter(|text| !text.is_empty());
+    let wrong = |book: &str| ("book", format!("expected the number of a version, got {book:?}"));
+    let book = given("book").map(|book| book.parse::<u64>().map_err(|_| wrong(book))).transpose()?;
+    let path = asked.text("path");
+    let target = if path.starts_with('/') { "path" } else { "operation" };
+    let wanted = json!({target: path, "body": body, "customer": given("customer"), "price_book": book});
     let preview = ApiRequest::post(&["price-books", "preview"]).json(&wanted);
-    Ok(pages.ask(request, preview).await.map(|answer| answer.body))
+    Ok(request.ask(preview).await.map(|answer| answer.body))
 }
 
 async fn page(
-    pages: &PageContext,
     request: &PageRequest,
     status: StatusCode,
-    asked: &Asked<'_>,
+    asked: &Form,
     problems: &Problems,
     found: &Value,
 ) -> Outcome {
-    let book = match pages.ask(request, ApiRequest::get(&["price-books", "active"])).await {
+    let book = match request.ask(ApiRequest::get(&["price-books", "active"])).await {
         Ok(book) => Some(book.body),
         // There is no gateway beside these pages, so there is nothing to show.
         Err(refusal) if refusal.status == 409 => None,
         Err(refusal) => return Err(refusal.into()),
     };
     let versions = ApiRequest::get(BOOKS.api).query("limit", VERSIONS);
-    let versions = list::page(pages, request, versions).await?.rows;
-    let look = Look::of(request);
-    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/prices", "Prices");
+    let versions = list::page(request, versions).await?.rows;
+    let shell = Shell::new(request, "/prices", "Prices");
     Ok(shell.page(
         status,
         &html! {
@@ -106,12 +91,12 @@ async fn page(
                 Some(book) => {
                     p.muted { "In effect for everything that begins now, from the configuration and the families' defaults. A task keeps the price of its submission. Version " code { (text(book, "version").get(..12).unwrap_or_default()) } "." }
                     (lacking(book))
-                    @if request.is_operator() { (form(asked, problems, found, &look)) }
-                    @for family in members(book, "families") { (of_family(family, members(book, "tokens"), &look)) }
-                    @for variant in members(book, "variants") { (of_variant(variant, &look)) }
+                    @if request.is_operator() { (form(asked, problems, found, request)) }
+                    @for family in members(book, "families") { (of_family(family, members(book, "tokens"), request)) }
+                    @for variant in members(book, "variants") { (of_variant(variant, request)) }
                     (unused(book))
                     h2 { "Versions" }
-                    (BOOKS.table(&versions, BOOKS.names.0, &look))
+                    (BOOKS.table(&versions, BOOKS.names.0, request))
                     p { a href="/price-books" { "All versions" } }
                 }
             }
@@ -120,14 +105,14 @@ async fn page(
 }
 
 /// What costs something else for some customers.
-fn of_variant(variant: &Value, look: &Look<'_>) -> Markup {
+fn of_variant(variant: &Value, request: &PageRequest) -> Markup {
     let name = text(variant, "name");
     let (units, tokens) = (members(variant, "units"), members(variant, "tokens"));
     html! {
         h2 { "Variant " code { (name) } }
         p.muted { "For customers that point to it. Everything else costs what it costs in the book itself." }
-        @if !units.is_empty() { (UNITS.table(units, &format!("Prices of units in variant {name}"), look)) }
-        @if !tokens.is_empty() { (TOKENS.table(tokens, &format!("Prices of tokens in variant {name}"), look)) }
+        @if !units.is_empty() { (list::table(UNITS, units, &format!("Prices of units in variant {name}"), request)) }
+        @if !tokens.is_empty() { (list::table(TOKENS, tokens, &format!("Prices of tokens in variant {name}"), request)) }
     }
 }
 
@@ -145,56 +130,35 @@ fn lacking(book: &Value) -> Markup {
     }
 }
 
-fn form(asked: &Asked<'_>, problems: &Problems, found: &Value, look: &Look<'_>) -> Markup {
-    let path = Field {
-        name: "path",
-        label: "Endpoint",
-        help: "A path such as /v1/chat/completions, or an operation such as images.generate.",
-        value: asked.path,
-        required: true,
-        decimal: false,
-    };
-    let customer = Field {
-        name: "customer",
-        label: "Customer",
-        help: "Whose prices, tasks and names. Without it, those of nobody in particular.",
-        value: asked.customer,
-        required: false,
-        decimal: false,
-    };
-    let book = Field {
-        name: "book",
-        label: "Version of the price book",
-        help: "Its number. Without it, the prices in effect.",
-        value: asked.book,
-        required: false,
-        decimal: true,
+fn form(asked: &Form, problems: &Problems, found: &Value, request: &PageRequest) -> Markup {
+    let field = |name: &str, label, help, required, decimal| {
+        Field { name, label, help, value: asked.text(name), required, decimal }.show(problems)
     };
     html! {
         h2 #preview { "What a request would cost" }
         (problems.summary_as("This request would be refused"))
-        @if !found.is_null() { (answer(found, look)) }
+        @if !found.is_null() { (answer(found, request)) }
         form.stack method="post" action="/prices" aria-labelledby="preview" {
-            (path.show(problems))
-            (lines("body", "Body", "JSON, as a client would send it.", asked.body, problems))
-            (customer.show(problems))
-            (book.show(problems))
+            (field("path", "Endpoint", "A path such as /v1/chat/completions, or an operation such as images.generate.", true, false))
+            (lines("body", "Body", "JSON, as a client would send it.", asked.text("body"), problems))
+            (field("customer", "Customer", "Whose prices, tasks and names. Without it, those of nobody in particular.", false, false))
+            (field("book", "Version of the price book", "Its number. Without it, the prices in effect.", false, true))
             div.buttons { button.primary { "Show the price" } }
         }
     }
 }
 
-fn answer(found: &Value, look: &Look<'_>) -> Markup {
+fn answer(found: &Value, request: &PageRequest) -> Markup {
     html! {
         section.report role="status" aria-label="Price" {
             p { strong { @if found["at_most"] == true { "At most " } (credits(Credits(found["sum_micro"].as_i64().unwrap_or_default()))) " credits" } " for " code { (text(found, "model")) } }
             @if let Some(failure) = found["failure"].as_str() { p { (chip(Tone::Warn, "would fail")) " " (failure) } }
-            (CHARGES.table(members(found, "charges"), "Charges", look))
+            (list::table(CHARGES, members(found, "charges"), "Charges", request))
         }
     }
 }
 
-fn of_family(family: &Value, tokens: &[Value], look: &Look<'_>) -> Markup {
+fn of_family(family: &Value, tokens: &[Value], request: &PageRequest) -> Markup {
     let (name, models) = (text(family, "family"), members(family, "models"));
     let own: Vec<Value> = tokens.iter().filter(|row| models.contains(&row["model"])).cloned().collect();
     let missing = members(family, "missing").iter().map(|key| json!({"key": key}));
@@ -206,9 +170,9 @@ fn of_family(family: &Value, tokens: &[Value], look: &Look<'_>) -> Markup {
                 span.muted { (text(family, "version")) }
                 @if !members(family, "missing").is_empty() { (chip(Tone::Error, "no price")) }
             }
-            @if !units.is_empty() { (UNITS.table(&units, &format!("Prices of {name}"), look)) }
+            @if !units.is_empty() { (list::table(UNITS, &units, &format!("Prices of {name}"), request)) }
             @if !own.is_empty() {
-                (TOKENS.table(&own, &format!("Text models of {name}, credits for a million tokens"), look))
+                (list::table(TOKENS, &own, &format!("Text models of {name}, credits for a million tokens"), request))
             }
             @if units.is_empty() && own.is_empty() { p.muted { "It charges for nothing." } }
         }
@@ -227,35 +191,32 @@ fn unused(book: &Value) -> Markup {
 }
 
 /// `GET /price-books/<number>`, with `against` for another version than the one before.
-pub(crate) async fn version(pages: &PageContext, request: &PageRequest) -> Outcome {
+pub(crate) async fn version(request: PageRequest) -> Outcome {
     let number = request.id.as_str();
-    let details = pages.read(request, &["price-books", number]).await?;
+    let details = request.read(&["price-books", number]).await?;
     let against = Some(request.query.text("against")).filter(|against| !against.is_empty());
     let changes = ApiRequest::get(&["price-books", number, "changes"]).query_if("against", against);
-    let changes = pages.ask(request, changes).await?.body;
-    let (book, look, title) = (&details["book"], Look::of(request), format!("Price book {number}"));
-    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/prices", &title);
+    let changes = request.ask(changes).await?.body;
+    let (book, title) = (&details["book"], format!("Price book {number}"));
+    let shell = Shell::new(&request, "/prices", &title);
     let version = text(book, "version");
-    Ok(shell.page(
-        StatusCode::OK,
-        &html! {
-            p.crumbs { a href="/prices" { "Prices" } " " a href="/price-books" { "Versions" } }
-            h1 { "Version " (number) " of the price book" }
-            dl.facts {
-                dt { "Since" } dd { (when(&book["at"], &look)) }
-                dt { "Cause" } dd { (text(book, "cause")) ", by " (text(book, "who")) }
-                dt { "Digest" } dd { code { (version.get(..12).unwrap_or(version)) } }
-            }
-            (compare(&changes, &look))
-            h2 { "Prices" }
-            @if details["left_out"].as_u64() > Some(0) { p.muted { (details["left_out"]) " more were too many to be kept." } }
-            (PRICES.table(members(&details, "prices"), &format!("Prices of version {number}"), &look))
-        },
-    ))
+    Ok(shell.show(&html! {
+        p.crumbs { a href="/prices" { "Prices" } " " a href="/price-books" { "Versions" } }
+        h1 { "Version " (number) " of the price book" }
+        dl.facts {
+            dt { "Since" } dd { (when(&book["at"], &request)) }
+            dt { "Cause" } dd { (text(book, "cause")) ", by " (text(book, "who")) }
+            dt { "Digest" } dd { code { (version.get(..12).unwrap_or(version)) } }
+        }
+        (compare(&changes, &request))
+        h2 { "Prices" }
+        @if details["left_out"].as_u64() > Some(0) { p.muted { (details["left_out"]) " more were too many to be kept." } }
+        (list::table(PRICES, members(&details, "prices"), &format!("Prices of version {number}"), &request))
+    }))
 }
 
 /// What differs, with a form to compare with another version.
-fn compare(changes: &Value, look: &Look<'_>) -> Markup {
+fn compare(changes: &Value, request: &PageRequest) -> Markup {
     let against = changes["against"].as_u64().map(|number| number.to_string());
     let caption = against
         .as_ref()
@@ -269,6 +230,6 @@ fn compare(changes: &Value, look: &Look<'_>) -> Markup {
         }
         @if changes["incomplete"] == true { p.muted { "Prices that are not kept may differ, too." } }
         @if members(changes, "changes").is_empty() { p.muted { "No price differs." } }
-        @else { (CHANGES.table(members(changes, "changes"), &caption, look)) }
+        @else { (list::table(CHANGES, members(changes, "changes"), &caption, request)) }
     }
 }

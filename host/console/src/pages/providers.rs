@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use gatehouse_admin::ApiRequest;
-use http::StatusCode;
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -12,33 +11,29 @@ use crate::format::{count, span};
 use crate::kinds::accounts::ACCOUNTS;
 use crate::parts::elements::{Tone, chip, empty};
 use crate::parts::shell::Shell;
-use crate::request::{PageContext, PageRequest};
-use crate::resource::column::{Look, customer};
+use crate::request::PageRequest;
+use crate::resource::column::customer;
 use crate::resource::list::every;
 use crate::resource::text;
 
 /// `GET /providers`.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
-    let providers = match every(pages, request, || ApiRequest::get(&["providers"])).await {
+pub(crate) async fn show(request: PageRequest) -> Outcome {
+    let providers = match every(&request, || ApiRequest::get(&["providers"])).await {
         Ok(providers) => providers,
         // There is no gateway beside these pages, so there is nothing to show.
         Err(refusal) if refusal.status == 409 => Vec::new(),
         Err(refusal) => return Err(refusal.into()),
     };
-    let (look, shell) =
-        (Look::of(request), Shell::new(request, pages.facts.sandbox.is_some(), "/providers", "Providers"));
-    Ok(shell.page(
-        StatusCode::OK,
-        &html! {
-            h1 { "Providers" }
-            p.muted { "Each account is one set of credentials. Lower priorities are used first, accounts of one priority by their weights." }
-            @if providers.is_empty() { (empty("No provider is configured.", None, "gatehouse check-config")) }
-            @for provider in &providers { (card(provider, &look)) }
-        },
-    ))
+    let shell = Shell::new(&request, "/providers", "Providers");
+    Ok(shell.show(&html! {
+        h1 { "Providers" }
+        p.muted { "Each account is one set of credentials. Lower priorities are used first, accounts of one priority by their weights." }
+        @if providers.is_empty() { (empty("No provider is configured.", None, "gatehouse check-config")) }
+        @for provider in &providers { (card(provider, &request)) }
+    }))
 }
 
-fn card(provider: &Value, look: &Look<'_>) -> Markup {
+fn card(provider: &Value, request: &PageRequest) -> Markup {
     let name = text(provider, "name");
     let named = |account: &Value| {
         let mut row = account.clone();
@@ -50,7 +45,7 @@ fn card(provider: &Value, look: &Look<'_>) -> Markup {
         section.card id=(name) aria-labelledby={ "provider-" (name) } {
             div.title { h2 id={ "provider-" (name) } { (name) } }
             (waiting(provider))
-            (ACCOUNTS.table(&accounts, &format!("Accounts of {name}"), look))
+            (ACCOUNTS.table(&accounts, &format!("Accounts of {name}"), request))
         }
     }
 }

@@ -6,20 +6,19 @@ use http::{Response, StatusCode};
 use maud::{Markup, html};
 
 use crate::error::{Outcome, PageError};
-use crate::format::{count, credits, moment};
+use crate::format::{count, credits, moment, plain};
 use crate::parts::elements::{Confirm, Tone, chip};
 use crate::parts::shell::{Shell, redirect};
-use crate::request::{PageContext, PageRequest};
-use crate::resource::plain;
+use crate::request::PageRequest;
 
 /// `GET /system`.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Response<ResponseBody> {
-    page(pages, request, StatusCode::OK, &html! {}).await
+pub(crate) async fn show(request: PageRequest) -> Outcome {
+    Ok(page(&request, StatusCode::OK, &html! {}).await)
 }
 
 /// `POST /system/reload`.
-pub(crate) async fn reload(pages: &PageContext, request: &PageRequest) -> Outcome {
-    let (status, report) = match pages.ask(request, ApiRequest::post(&["config", "reload"])).await {
+pub(crate) async fn reload(request: PageRequest) -> Outcome {
+    let (status, report) = match request.ask(ApiRequest::post(&["config", "reload"])).await {
         Ok(answer) => {
             let lines = |member: &str| answer.body[member].as_array().cloned().unwrap_or_default();
             let groups = [
@@ -51,15 +50,15 @@ pub(crate) async fn reload(pages: &PageContext, request: &PageRequest) -> Outcom
             (error.status, report)
         }
     };
-    Ok(page(pages, request, status, &report).await)
+    Ok(page(&request, status, &report).await)
 }
 
 /// `POST /system/doctor`: begins an examination, and waits for its end.
-pub(crate) async fn examine(pages: &PageContext, request: &PageRequest) -> Outcome {
-    let mut run = pages.read(request, &["doctor"]).await?;
+pub(crate) async fn examine(request: PageRequest) -> Outcome {
+    let mut run = request.read(&["doctor"]).await?;
     while run["state"] == "running" {
         // Each look waits a moment by itself.
-        run = pages.ask(request, ApiRequest::get(&["doctor"]).query("run", &run["run"])).await?.body;
+        run = request.ask(ApiRequest::get(&["doctor"]).query("run", &run["run"])).await?.body;
     }
     let found = &run["report"];
     let report = html! {
@@ -78,16 +77,16 @@ pub(crate) async fn examine(pages: &PageContext, request: &PageRequest) -> Outco
             }
         }
     };
-    Ok(page(pages, request, StatusCode::OK, &report).await)
+    Ok(page(&request, StatusCode::OK, &report).await)
 }
 
 /// `POST /system/sessions/<number>/end`.
-pub(crate) async fn end_session(pages: &PageContext, request: &PageRequest) -> Outcome {
+pub(crate) async fn end_session(request: PageRequest) -> Outcome {
     let number =
         request.id.parse().map_err(|_| PageError::not_found(format!("no session {:?}", request.id)))?;
-    match pages.sessions.end(number) {
+    match request.pages.sessions.end(number) {
         true => {
-            note(pages, request, "endSession", format!("sessions/{number}")).await?;
+            note(&request, "endSession", format!("sessions/{number}")).await?;
             Ok(redirect("/system?done=ended"))
         }
         false => Err(PageError::not_found(format!("no session {number}; it may have ended already"))),
@@ -95,28 +94,19 @@ pub(crate) async fn end_session(pages: &PageContext, request: &PageRequest) -> O
 }
 
 /// `POST /system/sessions/end`.
-pub(crate) async fn end_all_sessions(pages: &PageContext, request: &PageRequest) -> Outcome {
-    pages.sessions.end_all();
-    note(pages, request, "endSessions", "sessions".to_owned()).await?;
+pub(crate) async fn end_all_sessions(request: PageRequest) -> Outcome {
+    request.pages.sessions.end_all();
+    note(&request, "endSessions", "sessions".to_owned()).await?;
     Ok(redirect("/login"))
 }
 
-async fn note(
-    pages: &PageContext,
-    request: &PageRequest,
-    operation: &str,
-    object: String,
-) -> Result<(), PageError> {
-    Ok(pages.service.commands.note(&request.caller(), operation, object, None, Vec::new()).await?)
+async fn note(request: &PageRequest, operation: &str, object: String) -> Result<(), PageError> {
+    let commands = &request.pages.service.commands;
+    Ok(commands.note(&request.caller(), operation, object, None, Vec::new()).await?)
 }
 
-async fn page(
-    pages: &PageContext,
-    request: &PageRequest,
-    status: StatusCode,
-    report: &Markup,
-) -> Response<ResponseBody> {
-    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/system", "System");
+async fn page(request: &PageRequest, status: StatusCode, report: &Markup) -> Response<ResponseBody> {
+    let shell = Shell::new(request, "/system", "System");
     let address = request.address;
     shell.page(
         status,
@@ -125,7 +115,7 @@ async fn page(
             (report)
             dl.facts {
                 dt { "Version" } dd { (env!("CARGO_PKG_VERSION")) }
-                dt { "Clients connect to" } dd { code { (pages.facts.public_url) } }
+                dt { "Clients connect to" } dd { code { (request.pages.facts.public_url) } }
                 dt { "You come from" } dd { code { (address) } }
             }
             @if request.is_operator() {
@@ -135,16 +125,16 @@ async fn page(
                     a.button href="/system/backup" { "Backups" }
                 }
             }
-            (gateways(pages, request).await)
+            (gateways(request).await)
             h2 { "Sessions" }
-            (sessions(pages, request))
+            (sessions(request))
         },
     )
 }
 
 /// The gateways of the database, or why they are not known; empty where the store is a file.
-async fn gateways(pages: &PageContext, request: &PageRequest) -> Markup {
-    let answer = pages.read(request, &["fleet"]).await;
+async fn gateways(request: &PageRequest) -> Markup {
+    let answer = request.read(&["fleet"]).await;
     let fleet = answer.map(|fleet| serde_json::from_value(fleet).map_err(|error| error.to_string()));
     let body = match fleet {
         Ok(Ok(fleet)) => table_of_gateways(&fleet, request.now),
@@ -196,7 +186,7 @@ fn table_of_gateways(fleet: &FleetView, now: UnixMs) -> Markup {
     }
 }
 
-fn sessions(pages: &PageContext, request: &PageRequest) -> Markup {
+fn sessions(request: &PageRequest) -> Markup {
     let own = request.session.as_ref().map(|session| session.number);
     let row = |session: &SessionView| {
         html! {
@@ -223,7 +213,7 @@ fn sessions(pages: &PageContext, request: &PageRequest) -> Markup {
                     @for name in ["Session", "Role", "From", "Opened", "Last used", "Ends"] { th scope="col" { (name) } }
                     @if request.is_operator() { th scope="col" { "Action" } }
                 } }
-                tbody { @for session in &pages.sessions.list() { (row(session)) } }
+                tbody { @for session in &request.pages.sessions.list() { (row(session)) } }
             }
         }
         p.muted { "Another person logs in with a link of their own: " code { "gatehouse console link --role viewer" } }

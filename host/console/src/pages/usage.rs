@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use gatehouse_admin::{UsageGroup, UsageGroups, UsagePeriod, UsageReport, UsageRequest, UsageSums};
 use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs};
-use http::StatusCode;
 use maud::{Markup, html};
 
 use crate::error::Outcome;
@@ -12,7 +11,7 @@ use crate::form::Form;
 use crate::format::{count, credits, credits_text, seconds};
 use crate::parts::elements::empty;
 use crate::parts::shell::Shell;
-use crate::request::{PageContext, PageRequest};
+use crate::request::PageRequest;
 
 const DAY: u64 = 86_400_000;
 const HOUR: u64 = 3_600_000;
@@ -31,17 +30,17 @@ const RANGES: &[(&str, &str, u64, UsagePeriod)] = &[
 const GROUPS: &[(&str, &str)] = &[("model", "model"), ("customer", "customer"), ("key", "key")];
 
 /// `GET /usage`.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
+pub(crate) async fn show(request: PageRequest) -> Outcome {
     let query = &request.query;
     let range = RANGES.iter().find(|range| range.0 == query.text("range")).unwrap_or(&RANGES[2]);
     let by = GROUPS.iter().find(|group| group.0 == query.text("by")).unwrap_or(&GROUPS[0]).0;
     let (start, end) = bounds(request.now, range.2, range.3);
     let wanted = wanted(query, by, range.3, start..end);
-    let report = pages.service.usage.report(&wanted).await?;
+    let report = request.pages.service.usage.report(&wanted).await?;
     let groups: Vec<(String, UsageSums)> = totals(&report, by);
-    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/usage", "Usage");
+    let shell = Shell::new(&request, "/usage", "Usage");
     let shell = Shell { files: &["vendor/uPlot.min.css", "vendor/uPlot.iife.min.js", "chart.js"], ..shell };
-    Ok(shell.page(StatusCode::OK, &html! {
+    Ok(shell.show(&html! {
         h1 { "Usage" }
         (toolbar(query, range.0, by))
         @if report.rows.is_empty() {

@@ -17,31 +17,22 @@ pub(crate) enum Tone {
 }
 
 impl Tone {
-    const fn class(self) -> &'static str {
+    /// The class, and a shape of its own beside the word for those who see no colours.
+    const fn look(self) -> (&'static str, &'static str) {
         match self {
-            Self::Ok => "chip ok",
-            Self::Warn => "chip warn",
-            Self::Error => "chip error",
-            Self::Info => "chip info",
-            Self::Neutral => "chip",
-        }
-    }
-
-    /// A shape of its own beside the word, for those who see no colours.
-    const fn mark(self) -> &'static str {
-        match self {
-            Self::Ok => "●",
-            Self::Warn => "▲",
-            Self::Error => "✕",
-            Self::Info => "◆",
-            Self::Neutral => "○",
+            Self::Ok => ("chip ok", "●"),
+            Self::Warn => ("chip warn", "▲"),
+            Self::Error => ("chip error", "✕"),
+            Self::Info => ("chip info", "◆"),
+            Self::Neutral => ("chip", "○"),
         }
     }
 }
 
 /// A state: shape and word.
 pub(crate) fn chip(tone: Tone, word: &str) -> Markup {
-    html! { span class=(tone.class()) { span aria-hidden="true" { (tone.mark()) } " " (word) } }
+    let (class, mark) = tone.look();
+    html! { span class=(class) { span aria-hidden="true" { (mark) } " " (word) } }
 }
 
 /// A block of text to paste, with a button that copies it.

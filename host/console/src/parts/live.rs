@@ -1,20 +1,21 @@
 //! The part of a page that follows what happens: the same HTML as at the load, sent again when it has changed, at most
-//! once a second, until the session or the listener ends.
+//! once a second. The listener ends it with its session, or with itself.
 
+use std::convert::Infallible;
 use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::response::IntoResponse as _;
 use bytes::Bytes;
-use gatehouse_admin::{ResponseBody, Sessions, StreamEnd};
-use gatehouse_model::{Clock, Digest};
+use futures_util::{StreamExt as _, stream};
+use gatehouse_admin::ResponseBody;
+use gatehouse_model::Digest;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Response};
-use http_body::{Body, Frame};
+use http::{HeaderName, Response};
 use maud::Markup;
 use tokio::sync::mpsc;
+
+use crate::request::PageRequest;
 
 /// Between two looks.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
@@ -34,47 +35,39 @@ impl From<Markup> for Fragment {
     }
 }
 
-/// A stream of events: a fragment whenever what `look` gives has another text.
+/// A stream of events: a fragment whenever what `look` gives for the request has another text.
 pub(crate) fn stream<F>(
-    clock: Arc<dyn Clock>,
-    sessions: Arc<Sessions>,
-    session: u64,
-    mut end: StreamEnd,
-    look: impl Fn() -> F + Send + 'static,
+    request: PageRequest,
+    look: impl Fn(PageRequest) -> F + Send + 'static,
 ) -> Response<ResponseBody>
 where
     F: Future<Output = Option<Fragment>> + Send,
 {
-    let (sender, receiver) = mpsc::channel(1);
+    let (sender, mut receiver) = mpsc::channel(1);
     tokio::spawn(async move {
-        let follow = follow(&*clock, &sessions, session, &sender, look);
         tokio::select! {
-            () = end.reached() => {}
             () = sender.closed() => {}
-            () = follow => {}
+            () = follow(&request, &sender, look) => {}
         }
     });
-    let mut response = Response::new(ResponseBody::new(EventBody(receiver)));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
+    let events = stream::poll_fn(move |context| receiver.poll_recv(context));
+    let headers = [
+        (CONTENT_TYPE, "text/event-stream"),
+        (CACHE_CONTROL, "no-cache, no-transform"),
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    (headers, ResponseBody::from_stream(events.map(Ok::<_, Infallible>))).into_response()
 }
 
 /// Looks until the client is gone or its session is over.
-async fn follow<F>(
-    clock: &dyn Clock,
-    sessions: &Sessions,
-    session: u64,
-    sender: &mpsc::Sender<Bytes>,
-    look: impl Fn() -> F,
-) where
+async fn follow<F>(request: &PageRequest, sender: &mpsc::Sender<Bytes>, look: impl Fn(PageRequest) -> F)
+where
     F: Future<Output = Option<Fragment>>,
 {
     let (mut last, mut quiet) = (None, 0);
-    while sessions.is_open(session) {
+    while request.pages.sessions.is_open(request.session_number()) {
         // What cannot be read now may be read at the next look.
-        let found = look().await;
+        let found = look(request.clone()).await;
         let is_last = found.as_ref().is_some_and(|found| found.is_last);
         let text = found.map(|found| found.html.into_string()).unwrap_or_default();
         let digest = Digest::of(text.as_bytes());
@@ -95,7 +88,7 @@ async fn follow<F>(
             let _gone = sender.send(Bytes::from_static(b"event: over\ndata:\n\n")).await;
             return;
         }
-        clock.pause(INTERVAL).await;
+        request.pages.service.clock.pause(INTERVAL).await;
     }
 }
 
@@ -109,21 +102,6 @@ fn event(text: &str) -> Bytes {
     }
     event.push('\n');
     event.into()
-}
-
-/// The body of the stream.
-struct EventBody(mpsc::Receiver<Bytes>);
-
-impl Body for EventBody {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-        self.0.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(event))))
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The frame around every page: head, navigation, header, and the line that says what was done.
 
-use gatehouse_admin::{ResponseBody, Revealed, SessionView};
+use axum::response::IntoResponse as _;
+use gatehouse_admin::{ResponseBody, SessionView};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use http::{HeaderValue, Response, StatusCode};
 use maud::{DOCTYPE, Markup, html};
@@ -42,17 +43,22 @@ pub(crate) struct Shell<'p> {
 
 impl<'p> Shell<'p> {
     /// The frame of a page of `section`.
-    pub(crate) fn new(request: &'p PageRequest, is_sandbox: bool, section: &'p str, title: &'p str) -> Self {
+    pub(crate) fn new(request: &'p PageRequest, section: &'p str, title: &'p str) -> Self {
         let done = Some(request.query.text("done")).and_then(done);
         Self {
             title,
             section,
             theme: request.theme,
             session: request.session.as_ref(),
-            is_sandbox,
+            is_sandbox: request.pages.facts.sandbox.is_some(),
             done,
             files: &[],
         }
+    }
+
+    /// The whole page of a request that went well.
+    pub(crate) fn show(&self, content: &Markup) -> Response<ResponseBody> {
+        self.page(StatusCode::OK, content)
     }
 
     /// The whole page.
@@ -151,11 +157,8 @@ pub(crate) fn document(
 
 /// HTML that no cache keeps.
 pub(crate) fn html_response(status: StatusCode, text: Markup) -> Response<ResponseBody> {
-    let mut response = Response::new(ResponseBody::from(text.into_string()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CACHE_CONTROL, "no-store")];
+    (status, headers, text.into_string()).into_response()
 }
 
 /// Leads on after a change. `to` is one of the console's own addresses.
@@ -230,9 +233,4 @@ fn shortcuts() -> Markup {
             form method="dialog" { button { "Close" } }
         }
     }
-}
-
-/// A secret on a page.
-pub(crate) fn secret(secret: &Revealed) -> &str {
-    &secret.0
 }

@@ -5,30 +5,9 @@ use gatehouse_model::{Credits, UnixMs};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::{encoded, plain, text};
-use crate::format::{count, credits, moment, short_id};
+use super::{encoded, text};
+use crate::format::{count, credits, moment, plain, short_id};
 use crate::request::PageRequest;
-
-/// What of a request decides how objects are shown.
-pub(crate) struct Look<'r> {
-    pub(crate) now: UnixMs,
-    pub(crate) is_operator: bool,
-    /// For forms that are sent once.
-    pub(crate) number: u64,
-    /// The id of the row that an address marks.
-    pub(crate) marked: &'r str,
-}
-
-impl<'r> Look<'r> {
-    pub(crate) fn of(request: &'r PageRequest) -> Self {
-        Self {
-            now: request.now,
-            is_operator: request.is_operator(),
-            number: request.number,
-            marked: request.query.text("marked"),
-        }
-    }
-}
 
 /// How a member is written.
 #[derive(Clone, Copy)]
@@ -46,7 +25,7 @@ pub(crate) enum Show {
     Key,
     Task,
     /// The object, by its own words.
-    Own(fn(&Value, &Look<'_>) -> Markup),
+    Own(fn(&Value, &PageRequest) -> Markup),
     /// The link to the object's page, with these words in it.
     Page(fn(&Value) -> Markup),
 }
@@ -72,7 +51,7 @@ impl Column {
         Self { label, member, show, class, is_optional: false }
     }
 
-    pub(crate) const fn own(label: &'static str, show: fn(&Value, &Look<'_>) -> Markup) -> Self {
+    pub(crate) const fn own(label: &'static str, show: fn(&Value, &PageRequest) -> Markup) -> Self {
         Self::new(label, "", Show::Own(show))
     }
 
@@ -106,17 +85,17 @@ impl Column {
         self.member.is_empty() || !value[self.member].is_null()
     }
 
-    pub(crate) fn show(&self, value: &Value, address: &str, look: &Look<'_>) -> Markup {
+    pub(crate) fn show(&self, value: &Value, address: &str, request: &PageRequest) -> Markup {
         let member = &value[self.member];
         match (self.show, member) {
-            (Show::Own(show), _) => show(value, look),
+            (Show::Own(show), _) => show(value, request),
             (Show::Page(words), _) => html! { a.row href=(address) { (words(value)) } },
             (_, Value::Null) => html! { span.muted { "none" } },
             (Show::Text, _) => html! { bdi { (plain(member)) } },
             (Show::Code, _) => html! { code { (plain(member)) } },
             (Show::Credits, _) => credits(Credits(member.as_i64().unwrap_or_default())),
             (Show::Count, _) => html! { span.num { (count(member.as_u64().unwrap_or_default())) } },
-            (Show::Moment, _) => when(member, look),
+            (Show::Moment, _) => when(member, request),
             (Show::Customer, _) => customer(text(value, self.member)),
             (Show::Key, _) => key(text(value, self.member)),
             (Show::Task, _) => {
@@ -132,8 +111,8 @@ pub(crate) fn at(value: &Value) -> Option<UnixMs> {
 }
 
 /// A moment, as people say it.
-pub(crate) fn when(value: &Value, look: &Look<'_>) -> Markup {
-    html! { @if let Some(at) = at(value) { (moment(at, look.now)) } @else { span.muted { "never" } } }
+pub(crate) fn when(value: &Value, request: &PageRequest) -> Markup {
+    html! { @if let Some(at) = at(value) { (moment(at, request.now)) } @else { span.muted { "never" } } }
 }
 
 pub(crate) fn customer(id: &str) -> Markup {

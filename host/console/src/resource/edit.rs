@@ -6,87 +6,57 @@ use http::{Response, StatusCode};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::fields::{Controls, Hint, given};
-use super::one::Secret;
+use super::fields::{Controls, given};
 use super::{Resource, text};
 use crate::error::{Outcome, PageError};
 use crate::form;
 use crate::form::Form;
 use crate::parts::elements::Problems;
 use crate::parts::shell::{Shell, redirect};
-use crate::request::{PageContext, PageRequest};
-
-/// The forms of a kind.
-#[derive(Clone, Copy)]
-pub(crate) struct Forms {
-    /// Operations of the API, by path.
-    pub(crate) create: Option<&'static str>,
-    pub(crate) edit: Option<&'static str>,
-    pub(crate) hints: &'static [Hint],
-    /// Boxes for flags of the API.
-    pub(crate) flags: &'static [(&'static str, &'static str)],
-    /// The control that names something else, which may not be there.
-    pub(crate) refers: &'static str,
-    /// What is shown once of a new one; without it, its own page.
-    pub(crate) secret: Option<&'static Secret>,
-}
-
-/// A form as it was filled in.
-struct Filled<'f> {
-    controls: &'f Controls,
-    form: &'f Form,
-    problems: &'f Problems,
-}
+use crate::request::PageRequest;
 
 /// `GET <path>/new`; a query fills it in.
-pub(crate) async fn new(pages: &PageContext, request: &PageRequest, resource: &'static Resource) -> Outcome {
-    let (_, controls) = resource.new_controls(pages).await?;
-    let filled = Filled { controls: &controls, form: &request.query, problems: &Problems::default() };
-    Ok(new_page(pages, request, resource, StatusCode::OK, &filled))
+pub(crate) async fn new(request: PageRequest, resource: &'static Resource) -> Outcome {
+    let controls = resource.controls(&request, "post", resource.create).await?;
+    Ok(new_page(&request, resource, &controls, &request.query, &Problems::default()))
 }
 
 /// `POST <path>`.
-pub(crate) async fn create(
-    pages: &PageContext,
-    request: &PageRequest,
-    resource: &'static Resource,
-) -> Outcome {
-    let (forms, controls) = resource.new_controls(pages).await?;
+pub(crate) async fn create(request: PageRequest, resource: &'static Resource) -> Outcome {
+    let controls = resource.controls(&request, "post", resource.create).await?;
     let (form, mut problems) = (request.form(), Problems::default());
     let body = given(controls.read(&form, request.now, &mut problems));
     if problems.is_empty() {
-        let call = flagged(forms, &form, ApiRequest::post(resource.api).json(&body));
-        match pages.ask(request, call).await {
+        let call = flagged(resource, &form, ApiRequest::post(resource.api).json(&body));
+        match request.ask(call).await {
             Ok(made) => {
-                return Ok(match forms.secret {
-                    Some(secret) => secret.show(pages, request, resource, &made.body),
+                return Ok(match resource.secret {
+                    Some(secret) => secret.show(&request, resource, &made.body),
                     None => {
                         redirect(&format!("{}?done=created", resource.address(&resource.id_of(&made.body))))
                     }
                 });
             }
-            Err(refusal) => refuse(&controls, refusal, forms.refers, &mut problems)?,
+            Err(refusal) => refuse(&controls, refusal, resource.refers, &mut problems)?,
         }
     }
-    let filled = Filled { controls: &controls, form: &form, problems: &problems };
-    Ok(new_page(pages, request, resource, StatusCode::UNPROCESSABLE_ENTITY, &filled))
+    Ok(new_page(&request, resource, &controls, &form, &problems))
 }
 
 /// `GET <path>/<id>/edit`.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest, resource: &'static Resource) -> Outcome {
-    let (_, controls) = resource.edit_controls(pages).await?;
-    let ApiAnswer { etag, body, .. } = resource.get(pages, request).await?;
+pub(crate) async fn show(request: PageRequest, resource: &'static Resource) -> Outcome {
+    let controls = resource.controls(&request, "patch", resource.edit).await?;
+    let ApiAnswer { etag, body, .. } = resource.get(&request).await?;
     let mut form = controls.fill(&body);
     form.push("etag", etag.unwrap_or_default());
-    let filled = Filled { controls: &controls, form: &form, problems: &Problems::default() };
-    Ok(edit_page(pages, request, resource, StatusCode::OK, &body, &filled))
+    Ok(edit_page(&request, resource, &body, &controls, &form, &Problems::default()))
 }
 
 /// `POST <path>/<id>/edit`.
-pub(crate) async fn save(pages: &PageContext, request: &PageRequest, resource: &'static Resource) -> Outcome {
-    let (forms, controls) = resource.edit_controls(pages).await?;
+pub(crate) async fn save(request: PageRequest, resource: &'static Resource) -> Outcome {
+    let controls = resource.controls(&request, "patch", resource.edit).await?;
     let (form, mut problems) = (request.form(), Problems::default());
-    let before = resource.get(pages, request).await?;
+    let before = resource.get(&request).await?;
     let mut patch = controls.read(&form, request.now, &mut problems);
     controls.take_away(&before.body, &mut patch);
     let etag = form.text("etag");
@@ -97,18 +67,17 @@ pub(crate) async fn save(pages: &PageContext, request: &PageRequest, resource: &
     if problems.is_empty() {
         let path: Vec<&str> = resource.api.iter().copied().chain([request.id.as_str()]).collect();
         let call = ApiRequest::patch(&path).json(&patch).header(IF_MATCH, etag);
-        match pages.ask(request, flagged(forms, &form, call)).await {
+        match request.ask(flagged(resource, &form, call)).await {
             Ok(_) => return Ok(redirect(&format!("{}?done=saved", resource.address(&request.id)))),
             Err(refusal) if refusal.status == 412 => {
-                let now = resource.get(pages, request).await?;
-                return Ok(conflict(pages, request, resource, &now, &controls, &patch, &form));
+                let now = resource.get(&request).await?;
+                return Ok(conflict(&request, resource, &now, &controls, &patch, &form));
             }
-            Err(refusal) => refuse(&controls, refusal, forms.refers, &mut problems)?,
+            Err(refusal) => refuse(&controls, refusal, resource.refers, &mut problems)?,
         }
     }
     // The tag of what was edited stays in the form: another change meanwhile is a conflict, not a surprise.
-    let filled = Filled { controls: &controls, form: &form, problems: &problems };
-    Ok(edit_page(pages, request, resource, StatusCode::UNPROCESSABLE_ENTITY, &before.body, &filled))
+    Ok(edit_page(&request, resource, &before.body, &controls, &form, &problems))
 }
 
 /// Puts a refusal at its field; what no form can mend is a page of its own.
@@ -126,62 +95,52 @@ pub(super) fn refuse(
     Ok(())
 }
 
-fn flagged(forms: &Forms, form: &Form, call: ApiRequest) -> ApiRequest {
-    forms.flags.iter().fold(call, |call, (name, _)| call.flag(name, form.is_on(name)))
+fn flagged(resource: &Resource, form: &Form, call: ApiRequest) -> ApiRequest {
+    resource.flags.iter().fold(call, |call, (name, _)| call.flag(name, form.is_on(name)))
 }
 
 impl Resource {
-    async fn new_controls(&self, pages: &PageContext) -> Result<(&Forms, Controls), PageError> {
-        self.controls(pages, "post", |forms| forms.create).await
-    }
-
-    /// What an edit may change.
-    pub(super) async fn edit_controls(&self, pages: &PageContext) -> Result<(&Forms, Controls), PageError> {
-        self.controls(pages, "patch", |forms| forms.edit).await
-    }
-
-    async fn controls(
+    /// What this operation of the API takes of a new one or of an edit.
+    pub(super) async fn controls(
         &self,
-        pages: &PageContext,
+        request: &PageRequest,
         method: &str,
-        operation: impl Fn(&Forms) -> Option<&'static str>,
-    ) -> Result<(&Forms, Controls), PageError> {
-        let forms = self.forms.as_ref().ok_or_else(|| PageError::not_found("there is no such form"))?;
-        let path = operation(forms).ok_or_else(|| PageError::not_found("there is no such form"))?;
-        Ok((forms, Controls::of(pages.document().await?, method, path, forms.hints)?))
+        path: &str,
+    ) -> Result<Controls, PageError> {
+        Controls::of(request.pages.document().await?, method, path, self.hints)
     }
 
     /// The object that a page is about.
-    pub(super) async fn get(
-        &self,
-        pages: &PageContext,
-        request: &PageRequest,
-    ) -> Result<ApiAnswer, PageError> {
+    pub(super) async fn get(&self, request: &PageRequest) -> Result<ApiAnswer, PageError> {
         let path: Vec<&str> = self.api.iter().copied().chain([request.id.as_str()]).collect();
-        Ok(pages.ask(request, ApiRequest::get(&path)).await?)
+        Ok(request.ask(ApiRequest::get(&path)).await?)
     }
 }
 
 fn flags(resource: &Resource, form: &Form) -> Markup {
-    let flags = resource.forms.map_or(&[][..], |forms| forms.flags);
     html! {
-        @for (name, words) in flags {
+        @for (name, words) in resource.flags {
             label.check { input type="checkbox" name=(name) value="true" checked[form.is_on(name)]; " " (words) }
         }
     }
 }
 
+/// The status of a form, which is shown again only where something is wrong with it.
+fn status_of(problems: &Problems) -> StatusCode {
+    if problems.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }
+}
+
 fn new_page(
-    pages: &PageContext,
     request: &PageRequest,
     resource: &Resource,
-    status: StatusCode,
-    Filled { controls, form, problems }: &Filled<'_>,
+    controls: &Controls,
+    form: &Form,
+    problems: &Problems,
 ) -> Response<ResponseBody> {
     let (many, one) = resource.names;
     let title = format!("New {one}");
-    Shell::new(request, pages.facts.sandbox.is_some(), resource.section, &title).page(
-        status,
+    Shell::new(request, resource.section, &title).page(
+        status_of(problems),
         &html! {
             p.crumbs { a href=(resource.path) { (many) } }
             h1 { (title) }
@@ -206,17 +165,17 @@ fn crumbs(resource: &Resource, request: &PageRequest, object: &Value) -> Markup 
 }
 
 fn edit_page(
-    pages: &PageContext,
     request: &PageRequest,
     resource: &Resource,
-    status: StatusCode,
     object: &Value,
-    Filled { controls, form, problems }: &Filled<'_>,
+    controls: &Controls,
+    form: &Form,
+    problems: &Problems,
 ) -> Response<ResponseBody> {
     let title = format!("Edit {} {}", resource.names.1, text(object, resource.name));
     let address = resource.address(&request.id);
-    Shell::new(request, pages.facts.sandbox.is_some(), resource.section, &title).page(
-        status,
+    Shell::new(request, resource.section, &title).page(
+        status_of(problems),
         &html! {
             (crumbs(resource, request, object))
             h1 { "Edit " (resource.names.1) }
@@ -233,7 +192,6 @@ fn edit_page(
 
 /// Two people edited the same object: both versions, and the choice.
 fn conflict(
-    pages: &PageContext,
     request: &PageRequest,
     resource: &Resource,
     now: &ApiAnswer,
@@ -244,7 +202,7 @@ fn conflict(
     let one = resource.names.1;
     let address = resource.address(&request.id);
     let (mine, theirs) = (controls.words(mine), controls.words(&now.body));
-    Shell::new(request, pages.facts.sandbox.is_some(), resource.section, "Changed meanwhile").page(StatusCode::PRECONDITION_FAILED, &html! {
+    Shell::new(request, resource.section, "Changed meanwhile").page(StatusCode::PRECONDITION_FAILED, &html! {
         (crumbs(resource, request, &now.body))
         h1 { "This " (one) " was changed meanwhile" }
         div.problems role="alert" { p { "Nothing was saved. Somebody else has changed this " (one) " since you opened the form." } }

@@ -9,10 +9,9 @@ use gatehouse_schema::{Field as Member, Kind, Reader};
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
-use super::plain;
 use crate::error::PageError;
 use crate::form::Form;
-use crate::format::credits_text;
+use crate::format::{credits_text, plain};
 use crate::parts::elements::{Field, Problems, lines, select};
 
 /// Other words for a control than those of the schema; empty ones leave the schema's.
@@ -218,8 +217,7 @@ fn add(member: &Member, within: &[String], controls: &mut Vec<Control>) {
             ("", "A moment such as 2026-11-21T09:30:00Z, or a time from now such as 24h or 30d. Empty: none.")
         }
         Input::Span => ("", "Such as 24h or 7d."),
-        Input::Lines => ("", "One a line."),
-        Input::Rows(_) => ("", "One a line."),
+        Input::Lines | Input::Rows(_) => ("", "One a line."),
         _ => ("", ""),
     };
     controls.push(Control {
@@ -263,15 +261,7 @@ fn input_of(name: &str, kind: &Kind) -> Input {
 
 /// Puts a value where the path leads.
 fn put(object: &mut Value, path: &[String], value: Value) {
-    match path {
-        [] => *object = value,
-        [first, rest @ ..] => {
-            if !object.is_object() {
-                *object = Value::Object(Map::new());
-            }
-            put(&mut object[first.as_str()], rest, value);
-        }
-    }
+    *path.iter().fold(object, |object, part| &mut object[part.as_str()]) = value;
 }
 
 /// A value as it is typed.
@@ -345,6 +335,9 @@ fn parse(input: &Input, text: &str, now: UnixMs) -> Result<Value, String> {
                 lines.map(|line| row(members, line, now)).collect();
             rows.map(Value::Object)
         }
+        Input::Choice(words) if words.iter().all(|word| word != text) => {
+            Err(format!("expected one of {}, got {text:?}", words.join(", ")))
+        }
         Input::Line | Input::Choice(_) | Input::Some(_) => Ok(text.into()),
     }
 }
@@ -384,13 +377,6 @@ impl Control {
                 Ok(if chosen.len() == words.len() { Value::Array(Vec::new()) } else { chosen.into() })
             }
             Input::Line if !self.nullable => Ok(form.text(&self.name).into()),
-            Input::Choice(words) => {
-                let text = form.text(&self.name);
-                match text.is_empty() || words.iter().any(|word| word == text) {
-                    true => parse(&self.input, text, now),
-                    false => Err(format!("expected one of {}, got {text:?}", words.join(", "))),
-                }
-            }
             input => parse(input, form.text(&self.name), now),
         }
     }

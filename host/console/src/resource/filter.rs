@@ -21,41 +21,35 @@ pub(crate) struct Search {
 
 /// A field above the list, by the name of a parameter of the API.
 #[derive(Clone, Copy)]
-pub(crate) enum Filter {
-    Text {
-        name: &'static str,
-        label: &'static str,
-        prefix: &'static str,
-    },
-    Flag {
-        name: &'static str,
-        label: &'static str,
-    },
+pub(crate) struct Filter {
+    pub(crate) name: &'static str,
+    pub(crate) label: &'static str,
+    pub(crate) how: How,
+}
+
+/// What a field is filled in with.
+#[derive(Clone, Copy)]
+pub(crate) enum How {
+    /// A text; what ids begin with for people is taken off.
+    Text(&'static str),
+    Flag,
     /// One of these words.
-    Choice {
-        name: &'static str,
-        label: &'static str,
-        words: &'static [&'static str],
-    },
+    Choice(&'static [&'static str]),
     /// A box that takes these values away.
-    Unless {
-        name: &'static str,
-        label: &'static str,
-        sends: &'static [(&'static str, &'static str)],
-    },
-    /// The first and the last day, UTC; the last thirty days where nobody says which.
+    Unless(&'static [(&'static str, &'static str)]),
+    /// Two days, with names and labels of their own.
     Days,
 }
+
+/// The first and the last day, UTC; the last thirty days where nobody says which.
+pub(crate) const DAYS: Filter = Filter { name: "", label: "", how: How::Days };
 
 impl Filter {
     /// The names of its fields.
     pub(super) fn names(&self) -> &[&'static str] {
-        match self {
-            Self::Text { name, .. }
-            | Self::Flag { name, .. }
-            | Self::Choice { name, .. }
-            | Self::Unless { name, .. } => std::slice::from_ref(name),
-            Self::Days => &["from", "to"],
+        match self.how {
+            How::Days => &["from", "to"],
+            _ => std::slice::from_ref(&self.name),
         }
     }
 
@@ -66,20 +60,19 @@ impl Filter {
         now: UnixMs,
         problems: &mut Problems,
     ) -> Vec<(&'static str, String)> {
-        let given = |name: &str| Some(query.text(name)).filter(|text| !text.is_empty());
-        match self {
-            Self::Text { name, prefix, .. } => {
-                let text = given(name).map(|text| text.strip_prefix(prefix).unwrap_or(text).to_owned());
-                text.map(|text| (*name, text)).into_iter().collect()
+        let name = self.name;
+        let given = Some(query.text(name)).filter(|text| !text.is_empty());
+        match self.how {
+            How::Text(prefix) => {
+                let text = given.map(|text| text.strip_prefix(prefix).unwrap_or(text).to_owned());
+                text.map(|text| (name, text)).into_iter().collect()
             }
-            Self::Flag { name, .. } if query.is_on(name) => vec![(*name, "true".to_owned())],
-            Self::Choice { name, .. } => {
-                given(name).map(|word| (*name, word.to_owned())).into_iter().collect()
-            }
-            Self::Unless { name, sends, .. } if !query.is_on(name) => {
+            How::Flag if query.is_on(name) => vec![(name, "true".to_owned())],
+            How::Choice(_) => given.map(|word| (name, word.to_owned())).into_iter().collect(),
+            How::Unless(sends) if !query.is_on(name) => {
                 sends.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
             }
-            Self::Days => {
+            How::Days => {
                 let (first, last) = days(query, now, problems);
                 let end = UnixMs::of_day(last.saturating_add(1));
                 vec![
@@ -87,27 +80,28 @@ impl Filter {
                     ("created_before", end.to_string()),
                 ]
             }
-            Self::Flag { .. } | Self::Unless { .. } => Vec::new(),
+            How::Flag | How::Unless(_) => Vec::new(),
         }
     }
 
     pub(super) fn show(&self, query: &Form, now: UnixMs, is_first: bool) -> Markup {
-        match self {
-            Self::Text { name, label, .. } => html! {
+        let Self { name, label, how } = self;
+        match how {
+            How::Text(_) => html! {
                 label for=(name) { (label) }
                 input.short id=(name) type="search" name=(name) value=(query.text(name)) autocomplete="off" data-search[is_first];
             },
-            Self::Flag { name, label } | Self::Unless { name, label, .. } => html! {
+            How::Flag | How::Unless(_) => html! {
                 label.check { input type="checkbox" name=(name) value="true" checked[query.is_on(name)]; " " (label) }
             },
-            Self::Choice { name, label, words } => html! {
+            How::Choice(words) => html! {
                 label for=(name) { (label) }
                 select id=(name) name=(name) {
                     option value="" { "any" }
                     @for word in *words { option value=(word) selected[query.text(name) == *word] { (word) } }
                 }
             },
-            Self::Days => {
+            How::Days => {
                 let (first, last) = days(query, now, &mut Problems::default());
                 html! { @for (name, label, day) in [("from", "From", first), ("to", "To", last)] {
                     label for=(name) { (label) }
@@ -143,7 +137,7 @@ mod tests {
 
     fn sent(query: &str) -> (Vec<String>, bool) {
         let (form, mut problems) = (Form::parse(query.as_bytes()), Problems::default());
-        let sent = Filter::Days.sent(&form, NOW, &mut problems);
+        let sent = DAYS.sent(&form, NOW, &mut problems);
         (sent.into_iter().map(|(_, moment)| moment).collect(), problems.is_empty())
     }
 

@@ -1,21 +1,19 @@
 //! A list: search, filters, sums, rows with what may be done to each, and the pages of it; again whenever it changes.
 
-use std::sync::Arc;
-
 use gatehouse_admin::{ApiRefusal, ApiRequest, ResponseBody};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
-use super::column::{Column, Look};
-use super::{Resource, Sums};
+use super::Resource;
+use super::column::Column;
 use crate::error::{Outcome, PageError};
 use crate::form::Form;
 use crate::parts::elements::{Problems, empty};
 use crate::parts::live;
 use crate::parts::shell::Shell;
-use crate::request::{PageContext, PageRequest};
+use crate::request::PageRequest;
 
 /// Rows, where the next page begins, and what all rows come to.
 #[derive(Default)]
@@ -26,12 +24,13 @@ pub(crate) struct Found {
 }
 
 /// `GET` of the list, with `q`, the filters, `cursor` and `marked`.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest, resource: &'static Resource) -> Outcome {
+pub(crate) async fn show(request: PageRequest, resource: &'static Resource) -> Outcome {
+    let request = &request;
     let (query, resource) = (&request.query, resource.chosen(&request.query));
     let (mut problems, mut status) = (Problems::default(), StatusCode::OK);
     let mut rows = html! {};
-    match resource.find(pages, request, &mut problems).await {
-        Ok(found) => rows = resource.rows(pages, request, &found, &Look::of(request)),
+    match resource.find(request, &mut problems).await {
+        Ok(found) => rows = resource.rows(request, &found),
         // Only a running gateway has it.
         Err(refusal) if refusal.status == 409 => rows = empty(&refusal.message, None, resource.empty.1),
         Err(refusal) if matches!(refusal.status, 400 | 404) => {
@@ -45,7 +44,7 @@ pub(crate) async fn show(pages: &PageContext, request: &PageRequest, resource: &
         rows = html! {};
     }
     let (many, new) = (resource.names.0, resource.new_one(request));
-    let shell = Shell::new(request, pages.facts.sandbox.is_some(), resource.section, many);
+    let shell = Shell::new(request, resource.section, many);
     Ok(shell.page(status, &html! {
         @if resource.path != resource.section { p.crumbs { a href=(resource.section) { "Back" } } }
         div.title {
@@ -67,24 +66,14 @@ pub(crate) async fn show(pages: &PageContext, request: &PageRequest, resource: &
 }
 
 /// `GET <path>-live`: the same rows again whenever they change.
-pub(crate) fn follow(
-    pages: &Arc<PageContext>,
-    request: PageRequest,
-    resource: &'static Resource,
-) -> Response<ResponseBody> {
-    let session = request.session.as_ref().map_or(0, |session| session.number);
-    let (clock, sessions) = (Arc::clone(&pages.service.clock), Arc::clone(&pages.sessions));
-    let (end, pages, request) = (request.end.clone(), Arc::clone(pages), Arc::new(request));
-    let look = move || {
-        let (pages, request) = (Arc::clone(&pages), Arc::clone(&request));
-        async move {
-            let (resource, mut problems) = (resource.chosen(&request.query), Problems::default());
-            let found = resource.find(&pages, &request, &mut problems).await.ok()?;
-            let look = Look { now: pages.service.clock.now(), ..Look::of(&request) };
-            problems.is_empty().then(|| resource.rows(&pages, &request, &found, &look).into())
-        }
-    };
-    live::stream(clock, sessions, session, end, look)
+pub(crate) fn follow(request: PageRequest, resource: &'static Resource) -> Response<ResponseBody> {
+    live::stream(request, move |mut request| async move {
+        let (resource, mut problems) = (resource.chosen(&request.query), Problems::default());
+        let found = resource.find(&request, &mut problems).await.ok()?;
+        // Not before the rows were read: what came meanwhile would lie ahead.
+        request.now = request.pages.service.clock.now();
+        problems.is_empty().then(|| resource.rows(&request, &found).into())
+    })
 }
 
 /// The links to the first and to the next page.
@@ -139,12 +128,7 @@ impl Resource {
         sent.into_iter().fold(ApiRequest::get(path), |list, (name, value)| list.query(name, value))
     }
 
-    async fn find(
-        &self,
-        pages: &PageContext,
-        request: &PageRequest,
-        problems: &mut Problems,
-    ) -> Result<Found, ApiRefusal> {
+    async fn find(&self, request: &PageRequest, problems: &mut Problems) -> Result<Found, ApiRefusal> {
         let query = &request.query;
         let filtered = self.request(self.api, request, problems).query("limit", self.rows);
         let filtered = self.query.iter().fold(filtered, |list, (name, value)| list.query(name, value));
@@ -162,19 +146,19 @@ impl Resource {
         let cursor = query.text("cursor");
         if cursor.is_empty() {
             for parameter in earlier {
-                rows.extend(page(pages, request, list(Some(parameter), wanted)).await?.rows);
+                rows.extend(page(request, list(Some(parameter), wanted)).await?.rows);
             }
             if !marked.is_empty() && wanted.is_empty() {
                 let path: Vec<&str> = self.api.iter().copied().chain([marked]).collect();
-                rows.extend(pages.read(request, &path).await.ok());
+                rows.extend(request.read(&path).await.ok());
             }
         }
         let rest = list(last, wanted).query_if("cursor", Some(cursor).filter(|cursor| !cursor.is_empty()));
-        let mut found = page(pages, request, rest).await?;
+        let mut found = page(request, rest).await?;
         let first: Vec<String> = rows.iter().map(|row| self.id_of(row)).collect();
         rows.extend(found.rows.into_iter().filter(|row| !first.contains(&self.id_of(row))));
-        if let Sums::At(path) = self.sums {
-            found.sums = match pages.ask(request, self.request(path, request, problems)).await {
+        if !self.sums.is_empty() {
+            found.sums = match request.ask(self.request(self.sums, request, problems)).await {
                 Ok(answer) => answer.body,
                 // What cannot be added up is listed all the same.
                 Err(refusal) if refusal.status == 400 => refusal.message.into(),
@@ -185,8 +169,8 @@ impl Resource {
     }
 
     /// What changes while a page is open: sums, rows, and the way to more of them.
-    fn rows(&self, pages: &PageContext, request: &PageRequest, found: &Found, look: &Look<'_>) -> Markup {
-        let hint = self.empty.1.replace("$GATEWAY", &pages.facts.public_url);
+    fn rows(&self, request: &PageRequest, found: &Found) -> Markup {
+        let hint = self.empty.1.replace("$GATEWAY", &request.pages.facts.public_url);
         let (query, one) = (&request.query, self.names.1);
         let is_filtered = query.is_on("q")
             || self.filters.iter().flat_map(|filter| filter.names()).any(|name| query.is_on(name));
@@ -194,7 +178,7 @@ impl Resource {
         html! {
             @match &found.sums {
                 Value::String(why) => p.muted { (why) },
-                sums => (self.figures(sums, look)),
+                sums => (self.figures(sums, request)),
             }
             @if found.rows.is_empty() && found.next.is_none() && !is_filtered {
                 (empty(self.empty.0, new.as_ref().map(|(address, words)| (address.as_str(), words.as_str())), &hint))
@@ -204,18 +188,18 @@ impl Resource {
                     a href=(self.page_address("", &self.only_tab(query), "")) { "Show all" }
                 }
             } @else {
-                (self.table(&found.rows, self.names.0, look))
+                (self.table(&found.rows, self.names.0, request))
             }
             (pager(self.is_newest_first, query.is_on("cursor"), found.next.as_deref(), |cursor| self.page_address("", query, cursor)))
         }
     }
 
     /// Sums of an object, or of a list; those that it has.
-    pub(super) fn figures(&self, sums: &Value, look: &Look<'_>) -> Markup {
+    pub(super) fn figures(&self, sums: &Value, request: &PageRequest) -> Markup {
         html! {
             @if sums.is_object() && !self.figures.is_empty() {
                 dl.figures { @for figure in self.figures.iter().filter(|figure| figure.has(sums)) {
-                    div { dt { (figure.label) } dd { (figure.show(sums, "", look)) } }
+                    div { dt { (figure.label) } dd { (figure.show(sums, "", request)) } }
                 } }
             }
         }
@@ -223,13 +207,13 @@ impl Resource {
 
     /// The form for a new one, where there is one for this person.
     fn new_one(&self, request: &PageRequest) -> Option<(String, String)> {
-        let forms = self.forms.filter(|forms| request.is_operator() && forms.create.is_some());
-        forms.map(|_| (format!("{}/new", self.path), format!("New {}", self.names.1)))
+        let has_form = request.is_operator() && !self.create.is_empty();
+        has_form.then(|| (format!("{}/new", self.path), format!("New {}", self.names.1)))
     }
 
     /// A table of these.
-    pub(crate) fn table(&self, rows: &[Value], caption: &str, look: &Look<'_>) -> Markup {
-        let has_actions = look.is_operator && self.actions_in(true).next().is_some();
+    pub(crate) fn table(&self, rows: &[Value], caption: &str, request: &PageRequest) -> Markup {
+        let has_actions = request.is_operator() && !self.has_page && !self.actions.is_empty();
         let columns: Vec<&Column> = self.columns.iter().filter(|column| column.is_of(rows)).collect();
         html! {
             div.scroll role="region" aria-label=(caption) tabindex="0" {
@@ -239,23 +223,23 @@ impl Resource {
                         @for column in &columns { th scope="col" .right[column.is_right()] { (column.label) } }
                         @if has_actions { th scope="col" { "Action" } }
                     } }
-                    tbody { @for row in rows { (self.row(row, &columns, has_actions, look)) } }
+                    tbody { @for row in rows { (self.row(row, &columns, has_actions, request)) } }
                 }
             }
         }
     }
 
-    fn row(&self, row: &Value, columns: &[&Column], has_actions: bool, look: &Look<'_>) -> Markup {
+    fn row(&self, row: &Value, columns: &[&Column], has_actions: bool, request: &PageRequest) -> Markup {
         let id = self.id_of(row);
         let address = self.address(&id);
         html! {
-            tr .marked[id == look.marked && !id.is_empty()] {
+            tr .marked[id == request.query.text("marked") && !id.is_empty()] {
                 @for (at, column) in columns.iter().enumerate() {
-                    td class=[column.class] data-label=[(at > 0).then_some(column.label)] { (column.show(row, &address, look)) }
+                    td class=[column.class] data-label=[(at > 0).then_some(column.label)] { (column.show(row, &address, request)) }
                 }
                 @if has_actions {
                     td.buttons {
-                        @for action in self.actions_in(true).filter(|action| (action.when)(row)) { (action.show(self, row, look)) }
+                        @for action in self.actions.iter().filter(|action| (action.when)(row)) { (action.show(self, row, request, &html! {})) }
                     }
                 }
             }
@@ -313,13 +297,19 @@ impl Resource {
     }
 }
 
-/// One page of a list of the API.
-pub(crate) async fn page(
-    pages: &PageContext,
+/// A table of what has no page of its own and no id that an address could mark.
+pub(crate) fn table(
+    columns: &'static [Column],
+    rows: &[Value],
+    caption: &str,
     request: &PageRequest,
-    list: ApiRequest,
-) -> Result<Found, ApiRefusal> {
-    let mut body = pages.ask(request, list).await?.body;
+) -> Markup {
+    Resource { id: "", columns, ..Resource::READ }.table(rows, caption, request)
+}
+
+/// One page of a list of the API.
+pub(crate) async fn page(request: &PageRequest, list: ApiRequest) -> Result<Found, ApiRefusal> {
+    let mut body = request.ask(list).await?.body;
     let next = body["next"].as_str().map(str::to_owned);
     let rows = match body["data"].take() {
         Value::Array(rows) => rows,
@@ -331,13 +321,12 @@ pub(crate) async fn page(
 
 /// Every row of a list of the API that is known to be short.
 pub(crate) async fn every(
-    pages: &PageContext,
     request: &PageRequest,
     list: impl Fn() -> ApiRequest,
 ) -> Result<Vec<Value>, ApiRefusal> {
     let (mut rows, mut cursor) = (Vec::new(), None);
     loop {
-        let found = page(pages, request, list().query("limit", 100).query_if("cursor", cursor)).await?;
+        let found = page(request, list().query("limit", 100).query_if("cursor", cursor)).await?;
         rows.extend(found.rows);
         cursor = found.next;
         if cursor.is_none() {

@@ -14,17 +14,17 @@ pub(crate) mod one;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use gatehouse_admin::Role;
 use maud::{Markup, html};
 use serde_json::Value;
 
 use self::action::Action;
-use self::column::{Column, Look};
-use self::edit::Forms;
+use self::column::Column;
+use self::fields::Hint;
 use self::filter::{Filter, Search};
-use self::one::Related;
+use self::one::{Related, Secret};
+use crate::format::plain;
+use crate::request::PageRequest;
 
 /// A kind of object.
 #[derive(Clone, Copy)]
@@ -46,8 +46,9 @@ pub(crate) struct Resource {
     pub(crate) role: Role,
     /// Whether its list follows what happens.
     pub(crate) live: bool,
-    /// What all rows of its list come to.
-    pub(crate) sums: Sums,
+    /// Where the sums of its list are below `/admin/v1`, for the same filters; empty where they are in the
+    /// list's own answer, if it has any.
+    pub(crate) sums: &'static [&'static str],
     /// The members with its id, and with what people call it.
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
@@ -62,17 +63,25 @@ pub(crate) struct Resource {
     pub(crate) empty: (&'static str, &'static str),
     /// The address of the list as a file, and the words on its button.
     pub(crate) download: (&'static str, &'static str),
-    /// Forms for a new one and for an edit.
-    pub(crate) forms: Option<Forms>,
-    /// Whether an object has a page of its own.
+    /// Operations of the API for a new one and for an edit, by path. A kind has the forms of both, or none.
+    pub(crate) create: &'static str,
+    pub(crate) edit: &'static str,
+    pub(crate) hints: &'static [Hint],
+    /// Boxes for flags of the API in those forms.
+    pub(crate) flags: &'static [(&'static str, &'static str)],
+    /// The control that names something else, which may not be there.
+    pub(crate) refers: &'static str,
+    /// What is shown once of a new one; without it, its own page.
+    pub(crate) secret: Option<&'static Secret>,
+    /// Whether an object has a page of its own. Actions of kinds without one stand in the rows of lists.
     pub(crate) has_page: bool,
     /// Its state, beside the heading.
-    pub(crate) state: fn(&Value, &Look<'_>) -> Markup,
+    pub(crate) state: fn(&Value, &PageRequest) -> Markup,
     /// Its sums above the facts, or those of a list above its rows.
     pub(crate) figures: &'static [Column],
     pub(crate) facts: &'static [Column],
     /// What else stands on its page: links, warnings.
-    pub(crate) more: fn(&Value, &Look<'_>) -> Markup,
+    pub(crate) more: fn(&Value, &PageRequest) -> Markup,
     pub(crate) actions: &'static [Action],
     /// Lists of other objects on its page.
     pub(crate) related: &'static [Related],
@@ -82,15 +91,6 @@ pub(crate) struct Resource {
 pub(crate) struct Tabs {
     pub(crate) parameter: &'static str,
     pub(crate) all: &'static [(&'static str, &'static str, &'static Resource)],
-}
-
-/// Where the sums of a list are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sums {
-    /// In the list's own answer, if it has any.
-    None,
-    /// Below `/admin/v1`, for the same filters.
-    At(&'static [&'static str]),
 }
 
 impl Resource {
@@ -105,7 +105,7 @@ impl Resource {
         tabs: None,
         role: Role::Viewer,
         live: false,
-        sums: Sums::None,
+        sums: &[],
         id: "id",
         name: "id",
         is_newest_first: false,
@@ -115,7 +115,12 @@ impl Resource {
         columns: &[],
         empty: ("", ""),
         download: ("", ""),
-        forms: None,
+        create: "",
+        edit: "",
+        hints: &[],
+        flags: &[],
+        refers: "",
+        secret: None,
         has_page: false,
         state: |_, _| html! {},
         figures: &[],
@@ -130,31 +135,15 @@ impl Resource {
         format!("{}/{}", self.path, encoded(id))
     }
 
-    /// The id of an object, as text.
+    /// The id of an object, as text; empty where it has none.
     pub(crate) fn id_of(&self, value: &Value) -> String {
-        plain(&value[self.id])
-    }
-
-    /// What may be done to it from there.
-    pub(crate) fn actions_in(&self, is_row: bool) -> impl Iterator<Item = &'static Action> + use<> {
-        self.actions.iter().filter(move |action| action.is_of_rows == is_row)
-    }
-}
-
-impl fmt::Debug for Resource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.path)
+        Some(&value[self.id]).filter(|id| !id.is_null()).map(plain).unwrap_or_default()
     }
 }
 
 /// A part of an address.
 pub(crate) fn encoded(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
-}
-
-/// A value as text: a string without its quotes.
-pub(crate) fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The text of a member; without one, an empty text.

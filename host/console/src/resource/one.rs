@@ -5,10 +5,10 @@ use http::{Response, StatusCode};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::column::Look;
 use super::list::{Found, page, pager};
-use super::{Resource, encoded, plain, text};
+use super::{Resource, encoded, text};
 use crate::error::{Outcome, PageError};
+use crate::format::plain;
 use crate::parts::elements::paste;
 use crate::parts::shell::Shell;
 use crate::request::{PageContext, PageRequest};
@@ -27,39 +27,40 @@ pub(crate) struct Related {
 }
 
 /// `GET <path>/<id>`.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest, resource: &'static Resource) -> Outcome {
-    let object = resource.get(pages, request).await?.body;
-    let (look, address) = (Look::of(request), resource.address(&request.id));
-    let controls = match resource.forms.and_then(|forms| forms.edit) {
-        Some(_) => Some(resource.edit_controls(pages).await?.1),
-        None => None,
+pub(crate) async fn show(request: PageRequest, resource: &'static Resource) -> Outcome {
+    let request = &request;
+    let object = resource.get(request).await?.body;
+    let address = resource.address(&request.id);
+    let controls = match resource.edit {
+        "" => None,
+        path => Some(resource.controls(request, "patch", path).await?),
     };
-    let is_open = resource.actions_in(false).any(|action| (action.when)(&object));
+    let is_open = resource.actions.iter().any(|action| (action.when)(&object));
     let mut buttons = Vec::new();
-    for action in resource.actions_in(false).filter(|action| look.is_operator && (action.when)(&object)) {
-        buttons.push(action.show_all(pages, resource, &object, &look).await?);
+    for action in resource.actions.iter().filter(|action| request.is_operator() && (action.when)(&object)) {
+        buttons.push(action.show_all(resource, &object, request).await?);
     }
     let mut related = Vec::new();
     for list in resource.related {
-        related.push(list.show(pages, request, &look).await?);
+        related.push(list.show(request).await?);
     }
     let name = plain(&object[resource.name]);
     let title = format!("{} {name}", resource.names.1);
-    let shell = Shell::new(request, pages.facts.sandbox.is_some(), resource.section, &title);
-    Ok(shell.page(StatusCode::OK, &html! {
+    let shell = Shell::new(request, resource.section, &title);
+    Ok(shell.show(&html! {
         p.crumbs { a href=(resource.path) { (resource.names.0) } }
-        div.title { h1 { bdi { (name) } } ((resource.state)(&object, &look)) }
-        (resource.figures(&object, &look))
+        div.title { h1 { bdi { (name) } } ((resource.state)(&object, request)) }
+        (resource.figures(&object, request))
         dl.facts {
             @for fact in resource.facts.iter().filter(|fact| fact.has(&object)) {
-                dt { (fact.label) } dd { (fact.show(&object, &address, &look)) }
+                dt { (fact.label) } dd { (fact.show(&object, &address, request)) }
             }
             @if let Some(controls) = &controls {
                 @for (label, words) in controls.words(&object) { dt { (label) } dd { bdi { (words) } } }
             }
         }
-        ((resource.more)(&object, &look))
-        @if look.is_operator && is_open {
+        ((resource.more)(&object, request))
+        @if request.is_operator() && is_open {
             div.buttons {
                 @if controls.is_some() { a.button.primary href={ (address) "/edit" } data-edit { "Edit " (resource.names.1) } }
                 @for button in &buttons { (button) }
@@ -70,12 +71,7 @@ pub(crate) async fn show(pages: &PageContext, request: &PageRequest, resource: &
 }
 
 impl Related {
-    async fn show(
-        &self,
-        pages: &PageContext,
-        request: &PageRequest,
-        look: &Look<'_>,
-    ) -> Result<Markup, PageError> {
+    async fn show(&self, request: &PageRequest) -> Result<Markup, PageError> {
         let id = request.id.as_str();
         let filled = |text: &'static str| if text == "{}" { id } else { text };
         let path: Vec<&str> = self.path.iter().map(|part| filled(part)).collect();
@@ -83,15 +79,15 @@ impl Related {
             .filter(|cursor| self.parameter.is_none() && !cursor.is_empty());
         let list = ApiRequest::get(&path).query("limit", self.rows).query_if("cursor", cursor);
         let list = self.query.iter().fold(list, |list, (name, value)| list.query(name, filled(value)));
-        let Found { rows, next, .. } = page(pages, request, list).await?;
+        let Found { rows, next, .. } = page(request, list).await?;
         let query = self.parameter.map(|name| format!("{name}={}", encoded(id)));
         let (path, one) = (self.of.path, self.of.names.1);
         Ok(html! {
             div.title {
                 h2 { (self.title) }
-                @if let Some(query) = query.as_ref().filter(|_| look.is_operator) { a.button href={ (path) "/new?" (query) } { "New " (one) } }
+                @if let Some(query) = query.as_ref().filter(|_| request.is_operator()) { a.button href={ (path) "/new?" (query) } { "New " (one) } }
             }
-            @if rows.is_empty() && next.is_none() { p.empty { (self.empty) } } @else { (self.of.table(&rows, self.title, look)) }
+            @if rows.is_empty() && next.is_none() { p.empty { (self.empty) } } @else { (self.of.table(&rows, self.title, request)) }
             @match (&query, &next) {
                 (Some(query), Some(_)) => p { a href={ (path) "?" (query) } { "All of them" } },
                 (Some(_), None) => {}
@@ -121,13 +117,12 @@ impl Secret {
     /// The only page that ever shows it.
     pub(crate) fn show(
         &self,
-        pages: &PageContext,
         request: &PageRequest,
         resource: &Resource,
         answer: &Value,
     ) -> Response<ResponseBody> {
         let (object, secret) = (&answer[self.object], text(answer, "secret"));
-        let shell = Shell::new(request, pages.facts.sandbox.is_some(), resource.section, self.heading);
+        let shell = Shell::new(request, resource.section, self.heading);
         shell.page(
             StatusCode::CREATED,
             &html! {
@@ -138,7 +133,7 @@ impl Secret {
                     (paste(self.id, &format!("The new {}", self.name), secret))
                     div.buttons { a.button.primary href=((self.next)(&resource.id_of(object))) data-leaves { "I have stored it" } }
                 }
-                ((self.more)(pages, object, secret))
+                ((self.more)(&request.pages, object, secret))
             },
         )
     }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use serde_json::{Map, Value};
 
 use super::media;
-use super::read::{item_rows, message_rows, rows};
+use super::read::rows;
 use super::render::{About, Shown, options};
 
 /// Objects inside of objects that are shown as fields; deeper ones are JSON.
@@ -155,80 +155,69 @@ pub(super) fn id(name: &str) -> String {
 
 impl Shown<'_> {
     /// Rows that are shown: those of the form, one more if wanted, and never none.
-    fn count(&self, present: usize, pointer: &str) -> usize {
-        present.max(1) + usize::from(self.more == pointer)
+    fn count(&self, pointer: &str) -> usize {
+        rows(self.form, pointer).max(1) + usize::from(self.more == pointer)
     }
 
-    fn more(&self, about: &About<'_>) -> Markup {
-        html! {
+    /// The rows of a list, with a button that adds one.
+    fn list(&self, about: &About<'_>, row: impl Fn(usize) -> Markup) -> Markup {
+        self.group(about, &html! {
+            @for at in 0..self.count(about.name) { (row(at)) }
             button type="submit" name="more" value=(about.name) aria-label={ "Add a row to " (about.label) } { "Add a row" }
             " " span.help { "A row without a value is left out." }
             @if let Some(problem) = self.problem(about.name) { p.problem { (problem) } }
-        }
+        })
     }
 
     pub(super) fn rows(&self, kind: &Kind, about: &About<'_>, depth: usize) -> Markup {
-        let pointer = about.name;
-        let count = self.count(rows(self.form, pointer), pointer);
-        self.group(about, &html! {
-            @for at in 0..count {
-                @let (name, label) = (item(pointer, at), format!("{} {}", about.label, at + 1));
-                (self.without_problems().value(control(None, "", kind, depth), &About { medium: about.medium, ..About::plain(&name, &label, "") }, depth))
-            }
-            (self.more(about))
+        self.list(about, |at| {
+            let (name, label) = (item(about.name, at), format!("{} {}", about.label, at + 1));
+            let row = About { medium: about.medium, ..About::plain(&name, &label, "") };
+            self.without_problems().value(control(None, "", kind, depth), &row, depth)
         })
     }
 
     pub(super) fn items(&self, fields: &[Field], about: &About<'_>, depth: usize) -> Markup {
         let pointer = about.name;
-        let count = self.count(item_rows(self.form, pointer), pointer);
+        let count = self.count(pointer);
         // What is wrong in a row stands at its field; the rest is said of the list.
         let own: Vec<_> =
             self.problems.iter().filter(|(at, _)| !is_shown(fields, at, pointer, count)).cloned().collect();
-        self.group(
-            about,
-            &html! {
-                @for at in 0..count {
-                    @let (name, label) = (item(pointer, at), format!("{} {}", about.label, at + 1));
-                    (self.group(&About::plain(&name, &label, ""), &html! {
-                        @for field in fields { (self.field(field, &name, last_name(pointer), depth + 1)) }
-                    }))
-                }
-                (Shown { problems: &own, ..*self }.more(about))
-            },
-        )
+        Shown { problems: &own, ..*self }.list(about, |at| {
+            let (name, label) = (item(pointer, at), format!("{} {}", about.label, at + 1));
+            self.group(
+                &About::plain(&name, &label, ""),
+                &html! {
+                    @for field in fields { (self.field(field, &name, last_name(pointer), depth + 1)) }
+                },
+            )
+        })
     }
 
     pub(super) fn pairs(&self, kind: &Kind, about: &About<'_>, depth: usize) -> Markup {
-        let pointer = about.name;
-        let count = self.count(rows(self.form, pointer), pointer);
         let own = self.without_problems();
-        self.group(about, &html! {
-            @for at in 0..count {
-                @let (key, name) = (pair_name(pointer, at), item(pointer, at));
+        self.list(about, |at| {
+            let (key, name) = (pair_name(about.name, at), item(about.name, at));
+            html! {
                 (own.line(&About::plain(&key, &format!("Name {}", at + 1), ""), None))
                 (own.value(control(None, "", kind, depth), &About::plain(&name, &format!("Value {}", at + 1), ""), depth))
             }
-            (self.more(about))
         })
     }
 
     pub(super) fn messages(&self, roles: &[Choice], about: &About<'_>) -> Markup {
-        let pointer = about.name;
-        let count = self.count(message_rows(self.form, pointer), pointer);
         let own = self.without_problems();
         let roles = options(roles);
         // The user writes the first message.
         let user = roles.iter().find(|(_, word)| word == "user");
         let first: Vec<_> =
             user.into_iter().chain(roles.iter().filter(|one| Some(*one) != user)).cloned().collect();
-        self.group(about, &html! {
-            @for at in 0..count {
-                @let row = item(pointer, at);
+        self.list(about, |at| {
+            let row = item(about.name, at);
+            html! {
                 (own.select(&About::plain(&member(&row, "role"), &format!("Role {}", at + 1), ""), &first, false))
                 (own.lines(&member(&row, "content"), &About::plain(&member(&row, "content"), &format!("Text {}", at + 1), "")))
             }
-            (self.more(about))
         })
     }
 }

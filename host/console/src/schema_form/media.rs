@@ -253,22 +253,14 @@ fn of_word(word: &str) -> Option<Medium> {
 
 #[cfg(test)]
 mod tests {
-    use gatehouse_schema::Reader;
     use serde_json::json;
 
     use super::*;
-
-    fn fields(properties: &Value) -> Vec<Field> {
-        let schema = json!({"type": "object", "properties": properties});
-        match Reader::new(&schema).kind(&schema) {
-            Kind::Object(fields) => fields,
-            other => panic!("{other:?}"),
-        }
-    }
+    use crate::schema_form::tests::fields;
 
     #[test]
     fn an_address_goes_where_it_fits_best() {
-        let fields = fields(&json!({
+        let fields = fields(&json!({"type": "object", "properties": {
             "url": {"type": "string"},
             "image_with_roles": {"type": "array", "items": {"type": "object", "required": ["url"], "properties": {
                 "url": {"type": "string"}, "role": {"enum": ["first", "last"]},
@@ -277,7 +269,7 @@ mod tests {
             "camera": {"type": "object", "properties": {"mask": {"type": "string"}, "zoom": {"type": "number"}}},
             "callback": {"type": "object", "properties": {"url": {"type": "string"}}},
             "prompt": {"type": "string"},
-        }));
+        }}));
         let old = json!({"image_urls": ["old"], "camera": {"zoom": 2}, "prompt": "p"});
         let put = |medium| -> Vec<(String, Value)> {
             let result = |one: &InputField| {
@@ -319,66 +311,53 @@ mod tests {
             ),
             ("images", json!({"type": "array", "items": list(json!({"url": {"type": "string"}}))}), false),
         ] {
-            assert_eq!(takes_files(&fields(&json!({name: schema}))), expected, "{name}: {schema}");
-        }
-    }
-
-    fn fields_of(schema: &Value) -> Vec<Field> {
-        match Reader::new(schema).kind(schema) {
-            Kind::Object(fields) => fields,
-            other => panic!("{other:?}"),
+            let found = fields(&json!({"type": "object", "properties": {name: schema}}));
+            assert_eq!(takes_files(&found), expected, "{name}: {schema}");
         }
     }
 
     #[test]
     fn fields_of_media_are_found() {
         let (text, list) = (json!({"type": "string"}), json!({"type": "array", "items": {"type": "string"}}));
-        for (name, schema, expected) in [
-            ("image_urls", &list, Some(Medium::Picture)),
-            ("video_urls", &list, Some(Medium::Film)),
-            ("audio_urls", &list, Some(Medium::Sound)),
-            ("first_frame_image", &text, Some(Medium::Picture)),
-            ("url", &text, Some(Medium::Any)),
-            ("prompt", &text, None),
-            ("callback_url", &text, None),
-            ("video_style", &text, None),
-            ("tags", &list, None),
+        for (name, within, schema, expected) in [
+            ("image_urls", "", &list, Some(Medium::Picture)),
+            ("video_urls", "", &list, Some(Medium::Film)),
+            ("audio_urls", "", &list, Some(Medium::Sound)),
+            ("first_frame_image", "", &text, Some(Medium::Picture)),
+            ("prompt", "", &text, None),
+            ("callback_url", "", &text, None),
+            ("video_style", "", &text, None),
+            ("tags", "", &list, None),
             (
                 "image_urls",
+                "",
                 &json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "object"}]}),
                 Some(Medium::Picture),
             ),
-            ("generate_audio", &json!({"type": "boolean"}), None),
-            ("image", &json!({"enum": ["a", "b"]}), None),
+            ("generate_audio", "", &json!({"type": "boolean"}), None),
+            ("image", "", &json!({"enum": ["a", "b"]}), None),
             (
                 "image_urls",
+                "",
                 &json!({"type": "array", "items": {"type": "object", "properties": {"url": {"type": "string"}}}}),
                 None,
             ),
-            ("source", &json!({"type": "string", "x-widget": "video-url"}), Some(Medium::Film)),
+            ("source", "", &json!({"type": "string", "x-widget": "video-url"}), Some(Medium::Film)),
             (
                 "sources",
+                "",
                 &json!({"type": "array", "items": {"type": "string"}, "x-widget": "image-urls"}),
                 Some(Medium::Picture),
             ),
+            // A bare address is what its object says.
+            ("url", "", &text, Some(Medium::Any)),
+            ("url", "image_with_roles", &text, Some(Medium::Picture)),
+            ("url", "reference-videos", &text, Some(Medium::Film)),
+            ("url", "callback", &text, None),
+            ("audio_url", "images", &text, Some(Medium::Sound)),
         ] {
-            let found = fields_of(&json!({"type": "object", "properties": {name: schema}}));
-            assert_eq!(medium_of(&found[0], ""), expected, "{name}: {schema}");
+            let found = fields(&json!({"type": "object", "properties": {name: schema}}));
+            assert_eq!(medium_of(&found[0], within), expected, "{name} in {within:?}: {schema}");
         }
-    }
-
-    #[test]
-    fn a_bare_address_is_what_its_object_says() {
-        let found = fields_of(&json!({"type": "object", "properties": {"url": {"type": "string"}}}));
-        for (within, expected) in [
-            ("", Some(Medium::Any)),
-            ("image_with_roles", Some(Medium::Picture)),
-            ("reference-videos", Some(Medium::Film)),
-            ("callback", None),
-        ] {
-            assert_eq!(medium_of(&found[0], within), expected, "{within}");
-        }
-        let own = fields_of(&json!({"type": "object", "properties": {"audio_url": {"type": "string"}}}));
-        assert_eq!(medium_of(&own[0], "images"), Some(Medium::Sound));
     }
 }

@@ -86,7 +86,7 @@ fn read_value(
         }
         Control::Items(fields) => {
             let read = |at| read_fields(fields, form, &item(pointer, at), depth + 1, wrong);
-            let rows = (0..item_rows(form, pointer)).map(read).filter(|row| has_value(fields, row));
+            let rows = (0..rows(form, pointer)).map(read).filter(|row| has_value(fields, row));
             let items: Vec<Value> = rows.map(Value::Object).collect();
             (!items.is_empty()).then(|| items.into())
         }
@@ -116,32 +116,23 @@ fn read_value(
 }
 
 fn read_messages(form: &Form, pointer: &str, wrong: &mut Wrong) -> Option<Value> {
-    let mut rows = Vec::new();
-    for at in 0..message_rows(form, pointer) {
+    let mut messages = Vec::new();
+    for at in 0..rows(form, pointer) {
         let row = item(pointer, at);
         let Some(text) = form.given(&member(&row, "content")) else { continue };
         let role = form.given(&member(&row, "role")).and_then(|role| read_json(role, &row, wrong));
         let mut message = Map::new();
         message.insert("role".to_owned(), role.unwrap_or_else(|| "user".into()));
         message.insert("content".to_owned(), text.replace("\r\n", "\n").into());
-        rows.push(Value::Object(message));
+        messages.push(Value::Object(message));
     }
-    (!rows.is_empty()).then(|| rows.into())
+    (!messages.is_empty()).then(|| messages.into())
 }
 
-/// Rows of a list that the form has, empty ones included.
+/// Rows of a list that the form has, empty ones included: with a value, with parts of one, or with its JSON.
 pub(super) fn rows(form: &Form, pointer: &str) -> usize {
-    (0..MAX_ROWS).take_while(|at| form.has(&item(pointer, *at))).count()
-}
-
-/// Rows of objects that the form has.
-pub(super) fn item_rows(form: &Form, pointer: &str) -> usize {
-    (0..MAX_ROWS).take_while(|at| form.has_below(&item(pointer, *at))).count()
-}
-
-/// Rows of messages that the form has.
-pub(super) fn message_rows(form: &Form, pointer: &str) -> usize {
-    (0..MAX_ROWS).take_while(|at| form.has(&member(&item(pointer, *at), "content"))).count()
+    let has = |row: &str| form.has(row) || form.has_below(row) || form.has(&json(row));
+    (0..MAX_ROWS).take_while(|at| has(&item(pointer, *at))).count()
 }
 
 fn read_json(text: &str, pointer: &str, wrong: &mut Wrong) -> Option<Value> {

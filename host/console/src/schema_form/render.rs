@@ -9,6 +9,7 @@ use super::media::Medium;
 use super::media::{self, file_name};
 use super::read::REST;
 use crate::form::Form;
+use crate::format::plain;
 
 /// Fields that are shown at once; more optional ones are folded away.
 const SHOWN: usize = 8;
@@ -66,16 +67,12 @@ impl<'a> About<'a> {
         let limits = limits(&field.kind);
         let deprecated = field.deprecated.then(|| "Deprecated.".to_owned());
         let help = field.help.clone().into_iter().chain(deprecated).chain(limits).collect::<Vec<_>>();
-        let default = field.default.as_ref().map(|value| match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        });
         Self {
             name: pointer,
             label: field.title.as_deref().unwrap_or(&field.name),
             required: field.required,
             help: help.join(" "),
-            placeholder: default.unwrap_or_default(),
+            placeholder: field.default.as_ref().map(plain).unwrap_or_default(),
             examples: &field.examples,
             medium: media::of(field, within, depth),
         }
@@ -269,10 +266,6 @@ fn described(word: &str, help: Option<&str>) -> String {
         Some(help) if !help.is_empty() => format!("{word}: {help}"),
         _ => word.to_owned(),
     }
-}
-
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The limits of a value as a sentence.

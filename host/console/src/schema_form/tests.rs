@@ -1,16 +1,13 @@
 //! Forms of schemas: every property has a control, and a value survives its form.
 
-use gatehouse_schema::{Field, Kind, Reader};
+use gatehouse_schema::{Field, Reader};
 use serde_json::{Map, Value, json};
 
 use super::{Shown, fill, read, render};
 use crate::form::Form;
 
-fn fields(schema: &Value) -> Vec<Field> {
-    match Reader::new(schema).kind(schema) {
-        Kind::Object(fields) => fields,
-        other => panic!("{other:?}"),
-    }
+pub(super) fn fields(schema: &Value) -> Vec<Field> {
+    Reader::new(schema).fields(schema)
 }
 
 /// One property of every kind that schemas have.
@@ -98,6 +95,8 @@ fn a_value_survives_its_form() {
         json!({"prompt": "p", "unknown": {"kept": true}}),
         // A value of another type than the schema says is kept too: the plugin judges it.
         json!({"images": "one", "raw": "yes", "prompt": 7}),
+        json!({"images": [7, "https://a/b", null, {"no": "text"}, "data:x"]}),
+        json!({"metadata": {"a": 7, "b": "c", "d": [1]}}),
     ] {
         let value: Map<String, Value> = value.as_object().unwrap().clone();
         let form = fill(&fields, &value);

@@ -1,4 +1,5 @@
-//! A browser as far as these tests need one: it keeps cookies and says where its requests come from.
+//! A browser as far as these tests need one: it keeps cookies and says where its requests come from. And what a
+//! page has between two marks, or behind a link.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -71,4 +72,15 @@ impl Browser {
             }
         }
     }
+}
+
+/// The text between two marks of a page.
+pub(super) fn between<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
+    text.split_once(from).unwrap_or_else(|| panic!("{from} in {text}")).1.split_once(to).unwrap().0
+}
+
+/// The address of a page's first link with that text.
+pub(super) fn link(page: &str, name: &str) -> Option<String> {
+    let before = page.split_once(&format!("\">{name}</a>"))?.0;
+    Some(before.rsplit_once("href=\"")?.1.replace("&amp;", "&"))
 }

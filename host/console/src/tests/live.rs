@@ -5,7 +5,7 @@ use gatehouse_harness::Connection;
 use gatehouse_model::Credits;
 
 use super::client::Browser;
-use super::scene::{Scene, start};
+use super::scene::{Scene, logged_in, start};
 use crate::parts::live::INTERVAL;
 
 /// The last chunk of a body.
@@ -42,8 +42,7 @@ async fn spend_all(scene: &Scene) {
 
 #[tokio::test]
 async fn a_fragment_comes_when_something_has_changed() {
-    let scene = start().await;
-    let browser = scene.logged_in(Role::Viewer).await;
+    let (scene, browser) = logged_in(Role::Viewer).await;
     let (mut connection, status) = follow(&browser).await;
     assert_eq!(status, 200);
     let first = connection.read_until("\n\n").await;
@@ -61,8 +60,7 @@ async fn a_fragment_comes_when_something_has_changed() {
 
 #[tokio::test]
 async fn a_logout_ends_the_stream_and_following_does_not_prolong_a_session() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Viewer).await;
+    let (scene, mut browser) = logged_in(Role::Viewer).await;
     let (mut connection, _) = follow(&browser).await;
     connection.read_until("\n\n").await;
     let ended = browser.post("/session/end", "").await;

@@ -6,18 +6,12 @@ use gatehouse_admin::{ApiRequest, LocalApi, Role};
 use gatehouse_model::{ApiKey, Credits, CustomerId, KeyPolicy, Pepper};
 use serde_json::json;
 
-use super::client::Browser;
-use super::scene::{PEPPER, start};
-
-/// The text between two marks of a page.
-fn between<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
-    text.split_once(from).unwrap_or_else(|| panic!("{from} in {text}")).1.split_once(to).unwrap().0
-}
+use super::client::{Browser, between, link};
+use super::scene::{PEPPER, logged_in, start};
 
 #[tokio::test]
 async fn a_key_is_shown_once_and_works() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (scene, mut browser) = logged_in(Role::Operator).await;
     assert!(browser.get("/keys").await.text().contains("There are none yet"));
     let form = "name=%3Cb%3Eci%3C%2Fb%3E&customer=known&quota=2.5&models=ctx-pro&networks=10.0.0.0%2F8&expires=24h&chat_format=bare";
     let created = browser.post("/keys", form).await;
@@ -46,8 +40,7 @@ async fn a_key_is_shown_once_and_works() {
 
 #[tokio::test]
 async fn a_wrong_key_names_its_fields() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (_scene, mut browser) = logged_in(Role::Operator).await;
     let answer = browser.post("/keys", "name=ci&customer=nobody&quota=1").await;
     assert_eq!(answer.status, 422);
     assert!(answer.text().contains("id=\"f-customer-problem\""), "{}", answer.text());
@@ -58,8 +51,7 @@ async fn a_wrong_key_names_its_fields() {
 
 #[tokio::test]
 async fn money_goes_in_and_out_with_a_reason() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (_scene, mut browser) = logged_in(Role::Operator).await;
     let answer = browser.post("/customers", "id=a%40b.c").await;
     assert_eq!(answer.header("location"), "/customers/a%40b.c?done=created", "{}", answer.text());
     assert!(browser.get("/customers/a%40b.c").await.text().contains("402 for all its keys"));
@@ -93,7 +85,7 @@ async fn a_list_has_pages() {
     let mut browser = scene.logged_in(Role::Viewer).await;
     let first = browser.get("/customers?q=many").await.text();
     assert!(first.contains("many-49") && !first.contains("many-50"), "{first}");
-    let next = between(&first, "<p class=\"pager\"><a class=\"button\" href=\"", "\"").replace("&amp;", "&");
+    let next = link(&first, "Next").expect("a page");
     let second = browser.get(&next).await.text();
     assert!(second.contains("many-50") && !second.contains("many-49") && !second.contains(">Next<"));
     assert!(first.len() < 60 * 1024, "{} bytes", first.len());
@@ -115,7 +107,7 @@ async fn keys_are_read_page_by_page_and_found_by_id_and_name() {
         rows.map(|row| row.split('"').next().unwrap().to_owned()).collect()
     };
     let first = browser.get("/keys?customer=known").await.text();
-    let next = between(&first, "<p class=\"pager\"><a class=\"button\" href=\"", "\"").replace("&amp;", "&");
+    let next = link(&first, "Next").expect("a page");
     let second = browser.get(&next).await.text();
     let (first, second) = (listed(&first), listed(&second));
     assert_eq!((first.len(), second.len()), (50, 10));
@@ -138,8 +130,7 @@ async fn keys_are_read_page_by_page_and_found_by_id_and_name() {
 
 #[tokio::test]
 async fn an_edit_sets_and_takes_away_every_limit() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (scene, mut browser) = logged_in(Role::Operator).await;
     let key = scene.key("ci").await;
     let address = format!("/keys/{key}/edit");
     let form = async |browser: &mut Browser| {
@@ -180,8 +171,7 @@ async fn an_edit_sets_and_takes_away_every_limit() {
 
 #[tokio::test]
 async fn a_rotation_shows_its_key_once() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (scene, mut browser) = logged_in(Role::Operator).await;
     let old = scene.key("ci").await;
     let address = format!("/keys/{old}/rotate");
     assert_eq!(browser.post(&address, "rotate_overlap=2y").await.status, 422);
@@ -197,8 +187,7 @@ async fn a_rotation_shows_its_key_once() {
 
 #[tokio::test]
 async fn tasks_and_usage_say_what_they_are_asked_for() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Viewer).await;
+    let (_scene, mut browser) = logged_in(Role::Viewer).await;
     assert!(browser.get("/tasks").await.text().contains("There are none yet"));
     assert!(browser.get("/tasks?family=x").await.text().contains("No task fits"));
     for wrong in ["status=lost", "cursor=5"] {
@@ -219,8 +208,7 @@ async fn the_sandbox_keys_are_for_operators() {
 
 #[tokio::test]
 async fn a_reload_and_the_doctor_report() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (scene, mut browser) = logged_in(Role::Operator).await;
     assert!(browser.post("/system/reload", "").await.text().contains("prices.a"));
     std::fs::write(scene.folder.path().join("wrong"), "").unwrap();
     let wrong = browser.post("/system/reload", "").await;
@@ -231,8 +219,7 @@ async fn a_reload_and_the_doctor_report() {
 
 #[tokio::test]
 async fn the_theme_is_the_servers_to_write() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Viewer).await;
+    let (_scene, mut browser) = logged_in(Role::Viewer).await;
     assert!(browser.get("/").await.text().contains("data-theme=\"auto\""));
     let set = browser.post("/appearance", "theme=dark&back=%2Fkeys").await;
     assert_eq!((set.status, set.header("location")), (303, "/keys"));
@@ -244,8 +231,7 @@ async fn the_theme_is_the_servers_to_write() {
 
 #[tokio::test]
 async fn without_a_gateway_no_provider_is_shown_or_drained() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (_scene, mut browser) = logged_in(Role::Operator).await;
     assert!(browser.get("/providers").await.text().contains("No provider is configured"));
     let refused = browser.post("/providers/bfl%2Fmain/drain", "").await;
     assert_eq!(refused.status, 409, "{}", refused.text());
@@ -261,16 +247,14 @@ async fn the_audit_record_has_pages() {
     let mut browser = scene.logged_in(Role::Viewer).await;
     let first = browser.get("/audit").await.text();
     assert!(first.contains("c100") && !first.contains("c000"), "{first}");
-    let next = first.split_once("href=\"/audit?cursor=").expect("older lines").1.split('"').next().unwrap();
-    let second = browser.get(&format!("/audit?cursor={next}")).await.text();
+    let second = browser.get(&link(&first, "Older").expect("older lines")).await.text();
     assert!(second.contains("c000") && !second.contains("c100") && !second.contains(">Older<"), "{second}");
     assert_eq!(browser.get("/audit?cursor=x").await.status, 422);
 }
 
 #[tokio::test]
 async fn the_audit_record_is_downloaded_from_its_page() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (_scene, mut browser) = logged_in(Role::Operator).await;
     let text = browser.get("/audit").await.text();
     let address = between(&text, "<a class=\"button\" href=\"", "\"");
     let csv = browser.get(address).await;
@@ -280,17 +264,11 @@ async fn the_audit_record_is_downloaded_from_its_page() {
     assert!(of_task.contains("/admin/v1/audit.csv?task=task_00000000000000000000000007"), "{of_task}");
 }
 
-/// The number that a page gives its forms.
-fn number(page: &str) -> &str {
-    page.split_once("name=\"once\" value=\"").unwrap().1.split_once('"').unwrap().0
-}
-
 /// A browser that loads "Key created" again sends the form again: without the number there is a second key, a second
 /// secret, a second payment.
 #[tokio::test]
 async fn a_form_that_makes_something_is_taken_once() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (_scene, mut browser) = logged_in(Role::Operator).await;
     for (page, action, form, wrong) in [
         ("/keys/new", "/keys", "name=ci&customer=known&quota=1", "customer=known"),
         (
@@ -313,7 +291,7 @@ async fn a_form_that_makes_something_is_taken_once() {
         ),
     ] {
         let shown = browser.get(page).await.text();
-        let once = number(&shown);
+        let once = between(&shown, "name=\"once\" value=\"", "\"");
         // A mistake is mended on the page it was made on.
         let mistaken = browser.post(action, &format!("once={once}&{wrong}")).await;
         assert_eq!(mistaken.status, 422, "{action}: {}", mistaken.text());

@@ -6,7 +6,7 @@ use gatehouse_harness::Response;
 use http::Method;
 
 use super::client::Browser;
-use super::scene::start;
+use super::scene::{logged_in, start};
 use crate::routes::ROWS;
 
 /// An address of the row; what it names need not exist.
@@ -23,8 +23,7 @@ async fn ask(browser: &mut Browser, method: &Method, path: &str) -> Response {
 
 #[tokio::test]
 async fn a_viewer_is_refused_wherever_an_operator_is_needed() {
-    let scene = start().await;
-    let mut viewer = scene.logged_in(Role::Viewer).await;
+    let (_scene, mut viewer) = logged_in(Role::Viewer).await;
     let mut refused = 0;
     for row in ROWS.iter().filter(|row| row.role == Some(Role::Operator)) {
         let answer = ask(&mut viewer, row.method, &path(&row.path)).await;
@@ -54,8 +53,7 @@ async fn without_a_session_only_the_login_is_there() {
 
 #[tokio::test]
 async fn every_page_keeps_its_own_policy() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (_scene, mut browser) = logged_in(Role::Operator).await;
     for row in ROWS.iter().filter(|row| row.method == Method::GET && !row.path.ends_with("live")) {
         let answer = browser.get(&path(&row.path)).await;
         assert!(matches!(answer.status, 200 | 404), "{}: {}", row.path, answer.text());
@@ -121,8 +119,7 @@ fn assert_markup(html: &str, path: &str) {
 
 #[tokio::test]
 async fn a_body_has_its_limit() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (_scene, mut browser) = logged_in(Role::Operator).await;
     let answer = browser.post("/keys", &"x".repeat(70_000)).await;
     assert_eq!(answer.status, 413, "{}", answer.text());
     let origin = browser.origin();

@@ -69,7 +69,7 @@ pub(super) async fn start() -> Scene {
     let config = Config::default();
     let server =
         AdminServer::start(&config, limits, handshakes, tokens, Arc::clone(&service), probes, clock.clone());
-    let server = server.await.unwrap();
+    let server = server.unwrap();
     let sandbox =
         SandboxSecrets { wrapped: Revealed("sk-wrapped".to_owned()), bare: Revealed("sk-bare".to_owned()) };
     let facts = Facts {
@@ -81,6 +81,13 @@ pub(super) async fn start() -> Scene {
     let scene = Scene { server, service, clock, token, folder };
     scene.open("known", 10 * Credits::UNIT).await;
     scene
+}
+
+/// A scene, and a browser that has logged in to it.
+pub(super) async fn logged_in(role: Role) -> (Scene, Browser) {
+    let scene = start().await;
+    let browser = scene.logged_in(role).await;
+    (scene, browser)
 }
 
 /// A service's parts, without a running gateway.
@@ -143,7 +150,7 @@ impl Scene {
     /// The token of a new link.
     pub(super) fn link(&self, role: Role) -> String {
         let link = self.server.sessions().new_link(role);
-        link.urls[0].expose().split_once("/login#").unwrap().1.to_owned()
+        link.urls[0].0.split_once("/login#").unwrap().1.to_owned()
     }
 
     /// A browser that has.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gatehouse_admin::{AdminClient, AdminEndpoint, ApiRequest, RemoteApi, Role};
 use gatehouse_harness::send;
 
-use super::scene::start;
+use super::scene::{logged_in, start};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -68,8 +68,7 @@ async fn a_session_sent_before_the_login_is_not_adopted() {
 
 #[tokio::test]
 async fn what_changes_something_comes_from_this_origin() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (scene, mut browser) = logged_in(Role::Operator).await;
     let own = browser.origin();
     let other_port = format!("http://127.0.0.1:{}", scene.server.address().port() ^ 1);
     let json = ("content-type", "application/x-www-form-urlencoded");
@@ -94,8 +93,7 @@ async fn what_changes_something_comes_from_this_origin() {
 
 #[tokio::test]
 async fn a_request_has_one_identity() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (_scene, mut browser) = logged_in(Role::Operator).await;
     let answer = browser.send("GET", "/", &[("authorization", "Bearer x")], "").await;
     assert_eq!(answer.status, 400, "{}", answer.text());
 }

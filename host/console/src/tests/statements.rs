@@ -4,7 +4,8 @@ use gatehouse_admin::Role;
 use gatehouse_model::{Clock as _, Credits, KeyId, RequestId, Tags, Usage};
 use gatehouse_tasks::Command;
 
-use super::scene::{Scene, start};
+use super::client::{between, link};
+use super::scene::{Scene, logged_in, start};
 
 /// A text request that held 5 credits and was charged `micro`.
 async fn text(scene: &Scene, key: &KeyId, number: u128, micro: i64) {
@@ -31,15 +32,8 @@ async fn text(scene: &Scene, key: &KeyId, number: u128, micro: i64) {
     }
 }
 
-/// The addresses of links with that text.
-fn link(page: &str, name: &str) -> Option<String> {
-    let before = page.split_once(&format!("\">{name}</a>"))?.0;
-    Some(before.rsplit_once("href=\"")?.1.replace("&amp;", "&"))
-}
-
 fn csv_of(page: &str) -> String {
-    let from = page.find("/admin/v1/").expect("a file");
-    page[from..].split('"').next().unwrap().replace("&amp;", "&")
+    format!("/admin/v1/{}", between(page, "/admin/v1/", "\"")).replace("&amp;", "&")
 }
 
 #[tokio::test]
@@ -112,8 +106,7 @@ async fn usage_is_told_by_day_key_and_model() {
 
 #[tokio::test]
 async fn what_is_no_statement_is_named() {
-    let scene = start().await;
-    let mut viewer = scene.logged_in(Role::Viewer).await;
+    let (_scene, mut viewer) = logged_in(Role::Viewer).await;
     for (query, status, shown) in [
         ("from=yesterday", 422, "expected a day such as 2026-11-21"),
         ("from=2026-09-02&to=2026-09-01", 422, "not after the last one"),

@@ -2,32 +2,22 @@
 
 use gatehouse_admin::Role;
 
-use super::scene::start;
-
-/// The id in the address that a redirect or a page names.
-fn id_in(text: &str) -> String {
-    let (_, rest) = text.split_once("/webhooks/we_").expect("an address of a webhook");
-    let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(rest.len());
-    format!("we_{}", &rest[..end])
-}
+use super::client::between;
+use super::scene::logged_in;
 
 #[tokio::test]
 async fn a_webhook_is_made_tried_rotated_and_removed() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (_scene, mut browser) = logged_in(Role::Operator).await;
     assert!(browser.get("/webhooks").await.text().contains("There are no webhooks"));
     let form =
         "customer=known&url=https%3A%2F%2Fexample.com%2Fhook&description=night+shift&events=task.failed";
     let made = browser.post("/webhooks", form).await;
     assert_eq!(made.status, 201, "{}", made.text());
     let text = made.text();
-    let secret = |text: &str| {
-        let (_, rest) = text.split_once("<code id=\"new-secret\">").expect("a secret");
-        rest.split('<').next().expect("its end").to_owned()
-    };
+    let secret = |text: &str| between(text, "<code id=\"new-secret\">", "<").to_owned();
     let first = secret(&text);
     assert!(first.starts_with("whsec_") && text.contains("standardwebhooks"), "{text}");
-    let path = format!("/webhooks/{}", id_in(&text));
+    let path = format!("/webhooks/we_{}", between(&text, "/webhooks/we_", "\""));
     let page = browser.get(&path).await.text();
     for part in ["https://example.com/hook", "task.failed", "night shift", "Send test event", "Rotate secret"]
     {
@@ -36,8 +26,7 @@ async fn a_webhook_is_made_tried_rotated_and_removed() {
     assert_eq!(browser.post(&format!("{path}/test"), "").await.status, 303);
     let page = browser.get(&path).await.text();
     assert!(page.contains("webhook.test") && page.contains("waiting") && page.contains("Resend"), "{page}");
-    let (_, rest) = page.split_once("/deliveries/").expect("a delivery");
-    let resend = format!("/deliveries/{}", rest.split('"').next().expect("an address"));
+    let resend = format!("/deliveries/{}", between(&page, "/deliveries/", "\""));
     let resent = browser.post(&resend, "").await;
     assert_eq!((resent.status, resent.header("location")), (303, format!("{path}?done=resent").as_str()));
 
@@ -62,8 +51,7 @@ async fn a_webhook_is_made_tried_rotated_and_removed() {
 
 #[tokio::test]
 async fn what_is_wrong_stands_at_its_field_and_a_viewer_changes_nothing() {
-    let scene = start().await;
-    let mut browser = scene.logged_in(Role::Operator).await;
+    let (scene, mut browser) = logged_in(Role::Operator).await;
     for (form, field) in [
         ("", "url"),
         ("customer=known&url=ftp%3A%2F%2Fx", "url"),

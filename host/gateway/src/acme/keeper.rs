@@ -64,7 +64,8 @@ impl Acme {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, TlsError> {
         let (certificates, kept) = (Certificates::from_authority()?, Kept::read(&file));
-        if let Some(Err(error)) = kept.certificate.as_ref().map(|issued| issued.put_into(&certificates)) {
+        let issued = kept.certificate.as_ref();
+        if let Some(Err(error)) = issued.map(|issued| certificates.issue(&issued.chain, &issued.key)) {
             tracing::warn!(file = %file.display(), %error, "the certificate that is kept cannot be used; another is ordered");
         }
         Ok(Self { config, bound_to, certificates, client, file, kept, clock })
@@ -142,7 +143,7 @@ impl Acme {
             self.kept.account = None;
         }
         let issued = ordered?;
-        issued.put_into(&self.certificates)?;
+        self.certificates.issue(&issued.chain, &issued.key)?;
         let expires = self.certificates.expires().map(|moment| moment.to_string());
         tracing::info!(domains = issued.domains.join(", "), expires, "the certificate is issued");
         self.kept.certificate = Some(issued);

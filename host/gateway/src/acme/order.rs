@@ -155,13 +155,6 @@ pub(super) struct Kept {
     pub(super) certificate: Option<Issued>,
 }
 
-impl Issued {
-    /// Has the listeners use it.
-    pub(super) fn put_into(&self, certificates: &Certificates) -> Result<(), TlsError> {
-        certificates.issue(&self.chain, &self.key)
-    }
-}
-
 impl Kept {
     /// Reads the file; without one nothing is kept. What cannot be read is of no use, and is made anew.
     pub(super) fn read(file: &Path) -> Self {
@@ -202,7 +195,8 @@ mod tests {
         kept.write(file.clone()).await.unwrap();
         assert_eq!(Kept::read(&file).certificate.unwrap().domains, ["a.example"]);
         let certificates = Certificates::from_authority().unwrap();
-        let error = kept.certificate.unwrap().put_into(&certificates).unwrap_err();
+        let issued = kept.certificate.unwrap();
+        let error = certificates.issue(&issued.chain, &issued.key).unwrap_err();
         assert!(error.to_string().contains("server.acme"), "{error}");
         fs::write(&file, "{\"account\":").unwrap();
         assert!(Kept::read(&file).certificate.is_none());

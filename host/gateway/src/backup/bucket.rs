@@ -58,7 +58,7 @@ impl BucketSettings {
     /// What cannot be used, with its key.
     pub(crate) fn check(&self) -> Result<(), gatehouse_media::Error> {
         match self.is_own {
-            true => self.bucket("s3://any").map(drop),
+            true => self.open("s3://any").map(drop),
             false => Ok(()),
         }
     }
@@ -69,11 +69,7 @@ impl BucketSettings {
     }
 
     /// What is below an address. Nothing is sent yet.
-    pub(crate) fn open(&self, address: &str) -> Result<BucketFiles, BackupError> {
-        self.bucket(address).map_err(BackupError::Settings)
-    }
-
-    fn bucket(&self, address: &str) -> Result<BucketFiles, gatehouse_media::Error> {
+    pub(crate) fn open(&self, address: &str) -> Result<BucketFiles, gatehouse_media::Error> {
         BucketFiles::open(address, &self.s3, self.table, &self.outgoing.route())
     }
 }
@@ -107,7 +103,7 @@ async fn send_files(
         sent.push(name.clone());
         let count = |bytes| progress.send_bytes(bytes);
         let (bytes, sha256) = bucket.upload(name, &folder.join(name), &count).await?;
-        if FileDigest::new(bytes, sha256) != *expected {
+        if (FileDigest { bytes, sha256 }) != *expected {
             return Err(BackupError::Sent(bucket.address_of(name)));
         }
     }
@@ -134,7 +130,7 @@ pub(super) async fn fetch(
     to: &Path,
 ) -> Result<(), BackupError> {
     match bucket.download(name, to, expected.bytes).await {
-        Ok((bytes, sha256)) if FileDigest::new(bytes, sha256) == *expected => Ok(()),
+        Ok((bytes, sha256)) if (FileDigest { bytes, sha256 }) == *expected => Ok(()),
         Ok(_) | Err(BucketFileError::OtherLength { .. }) => {
             Err(BackupError::Changed(bucket.address_of(name)))
         }

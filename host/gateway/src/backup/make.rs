@@ -140,12 +140,7 @@ impl BackupFolder {
         let beside = BESIDE.iter().flat_map(|part| files_below(&self.root.join(part)).unwrap_or_default());
         let needed =
             length(&DataFolder::store(&self.root)) + beside.map(|path| length(&path)).sum::<u64>() + spare;
-        let Space { free, .. } =
-            gatehouse_files::space(folder).map_err(|error| BackupError::file(folder, error))?;
-        if free < needed {
-            return Err(BackupError::NoRoom { folder: folder.to_owned(), needed, free });
-        }
-        Ok(())
+        check_free(folder, needed)
     }
 
     /// A backup within what is copied would be part of every later one.
@@ -221,9 +216,23 @@ pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), BackupError> {
     target.sync_all().map_err(failed)
 }
 
+/// The disk of a folder has so many bytes free.
+pub(super) fn check_free(folder: &Path, needed: u64) -> Result<(), BackupError> {
+    let space = gatehouse_files::space(folder).map_err(|error| BackupError::file(folder, error));
+    let Space { free, .. } = space?;
+    match free < needed {
+        true => Err(BackupError::NoRoom { folder: folder.to_owned(), needed, free }),
+        false => Ok(()),
+    }
+}
+
 /// Makes the folder of a file.
 pub(super) fn folder_of(file: &Path) -> Result<(), BackupError> {
-    let Some(folder) = file.parent() else { return Ok(()) };
+    file.parent().map_or(Ok(()), make_folder)
+}
+
+/// Makes a folder, with those above it, that only its owner reads.
+fn make_folder(folder: &Path) -> Result<(), BackupError> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|error| BackupError::file(folder, error))
 }
@@ -242,16 +251,12 @@ pub(super) fn sync_folders(folder: &Path) -> Result<(), BackupError> {
 
 /// Makes a folder that only its owner reads, or takes an empty one; whether it was made.
 pub(super) fn new_folder(folder: &Path) -> Result<bool, BackupError> {
-    let failed = |error| BackupError::file(folder, error);
-    match if_exists(fs::read_dir(folder)).map_err(failed)? {
+    match if_exists(fs::read_dir(folder)).map_err(|error| BackupError::file(folder, error))? {
         Some(mut entries) => match entries.next() {
             None => Ok(false),
             Some(_) => Err(BackupError::NotEmpty(folder.to_owned())),
         },
-        None => {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
-            Ok(true)
-        }
+        None => make_folder(folder).map(|()| true),
     }
 }
 

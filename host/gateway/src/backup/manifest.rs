@@ -43,14 +43,10 @@ pub(crate) struct Manifest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileDigest {
     pub(super) bytes: u64,
-    sha256: Digest,
+    pub(super) sha256: Digest,
 }
 
 impl FileDigest {
-    pub(super) fn new(bytes: u64, sha256: Digest) -> Self {
-        Self { bytes, sha256 }
-    }
-
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let (mut digester, mut bytes) = (Digester::default(), 0);

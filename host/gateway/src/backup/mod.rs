@@ -45,7 +45,7 @@ pub(crate) enum BackupError {
     Shared(String),
     /// A bucket cannot be used as it is configured.
     #[error("{0}")]
-    Settings(gatehouse_media::Error),
+    Settings(#[from] gatehouse_media::Error),
     /// A bucket refused, or gave no answer.
     #[error(transparent)]
     Bucket(#[from] BucketFileError),

@@ -6,14 +6,14 @@
 use std::fs;
 use std::path::Path;
 
-use gatehouse_files::{Space, rename_durable};
+use gatehouse_files::rename_durable;
 use gatehouse_media::BucketFiles;
 use gatehouse_store::Progress;
 use tokio::runtime::Runtime;
 
 use super::BackupError;
 use super::bucket;
-use super::make::{copy_file, folder_of, new_folder, remove_left, sync_folders};
+use super::make::{check_free, copy_file, folder_of, new_folder, remove_left, sync_folders};
 use super::manifest::{FileDigest, Manifest};
 use crate::data_folder::DataFolder;
 
@@ -79,12 +79,7 @@ fn fill(
     show: &dyn Fn(&str),
 ) -> Result<(), BackupError> {
     new_folder(aside)?;
-    let needed = manifest.bytes();
-    let space = gatehouse_files::space(aside).map_err(|error| BackupError::file(aside, error));
-    let Space { free, .. } = space?;
-    if free < needed {
-        return Err(BackupError::NoRoom { folder: aside.to_owned(), needed, free });
-    }
+    check_free(aside, manifest.bytes())?;
     for (at, (name, expected)) in manifest.files.iter().enumerate() {
         show(&format!("copied {at} of {} files", manifest.files.len()));
         source.fetch(name, expected, aside)?;

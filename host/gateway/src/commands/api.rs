@@ -19,8 +19,8 @@ use tokio::sync::OnceCell;
 use super::print::{Shown, details, rows_at, table};
 use crate::backup::BackupFolder;
 use crate::config::{
-    ConfigErrors, DataConfig, DatabaseError, Location, database, load, load_admin_client,
-    load_backup_buckets, load_data, settle_defaults,
+    ConfigErrors, DataConfig, Location, database, load_admin_client, load_backup_buckets, load_data,
+    load_with, settle_defaults,
 };
 use crate::data_folder::{DataError, DataFolder, FolderLock};
 use crate::reload::OfflineConfiguration;
@@ -39,7 +39,6 @@ pub(super) const PAGE: usize = 100;
 
 /// Why a command has no result.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub(crate) enum ExecuteError {
     /// What stands on the command line cannot be used, in words.
     #[error("{0}")]
@@ -66,7 +65,7 @@ pub(crate) enum ExecuteError {
     Data(#[from] DataError),
     /// The database of the configuration cannot be used.
     #[error(transparent)]
-    Database(#[from] DatabaseError),
+    Database(#[from] gatehouse_upstream::ConfigError),
     /// The store cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -92,6 +91,12 @@ pub(crate) enum ExecuteError {
         /// Why that is not known.
         why: Box<ExecuteError>,
     },
+}
+
+impl From<String> for ExecuteError {
+    fn from(why: String) -> Self {
+        Self::Arguments(why)
+    }
 }
 
 impl From<&ExecuteError> for Exit {
@@ -305,7 +310,7 @@ impl<'l> Api<'l> {
         }
         if !file.exists() && need != Need::Write {
             // An error in the configuration may be why it is looked for in the wrong folder.
-            load(location)?;
+            load_with(location, None)?;
             return Err(ExecuteError::NoStore(file.display().to_string()));
         }
         if DataFolder::is_locked(root) {
@@ -342,7 +347,10 @@ impl<'l> Api<'l> {
         lock: Option<FolderLock>,
         store: Store,
     ) -> Result<Reached, ExecuteError> {
-        let opened = settle(&self.data.folder).and_then(|()| self.alone(folder, lock, store.clone(), None));
+        // This process may change which versions are active, and so which defaults count.
+        let settled = settle_defaults(&self.data.folder)
+            .map_err(|error| OperationError::Failed(format!("defaults of plugins: {error}")).into());
+        let opened = settled.and_then(|()| self.alone(folder, lock, store.clone(), None));
         opened.inspect_err(|_| store.close())
     }
 
@@ -369,7 +377,7 @@ impl<'l> Api<'l> {
         let plugins = match self.brought.get() {
             // The operator's part may be complete only with the defaults.
             Some(defaults) => configuration.draft(defaults)?,
-            None => load(&location)?.config.runtime(root.to_owned()),
+            None => load_with(&location, None)?.config.runtime(root.to_owned()),
         };
         let buckets = load_backup_buckets(&location)?;
         let service = AdminService::new(AdminParts {
@@ -399,12 +407,6 @@ pub(super) fn data_of(location: &Location) -> Result<DataConfig, ExecuteError> {
     }
 }
 
-/// This process may change which versions are active, and so which defaults count.
-fn settle(root: &Path) -> Result<(), ExecuteError> {
-    settle_defaults(root)
-        .map_err(|error| OperationError::Failed(format!("defaults of plugins: {error}")).into())
-}
-
 fn not_running(root: &Path, why: &'static str) -> ExecuteError {
     ExecuteError::NotRunning { folder: root.display().to_string(), why }
 }
@@ -429,11 +431,10 @@ pub(super) fn waiting(location: &Location) -> Result<RemoteApi, ExecuteError> {
 
 /// Where the running gateway is, and what it is shown.
 fn remote(location: &Location, root: &Path) -> Result<RemoteApi, ExecuteError> {
-    let unreachable = |text: String| ExecuteError::Unreachable(text);
     let endpoint = EndpointOf::Operator
         .read(root)
-        .map_err(|error| unreachable(format!("its admin.json cannot be read: {error}")))?
-        .ok_or_else(|| unreachable(NO_ADMIN_FILE.to_owned()))?;
+        .map_err(|error| ExecuteError::Unreachable(format!("its admin.json cannot be read: {error}")))?
+        .ok_or_else(|| ExecuteError::Unreachable(NO_ADMIN_FILE.to_owned()))?;
     remote_at(location, endpoint)
 }
 

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::api::{Api, ExecuteError, Performed, data_of};
-use super::cli::{BackupArgs, RestoreArgs};
 use super::print::{Shown, text_at};
 use crate::backup::{BackupError, Source, restore as restore_from};
 use crate::config::{Location, load_backup_buckets};
@@ -23,18 +22,6 @@ pub(crate) enum BackupLocation {
     Folder(PathBuf),
     /// An address of a bucket.
     Bucket(String),
-}
-
-impl From<BackupArgs> for BackupLocation {
-    fn from(args: BackupArgs) -> Self {
-        args.folder.or(args.to).expect("one of the two is required")
-    }
-}
-
-impl From<RestoreArgs> for BackupLocation {
-    fn from(args: RestoreArgs) -> Self {
-        args.folder.or(args.from).expect("one of the two is required")
-    }
 }
 
 impl BackupLocation {
@@ -57,15 +44,19 @@ pub(super) fn location() -> ValueParser {
     OsStringValueParser::new().try_map(BackupLocation::of).into()
 }
 
-/// Begins a backup, and waits for its end.
-pub(super) async fn back_up(place: &BackupLocation, api: &Api<'_>) -> Performed {
-    let to = match place {
+/// Begins a backup to one of the two, and waits for its end.
+pub(super) async fn back_up(
+    folder: Option<BackupLocation>,
+    to: Option<BackupLocation>,
+    api: &Api<'_>,
+) -> Performed {
+    let to = match folder.or(to).expect("one of the two is required") {
         // The gateway has another working folder.
         BackupLocation::Folder(folder) => absolute(folder)
             .map_err(|error| ExecuteError::Arguments(format!("FOLDER: {error}")))?
             .display()
             .to_string(),
-        BackupLocation::Bucket(address) => address.clone(),
+        BackupLocation::Bucket(address) => address,
     };
     let begin = ApiRequest::post(&["backups"]).json(&json!({"to": to}));
     let progress = |run: &Value| match run["bytes_to_send"].as_u64() {
@@ -86,15 +77,27 @@ fn in_words(backup: &Value) -> String {
     )
 }
 
-/// Restores a backup. Asks no gateway.
-pub(super) fn restore(place: &BackupLocation, location: &Location, runtime: Runtime) -> Performed {
+/// Restores the backup at one of the two. Asks no gateway.
+pub(super) fn restore(
+    folder: Option<BackupLocation>,
+    from: Option<BackupLocation>,
+    location: &Location,
+    runtime: Runtime,
+) -> Performed {
     let data = data_of(location)?;
     if data.url.is_some() {
         let text = "data.url names a database: restore it with pg_restore, and with it `pepper`, `plugins` and `defaults` of \
              the data folder; a backup that `gatehouse backup` made is of a store in a file";
         return Err(OperationError::Refused(text.to_owned()).into());
     }
-    let (root, source) = (data.folder, source(place, location, runtime)?);
+    let (root, place) = (data.folder, folder.or(from).expect("one of the two is required"));
+    let source = match &place {
+        BackupLocation::Folder(folder) => Source::Folder(folder),
+        BackupLocation::Bucket(address) => {
+            let bucket = load_backup_buckets(location)?.open(address);
+            Source::Bucket(bucket.map_err(|error| ExecuteError::Arguments(error.to_string()))?, runtime)
+        }
+    };
     let restored = absolute(&root)
         .map_err(|error| BackupError::file(&root, error))
         .and_then(|root| restore_from(&source, &root, &show_progress));
@@ -112,19 +115,4 @@ pub(super) fn restore(place: &BackupLocation, location: &Location, runtime: Runt
         "folder": root, "made": restored.made_at, "release": restored.gatehouse, "files": restored.files.len(),
     });
     Ok(Shown::told(json, text))
-}
-
-/// What a restore reads from, before anything is read.
-fn source<'a>(
-    place: &'a BackupLocation,
-    location: &Location,
-    runtime: Runtime,
-) -> Result<Source<'a>, ExecuteError> {
-    let address = match place {
-        BackupLocation::Folder(folder) => return Ok(Source::Folder(folder)),
-        BackupLocation::Bucket(address) => address,
-    };
-    let buckets = load_backup_buckets(location)?;
-    let bucket = buckets.open(address).map_err(|error| ExecuteError::Arguments(error.to_string()))?;
-    Ok(Source::Bucket(bucket, runtime))
 }

@@ -101,10 +101,26 @@ pub(crate) enum Command {
     Doctor,
     /// Copy the store, the pepper, plugins and their defaults into a folder or a bucket, while the gateway serves or without it
     #[command(after_help = BACKUP_HELP)]
-    Backup(BackupArgs),
+    Backup {
+        /// A folder that is empty or not there yet; the gateway writes it, so it must be one that the gateway may write to
+        #[arg(value_name = "FOLDER", required_unless_present = "to", conflicts_with = "to")]
+        #[arg(value_parser = location(), value_hint = ValueHint::AnyPath)]
+        folder: Option<BackupLocation>,
+        /// The same, or an address of a bucket below which there is nothing yet
+        #[arg(long, value_name = "s3://BUCKET/PREFIX", value_parser = location())]
+        to: Option<BackupLocation>,
+    },
     /// Make a data folder of a backup; checks every file and sums up the ledger first
     #[command(after_help = RESTORE_HELP)]
-    Restore(RestoreArgs),
+    Restore {
+        /// The backup's folder
+        #[arg(value_name = "FOLDER", required_unless_present = "from", conflicts_with = "from")]
+        #[arg(value_parser = location(), value_hint = ValueHint::AnyPath)]
+        folder: Option<BackupLocation>,
+        /// The same, or the backup's address in a bucket
+        #[arg(long, value_name = "s3://BUCKET/PREFIX", value_parser = location())]
+        from: Option<BackupLocation>,
+    },
     /// Look after a store in a database of PostgreSQL
     #[command(subcommand)]
     Store(StoreCommand),
@@ -201,30 +217,6 @@ pub(crate) struct ServeArgs {
     /// Serve TLS with a certificate generated at start; to try, not to deploy
     #[arg(long)]
     pub(crate) tls_self_signed: bool,
-}
-
-/// The place of a new backup.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct BackupArgs {
-    /// A folder that is empty or not there yet; the gateway writes it, so it must be one that the gateway may write to
-    #[arg(value_name = "FOLDER", required_unless_present = "to", conflicts_with = "to")]
-    #[arg(value_parser = location(), value_hint = ValueHint::AnyPath)]
-    pub(crate) folder: Option<BackupLocation>,
-    /// The same, or an address of a bucket below which there is nothing yet
-    #[arg(long, value_name = "s3://BUCKET/PREFIX", value_parser = location())]
-    pub(crate) to: Option<BackupLocation>,
-}
-
-/// The place of a backup that is there.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct RestoreArgs {
-    /// The backup's folder
-    #[arg(value_name = "FOLDER", required_unless_present = "from", conflicts_with = "from")]
-    #[arg(value_parser = location(), value_hint = ValueHint::AnyPath)]
-    pub(crate) folder: Option<BackupLocation>,
-    /// The same, or the backup's address in a bucket
-    #[arg(long, value_name = "s3://BUCKET/PREFIX", value_parser = location())]
-    pub(crate) from: Option<BackupLocation>,
 }
 
 /// Commands about a store in a database.

@@ -15,7 +15,7 @@ use crate::plugins::signing;
 use crate::terminal::at;
 
 /// A component to deploy or to check.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ComponentArgs {
     /// The component: a file, or oci://registry/repository:tag@sha256:digest
     pub(crate) file: PathBuf,

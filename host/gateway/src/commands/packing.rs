@@ -10,7 +10,7 @@ use gatehouse_runtime::{ComponentRunner, Config, Package, interfaces};
 use gatehouse_upstream::ArtifactReference;
 use serde_json::{Value, json};
 
-use super::args::plugin::PackArgs;
+use super::args::author::PackArgs;
 use super::artifact;
 use super::offer::read_component;
 use crate::config::{Loaded, Location};

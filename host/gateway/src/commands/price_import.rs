@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 
 use crate::commands::api::{Api, ExecuteError, Performed};
 use crate::commands::print::{Shown, credits, reload_in_words, rows_at, table, text_at, texts_at};
-use crate::config::{Location, file_of, load};
-use crate::price_list::{CannotImport, PriceList, Proposal, Wanted, propose, replace, with_prices};
+use crate::config::{Location, file_of, load_with};
+use crate::price_list::{PriceList, Proposal, Wanted, propose, replace, with_prices};
+use crate::terminal::at;
 
 /// Bytes of a list. The one that many tools share has less than two million.
 const MAX_LIST: u64 = 64 * 1024 * 1024;
@@ -43,20 +44,14 @@ pub(crate) struct ImportArgs {
     apply: bool,
 }
 
-impl From<CannotImport> for ExecuteError {
-    fn from(error: CannotImport) -> Self {
-        Self::Arguments(error.to_string())
-    }
-}
-
 /// Shows what would change, and changes it if asked.
 pub(in crate::commands) async fn run(args: ImportArgs, api: &Api<'_>) -> Performed {
     let ImportArgs { file, model, credits_per_dollar, apply } = args;
     let text = read_list(&file)?;
     let list = PriceList::parse(&text)?;
-    let loaded = load(api.location())?;
+    let loaded = load_with(api.location(), None)?;
     let proposal = propose(&list, &loaded.config.models, &model, credits_per_dollar)?;
-    let mut shown = proposal.to_json();
+    let mut shown = json!(proposal);
     shown["applied"] = json!(false);
     let mut words = in_words(&shown);
     if apply && proposal.changes() > 0 {
@@ -75,28 +70,25 @@ pub(in crate::commands) async fn run(args: ImportArgs, api: &Api<'_>) -> Perform
     Ok(Shown::told(shown, words))
 }
 
-fn read_list(path: &Path) -> Result<String, CannotImport> {
+fn read_list(path: &Path) -> Result<String, String> {
     let read = File::open(path).and_then(|file| read_at_most(file, MAX_LIST));
-    let text = read.and_then(|bytes| io::read_to_string(&bytes[..]));
-    text.map_err(|error| CannotImport(format!("{}: {error}", path.display())))
+    read.and_then(|bytes| io::read_to_string(&bytes[..])).map_err(at(path))
 }
 
 /// Writes the prices, and tells what the gateway says of it; `None` where none runs.
 async fn write(proposal: &Proposal, api: &Api<'_>) -> Result<Option<Value>, ExecuteError> {
     let path = file_of(api.location()).ok_or_else(|| {
-        CannotImport("there is no configuration file to write prices into; name one with --config".to_owned())
+        "there is no configuration file to write prices into; name one with --config".to_owned()
     })?;
-    let before =
-        fs::read_to_string(path).map_err(|error| CannotImport(format!("{}: {error}", path.display())))?;
+    let before = fs::read_to_string(path).map_err(at(path))?;
     let after = with_prices(&before, proposal)?;
     let check = |at: &Path| -> Result<(), ExecuteError> {
         let location = Location { file: Some(at.to_owned()), ..api.location().clone() };
-        let loaded = load(&location)?.whole()?;
+        let loaded = load_with(&location, None)?.whole()?;
         match proposal.missed_by(&loaded.config.models) {
-            Some(path) => Err(CannotImport(format!(
-                "{path}: something above the file sets it, such as the environment"
-            ))
-            .into()),
+            Some(path) => {
+                Err(format!("{path}: something above the file sets it, such as the environment").into())
+            }
             None => Ok(()),
         }
     };
@@ -107,7 +99,7 @@ async fn write(proposal: &Proposal, api: &Api<'_>) -> Result<Option<Value>, Exec
     match api.send(ApiRequest::post(&["config", "reload"])).await {
         Ok(answer) => Ok(Some(answer.body)),
         Err(refused) if applied_nothing(&refused) => {
-            replaced.undo().map_err(|why| CannotImport(format!("{refused}; {why}")))?;
+            replaced.undo().map_err(|why| format!("{refused}; {why}"))?;
             Err(refused)
         }
         // With the old file back, the prices of the gateway and those of its next start might differ.

@@ -13,24 +13,23 @@ use tokio::runtime::Runtime;
 
 use super::api::{Api, ExecuteError, Performed, running, waiting};
 use super::args::author::AuthorCommand;
-use super::args::plugin::PluginCommand;
+use super::args::plugin::{PluginCommand, PluginRequest};
 use super::args::values::SandboxArgs;
+use super::args::{customer, key, plugin, price, provider, task, webhook};
 use super::author;
 use super::backup;
 use super::cli::{Cli, Command, ServeArgs};
 use super::fleet;
 use super::offer::{ComponentArgs, read_defaults};
-use super::packing;
-use super::perform::perform_by_api;
+use super::perform;
 use super::print::{print_refusal, print_shown};
 use super::shell;
 use super::store;
 use super::verify;
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::plugins::compiler;
-use crate::plugins::signing;
 use crate::server::{self, Options, ServeError, Signals};
-use crate::terminal::{Exit, end, fail, print as print_text, print_error};
+use crate::terminal::{Exit, fail, print as print_text, print_error};
 use crate::{environment, privacy, sandbox_mode};
 
 /// Runs the program; the whole of `main`.
@@ -48,8 +47,8 @@ pub(crate) fn run() -> ExitCode {
         }
         Some(Command::Sandbox(args)) => run_sandbox(&args),
         Some(Command::Health { live }) => health(&location, live),
-        Some(Command::Restore(args)) => {
-            by_itself(json, |runtime| backup::restore(&args.into(), &location, runtime))
+        Some(Command::Restore { folder, from }) => {
+            by_itself(json, |runtime| backup::restore(folder, from, &location, runtime))
         }
         Some(Command::Store(command)) => {
             by_itself(json, |runtime| runtime.block_on(store::run(&command, &location)))
@@ -62,42 +61,47 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Man { folder }) => shell::man(&folder),
         Some(Command::CompileComponent(args)) => compiler::run(args),
         Some(Command::PackagePlugins { folder }) => compiler::package(&folder),
-        Some(Command::Plugin(PluginCommand::Keygen { file })) => {
-            end(signing::keygen(&file), Exit::Misconfigured)
-        }
-        Some(Command::Plugin(PluginCommand::Sign { file, key })) => {
-            end(signing::sign(&file, &key), Exit::Misconfigured)
-        }
-        Some(Command::Plugin(PluginCommand::Pack(args))) => {
-            packing::pack(&args, || configuration(&location, None))
-        }
-        Some(Command::Plugin(PluginCommand::Push { file, target })) => {
-            packing::push(&file, &target, &location)
-        }
-        Some(Command::Plugin(PluginCommand::Inspect { file })) => packing::inspect(&file, &location, json),
         Some(Command::Plugin(PluginCommand::Author(command))) => author(command, &location, json),
-        Some(other) => ask(other, &location, json),
+        Some(Command::Plugin(PluginCommand::Api(request))) => {
+            ask(&location, json, async |api| plugin::run(request, api).await)
+        }
+        Some(Command::Backup { folder, to }) => {
+            ask(&location, json, async |api| backup::back_up(folder, to, api).await)
+        }
+        Some(Command::Key(command)) => ask(&location, json, async |api| key::run(command, api).await),
+        Some(Command::Customer(command)) => {
+            ask(&location, json, async |api| customer::run(command, api).await)
+        }
+        Some(Command::Webhook(command)) => ask(&location, json, async |api| webhook::run(command, api).await),
+        Some(Command::Prices(command)) => ask(&location, json, async |api| price::run(command, api).await),
+        Some(Command::Provider(command)) => {
+            ask(&location, json, async |api| provider::run(command, api).await)
+        }
+        Some(Command::Providers) => ask(&location, json, provider::list),
+        Some(Command::Audit(args)) => ask(&location, json, async |api| task::audit(args, api).await),
+        Some(Command::Tasks(args)) => ask(&location, json, async |api| task::list(args, api).await),
+        Some(Command::Cancel(args)) => ask(&location, json, async |api| task::cancel(args, api).await),
+        Some(Command::Reconcile(args)) => ask(&location, json, async |api| task::reconcile(args, api).await),
+        Some(Command::Steps { task }) => ask(&location, json, async |api| task::steps(task, api).await),
+        Some(Command::Console(command)) => {
+            ask(&location, json, async |api| perform::login_link(command, api).await)
+        }
+        Some(Command::Doctor) => ask(&location, json, perform::doctor),
+        Some(Command::Reload) => ask(&location, json, perform::reload),
     };
     exit.into()
 }
 
 /// What the authors' commands need of the others.
 fn author(command: AuthorCommand, location: &Location, json: bool) -> Exit {
-    let install = |component: PathBuf, defaults: Option<PathBuf>| {
-        let install = PluginCommand::Install {
-            // An author takes names away as often as not, and names the file of defaults to have them.
-            yes: defaults.is_some(),
-            component: ComponentArgs {
-                file: component,
-                signature: None,
-                allow_removal: true,
-                sha256: None,
-                defaults,
-            },
-        };
-        ask(Command::Plugin(install), location, json)
+    let install = |file: PathBuf, defaults: Option<PathBuf>| {
+        // An author takes names away as often as not, and names the file of defaults to have them.
+        let (yes, allow_removal) = (defaults.is_some(), true);
+        let component = ComponentArgs { file, allow_removal, defaults, ..ComponentArgs::default() };
+        let install = PluginRequest::Install { component, yes };
+        ask(location, json, async |api| plugin::run(install, api).await)
     };
-    author::run(command, &|defaults| configuration(location, defaults), &install)
+    author::run(command, location, json, &|defaults| configuration(location, defaults), &install)
 }
 
 fn serve(location: Location, args: &ServeArgs, started: Instant) -> Exit {
@@ -138,7 +142,7 @@ fn check_config(location: &Location) -> Exit {
                 let at = loaded.error_at(&warning.key, &warning.problem);
                 print_error(&format!("warning: {at}"));
             }
-            for warning in loaded.warnings() {
+            for warning in &loaded.warnings {
                 print_error(&format!("warning: {warning}"));
             }
             if let Err(problem) = runtime.block_on(server::try_database(&loaded.config)) {
@@ -157,7 +161,7 @@ fn print_serve_error(loaded: &Loaded, error: &ServeError) -> Exit {
             let errors: Vec<_> = wrong.iter().map(|one| loaded.error_at(&one.key, &one.problem)).collect();
             ConfigErrors::from(errors).to_string()
         }
-        ServeError::Database(wrong) => loaded.error_at(wrong.key, &wrong.problem).to_string(),
+        ServeError::Database(wrong) => loaded.error_at(&wrong.key, &wrong.problem).to_string(),
         ServeError::Plugins(wrong @ (OpenError::TooManyStreams { .. } | OpenError::AddressSpace { .. })) => {
             let text = wrong.to_string();
             let (key, problem) = text.split_once(": ").unwrap_or(("plugins", &text));
@@ -189,8 +193,8 @@ fn run_sandbox(args: &SandboxArgs) -> Exit {
     }
 }
 
-/// Does what any other command means by the admin API.
-fn ask(command: Command, location: &Location, json: bool) -> Exit {
+/// Does what a command means by the admin API.
+fn ask(location: &Location, json: bool, work: impl AsyncFnOnce(&Api<'_>) -> Performed) -> Exit {
     privacy::close_process(&print_error);
     if let Err(wrong) = gatehouse_process::check_clock() {
         return fail(Exit::Broken, wrong);
@@ -198,7 +202,7 @@ fn ask(command: Command, location: &Location, json: bool) -> Exit {
     by_itself(json, |runtime| {
         runtime.block_on(async {
             let api = Api::new(location, json)?;
-            let performed = perform_by_api(command, &api).await;
+            let performed = work(&api).await;
             api.close();
             performed
         })

@@ -8,6 +8,7 @@ use std::fmt;
 use gatehouse_edge::PublicUrl;
 use gatehouse_model::{Digest, SecretRef, settings};
 use gatehouse_store::{Node, OpenError, Server};
+use gatehouse_upstream::ConfigError;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, de};
@@ -25,22 +26,13 @@ pub(crate) enum DatabaseUrl {
     Secret(SecretRef),
 }
 
-/// What is wrong with a key of `[data]`.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: {problem}")]
-pub(crate) struct DatabaseError {
-    /// The key.
-    pub(crate) key: &'static str,
-    /// Never a part of a secret.
-    pub(crate) problem: String,
-}
-
 /// The database of a configuration; `None` where the store is a file.
 ///
 /// # Errors
-/// The key and its problem: an address that cannot be used, a secret that is not there.
-pub(crate) fn server(data: &DataConfig) -> Result<Option<Server>, DatabaseError> {
-    let wrong = |key: &'static str| move |problem: String| DatabaseError { key, problem };
+/// The key and its problem, without a part of a secret: an address that cannot be used, a secret that is not
+/// there.
+pub(crate) fn server(data: &DataConfig) -> Result<Option<Server>, ConfigError> {
+    let wrong = |key: &'static str| move |problem: String| ConfigError { key: key.to_owned(), problem };
     let password =
         data.password.as_ref().map(secrets::resolve).transpose().map_err(wrong("data.password"))?;
     let Some(url) = &data.url else {
@@ -188,6 +180,9 @@ mod tests {
         let (password, address) =
             (file("password", "sekret\n"), file("url", "postgres://me:sekret@host/db\n"));
         assert!(touches_secret("url = \"postgres://me:sekret@host/db\""), "its line would be shown");
+        for password in ["hun/ter2", "hun ter2"] {
+            assert!(touches_secret(&format!("url = \"postgres://gate:{password}@host/db\"")), "{password}");
+        }
         assert!(!touches_secret("url = \"postgres://me@host:5432/db\""));
         assert_eq!(of(""), Ok(None));
         for text in [

@@ -1,5 +1,6 @@
 //! The operator's document: parsed once, merged over the defaults of the families, overridden from the environment,
-//! and read into typed sections. It knows the line of every value, for error messages.
+//! and read into typed sections. It knows the line of every value, for error messages, and the earlier names of
+//! keys, which are still read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,7 +11,6 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, Origin};
-use super::renamed_keys;
 use crate::environment::OVERRIDE;
 
 /// One text and where its keys are.
@@ -20,6 +20,10 @@ struct Text<'a> {
     text: &'a str,
     spans: BTreeMap<String, Range<usize>>,
 }
+
+/// Keys under their earlier names: earlier path, current path. Both are in the same table.
+pub(super) const RENAMED: [(&str, &str); 2] =
+    [("plugins.watch", "plugins.canary"), ("server.leave_ms", "server.lame_duck_ms")];
 
 /// Sections whose entries are independent of each other.
 const ENTRIES: [&str; 3] = ["models", "prices", "providers"];
@@ -46,8 +50,8 @@ impl<'a> Document<'a> {
         }
         let mut spans = BTreeMap::new();
         record_spans(&mut spans, "", root.get_ref());
-        if let Some(old) = renamed_keys::rename(root.get_mut()) {
-            let new = renamed_keys::current(old.to_owned());
+        if let Some(old) = rename(root.get_mut()) {
+            let new = current(old.to_owned());
             let span = spans.get(&new).cloned().unwrap_or_default();
             let problem = format!("`{old}` is the earlier name of `{new}`; keep one of the two");
             return Err(ConfigError::from_service(Origin::in_text(name, text, span), &new, &problem));
@@ -60,8 +64,7 @@ impl<'a> Document<'a> {
     /// key respans the default whole, because a merged `auth` table would be neither of the two.
     pub(super) fn add_defaults(&mut self, defaults: &DeTable<'a>) {
         for (section, value) in defaults {
-            let depth = if matches!(section.get_ref().as_ref(), "providers" | "plugins") { 2 } else { 1 };
-            fill(&mut self.root, section, value, depth);
+            fill(&mut self.root, section, value, depth_of(section.get_ref()));
         }
     }
 
@@ -135,11 +138,9 @@ impl<'a> Document<'a> {
     pub(super) fn override_from(&mut self, environment: &'a [(String, String)]) {
         for (variable, text) in environment {
             let Some(rest) = variable.strip_prefix(OVERRIDE) else { continue };
-            let path: Vec<String> = rest.split("__").map(str::to_lowercase).collect();
-            let path = renamed_keys::current(path.join("."));
-            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-            self.variables.insert(path.join("."), variable.clone());
+            let path = current(rest.to_lowercase().replace("__", "."));
             set(&mut self.root, &path, scalar(text));
+            self.variables.insert(path, variable.clone());
         }
     }
 
@@ -150,40 +151,56 @@ impl<'a> Document<'a> {
             Ok(read) => return (read, Vec::new()),
             Err(error) => error,
         };
-        let (mut sound, mut errors) = (DeTable::new(), Vec::new());
-        for (section, entry, part) in self.parts() {
-            match part.read::<T>() {
-                Err(error) => errors.push(error),
-                Ok(_) => add_part(&mut sound, section, entry),
+        let (mut sound, mut errors) = (self.clone(), Vec::new());
+        for (section, entry) in self.parts() {
+            if let Err(error) = self.only(&section, entry.as_deref()).read::<T>() {
+                errors.push(error);
+                sound.remove(&section, entry.as_deref());
             }
         }
-        let sound = self.with_root(sound).read();
         if errors.is_empty() {
             errors.push(whole);
         }
-        (sound.unwrap_or_default(), errors)
+        (sound.read().unwrap_or_default(), errors)
     }
 
-    /// Documents with one section each, or with one entry of it: the section, the entry, and the document.
-    fn parts(&self) -> Vec<(Keyed<'a>, Option<Keyed<'a>>, Self)> {
+    /// The names of every section, or of every entry of it where they are independent.
+    fn parts(&self) -> Vec<(String, Option<String>)> {
         let mut parts = Vec::new();
         for (section, value) in &self.root {
-            let section = (section.clone(), value.clone());
-            let entries = match section.1.get_ref() {
-                DeValue::Table(table) if ENTRIES.contains(&section.0.get_ref().as_ref()) => table,
-                _ => {
-                    let part = self.with_root(DeTable::from_iter([section.clone()]));
-                    parts.push((section, None, part));
-                    continue;
+            let section = section.get_ref().to_string();
+            match value.get_ref() {
+                DeValue::Table(table) if ENTRIES.contains(&section.as_str()) => {
+                    let names = table.keys().map(|name| name.get_ref().to_string());
+                    parts.extend(names.map(|name| (section.clone(), Some(name))));
                 }
-            };
-            for (key, entry) in entries {
-                let (mut only, entry) = (DeTable::new(), (key.clone(), entry.clone()));
-                add_part(&mut only, section.clone(), Some(entry.clone()));
-                parts.push((section.clone(), Some(entry), self.with_root(only)));
+                _ => parts.push((section, None)),
             }
         }
         parts
+    }
+
+    /// The same document with that section alone, or with that entry of it alone.
+    fn only(&self, section: &str, entry: Option<&str>) -> Self {
+        let named = self.root.iter().filter(|(name, _)| name.get_ref() == section);
+        let mut root: DeTable<'a> = named.map(|(name, value)| (name.clone(), value.clone())).collect();
+        if let Some(entry) = entry
+            && let Some(DeValue::Table(table)) = root.get_mut(section).map(Spanned::get_mut)
+        {
+            *table = table.remove_entry(entry).into_iter().collect();
+        }
+        self.with_root(root)
+    }
+
+    /// Takes a section out, or one entry of it.
+    fn remove(&mut self, section: &str, entry: Option<&str>) {
+        let Some(entry) = entry else {
+            self.root.remove(section);
+            return;
+        };
+        if let Some(DeValue::Table(table)) = self.root.get_mut(section).map(Spanned::get_mut) {
+            table.remove(entry);
+        }
     }
 
     /// Whether the document, its defaults included, has an entry of that name in a section, be it right or wrong.
@@ -194,9 +211,7 @@ impl<'a> Document<'a> {
 
     /// Reads one section; its default where it is not there. All others may be anything.
     pub(super) fn section<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T, ConfigError> {
-        let section = self.root.iter().filter(|(section, _)| section.get_ref() == name);
-        let root = section.map(|(name, section)| (name.clone(), section.clone())).collect();
-        let mut read: BTreeMap<String, T> = self.with_root(root).read()?;
+        let mut read: BTreeMap<String, T> = self.only(name, None).read()?;
         Ok(read.remove(name).unwrap_or_default())
     }
 
@@ -206,12 +221,9 @@ impl<'a> Document<'a> {
         section: &str,
         name: &str,
     ) -> Result<T, ConfigError> {
-        let mut only = self.clone();
-        if let Some(DeValue::Table(section)) = only.root.get_mut(section).map(Spanned::get_mut) {
-            *section = section.remove_entry(name).into_iter().collect();
-        }
-        let mut read: BTreeMap<String, T> = only.section(section)?;
-        Ok(read.remove(name).unwrap_or_default())
+        let mut read: BTreeMap<String, BTreeMap<String, T>> = self.only(section, Some(name)).read()?;
+        let entry = read.remove(section).and_then(|mut entries| entries.remove(name));
+        Ok(entry.unwrap_or_default())
     }
 
     /// Reads the whole into `T`.
@@ -256,20 +268,32 @@ fn around(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.rfind(['.', '[']).map(|end| &path[..end]))
 }
 
-/// A key with its value.
-type Keyed<'a> = (Spanned<Cow<'a, str>>, Spanned<DeValue<'a>>);
+/// How many tables down an operator's value replaces a default of that section whole.
+pub(super) fn depth_of(section: &str) -> u8 {
+    if matches!(section, "providers" | "plugins") { 2 } else { 1 }
+}
 
-/// Adds a section, or one entry of it.
-fn add_part<'a>(root: &mut DeTable<'a>, (section, value): Keyed<'a>, entry: Option<Keyed<'a>>) {
-    let Some((key, entry)) = entry else {
-        root.insert(section, value);
-        return;
-    };
-    let span = value.span();
-    let table = root.entry(section).or_insert_with(|| Spanned::new(span, DeValue::Table(DeTable::new())));
-    if let DeValue::Table(table) = table.get_mut() {
-        table.insert(key, entry);
-    }
+/// `path` with the current names.
+fn current(path: String) -> String {
+    let renamed = RENAMED.iter().find_map(|(old, new)| {
+        let rest = path.strip_prefix(old)?;
+        (rest.is_empty() || rest.starts_with('.')).then(|| format!("{new}{rest}"))
+    });
+    renamed.unwrap_or(path)
+}
+
+/// Moves values to their current keys. A value whose current key is set too stays, and its earlier path is returned.
+fn rename(root: &mut DeTable<'_>) -> Option<&'static str> {
+    RENAMED.iter().find_map(|(old, new)| {
+        let ((outer, old_key), (_, new_key)) = (old.rsplit_once('.')?, new.rsplit_once('.')?);
+        let Some(DeValue::Table(table)) = root.get_mut(outer).map(Spanned::get_mut) else { return None };
+        if table.contains_key(old_key) && table.contains_key(new_key) {
+            return Some(*old);
+        }
+        let (key, value) = table.remove_entry(old_key)?;
+        table.insert(Spanned::new(key.span(), Cow::Borrowed(new_key)), value);
+        None
+    })
 }
 
 fn record_spans(spans: &mut BTreeMap<String, Range<usize>>, outer: &str, table: &DeTable<'_>) {
@@ -286,7 +310,7 @@ fn record_spans(spans: &mut BTreeMap<String, Range<usize>>, outer: &str, table: 
                 spans.insert(path, item.span());
             }
         }
-        spans.insert(renamed_keys::current(path), key.span());
+        spans.insert(current(path), key.span());
     }
 }
 
@@ -304,14 +328,13 @@ fn fill<'a>(table: &mut DeTable<'a>, key: &Spanned<Cow<'a, str>>, value: &Spanne
     }
 }
 
-fn set<'a>(table: &mut DeTable<'a>, path: &[String], value: DeValue<'a>) {
-    let Some((first, rest)) = path.split_first() else { return };
-    let key = || Spanned::new(0..0, Cow::Owned(first.clone()));
-    if rest.is_empty() {
-        table.insert(key(), Spanned::new(0..0, value));
+fn set<'a>(table: &mut DeTable<'a>, path: &str, value: DeValue<'a>) {
+    let key = |name: &str| Spanned::new(0..0, Cow::Owned(name.to_owned()));
+    let Some((first, rest)) = path.split_once('.') else {
+        table.insert(key(path), Spanned::new(0..0, value));
         return;
-    }
-    let inner = table.entry(key()).or_insert_with(|| Spanned::new(0..0, DeValue::Table(DeTable::new())));
+    };
+    let inner = table.entry(key(first)).or_insert_with(|| Spanned::new(0..0, DeValue::Table(DeTable::new())));
     if inner.get_ref().as_table().is_none() {
         *inner.get_mut() = DeValue::Table(DeTable::new());
     }

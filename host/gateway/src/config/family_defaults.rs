@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-use super::document::Document;
+use super::document::{Document, depth_of};
 use super::error::ConfigErrors;
+use crate::plugins::built_in::BuiltInPlugin;
 
 /// Words at the end of a key that holds a secret.
 const SECRETS: [&str; 5] = ["secret", "password", "token", "api_key", "apikey"];
@@ -38,8 +39,7 @@ pub(crate) type Unit = Vec<String>;
 pub(crate) fn units(defaults: &Table) -> BTreeSet<Unit> {
     let mut units = BTreeSet::new();
     for (section, value) in defaults {
-        let depth = if matches!(section.as_str(), "providers" | "plugins") { 2 } else { 1 };
-        collect(&mut units, &mut vec![section.clone()], value, depth);
+        collect(&mut units, &mut vec![section.clone()], value, depth_of(section));
     }
     units
 }
@@ -57,6 +57,18 @@ fn collect(units: &mut BTreeSet<Unit>, path: &mut Unit, value: &Value, depth: u8
             units.insert(path.clone());
         }
     }
+}
+
+/// The defaults of all families, each with its family: the `installed` ones first. Those without one are of a
+/// plugin that was not asked yet.
+pub(super) fn all_tables(
+    installed: &[FamilyDefaults],
+    built_in: &[BuiltInPlugin],
+) -> Vec<(Option<String>, Table)> {
+    let installed = installed.iter().map(|one| (one.family.clone(), one.table()));
+    let built_in =
+        built_in.iter().map(|one| (Some(one.name.to_owned()), one.family_toml.parse().unwrap_or_default()));
+    installed.chain(built_in).collect()
 }
 
 /// The value at a path.

@@ -88,7 +88,8 @@ pub(super) type Finding = (String, String);
 pub(super) fn impossible(table: &Table, is_set: &dyn Fn(&str) -> bool) -> Vec<Finding> {
     let mut found = Vec::new();
     each(table, &mut Vec::new(), &mut |path, value| {
-        let Some(why) = problem(path, value) else { return };
+        let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+        let Some(why) = problem(&parts, value) else { return };
         let key = path.join(".");
         if is_set(&key) {
             found.push((key, why));
@@ -97,7 +98,7 @@ pub(super) fn impossible(table: &Table, is_set: &dyn Fn(&str) -> bool) -> Vec<Fi
     found
 }
 
-fn problem(path: &[String], value: &Value) -> Option<String> {
+fn problem(path: &[&str], value: &Value) -> Option<String> {
     let rate = match value {
         Value::Float(rate) => Some(*rate),
         #[expect(clippy::cast_precision_loss, reason = "only compared with a bound")]
@@ -105,10 +106,10 @@ fn problem(path: &[String], value: &Value) -> Option<String> {
         _ => None,
     };
     match value {
-        _ if is_rate(path) => rate
+        _ if is_own(path) && path.last() == Some(&"rate_per_second") => rate
             .filter(|rate| !(*rate > 0.0 && *rate <= MOST_RATE))
             .map(|rate| format!("expected calls a second, above 0 and at most {MOST_RATE}, got {rate}")),
-        Value::Integer(0) if needs_one(path) => Some(
+        Value::Integer(0) if AT_LEAST_ONE.iter().any(|pattern| is_at(path, pattern)) => Some(
             "expected at least 1, got 0; remove the line to have the default, or set how much is meant"
                 .to_owned(),
         ),
@@ -121,9 +122,11 @@ fn problem(path: &[String], value: &Value) -> Option<String> {
     }
 }
 
-fn of_text(path: &[String], text: &str) -> Option<String> {
+fn of_text(path: &[&str], text: &str) -> Option<String> {
     if text.trim().is_empty() {
-        return (!may_be_empty(path)).then(|| {
+        // A header or a parameter that a provider is sent may be empty.
+        let may_be_empty = matches!(path, ["providers", _, "headers" | "query", _]);
+        return (!may_be_empty).then(|| {
             format!(
                 "expected a text, got {text:?}; remove the line to have the default, or say what is meant"
             )
@@ -135,22 +138,14 @@ fn of_text(path: &[String], text: &str) -> Option<String> {
     ))
 }
 
-fn needs_one(path: &[String]) -> bool {
-    AT_LEAST_ONE.iter().any(|pattern| is_at(path, pattern))
-}
-
-fn most_of(path: &[String]) -> Option<i64> {
+fn most_of(path: &[&str]) -> Option<i64> {
     let known = AT_MOST.iter().find(|(pattern, _)| is_at(path, pattern));
     let by_unit =
         || UNITS.iter().find(|(unit, _)| is_own(path) && path.last().is_some_and(|key| key.ends_with(unit)));
     known.or_else(by_unit).map(|(_, most)| *most)
 }
 
-fn is_rate(path: &[String]) -> bool {
-    is_own(path) && path.last().is_some_and(|key| key == "rate_per_second")
-}
-
-fn is_at(path: &[String], pattern: &str) -> bool {
+fn is_at(path: &[&str], pattern: &str) -> bool {
     let parts: Vec<&str> = pattern.split('.').collect();
     parts.len() == path.len() && parts.iter().zip(path).all(|(part, key)| *part == "*" || part == key)
 }
@@ -162,15 +157,8 @@ fn shells_own(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Whether a value there is the gateway's, and no plugin's own.
-fn is_own(path: &[String]) -> bool {
-    let text: Vec<&str> = path.iter().map(String::as_str).collect();
-    !matches!(text[..], ["plugins", "settings", ..] | ["models", _, "rules", ..])
-}
-
-/// A header or a parameter that a provider is sent may be empty.
-fn may_be_empty(path: &[String]) -> bool {
-    let text: Vec<&str> = path.iter().map(String::as_str).collect();
-    matches!(text[..], ["providers", _, "headers" | "query", _])
+fn is_own(path: &[&str]) -> bool {
+    !matches!(path, ["plugins", "settings", ..] | ["models", _, "rules", ..])
 }
 
 fn each<'a>(table: &'a Table, path: &mut Vec<String>, visit: &mut impl FnMut(&[String], &'a Value)) {
@@ -211,46 +199,38 @@ mod tests {
     /// A limit of 0 answers every request with an error, and a `~` makes a folder of that name.
     #[test]
     fn what_no_gateway_works_with_is_an_error() {
-        for (text, key) in [
-            ("[tasks]\ntime_limit_s = 0", "tasks.time_limit_s"),
-            ("[tasks.time_limit_s_by_model]\n\"motion-2.6\" = 0", "tasks.time_limit_s_by_model.motion-2.6"),
-            ("[text]\ntime_limit_s = 0", "text.time_limit_s"),
-            ("[providers.bfl]\nconcurrency = 0", "providers.bfl.concurrency"),
-            ("[data]\nfolder = \"~/data\"", "data.folder"),
-            ("[data]\nfolder = \"$HOME/data\"", "data.folder"),
-            ("[data]\nfolder = \"\"", "data.folder"),
-            ("[server]\npublic_url = \" \"", "server.public_url"),
-            (
-                "[providers.bfl.accounts.main]\nsecret = { env = \"\" }",
-                "providers.bfl.accounts.main.secret.env",
-            ),
-            ("[models.m]\naliases = [\"a\", \"\"]", "models.m.aliases"),
-            ("[providers.bfl]\ntotal_timeout_ms = 9223372036854775807", "providers.bfl.total_timeout_ms"),
-            ("[providers.bfl]\nconnect_timeout_ms = 86400001", "providers.bfl.connect_timeout_ms"),
-            ("[providers.bfl]\nrate_per_second = 0.0", "providers.bfl.rate_per_second"),
-            ("[providers.bfl]\nrate_per_second = nan", "providers.bfl.rate_per_second"),
-            (
-                "[providers.bfl.accounts.main]\nrate_per_second = 1e300",
-                "providers.bfl.accounts.main.rate_per_second",
-            ),
-            ("[models.m]\ntargets = [{}, { first_byte_s = 4294967295 }]", "models.m.targets[1].first_byte_s"),
-            ("[sandbox]\njob_ms = 9223372036854775807", "sandbox.job_ms"),
-            ("[media]\nmax_result_mib = 4294967295", "media.max_result_mib"),
-            ("[plugins]\nstreams = 9223372036854775807", "plugins.streams"),
-            ("[tasks]\nconcurrency = 9223372036854775807", "tasks.concurrency"),
-            ("[data.store]\nqueue = 9223372036854775807", "data.store.queue"),
-            ("[server.limits]\nheaders = 4294967295", "server.limits.headers"),
-            ("[plugins.canary]\npercent = 101", "plugins.canary.percent"),
-            ("[fairness.weights]\nacme = 4294967295", "fairness.weights.acme"),
-            ("[server.tls]\ncertificate = \"~/c\"\nkey = \"/k\"", "server.tls.certificate"),
-            (
-                "[providers.bfl.accounts.main]\nsecret = { file = \"~/s\" }",
-                "providers.bfl.accounts.main.secret.file",
-            ),
+        let keys = |text| findings(text).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+        for text in [
+            "tasks.time_limit_s = 0",
+            "tasks.time_limit_s_by_model.'motion-2.6' = 0",
+            "text.time_limit_s = 0",
+            "providers.bfl.concurrency = 0",
+            "data.folder = '~/data'",
+            "data.folder = '$HOME/data'",
+            "data.folder = ''",
+            "server.public_url = ' '",
+            "providers.bfl.accounts.main.secret.env = ''",
+            "models.m.aliases = ['a', '']",
+            "providers.bfl.total_timeout_ms = 9223372036854775807",
+            "providers.bfl.connect_timeout_ms = 86400001",
+            "providers.bfl.rate_per_second = 0.0",
+            "providers.bfl.rate_per_second = nan",
+            "providers.bfl.accounts.main.rate_per_second = 1e300",
+            "sandbox.job_ms = 9223372036854775807",
+            "media.max_result_mib = 4294967295",
+            "plugins.streams = 9223372036854775807",
+            "tasks.concurrency = 9223372036854775807",
+            "data.store.queue = 9223372036854775807",
+            "server.limits.headers = 4294967295",
+            "plugins.canary.percent = 101",
+            "fairness.weights.acme = 4294967295",
+            "server.tls.certificate = '~/c'\nserver.tls.key = '/k'",
+            "providers.bfl.accounts.main.secret.file = '~/s'",
         ] {
-            let errors = findings(text);
-            assert_eq!(errors.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), [key], "{text}");
+            assert_eq!(keys(text), [text.split(" = ").next().unwrap().replace('\'', "")], "{text}");
         }
+        let of_target = keys("models.m.targets = [{}, { first_byte_s = 4294967295 }]");
+        assert_eq!(of_target, ["models.m.targets[1].first_byte_s"]);
         for text in [
             "[text]\nhead_s = 0",
             "[plugins.settings.f]\nx = \"~/x\"\ny = \"\"\nz_s = 9223372036854775807",

@@ -47,14 +47,14 @@ pub(crate) struct Loaded {
     pub(crate) table: Table,
     /// Whether there is a file at all.
     pub(crate) from_file: bool,
-    /// What has no effect and was meant to.
-    warnings: Vec<ConfigError>,
+    /// What has no effect and was meant to, each with its line.
+    pub(crate) warnings: Vec<ConfigError>,
     unusable: Unusable,
     source: Source,
 }
 
 /// The texts, kept for error messages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Source {
     name: String,
     text: String,
@@ -86,11 +86,6 @@ impl Loaded {
     /// The same as values.
     pub(crate) fn effective_values(&self) -> Table {
         differences::values(self.table.clone())
-    }
-
-    /// What has no effect and was meant to, each with its line.
-    pub(crate) fn warnings(&self) -> &[ConfigError] {
-        &self.warnings
     }
 
     /// What a start does without, a line for the log each.
@@ -128,14 +123,27 @@ impl Loaded {
     pub(crate) fn installed(&self) -> &[FamilyDefaults] {
         &self.source.installed
     }
+
+    /// The defaults of one of them.
+    pub(crate) fn installed_of(&self, family: &str) -> Option<&FamilyDefaults> {
+        self.source.installed.iter().find(|one| one.family.as_deref() == Some(family))
+    }
 }
 
 impl Location {
     /// The operator's own part of the configuration, and whether there is a file.
     fn source(&self) -> Result<(Source, bool), ConfigError> {
-        let (name, text, from_file) = find(self.file.as_deref())?;
         let environment = self.environment.clone();
-        Ok((Source { name, text, installed: Vec::new(), brought: None, environment }, from_file))
+        let Some(path) = file_of(self) else {
+            let (name, text) = ("no configuration file".to_owned(), "[sandbox]\nenabled = true\n".to_owned());
+            return Ok((Source { name, text, environment, ..Source::default() }, false));
+        };
+        let name = path.display().to_string();
+        let text = fs::read_to_string(path).map_err(|error| {
+            let remedy = "name a readable file with --config, or none to try the gateway out";
+            ConfigError::of_file(&name, error.to_string(), remedy)
+        })?;
+        Ok((Source { name, text, environment, ..Source::default() }, true))
     }
 }
 
@@ -156,15 +164,10 @@ impl Source {
 
 /// Reads the file of `location`, merges it over the defaults of the installed and the built-in families, and overrides
 /// it from the environment. Without a file the sandbox is on. A family whose part cannot be used is off: see
-/// [`Loaded::whole`].
+/// [`Loaded::whole`]. What a plugin `brought`, if anything, takes the place of earlier defaults of its family.
 ///
 /// # Errors
 /// Every [`ConfigError`] found, with line and remedy.
-pub(crate) fn load(location: &Location) -> Result<Loaded, ConfigErrors> {
-    load_with(location, None)
-}
-
-/// The same with the defaults that a plugin brings, in place of earlier ones of its family.
 pub(crate) fn load_with(
     location: &Location,
     brought: Option<FamilyDefaults>,
@@ -187,7 +190,9 @@ pub(super) fn load_over(
     let family = brought.as_ref().and_then(|brought| brought.family.clone());
     if let Some(brought) = brought {
         installed.retain(|one| one.family != brought.family);
-        brought.family.iter().for_each(|family| unusable.forget(family));
+        if let Some(family) = &brought.family {
+            unusable.families.remove(family);
+        }
         installed.insert(0, brought);
     }
     (source.installed, source.brought) = (installed, family);
@@ -200,7 +205,7 @@ pub(super) fn load_over(
     };
     unusable.extend(others);
     config.plugins.settings.values_mut().for_each(drop_secrets);
-    config.unusable_families = unusable.families();
+    config.unusable_families = unusable.families.keys().cloned().collect();
     Ok(Loaded { config, table, from_file, warnings, unusable, source })
 }
 
@@ -244,8 +249,7 @@ pub(super) fn read_text(
     environment: &[(String, String)],
 ) -> Result<(Config, String), ConfigErrors> {
     let (name, text) = (name.to_owned(), text.to_owned());
-    let source =
-        Source { name, text, installed: Vec::new(), brought: None, environment: environment.to_vec() };
+    let source = Source { name, text, environment: environment.to_vec(), ..Source::default() };
     let read = read(&source, families, None)?;
     read.unusable.check()?;
     Ok((read.config, differences::render(read.table)))
@@ -300,27 +304,9 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
 
 /// The file of a location, if there is one.
 pub(crate) fn file_of(location: &Location) -> Option<&Path> {
-    named_or_default(location.file.as_deref())
-}
-
-fn named_or_default(file: Option<&Path>) -> Option<&Path> {
     let default =
         || DEFAULT_FILES.map(Path::new).into_iter().find(|path| !matches!(path.try_exists(), Ok(false)));
-    file.or_else(default)
-}
-
-/// Name, text, and whether there is a file.
-fn find(file: Option<&Path>) -> Result<(String, String, bool), ConfigError> {
-    let Some(path) = named_or_default(file) else {
-        return Ok(("no configuration file".to_owned(), "[sandbox]\nenabled = true\n".to_owned(), false));
-    };
-    match fs::read_to_string(path) {
-        Ok(text) => Ok((path.display().to_string(), text, true)),
-        Err(error) => {
-            let remedy = "name a readable file with --config, or none to try the gateway out";
-            Err(ConfigError::of_file(&path.display().to_string(), error.to_string(), remedy))
-        }
-    }
+    location.file.as_deref().or_else(default)
 }
 
 /// The checks that the types cannot do: every error they find.
@@ -375,7 +361,7 @@ fn without_provider(document: &Document<'_>, config: &mut Config) -> Unusable {
         for (field, provider) in gone {
             let message = format!("expected one of [providers], got {provider:?}");
             let error = document.error_at(&format!("models.{id}.{field}"), &message);
-            if is_served { unusable.add_target(error) } else { unusable.add_model(error) }
+            if is_served { unusable.targets.push(error) } else { unusable.models.push(error) }
         }
         is_served
     });

@@ -14,14 +14,13 @@ mod load;
 mod ownership;
 mod plausible;
 mod price_names;
-mod renamed_keys;
 mod sections;
 #[cfg(test)]
 mod tests;
 mod text_rules;
 mod unusable;
 
-pub(crate) use database::{DatabaseError, node, server as database};
+pub(crate) use database::{node, server as database};
 pub(crate) use differences::{differences, is_limit, is_reloaded};
 pub(crate) use error::{ConfigError, ConfigErrors};
 pub(crate) use family_defaults::{FamilyDefaults, find, units};
@@ -30,8 +29,7 @@ pub(crate) use installed_defaults::{
     unstage as unstage_defaults,
 };
 pub(crate) use load::{
-    Loaded, Location, file_of, load, load_admin_client, load_backup_buckets, load_data, load_outgoing,
-    load_with,
+    Loaded, Location, file_of, load_admin_client, load_backup_buckets, load_data, load_outgoing, load_with,
 };
 pub(crate) use ownership::check_own;
-pub(crate) use sections::{Config, DataConfig, PluginsConfig, SandboxConfig};
+pub(crate) use sections::{Config, DataConfig, SandboxConfig};

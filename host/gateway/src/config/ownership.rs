@@ -8,25 +8,17 @@ use gatehouse_model::About;
 use toml::{Table, Value};
 
 use super::error::ConfigErrors;
-use super::family_defaults::{FamilyDefaults, find, units};
+use super::family_defaults::{FamilyDefaults, all_tables, find, units};
 use super::load::Loaded;
 use crate::plugins::built_in::{BuiltInPlugin, PLUGINS};
 
 /// The keys of a provider that say where its accounts' secrets go, and how.
 const CREDENTIAL_KEYS: [&str; 4] = ["base_url", "origins", "auth", "accounts_of"];
 
-/// Defaults by family; those without one are of a plugin that was not asked yet.
+/// The defaults of all families.
 struct BroughtBy(Vec<(Option<String>, Table)>);
 
 impl BroughtBy {
-    fn new(installed: &[FamilyDefaults], built_in: &[BuiltInPlugin]) -> Self {
-        let installed = installed.iter().map(|one| (one.family.clone(), one.table()));
-        let built_in = built_in
-            .iter()
-            .map(|one| (Some(one.name.to_owned()), one.family_toml.parse().unwrap_or_default()));
-        Self(installed.chain(built_in).collect())
-    }
-
     /// The other family that brings an entry of a section, and its defaults.
     fn other(&self, family: &str, section: &str, entry: &str) -> Option<(&str, &Table)> {
         let is_same = |known: &str| match section {
@@ -70,7 +62,7 @@ pub(super) fn foreign(
     built_in: &[BuiltInPlugin],
     is_set: &dyn Fn(&str) -> bool,
 ) -> Vec<(String, String)> {
-    let families = BroughtBy::new(installed, built_in);
+    let families = BroughtBy(all_tables(installed, built_in));
     let mut found = Vec::new();
     for (family, table) in families.0.iter().take(installed.len()) {
         let Some(family) = family else { continue };
@@ -122,11 +114,9 @@ fn lent(lender: &str, family: &str) -> String {
 /// Each key that is refused, with its line.
 pub(crate) fn check_own(before: Option<&Loaded>, after: &Loaded, about: &About) -> Result<(), ConfigErrors> {
     let family = about.family.as_str();
-    let Some(own) = after.installed().iter().find(|one| one.family.as_deref() == Some(family)) else {
-        return Ok(());
-    };
+    let Some(own) = after.installed_of(family) else { return Ok(()) };
     let table = own.table();
-    let earlier = BroughtBy::new(before.map(Loaded::installed).unwrap_or_default(), PLUGINS);
+    let earlier = BroughtBy(all_tables(before.map(Loaded::installed).unwrap_or_default(), PLUGINS));
     let is_set = |key: &str| after.setter(key).is_some();
     // A provider that served before this family said anything of it.
     let is_operators = |provider: &str| {

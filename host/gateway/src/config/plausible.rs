@@ -9,7 +9,7 @@ use gatehouse_admin::nearest;
 use gatehouse_runtime::{active_versions, settings_problems, settings_schemas};
 use toml::{Table, Value};
 
-use super::family_defaults::{FamilyDefaults, find, is_secret};
+use super::family_defaults::{FamilyDefaults, all_tables, find, is_secret};
 use super::impossible::Finding;
 use super::ownership::base;
 use super::price_names;
@@ -50,11 +50,9 @@ impl Known {
     /// By the defaults of built-in and of installed families, and the list of active versions in the data folder.
     pub(super) fn new(built_in: &[BuiltInPlugin], installed: &[FamilyDefaults], data: Option<&Path>) -> Self {
         let mut known = Self::default();
-        let own = built_in.iter().map(|one| (Some(one.name), one.family_toml.parse().unwrap_or_default()));
-        let theirs = installed.iter().map(|one| (one.family.as_deref(), one.table()));
-        for (family, table) in own.chain(theirs) {
-            known.families.extend(family.map(str::to_owned));
+        for (family, table) in all_tables(installed, built_in) {
             known.has_others |= family.is_none();
+            known.families.extend(family);
             let prices = table.get("prices").and_then(Value::as_table).into_iter().flatten();
             let keys: Vec<&String> = prices.map(|(key, _)| key).collect();
             known.priced.extend(keys.iter().map(|key| base(key).to_owned()));
@@ -225,7 +223,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::plugins::built_in::PLUGINS;
+    use crate::plugins::built_in::{LOADED, PLUGINS};
 
     fn findings(text: &str) -> Vec<Finding> {
         Known::new(PLUGINS, &[], None).unknown_names(&text.parse().unwrap(), &|_| true)
@@ -234,65 +232,35 @@ mod tests {
     /// A price, a rule or a setting under a misspelt name does nothing, and nothing else would tell.
     #[test]
     fn a_name_that_nothing_has_is_named_with_the_nearest() {
-        for (text, key, remedy) in [
-            ("[prices]\n\"ctx-por\" = \"4\"", "prices.ctx-por", "did you mean `ctx-pro`?"),
+        for (text, remedy) in [
+            ("prices.ctx-por = '4'", "did you mean `ctx-pro`?"),
+            ("price_variants.p.prices.ctx-por = '4'", "did you mean `ctx-pro`?"),
+            ("prices.'clip-20@4k' = '4'", "did you mean `clip-2.0`?"),
+            ("prices.'clip-2.0@1080' = '4'", "did you mean `1080p`?"),
+            ("price_variants.p.prices.'ctx-pro@hd' = '4'", "it has one price, `ctx-pro`"),
+            ("models.m.rules.pass = ['service_teir']", "did you mean `service_tier`?"),
+            ("models.m.rules.max_ouput = 5", "did you mean `max_output`?"),
+            ("plugins.settings.clip.model = {}", "did you mean `models`?"),
+            ("plugins.settings.imagin = { x = 1 }", "did you mean `imagine`?"),
+            ("plugins.settings.chat.x = 1", "no name has an effect here"),
+            ("plugins.families.jorney = { enabled = false }", "did you mean `journey`?"),
+            ("plugins.limits_by_family.motoin = { call_ms = 1 }", "`motion`?"),
+            ("tasks.time_limit_s_by_model.ctx-maxx = 9", "`ctx-max`?"),
+            ("prices.unheard = '4'", "known here: "),
+            ("models.m.protocol = 'generate-content'", "did you mean `generatecontent`?"),
             (
-                "[price_variants.p.prices]\n\"ctx-por\" = \"4\"",
-                "price_variants.p.prices.ctx-por",
-                "did you mean `ctx-pro`?",
-            ),
-            ("[prices]\n\"clip-20@4k\" = \"4\"", "prices.clip-20@4k", "did you mean `clip-2.0`?"),
-            ("[prices]\n\"clip-2.0@1080\" = \"4\"", "prices.clip-2.0@1080", "did you mean `1080p`?"),
-            (
-                "[price_variants.p.prices]\n\"ctx-pro@hd\" = \"4\"",
-                "price_variants.p.prices.ctx-pro@hd",
-                "it has one price, `ctx-pro`",
-            ),
-            (
-                "[models.m.rules]\npass = [\"service_teir\"]",
-                "models.m.rules.pass",
-                "did you mean `service_tier`?",
-            ),
-            ("[models.m.rules]\nmax_ouput = 5", "models.m.rules.max_ouput", "did you mean `max_output`?"),
-            ("[plugins.settings.clip]\nmodel = {}", "plugins.settings.clip.model", "did you mean `models`?"),
-            ("[plugins.settings.imagin]\nx = 1", "plugins.settings.imagin", "did you mean `imagine`?"),
-            ("[plugins.settings.chat]\nx = 1", "plugins.settings.chat.x", "no name has an effect here"),
-            (
-                "[plugins.families.jorney]\nenabled = false",
-                "plugins.families.jorney",
-                "did you mean `journey`?",
-            ),
-            (
-                "[plugins.limits_by_family.motoin]\ncall_ms = 1",
-                "plugins.limits_by_family.motoin",
-                "`motion`?",
-            ),
-            (
-                "[tasks.time_limit_s_by_model]\nctx-maxx = 9",
-                "tasks.time_limit_s_by_model.ctx-maxx",
-                "`ctx-max`?",
-            ),
-            ("[prices]\nunheard = \"4\"", "prices.unheard", "known here: "),
-            (
-                "[models.m]\nprotocol = \"generate-content\"",
-                "models.m.protocol",
-                "did you mean `generatecontent`?",
-            ),
-            (
-                "[models.m]\ntargets = [{ protocol = \"chat\" }, { protocol = \"brook\" }]",
-                "models.m.targets[1].protocol",
-                "no family here speaks `brook`",
-            ),
-            (
-                "[models.m]\nprotocol = \"brook\"",
-                "models.m.protocol",
+                "models.m.protocol = 'brook'",
                 "install the plugin that speaks it, or name one of chat, messages, generatecontent",
             ),
         ] {
-            let warnings = findings(text);
+            let (warnings, key) = (findings(text), text.split(" = ").next().unwrap().replace('\'', ""));
             let [(found, why)] = &warnings[..] else { panic!("{text}: {warnings:?}") };
-            assert!(found == key && why.contains(remedy), "{found} {why}");
+            assert!(*found == key && why.contains(remedy), "{found} {why}");
         }
+        let of_targets = findings("models.m.targets = [{ protocol = 'chat' }, { protocol = 'brook' }]");
+        let [(found, why)] = &of_targets[..] else { panic!("{of_targets:?}") };
+        assert_eq!(found, "models.m.targets[1].protocol");
+        assert!(why.contains("no family here speaks `brook`"), "{why}");
         for text in [
             "[prices]\n\"ctx-pro\" = \"4\"\n\"journey@pan-fast\" = \"4\"",
             "[models.m]\naliases = [\"n\"]\n[tasks.time_limit_s_by_model]\nn = 9\nm = 9",
@@ -308,46 +276,18 @@ mod tests {
         assert_eq!(known.unknown_names(&table, &|_| true).len(), 1);
     }
 
-    /// The lists above say what the plugins read.
+    /// The lists above say what the plugins read. Their settings are compared in `tests/plugins/known.rs`.
     #[test]
-    fn rules_and_settings_are_those_of_the_plugins() {
-        let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
-        let rules = fs::read_to_string(plugins.join("text-protocols/src/rules.rs")).unwrap();
+    fn rules_and_protocols_are_those_of_the_plugins() {
+        let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/text-protocols/src/rules.rs");
+        let rules = fs::read_to_string(rules).unwrap();
         let (_, rules) = rules.split_once("pub struct Rules {").unwrap();
         let (rules, _) = rules.split_once("\n}").unwrap();
         let fields = rules.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(':'));
         let fields: BTreeSet<&str> = fields.map(|(name, _)| name).collect();
         assert_eq!(fields, BTreeSet::from(RULES.map(|(name, _)| name)));
-        for (family, keys) in SETTINGS {
-            let mut read = BTreeSet::new();
-            sources(&plugins.join(family).join("src"), &mut |text| {
-                // Every family that publishes a schema has a pace.
-                read.extend(text.contains(".settings::<").then(|| "pace".to_owned()));
-                let Some((_, rest)) = text.split_once("struct Settings {") else { return };
-                let fields = rest.lines().take_while(|line| *line != "}");
-                let names =
-                    fields.filter_map(|line| line.trim().strip_prefix("pub(crate) ")?.split_once(':'));
-                read.extend(names.map(|(name, _)| name.to_owned()));
-            });
-            assert_eq!(read.iter().map(String::as_str).collect::<Vec<_>>(), keys, "{family}");
-        }
         assert_eq!(SETTINGS.len(), PLUGINS.len());
-        let mut dialects = vec![];
-        sources(&plugins, &mut |text| {
-            let named = text.split("pub const DIALECT: &str = \"").skip(1);
-            dialects.extend(named.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
-        });
+        let dialects: Vec<&String> = LOADED.iter().flat_map(|runner| &runner.about().dialects).collect();
         assert_eq!(dialects, PROTOCOLS[2..]);
-    }
-
-    fn sources(folder: &Path, visit: &mut dyn FnMut(&str)) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                sources(&path, visit);
-            } else {
-                visit(&fs::read_to_string(path).unwrap());
-            }
-        }
     }
 }

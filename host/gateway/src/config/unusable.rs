@@ -4,7 +4,7 @@
 //! A start never fails because of a family: the family is off, the others serve, and a warning says what to do. Wherever an
 //! operator asks (`check-config`, a reload, an installation), the same is an error, and nothing changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::error::{ConfigError, ConfigErrors};
 use super::family_defaults::FamilyDefaults;
@@ -12,10 +12,12 @@ use super::family_defaults::FamilyDefaults;
 /// What cannot be used, with the errors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unusable {
-    families: BTreeMap<String, Vec<ConfigError>>,
-    models: Vec<ConfigError>,
-    /// Targets of models that others serve.
-    targets: Vec<ConfigError>,
+    /// The families that are off.
+    pub(super) families: BTreeMap<String, Vec<ConfigError>>,
+    /// Text models that are not served.
+    pub(super) models: Vec<ConfigError>,
+    /// Targets that are not asked, of models that others serve.
+    pub(super) targets: Vec<ConfigError>,
 }
 
 impl Unusable {
@@ -24,23 +26,8 @@ impl Unusable {
         self.families.entry(family.to_owned()).or_default().extend(errors);
     }
 
-    /// A text model is not served.
-    pub(super) fn add_model(&mut self, error: ConfigError) {
-        self.models.push(error);
-    }
-
-    /// A target of a text model is not asked.
-    pub(super) fn add_target(&mut self, error: ConfigError) {
-        self.targets.push(error);
-    }
-
     fn all(&self) -> impl Iterator<Item = &ConfigError> {
         self.families.values().flatten().chain(&self.models).chain(&self.targets)
-    }
-
-    /// A family's defaults were replaced by others.
-    pub(super) fn forget(&mut self, family: &str) {
-        self.families.remove(family);
     }
 
     /// Takes the defaults that have an error in their own file out of `installed`, but not `brought`, which an operator
@@ -76,11 +63,6 @@ impl Unusable {
         other.families.iter().for_each(|(family, errors)| self.add_family(family, errors.iter().cloned()));
         self.models.extend(other.models);
         self.targets.extend(other.targets);
-    }
-
-    /// The families that are off.
-    pub(super) fn families(&self) -> BTreeSet<String> {
-        self.families.keys().cloned().collect()
     }
 
     /// Nothing is unusable.

@@ -41,7 +41,6 @@ pub(crate) static LOADED: std::sync::LazyLock<Vec<gatehouse_runtime::ComponentRu
 
 /// Why a built-in plugin could not be installed.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub(crate) enum BuiltInError {
     /// It was refused at a stage of its deployment.
     #[error("built-in plugin {family}: {reason}")]

@@ -7,9 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use gatehouse_model::Credits;
+use serde::Serialize;
 use serde_json::value::RawValue;
-
-use crate::price_list::CannotImport;
 
 /// Fields of an entry, and the price of the configuration that each is. One with a point is a counter's.
 const FIELDS: [(&str, &str); 7] = [
@@ -33,20 +32,24 @@ pub(crate) struct PriceList<'a>(BTreeMap<Cow<'a, str>, &'a RawValue>);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ListedPrices {
     /// By the name of the price in the configuration: of a million tokens.
-    pub(super) prices: BTreeMap<&'static str, Credits>,
-    /// Those of them that were rounded up.
-    pub(super) rounded: Vec<&'static str>,
-    /// Other fields that cost something, with their values.
-    pub(super) not_understood: Vec<(String, String)>,
+    pub(super) prices: BTreeMap<&'static str, Converted>,
+    /// Other fields that cost something.
+    pub(super) not_understood: Vec<OtherField>,
+}
+
+/// A field that costs something and is no price of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct OtherField {
+    field: String,
+    value: String,
 }
 
 impl<'a> PriceList<'a> {
     /// Reads a list.
-    pub(crate) fn parse(text: &'a str) -> Result<Self, CannotImport> {
-        let entries = serde_json::from_str(text).map_err(|error| {
-            CannotImport(format!("the list: expected an object of entries by name: {error}"))
-        })?;
-        Ok(Self(entries))
+    pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
+        serde_json::from_str(text)
+            .map(Self)
+            .map_err(|error| format!("the list: expected an object of entries by name: {error}"))
     }
 
     /// Whether it has an entry of that name.
@@ -58,20 +61,17 @@ impl<'a> PriceList<'a> {
     ///
     /// # Errors
     /// No such entry, or a price in it that is no amount.
-    pub(super) fn prices(
-        &self,
-        name: &str,
-        credits_per_dollar: Credits,
-    ) -> Result<ListedPrices, CannotImport> {
-        let raw = self.0.get(name).ok_or_else(|| CannotImport(format!("the list has no entry {name:?}")))?;
+    pub(super) fn prices(&self, name: &str, credits_per_dollar: Credits) -> Result<ListedPrices, String> {
+        let raw = self.0.get(name).ok_or_else(|| format!("the list has no entry {name:?}"))?;
         let entry: Entry<'_> = serde_json::from_str(raw.get())
-            .map_err(|error| CannotImport(format!("entry {name:?}: expected an object: {error}")))?;
+            .map_err(|error| format!("entry {name:?}: expected an object: {error}"))?;
         let mut found = ListedPrices::default();
         for (field, raw) in &entry {
             let known = FIELDS.iter().find(|(listed, _)| listed == field);
             let Some(&(_, price)) = known else {
                 if costs(field, raw) && !is_known_otherwise(field, raw, &entry) {
-                    found.not_understood.push((field.clone().into_owned(), shown(raw)));
+                    let field = field.clone().into_owned();
+                    found.not_understood.push(OtherField { field, value: shown(raw) });
                 }
                 continue;
             };
@@ -79,16 +79,11 @@ impl<'a> PriceList<'a> {
                 continue;
             }
             let amount = decimal(raw).and_then(|amount| amount.per_million_tokens(credits_per_dollar));
-            let Converted { credits, is_rounded } = amount.ok_or_else(|| {
+            let amount = amount.ok_or_else(|| {
                 let got = shown(raw);
-                CannotImport(format!(
-                    "entry {name:?}: {field}: expected dollars for one token, zero or more, got {got}"
-                ))
+                format!("entry {name:?}: {field}: expected dollars for one token, zero or more, got {got}")
             })?;
-            found.prices.insert(price, credits);
-            if is_rounded {
-                found.rounded.push(price);
-            }
+            found.prices.insert(price, amount);
         }
         Ok(found)
     }
@@ -113,9 +108,6 @@ fn is_known_otherwise(field: &str, raw: &RawValue, entry: &Entry<'_>) -> bool {
 fn shown(raw: &RawValue) -> String {
     raw.get().chars().take(SHOWN).filter(|letter| !letter.is_control()).collect()
 }
-
-/// Powers of ten that an `i128` has.
-const MAX_POWER: u32 = 38;
 
 /// `digits` times ten to the power of `exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,18 +155,16 @@ impl Decimal {
         }
         let micro = self.digits.checked_mul(credits_per_dollar.0.into())?;
         let exponent = self.exponent.checked_add(MILLION)?;
-        let (micro, is_rounded) = match u32::try_from(exponent) {
+        let scale = 10_i128.checked_pow(exponent.unsigned_abs());
+        let (micro, is_rounded) = match scale {
             _ if micro == 0 => (0, false),
-            Ok(power) if power > MAX_POWER => return None,
-            Ok(power) => (micro.checked_mul(10_i128.pow(power))?, false),
-            Err(_) => match exponent.unsigned_abs() {
-                power if power > MAX_POWER => (1, true),
-                power => {
-                    let divisor = 10_i128.pow(power);
-                    let is_rounded = micro % divisor != 0;
-                    (micro / divisor + i128::from(is_rounded), is_rounded)
-                }
-            },
+            _ if exponent >= 0 => (micro.checked_mul(scale?)?, false),
+            // Less than a micro-credit.
+            None => (1, true),
+            Some(divisor) => {
+                let is_rounded = micro % divisor != 0;
+                (micro / divisor + i128::from(is_rounded), is_rounded)
+            }
         };
         Some(Converted { credits: Credits(i64::try_from(micro).ok()?), is_rounded })
     }
@@ -210,7 +200,8 @@ mod tests {
     fn prices_are_read_and_the_rest_that_costs_is_named() {
         let list = PriceList::parse(LIST).expect("a list");
         let found = list.prices("model-a", one()).expect("prices");
-        let told: Vec<_> = found.prices.iter().map(|(name, price)| (*name, price.to_string())).collect();
+        let told: Vec<_> =
+            found.prices.iter().map(|(name, price)| (*name, price.credits.to_string())).collect();
         let expected = [
             ("cache_write", "3.75"),
             ("cache_write_1h", "6"),
@@ -220,12 +211,14 @@ mod tests {
             ("output", "15"),
         ];
         assert_eq!(told, expected.map(|(name, price)| (name, price.to_owned())));
-        let others: Vec<_> = found.not_understood.iter().map(|(field, _)| field.as_str()).collect();
+        let others: Vec<_> = found.not_understood.iter().map(|other| other.field.as_str()).collect();
         assert_eq!(others, ["input_cost_per_token_above_200k_tokens", "search_context_cost_per_query"]);
-        assert!(found.rounded.is_empty());
+        assert!(found.prices.values().all(|price| !price.is_rounded));
         let odd = list.prices("odd", one()).expect("prices");
-        assert_eq!((odd.prices["input"].to_string(), odd.rounded), ("1.234568".to_owned(), vec!["input"]));
-        assert_eq!(odd.not_understood, [("output_cost_per_reasoning_token".to_owned(), "1e-6".to_owned())]);
+        let input = odd.prices["input"];
+        assert_eq!((input.credits.to_string(), input.is_rounded), ("1.234568".to_owned(), true));
+        let (field, value) = ("output_cost_per_reasoning_token".to_owned(), "1e-6".to_owned());
+        assert_eq!(odd.not_understood, [OtherField { field, value }]);
     }
 
     #[test]
@@ -240,7 +233,7 @@ mod tests {
             ),
             ("sample_spec", "input_cost_per_token: expected dollars for one token"),
         ] {
-            let error = list.prices(entry, one()).expect_err("refused").to_string();
+            let error = list.prices(entry, one()).expect_err("refused");
             assert!(error.contains(why), "{error}");
         }
         for text in ["", "[]", "7", "{"] {

@@ -2,7 +2,7 @@
 //! compared with the configuration, and written into it.
 //!
 //! Owns what of the list is understood, and which of its entries is a model's. Never asks the network, and never writes a
-//! configuration that could not be loaded.
+//! configuration that could not be loaded. Why a list cannot be imported is a sentence for the operator.
 
 mod list;
 mod proposal;
@@ -11,8 +11,3 @@ mod write;
 pub(crate) use list::PriceList;
 pub(crate) use proposal::{Proposal, Wanted, propose};
 pub(crate) use write::{replace, with_prices};
-
-/// Why a list cannot be imported, a sentence for the operator.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct CannotImport(pub(crate) String);

@@ -5,10 +5,9 @@ use std::str::FromStr;
 
 use gatehouse_driver::{ModelConfig, ModelKind, TokenPrices};
 use gatehouse_model::Credits;
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use crate::price_list::CannotImport;
-use crate::price_list::list::{ListedPrices, PriceList};
+use crate::price_list::list::{Converted, ListedPrices, OtherField, PriceList};
 
 /// Models that an error names.
 const NAMED: usize = 20;
@@ -34,8 +33,8 @@ impl FromStr for Wanted {
     }
 }
 
-/// What would change.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What would change, for people's tables and for programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Proposal {
     pub(super) models: Vec<ModelProposal>,
     /// Models without an entry.
@@ -43,26 +42,28 @@ pub(crate) struct Proposal {
 }
 
 /// The same of one model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct ModelProposal {
     pub(super) model: String,
     entry: String,
     pub(super) changes: Vec<Change>,
     /// How many prices are as they were.
     unchanged: usize,
-    not_understood: Vec<(String, String)>,
-    /// Targets with prices of their own, which stay.
-    own_targets: usize,
+    not_understood: Vec<OtherField>,
+    /// They stay.
+    targets_with_own_prices: usize,
 }
 
 /// A price that differs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Change {
     /// Its name in the configuration, a counter's with a point.
     pub(super) price: &'static str,
+    #[serde(rename = "before_micro")]
     before: Option<Credits>,
+    #[serde(rename = "after_micro")]
     pub(super) after: Credits,
-    is_rounded: bool,
+    rounded_up: bool,
 }
 
 /// Compares a list with the models of a configuration: with those that are wanted, or with all that it has an entry of.
@@ -74,7 +75,7 @@ pub(crate) fn propose(
     models: &BTreeMap<String, ModelConfig>,
     wanted: &[Wanted],
     credits_per_dollar: Credits,
-) -> Result<Proposal, CannotImport> {
+) -> Result<Proposal, String> {
     let all: Vec<Wanted>;
     let wanted = if wanted.is_empty() {
         all = models.keys().map(|id| Wanted { model: id.clone(), entry: None }).collect();
@@ -87,9 +88,9 @@ pub(crate) fn propose(
         let Some(config) = models.get(model) else {
             let known: Vec<&str> = models.keys().take(NAMED).map(String::as_str).collect();
             let known = known.join(", ");
-            return Err(CannotImport(format!(
+            return Err(format!(
                 "--model: expected a text model of the configuration ({known}), got {model:?}"
-            )));
+            ));
         };
         let entry = match entry {
             Some(entry) => Some(entry.clone()),
@@ -113,20 +114,28 @@ fn names<'c>(id: &'c str, config: &'c ModelConfig) -> Vec<&'c str> {
 }
 
 fn of_model(model: &str, config: &ModelConfig, entry: String, listed: ListedPrices) -> ModelProposal {
-    let ListedPrices { mut prices, rounded, not_understood } = listed;
+    let ListedPrices { mut prices, not_understood } = listed;
     if config.kind == ModelKind::Embedding {
         // It writes nothing.
         prices.remove("output");
     }
     let all = prices.len();
-    let change = |(price, after): (&'static str, Credits)| {
-        let before = configured(&config.prices, price);
-        (before != Some(after)).then(|| Change { price, before, after, is_rounded: rounded.contains(&price) })
+    let change = |(price, listed): (&'static str, Converted)| {
+        let (before, after) = (configured(&config.prices, price), listed.credits);
+        (before != Some(after)).then_some(Change { price, before, after, rounded_up: listed.is_rounded })
     };
     let changes: Vec<Change> = prices.into_iter().filter_map(change).collect();
-    let own_targets = config.targets.iter().flatten().filter(|target| target.prices.is_some()).count();
     let unchanged = all - changes.len();
-    ModelProposal { model: model.to_owned(), entry, changes, unchanged, not_understood, own_targets }
+    let targets_with_own_prices =
+        config.targets.iter().flatten().filter(|target| target.prices.is_some()).count();
+    ModelProposal {
+        model: model.to_owned(),
+        entry,
+        changes,
+        unchanged,
+        not_understood,
+        targets_with_own_prices,
+    }
 }
 
 fn configured(prices: &TokenPrices, name: &str) -> Option<Credits> {
@@ -156,35 +165,12 @@ impl Proposal {
         });
         missed.map(|(model, change)| format!("models.{model}.prices.{}", change.price))
     }
-
-    /// For people's tables and for programs.
-    pub(crate) fn to_json(&self) -> Value {
-        let change = |change: &Change| {
-            json!({
-                "price": change.price,
-                "before_micro": change.before.map(|price| price.0),
-                "after_micro": change.after.0,
-                "rounded_up": change.is_rounded,
-            })
-        };
-        let model = |one: &ModelProposal| {
-            let others =
-                one.not_understood.iter().map(|(field, value)| json!({"field": field, "value": value}));
-            json!({
-                "model": one.model,
-                "entry": one.entry,
-                "changes": one.changes.iter().map(change).collect::<Vec<_>>(),
-                "unchanged": one.unchanged,
-                "not_understood": others.collect::<Vec<_>>(),
-                "targets_with_own_prices": one.own_targets,
-            })
-        };
-        json!({"models": self.models.iter().map(model).collect::<Vec<_>>(), "without_entry": self.without_entry})
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn models() -> BTreeMap<String, ModelConfig> {
@@ -209,8 +195,7 @@ mod tests {
 
     fn told(wanted: &[Wanted]) -> Result<Vec<(String, String)>, String> {
         let list = PriceList::parse(LIST).expect("a list");
-        let found = propose(&list, &models(), wanted, "1".parse().expect("credits"))
-            .map_err(|error| error.to_string())?;
+        let found = propose(&list, &models(), wanted, "1".parse().expect("credits"))?;
         let lines = found.models.iter().flat_map(|one| {
             one.changes.iter().map(|change| (one.model.clone(), format!("{}={}", change.price, change.after)))
         });
@@ -246,7 +231,7 @@ mod tests {
         let list = PriceList::parse(LIST).expect("a list");
         let found = propose(&list, &models(), &[], "1".parse().expect("credits")).expect("a proposal");
         assert_eq!(found.missed_by(&models()).as_deref(), Some("models.embeds.prices.input"));
-        let json = found.to_json();
+        let json = json!(found);
         assert_eq!((&json["without_entry"], found.changes()), (&json!(["alone"]), 3));
         assert_eq!(json["models"][1]["targets_with_own_prices"], 1);
     }

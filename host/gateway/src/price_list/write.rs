@@ -9,13 +9,11 @@ use std::path::{Path, PathBuf};
 use gatehouse_model::Credits;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value, value};
 
-use crate::price_list::CannotImport;
 use crate::price_list::proposal::Proposal;
 
 /// The text of a configuration with the prices of a proposal.
-pub(crate) fn with_prices(text: &str, proposal: &Proposal) -> Result<String, CannotImport> {
-    let mut document: DocumentMut =
-        text.parse().map_err(|error: toml_edit::TomlError| CannotImport(error.to_string()))?;
+pub(crate) fn with_prices(text: &str, proposal: &Proposal) -> Result<String, String> {
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
     for one in &proposal.models {
         for change in &one.changes {
             let mut at = document.as_item_mut();
@@ -32,7 +30,7 @@ pub(crate) fn with_prices(text: &str, proposal: &Proposal) -> Result<String, Can
 }
 
 /// The table of that name, made where it is not there.
-fn child<'i>(parent: &'i mut Item, key: &str) -> Result<&'i mut Item, CannotImport> {
+fn child<'i>(parent: &'i mut Item, key: &str) -> Result<&'i mut Item, String> {
     let is_inline = parent.is_inline_table();
     let table = parent.as_table_like_mut().ok_or_else(|| no_table(key))?;
     if !table.contains_key(key) {
@@ -44,7 +42,7 @@ fn child<'i>(parent: &'i mut Item, key: &str) -> Result<&'i mut Item, CannotImpo
 }
 
 /// Sets a price, and leaves what stands around it.
-fn set(prices: &mut Item, name: &str, amount: Credits) -> Result<(), CannotImport> {
+fn set(prices: &mut Item, name: &str, amount: Credits) -> Result<(), String> {
     let table = prices.as_table_like_mut().ok_or_else(|| no_table(name))?;
     let mut price = Value::from(amount.to_string());
     match table.get_mut(name).and_then(Item::as_value_mut) {
@@ -57,8 +55,8 @@ fn set(prices: &mut Item, name: &str, amount: Credits) -> Result<(), CannotImpor
     Ok(())
 }
 
-fn no_table(key: &str) -> CannotImport {
-    CannotImport(format!("{key}: expected a table around it in the configuration"))
+fn no_table(key: &str) -> String {
+    format!("{key}: expected a table around it in the configuration")
 }
 
 /// A file that was replaced.
@@ -73,7 +71,7 @@ pub(crate) struct Replaced {
 ///
 /// # Errors
 /// The check's, or why it cannot be written. The file is as it was.
-pub(crate) fn replace<E: From<CannotImport>>(
+pub(crate) fn replace<E: From<String>>(
     path: &Path,
     before: String,
     after: &str,
@@ -99,7 +97,7 @@ pub(crate) fn replace<E: From<CannotImport>>(
     let now = fs::read(&path).map_err(|error| unwritten(&path, &error))?;
     if now != before.as_bytes() {
         let why = "it was edited meanwhile, and stays as it is now";
-        return Err(CannotImport(format!("{}: {why}; do it again", path.display())).into());
+        return Err(format!("{}: {why}; do it again", path.display()).into());
     }
     file.persist(&path).map_err(|error| unwritten(&path, &error.error))?;
     Ok(Replaced { path, before, after: after.to_owned() })
@@ -107,14 +105,14 @@ pub(crate) fn replace<E: From<CannotImport>>(
 
 impl Replaced {
     /// Puts the earlier content back, unless the file was edited since.
-    pub(crate) fn undo(self) -> Result<(), CannotImport> {
+    pub(crate) fn undo(self) -> Result<(), String> {
         let Self { path, before, after } = self;
-        replace(&path, after, &before, |_| Ok::<(), CannotImport>(())).map(drop)
+        replace(&path, after, &before, |_| Ok::<(), String>(())).map(drop)
     }
 }
 
-fn unwritten(path: &Path, error: &io::Error) -> CannotImport {
-    CannotImport(format!("{}: {error}; the prices are not written", path.display()))
+fn unwritten(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}; the prices are not written", path.display())
 }
 
 #[cfg(test)]
@@ -194,11 +192,11 @@ x = "1"
         let path = folder.path().join("gatehouse.toml");
         fs::write(&path, "old").expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("a mode");
-        let refused = replace(&path, "old".to_owned(), "new", |_| Err(CannotImport("no".to_owned())));
+        let refused = replace(&path, "old".to_owned(), "new", |_| Err("no".to_owned()));
         assert!(refused.is_err());
         let content = || fs::read_to_string(&path).expect("a file");
         assert_eq!(content(), "old");
-        let accepted = |at: &Path| -> Result<(), CannotImport> {
+        let accepted = |at: &Path| -> Result<(), String> {
             assert_eq!(fs::read_to_string(at).expect("a file"), "new");
             Ok(())
         };
@@ -209,9 +207,9 @@ x = "1"
         let edit = |text: &str| fs::write(&path, text).expect("a file");
         let edited = replace(&path, "old".to_owned(), "new", |_| {
             edit("edited");
-            Ok::<(), CannotImport>(())
+            Ok::<(), String>(())
         });
-        assert!(edited.is_err_and(|error| error.to_string().contains("it was edited meanwhile")));
+        assert!(edited.is_err_and(|error| error.contains("it was edited meanwhile")));
         assert_eq!(content(), "edited");
         let replaced = replace(&path, "edited".to_owned(), "new", accepted).expect("replaced");
         edit("again");

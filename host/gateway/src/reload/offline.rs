@@ -9,7 +9,7 @@ use gatehouse_admin::{
 use gatehouse_model::About;
 
 use super::staged::{Staged, defaults_of, effective_view, effects, misconfigured, no_defaults};
-use crate::config::{FamilyDefaults, Loaded, Location, check_own, forget_defaults, load, load_with};
+use crate::config::{FamilyDefaults, Loaded, Location, check_own, forget_defaults, load_with};
 
 /// The files of a gateway that does not run.
 pub(crate) struct OfflineConfiguration {
@@ -35,7 +35,7 @@ impl OfflineConfiguration {
 
 impl Configuration for OfflineConfiguration {
     fn effective(&self) -> Result<EffectiveView, OperationError> {
-        let loaded = load(&self.location).map_err(misconfigured)?;
+        let loaded = load_with(&self.location, None).map_err(misconfigured)?;
         effective_view(&loaded, Vec::new())
     }
 
@@ -56,7 +56,7 @@ impl Configuration for OfflineConfiguration {
         _: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
         // Without the defaults the operator's part alone may be incomplete: all of them are new then.
-        let before = load(&self.location).ok();
+        let before = load_with(&self.location, None).ok();
         let after = self.load_whole(defaults_of(defaults, Some(&about.family)), before.as_ref())?;
         check_own(before.as_ref(), &after, about).map_err(misconfigured)?;
         let effects = effects(before.as_ref(), &after, &about.family);
@@ -66,7 +66,7 @@ impl Configuration for OfflineConfiguration {
     }
 
     fn forget<'a>(&'a self, family: &str, _: &PriceCause) -> Result<ForgottenDefaults<'a>, OperationError> {
-        let before = load(&self.location).ok();
+        let before = load_with(&self.location, None).ok();
         let after = self.load_whole(no_defaults(family), before.as_ref())?;
         let effects = effects(before.as_ref(), &after, family);
         let family = family.to_owned();

@@ -16,8 +16,8 @@ use toml::Table;
 
 use super::staged::{Staged, defaults_of, effective_view, effects, misconfigured, no_defaults};
 use crate::config::{
-    ConfigError, ConfigErrors, FamilyDefaults, Loaded, Location, PluginsConfig, check_own, differences,
-    forget_defaults, is_limit, is_reloaded, load_with,
+    ConfigError, ConfigErrors, FamilyDefaults, Loaded, Location, check_own, differences, forget_defaults,
+    is_limit, is_reloaded, load_with,
 };
 use crate::plugins::built_in::{BuiltInPlugin, Installation, PLUGINS};
 use crate::sampled::note_reload;
@@ -47,14 +47,12 @@ struct Current {
     started: Table,
     /// The values of all other keys, and of the limits of plugins.
     applied: Table,
-    limits: PluginsConfig,
 }
 
 /// A configuration that was checked, every service's part of it.
 struct Prepared {
     loaded: Loaded,
     applied: Table,
-    limits: PluginsConfig,
     tables: PreparedTables,
     providers: PreparedProviders,
     plugins: gatehouse_runtime::Config,
@@ -72,8 +70,8 @@ impl RunningConfiguration {
         plugins: PluginService,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let (table, limits) = (started.table.clone(), started.config.plugins.clone());
-        let current = Current { loaded: started, started: table.clone(), applied: table, limits };
+        let table = started.table.clone();
+        let current = Current { loaded: started, started: table.clone(), applied: table };
         let (root, current) = (root.to_owned(), Mutex::new(current));
         Self {
             location: Location { data: Some(root.clone()), ..location },
@@ -120,9 +118,9 @@ impl RunningConfiguration {
         let mut plugins = config.runtime(self.root.clone());
         let keeps_limits = !self.plugins.fits_pool(&plugins);
         if keeps_limits {
-            config.plugins.limits = current.limits.limits;
-            config.plugins.limits_by_family.clone_from(&current.limits.limits_by_family);
-            plugins = config.runtime(self.root.clone());
+            let now = self.plugins.config();
+            plugins.limits = now.limits;
+            plugins.limits_by_family.clone_from(&now.limits_by_family);
         }
         let tables = PreparedTables::new(&config.prices, &config.models, &config.price_variants);
         let tables = tables.map_err(|error| match error {
@@ -139,8 +137,8 @@ impl RunningConfiguration {
         let (mut view, applied) = self.compare(current, &loaded.table, keeps_limits, &plugins, &providers);
         let weak = Upstream::warnings(&config.providers, &secrets::resolve);
         view.warnings.extend(weak.iter().map(ToString::to_string));
-        view.warnings.extend(loaded.warnings().iter().map(ConfigError::short));
-        Ok(Prepared { loaded, applied, limits: config.plugins, tables, providers, plugins, view })
+        view.warnings.extend(loaded.warnings.iter().map(ConfigError::short));
+        Ok(Prepared { loaded, applied, tables, providers, plugins, view })
     }
 
     /// What the operator is told, and the values in effect afterwards.
@@ -152,15 +150,13 @@ impl RunningConfiguration {
         plugins: &gatehouse_runtime::Config,
         providers: &PreparedProviders,
     ) -> (ReloadView, Table) {
-        let is_applied = |key: &str| is_reloaded(key) && !(keeps_limits && is_limit(key));
-        let changed = differences(&current.applied, table).into_iter().filter(|key| is_applied(key));
+        let changed = differences(&current.applied, table).into_iter();
+        let (limits, changed): (Vec<_>, Vec<_>) = changed.partition(|key| keeps_limits && is_limit(key));
         let stale = differences(&current.started, table).into_iter().filter(|key| !is_reloaded(key));
-        let limits = differences(&current.applied, table).into_iter();
-        let limits = limits.filter(|key| keeps_limits && is_limit(key));
         let before = self.plugins.lacks_under(&self.plugins.config());
         let warnings = self.plugins.lacks_under(plugins).into_iter().filter(|one| !before.contains(one));
         let view = ReloadView {
-            changed: changed.collect(),
+            changed: changed.into_iter().filter(|key| is_reloaded(key)).collect(),
             accounts: self.driver.upstream().changes(providers).iter().map(describe).collect(),
             needs_restart: stale.chain(limits).collect(),
             warnings: warnings.chain(gone_variants(&current.applied, table)).collect(),
@@ -174,11 +170,11 @@ impl RunningConfiguration {
 
     /// The one place where a running gateway changes its configuration.
     fn switch(&self, current: &mut Current, prepared: Prepared, cause: &PriceCause) {
-        let Prepared { loaded, applied, limits, tables, providers, plugins, view } = prepared;
+        let Prepared { loaded, applied, tables, providers, plugins, view } = prepared;
         self.driver.switch_tables(tables, providers);
         self.note_prices(cause);
         self.plugins.configure(plugins);
-        (current.loaded, current.applied, current.limits) = (loaded, applied, limits);
+        (current.loaded, current.applied) = (loaded, applied);
         note_reload(self.clock.now(), true);
         let ReloadView { changed, accounts, needs_restart, warnings } = view;
         tracing::info!(?changed, ?accounts, ?needs_restart, "configuration reloaded");

@@ -102,14 +102,7 @@ fn text_of(value: Option<&Value>) -> String {
 
 /// What becomes of each value: `before` is what is in effect now, `after` what will be.
 pub(super) fn effects(before: Option<&Loaded>, after: &Loaded, family: &str) -> Vec<DefaultView> {
-    let of = |loaded: &Loaded| {
-        loaded
-            .installed()
-            .iter()
-            .find(|one| one.family.as_deref() == Some(family))
-            .map(FamilyDefaults::table)
-            .unwrap_or_default()
-    };
+    let of = |loaded: &Loaded| loaded.installed_of(family).map(FamilyDefaults::table).unwrap_or_default();
     let (old, new) = (before.map(of).unwrap_or_default(), of(after));
     let view = |unit: &Vec<String>| {
         let key = unit.join(".");

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use gatehouse_admin::Revealed;
 use gatehouse_edge::reachable;
-use gatehouse_model::Secret;
 
 use crate::sandbox_mode::SandboxKeys;
 
@@ -22,7 +22,7 @@ pub(crate) struct Banner<'a> {
     pub(crate) admin_tls: bool,
     /// The addresses of a link that logs one person in to the console, the best first; none where standard output is a
     /// journal, which more people read than may log in.
-    pub(crate) console: &'a [Secret<String>],
+    pub(crate) console: &'a [Revealed],
     /// The data folder.
     pub(crate) data: &'a Path,
     /// Time from the start of the process until now.
@@ -48,7 +48,7 @@ impl Banner<'_> {
         let _ = writeln!(text, "admin, metrics and health on {admin_scheme}://{}", self.admin);
         for (at, url) in self.console.iter().enumerate() {
             let label = if at == 0 { "console, for ten minutes and one login:" } else { "  or" };
-            let _ = writeln!(text, "{label} {}", url.expose());
+            let _ = writeln!(text, "{label} {}", url.0);
         }
         if self.console.is_empty() {
             text += "console: `gatehouse console link` prints a link that logs one person in\n";
@@ -116,16 +116,14 @@ For SDKs and tools, the base URLs (Anthropic without /v1, OpenAI with it) and ke
 
 #[cfg(test)]
 mod tests {
-    use gatehouse_admin::Revealed;
-
     use super::*;
 
     fn banner(keys: Option<&SandboxKeys>, tls: bool) -> String {
         let console = ["http://gatehouse.localhost:9/login#t", "http://127.0.0.1:9/login#t"];
-        banner_with(&console.map(|url| Secret::new(url.to_owned())), keys, tls)
+        banner_with(&console.map(|url| Revealed(url.to_owned())), keys, tls)
     }
 
-    fn banner_with(console: &[Secret<String>], keys: Option<&SandboxKeys>, tls: bool) -> String {
+    fn banner_with(console: &[Revealed], keys: Option<&SandboxKeys>, tls: bool) -> String {
         let banner = Banner {
             listen: &["0.0.0.0:8080".parse().unwrap()],
             tls,

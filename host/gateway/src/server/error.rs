@@ -8,8 +8,6 @@ use gatehouse_driver::StartError;
 use gatehouse_store::OpenError;
 use gatehouse_upstream::ConfigError;
 
-use super::listeners::CertificateError;
-use crate::config::DatabaseError;
 use crate::data_folder::DataError;
 use crate::plugins::built_in::BuiltInError;
 use crate::sandbox_mode::SandboxKeysError;
@@ -26,7 +24,7 @@ pub(crate) enum ServeError {
     #[error(transparent)]
     Data(#[from] DataError),
     #[error(transparent)]
-    Database(#[from] DatabaseError),
+    Database(#[from] ConfigError),
     #[error("defaults of plugins: {0}")]
     Defaults(io::Error),
     #[error("admin.json in the data folder: {0}")]
@@ -66,7 +64,7 @@ pub(crate) enum ServeError {
     #[error(transparent)]
     Store(#[from] OpenError),
     #[error("self-signed certificate: {0}")]
-    Tls(#[from] CertificateError),
+    Tls(String),
     #[error("a part of the start was cancelled: {0}")]
     Cancelled(#[from] tokio::task::JoinError),
     #[error("sandbox account: {0}")]

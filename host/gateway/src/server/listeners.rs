@@ -6,7 +6,7 @@
 //! A self-signed certificate, to try TLS with, is generated at the start and never stored.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use gatehouse_admin::{AdminEndpoint, AdminServer, AdminService, EndpointOf, Probes, Tokens};
 use gatehouse_driver::Driver;
-use gatehouse_edge::{Certificates, Edge, TlsError};
+use gatehouse_edge::{Certificates, Edge};
 use gatehouse_files::is_disk_full;
 use gatehouse_model::Clock;
 use listenfd::ListenFd;
@@ -55,7 +55,7 @@ pub(super) async fn listen(
     let mut ports_left = if public.any_port { MAX_PORTS_TRIED } else { 0 };
     loop {
         let certificates =
-            if public.self_signed { Some(self_signed_for(&server)?) } else { public.issued.clone() };
+            if public.self_signed { Some(self_signed(&server.listen)?) } else { public.issued.clone() };
         let (clock, seed) = (services.clock.clone(), services.seed.clone());
         // An open socket is never in use elsewhere, so no second attempt needs it.
         let sockets = std::mem::take(&mut public.sockets);
@@ -72,11 +72,6 @@ pub(super) async fn listen(
             started => return Ok(started?),
         }
     }
-}
-
-pub(super) fn self_signed_for(server: &gatehouse_edge::Config) -> Result<Certificates, CertificateError> {
-    let own: Vec<_> = server.listen.iter().map(SocketAddr::ip).collect();
-    self_signed(&own)
 }
 
 /// Opens the admin listener and writes its endpoint file.
@@ -98,7 +93,6 @@ pub(super) async fn listen_for_operators(
         announced.before(probes),
         services.clock.clone(),
     )
-    .await
     .map_err(|source| ServeError::Admin { address, source })?;
     let (address, tls) = (server.address(), server.certificates().is_some());
     let endpoints =
@@ -222,24 +216,16 @@ pub(crate) fn inherited_sockets() -> io::Result<Vec<TcpListener>> {
     (0..inherited.len()).filter_map(|at| inherited.take_tcp_listener(at).transpose()).collect()
 }
 
-/// Why there is no certificate.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub(crate) enum CertificateError {
-    #[error("it could not be generated: {0}")]
-    Generated(#[from] rcgen::Error),
-    #[error(transparent)]
-    Unusable(#[from] TlsError),
-}
-
 /// Generates a certificate for this machine's names and the addresses it listens on. Clients must trust it explicitly,
 /// or skip verification.
-pub(crate) fn self_signed(listen: &[IpAddr]) -> Result<Certificates, CertificateError> {
+pub(super) fn self_signed(listen: &[SocketAddr]) -> Result<Certificates, ServeError> {
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
-    let own = listen.iter().filter(|ip| !ip.is_loopback() && !ip.is_unspecified());
-    names.extend(own.map(ToString::to_string));
-    let generated = rcgen::generate_simple_self_signed(names)?;
-    Ok(Certificates::from_material(vec![generated.cert.der().clone()], generated.signing_key.into())?)
+    let own = listen.iter().map(SocketAddr::ip).filter(|ip| !ip.is_loopback() && !ip.is_unspecified());
+    names.extend(own.map(|ip| ip.to_string()));
+    let generated = rcgen::generate_simple_self_signed(names)
+        .map_err(|error| ServeError::Tls(format!("it could not be generated: {error}")))?;
+    Certificates::from_material(vec![generated.cert.der().clone()], generated.signing_key.into())
+        .map_err(|error| ServeError::Tls(error.to_string()))
 }
 
 #[cfg(test)]
@@ -291,6 +277,6 @@ mod tests {
 
     #[test]
     fn a_generated_certificate_fits_its_key() {
-        self_signed(&["127.0.0.1".parse().unwrap(), "192.0.2.7".parse().unwrap()]).map(drop).unwrap();
+        self_signed(&["127.0.0.1:1".parse().unwrap(), "192.0.2.7:1".parse().unwrap()]).map(drop).unwrap();
     }
 }

@@ -4,7 +4,6 @@
 //! waited for without an end: it may start after its gateway, or be failing over, and a process that ends would only be started again.
 //! A standby waits without an end for its place, too (`takeover`).
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use gatehouse_store::{OpenError, Server, Store};
 use tokio::sync::watch;
 
 use super::error::ServeError;
-use super::takeover::{Takeover, WaitingPage};
+use super::takeover::Takeover;
 use crate::config::{Config, database};
 use crate::data_folder::{DataFolder, FolderLock};
 
@@ -28,9 +27,9 @@ const DATABASE_PAUSE: Duration = Duration::from_secs(1);
 /// Opens the store of a configuration, and locks the folder where the store does not; returns once both are there.
 pub(super) async fn open_store(
     folder: &DataFolder,
-    config: &Config,
     takeover: &mut Takeover<'_>,
 ) -> Result<(Store, Option<FolderLock>), ServeError> {
+    let config = takeover.config;
     let clock = &Arc::clone(&takeover.clock);
     let Some(server) = database(&config.data)? else {
         DataFolder::check_store(folder.root())?;
@@ -44,51 +43,55 @@ pub(super) async fn open_store(
         );
     }
     let lock = lock(folder, &**clock).await?;
-    Ok((open_database(server, config, takeover, folder).await?, Some(lock)))
+    Ok((open_database(server, takeover, folder).await?, Some(lock)))
+}
+
+/// What `attempt` comes to, once another gateway has released it.
+async fn once_released<T>(
+    clock: &dyn Clock,
+    mut attempt: impl AsyncFnMut() -> Result<T, ServeError>,
+) -> Result<T, ServeError> {
+    let mut other = Other::default();
+    loop {
+        match attempt().await {
+            Err(ServeError::Store(OpenError::Locked { path }))
+                if other.may_stop(clock.now(), &path.display()) =>
+            {
+                clock.pause(LOCK_PAUSE).await;
+            }
+            ended => return ended,
+        }
+    }
 }
 
 /// The folder for this process alone.
 async fn lock(folder: &DataFolder, clock: &dyn Clock) -> Result<FolderLock, ServeError> {
-    let path = DataFolder::lock_file(folder.root());
-    let mut other = Other::default();
-    loop {
-        match folder.lock()? {
-            Some(lock) => return Ok(lock),
-            None if other.may_stop(clock.now(), &path.display()) => clock.pause(LOCK_PAUSE).await,
-            None => return Err(OpenError::Locked { path }.into()),
-        }
-    }
+    let locked = || OpenError::Locked { path: DataFolder::lock_file(folder.root()) };
+    once_released(clock, async || Ok(folder.lock()?.ok_or_else(locked)?)).await
 }
 
 async fn open_file(folder: &DataFolder, config: &Config, clock: &dyn Clock) -> Result<Store, ServeError> {
-    let file = DataFolder::store(folder.root());
-    let mut other = Other::default();
-    loop {
-        let (path, settings) = (file.clone(), config.data.store.clone());
+    once_released(clock, async || {
+        // A gateway whose store is a database has the folder by its lock alone.
+        if DataFolder::is_locked(folder.root()) {
+            return Err(OpenError::Locked { path: DataFolder::lock_file(folder.root()) }.into());
+        }
+        let (path, settings) = (DataFolder::store(folder.root()), config.data.store.clone());
         let open = move || {
             gatehouse_store::check_pages_after_crash(&path)?;
             Store::open(&path, &settings)
         };
-        // A gateway whose store is a database has the folder by its lock alone.
-        let opened = match DataFolder::is_locked(folder.root()) {
-            true => Err(OpenError::Locked { path: DataFolder::lock_file(folder.root()) }),
-            false => tokio::task::spawn_blocking(open).await?,
-        };
-        match opened {
-            Err(OpenError::Locked { path }) if other.may_stop(clock.now(), &path.display()) => {
-                clock.pause(LOCK_PAUSE).await;
-            }
-            opened => return Ok(opened?),
-        }
-    }
+        Ok(tokio::task::spawn_blocking(open).await??)
+    })
+    .await
 }
 
 async fn open_database(
     server: Server,
-    config: &Config,
     takeover: &mut Takeover<'_>,
     folder: &DataFolder,
 ) -> Result<Store, ServeError> {
+    let config = takeover.config;
     let clock = &Arc::clone(&takeover.clock);
     let (mut other, mut is_away) = (Other::default(), false);
     loop {
@@ -116,8 +119,11 @@ async fn open_database(
                     tracing::error!(database = %server, reason, "the database does not answer; the start waits until it does");
                     is_away = true;
                 }
+                // Supervisors ask whether the process lives; without an answer they would kill what waits.
                 if takeover.page.is_none() {
-                    takeover.page = wait_page(config, folder.root(), &server, takeover);
+                    let reason = format!("the database {server} does not answer");
+                    let waiting = Waiting { reason, is_standby: false };
+                    takeover.page = takeover.wait_page(folder.root(), watch::channel(waiting).1);
                 }
                 other = Other::default();
                 clock.pause(DATABASE_PAUSE).await;
@@ -134,13 +140,6 @@ async fn open_database(
             }
         }
     }
-}
-
-/// Supervisors ask whether the process lives; without an answer they would kill what waits.
-fn wait_page(config: &Config, root: &Path, server: &Server, takeover: &Takeover<'_>) -> Option<WaitingPage> {
-    let waiting = Waiting { reason: format!("the database {server} does not answer"), is_standby: false };
-    let (clock, metrics) = (Arc::clone(&takeover.clock), takeover.metrics.clone());
-    WaitingPage::start(config, root, watch::channel(waiting).1, metrics, clock, &*takeover.seed)
 }
 
 /// Another gateway that has the store.

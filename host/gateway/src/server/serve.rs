@@ -1,7 +1,6 @@
 //! `gatehouse serve`: starts the services in order, waits for a signal, and stops them in order.
 
 use std::convert::Infallible;
-use std::future::pending;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -76,7 +75,8 @@ pub(crate) async fn serve(loaded: &Loaded, options: Options) -> Result<Exit, Ser
             return Ok(Exit::Store);
         }
         never = reload(&gateway, &mut hangups) => match never {},
-        error = rest.finish(&gateway) => {
+        // Once it is done, the gateway goes on without it.
+        Err(error) = rest.finish(&gateway) => {
             gateway.stop(true).await;
             return Err(error);
         }
@@ -136,15 +136,8 @@ struct Rest {
 }
 
 impl Rest {
-    /// Makes the families ready and says where the gateway listens. Ends only with an error.
-    async fn finish(self, gateway: &Gateway) -> ServeError {
-        match self.try_finish(gateway).await {
-            Ok(()) => pending().await,
-            Err(error) => error,
-        }
-    }
-
-    async fn try_finish(self, gateway: &Gateway) -> Result<(), ServeError> {
+    /// Makes the families ready and says where the gateway listens.
+    async fn finish(self, gateway: &Gateway) -> Result<(), ServeError> {
         let deployed = self.families.run().await?;
         gateway.service.deployments.keep_first(deployed).await;
         self.announce(gateway);
@@ -191,7 +184,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     // Before the store and the plugins are opened, which may take long: an error in the configuration comes first.
     let upstream = check(&config, options.self_signed)?;
     warnings(&config).iter().for_each(|warning| tracing::warn!("{warning}"));
-    loaded.warnings().iter().for_each(|warning| tracing::warn!("{}", warning.short()));
+    loaded.warnings.iter().for_each(|warning| tracing::warn!("{}", warning.short()));
     loaded.left_out().iter().for_each(|warning| tracing::warn!("{warning}"));
     let watcher = open_watch_folder(&config)?;
     let provider = identity_provider(&config, &upstream)?;
@@ -231,7 +224,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     ));
     let service = Arc::new(services.admin_service(&config, &driver, Arc::clone(&configuration)));
     configuration.note_prices(&PriceCause::present("start"));
-    service.price_versions.keep().await;
+    service.prices.keep().await;
     follow_rollbacks(&services.plugins, &service);
     let keys = match sandbox {
         Some(_) => Some(sandbox_mode::keys(&service, services.folder.root()).await?),

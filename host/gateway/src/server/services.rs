@@ -54,7 +54,7 @@ impl Services {
     ) -> Result<Self, ServeError> {
         let (clock, seed) = (Arc::clone(&takeover.clock), Arc::clone(&takeover.seed));
         let folder = DataFolder::open(root, &|report| tracing::warn!("{report}"))?;
-        let (store, lock) = open_store(&folder, config, takeover).await?;
+        let (store, lock) = open_store(&folder, takeover).await?;
         // After the store: its lock allows one process to create a pepper, to switch plugins and to make a backup.
         if let Err(error) = remove_unsent(root) {
             tracing::warn!(%error, "what a backup to a bucket has left was not removed");

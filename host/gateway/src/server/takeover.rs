@@ -23,7 +23,7 @@ use http_body_util::BodyExt as _;
 use tokio::sync::watch;
 
 use super::error::ServeError;
-use super::listeners::self_signed_for;
+use super::listeners::self_signed;
 use super::rest_of_start::CompileAhead;
 use super::serve::log_reload;
 use crate::config::Config;
@@ -113,7 +113,7 @@ impl Takeover<'_> {
         if let Some(page) = self.page.take() {
             page.stop().await;
         }
-        let (config, clock) = (self.config, &self.clock);
+        let config = self.config;
         let (at_work, watched) = watch::channel(AtWork::default());
         let (reason, told) = watch::channel(as_standby("it is a standby".to_owned()));
         let peer = Peer::default();
@@ -122,16 +122,15 @@ impl Takeover<'_> {
             Some(_) => None,
             None => {
                 let certificates: Option<Certificates> =
-                    self.self_signed.then(|| self_signed_for(&config.server)).transpose()?;
+                    self.self_signed.then(|| self_signed(&config.server.listen)).transpose()?;
                 let (name, send_on) = (self.node.name.clone(), Arc::new(peer.clone()));
                 let forwarding = Forwarding { name, at_work: watched, send_on };
-                let (clock, seed) = (Arc::clone(clock), Arc::clone(&self.seed));
+                let (clock, seed) = (Arc::clone(&self.clock), Arc::clone(&self.seed));
                 let sockets = std::mem::take(&mut self.sockets);
                 Some(StandbyEdge::start(&config.server, forwarding, clock, seed, certificates, sockets)?)
             }
         };
-        let metrics = self.metrics.clone();
-        let admin = WaitingPage::start(config, root, told, metrics, Arc::clone(clock), &*self.seed);
+        let admin = self.wait_page(root, told);
         metrics::gauge!(metric::STANDBY).set(1.0);
         let compiling = CompileAhead::begin(config, root);
         let public: Vec<String> =
@@ -142,6 +141,34 @@ impl Takeover<'_> {
             "another gateway is at work: this one is a standby and waits for its place"
         );
         Ok(Listening { edge, admin, at_work, reason, peer, names: String::new(), compiling })
+    }
+
+    /// Begins to answer on the admin listener. `None`, with a line in the log, where that does not work: a start
+    /// can do without. `root` is the data folder.
+    pub(super) fn wait_page(&self, root: &Path, waiting: watch::Receiver<Waiting>) -> Option<WaitingPage> {
+        let (config, metrics, clock) = (self.config, self.metrics.clone(), Arc::clone(&self.clock));
+        let (limits, handshakes) =
+            (config.server.limits.of_connections(), config.server.limits.of_handshakes());
+        let page = Box::new(move || metrics.render());
+        let started = WaitingServer::start(&config.admin, limits, handshakes, waiting, page, clock);
+        let server = started.inspect_err(|error| {
+            tracing::warn!(address = %config.admin.listen, %error, "nothing answers /livez meanwhile");
+        });
+        let server = server.ok()?;
+        let endpoint = AdminEndpoint {
+            address: server.address(),
+            token: Token::mint(&*self.seed),
+            tls: config.admin.tls.is_some(),
+        };
+        // A gateway that was killed has left them, and on a fixed port they lead here, where nothing but probes is answered.
+        for of in [EndpointOf::Operator, EndpointOf::Viewer] {
+            drop(fs::remove_file(of.path(root)));
+        }
+        if let Err(error) = endpoint.write(root, EndpointOf::Waiting) {
+            tracing::warn!(%error, "`gatehouse health` does not find this gateway while it waits");
+        }
+        tracing::info!(admin = %server.address(), "meanwhile /livez and /readyz are answered");
+        Some(WaitingPage { server, file: EndpointOf::Waiting.path(root) })
     }
 }
 
@@ -281,47 +308,10 @@ pub(super) struct WaitingPage {
 }
 
 impl WaitingPage {
-    /// Begins to answer. `None`, with a line in the log, where that does not work: a start can do without. `root` is the data folder.
-    pub(super) fn start(
-        config: &Config,
-        root: &Path,
-        waiting: watch::Receiver<Waiting>,
-        metrics: PrometheusHandle,
-        clock: Arc<dyn Clock>,
-        seed: &dyn Seed,
-    ) -> Option<Self> {
-        let (limits, handshakes) =
-            (config.server.limits.of_connections(), config.server.limits.of_handshakes());
-        let page = Box::new(move || metrics.render());
-        let started = WaitingServer::start(&config.admin, limits, handshakes, waiting, page, clock);
-        let server = started.inspect_err(|error| {
-            tracing::warn!(address = %config.admin.listen, %error, "nothing answers /livez meanwhile");
-        });
-        let server = server.ok()?;
-        let endpoint = AdminEndpoint {
-            address: server.address(),
-            token: Token::mint(seed),
-            tls: config.admin.tls.is_some(),
-        };
-        // A gateway that was killed has left them, and on a fixed port they lead here, where nothing but probes is answered.
-        for of in [EndpointOf::Operator, EndpointOf::Viewer] {
-            drop(fs::remove_file(of.path(root)));
-        }
-        if let Err(error) = endpoint.write(root, EndpointOf::Waiting) {
-            tracing::warn!(%error, "`gatehouse health` does not find this gateway while it waits");
-        }
-        tracing::info!(admin = %server.address(), "meanwhile /livez and /readyz are answered");
-        Some(Self { server, file: EndpointOf::Waiting.path(root) })
-    }
-
     /// Ends it; its address is free afterwards.
     pub(super) async fn stop(self) {
-        self.remove_file();
-        self.server.stop().await;
-    }
-
-    fn remove_file(&self) {
-        // One that stays behind leads to nobody, which is what a gateway without a file says too.
+        // A file that stays behind leads to nobody, which is what a gateway without a file says too.
         drop(fs::remove_file(&self.file));
+        self.server.stop().await;
     }
 }

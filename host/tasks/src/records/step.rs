@@ -4,6 +4,7 @@
 //! and a step that changes nothing costs none: it is only counted, for the next row.
 
 use gatehouse_model::{Digest, TaskId, UnixMs};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Rows of a task: the first half, and the newest of those after.
@@ -96,28 +97,30 @@ pub enum StepKind {
     },
 }
 
-/// A call of a provider and its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A call of a provider and its answer; what the admin API shows of it, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub struct ExchangeRecord {
     /// The provider.
     pub provider: String,
     /// The account; empty where the call was made with those of other tasks.
     pub account: String,
-    /// GET, POST, ...
+    /// The method.
     pub method: String,
-    /// Path or URL, the values of its query left out.
+    /// Path or URL.
+    // The values of its query are left out.
     pub url: String,
-    /// The status of the answer; none where there was no answer.
+    /// The status of the answer.
     pub status: Option<u16>,
-    /// Why there was none: "unreachable", "timeout", "broken", "too_large" or "refused".
+    /// Why there was no answer: "unreachable", "timeout", "broken", "too_large" or "refused".
     pub outage: Option<String>,
-    /// Bytes of the request's body as the plugin wrote it.
+    /// Bytes of the request's body as the plugin wrote it; files that it names are not counted.
     pub sent_bytes: u64,
     /// Bytes of the answer's body as the plugin gets it.
     pub received_bytes: u64,
-    /// The beginning of the request's body.
+    /// The beginning of the request's body; empty where the row had no room for it.
     pub request: String,
-    /// The beginning of the answer's body.
+    /// The beginning of the answer's body; likewise.
     pub reply: String,
 }
 

@@ -184,8 +184,6 @@ pub(crate) fn write(list: &str, query: &Query, position: &str) -> String {
 /// The position in the request's cursor, if it has one.
 pub(crate) fn read(list: &str, query: &Query) -> Result<Option<String>, ApiError> {
     let Some(text) = query.one("cursor") else { return Ok(None) };
-    let wrong = |message: &str| ApiError::new(Kind::InvalidCursor, message).with_param("cursor");
-    let malformed = || wrong("cursor: expected `next` of the page before");
     let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| malformed())?;
     let (digest, position) = match bytes.split_first() {
         Some((&VERSION, rest)) => rest.split_at_checked(DIGEST_BYTES).ok_or_else(malformed)?,
@@ -195,6 +193,15 @@ pub(crate) fn read(list: &str, query: &Query) -> Result<Option<String>, ApiError
         return Err(wrong("cursor: it is of another list or of another filter; leave it out to begin anew"));
     }
     String::from_utf8(position.to_vec()).map(Some).map_err(|_| malformed())
+}
+
+/// The error of a cursor that no page gave out.
+pub(crate) fn malformed() -> ApiError {
+    wrong("cursor: expected `next` of the page before")
+}
+
+fn wrong(message: &str) -> ApiError {
+    ApiError::new(Kind::InvalidCursor, message).with_param("cursor")
 }
 
 fn filter_digest(list: &str, query: &Query) -> [u8; DIGEST_BYTES] {

@@ -1,8 +1,6 @@
 //! `/audit`: the audit record, append-only. Decisions that the gateway took without all facts, and every request of an
 //! operator that was not safe.
 
-use std::sync::Arc;
-
 use gatehouse_model::view;
 use gatehouse_store::AuditQuery;
 use gatehouse_tasks::{AuditRecord, AuditedRequest, FieldChange};
@@ -118,13 +116,9 @@ const COLUMNS: &str = "number at task who=request.who role=request.role address=
 async fn export(call: Call) -> Outcome {
     let query = query(&call)?;
     csv::check_rows(call.service.store.audit_span(query.clone()).await?)?;
-    let service = call.service;
-    Ok(csv::reply(COLUMNS, move |before| {
-        let (service, query) = (Arc::clone(&service), query.clone());
-        async move {
-            let page = service.store.list_audit(query, before, EXPORT_ROWS).await?;
-            Ok((page.rows.into_iter().map(AuditLine::from).collect(), page.next))
-        }
+    Ok(csv::reply(COLUMNS, (call.service, query), |(service, query), before| async move {
+        let page = service.store.list_audit(query, before, EXPORT_ROWS).await?;
+        Ok((page.rows.into_iter().map(AuditLine::from).collect(), page.next))
     }))
 }
 

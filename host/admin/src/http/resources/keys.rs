@@ -38,10 +38,6 @@ const FORCE: [Parameter; 1] = [option(
     "True: its models may come later; names that are not served now are taken.",
 )];
 
-fn is_forced(call: &Call) -> bool {
-    call.query.one("force") == Some("true")
-}
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/keys", "listKeys", list)
@@ -187,7 +183,7 @@ async fn list(call: Call) -> Outcome {
 }
 
 async fn show(call: Call) -> Outcome {
-    let key = ApiKeyView::from((find(&call, call.path("key")).await?, call.at));
+    let key = shown(&call, call.path("key")).await?;
     call.object(&key, &key.etag())
 }
 
@@ -198,12 +194,13 @@ async fn create(call: Call) -> Outcome {
     };
     let policy: PolicyView = from_value(Value::Object(fields))?;
     let (customer, policy) = (CustomerId(customer), policy.policy()?);
-    let (key, secret) = call.service.keys.mint(NewKey { customer, policy, force: is_forced(&call) })?;
+    let new = NewKey { customer, policy, force: call.query.flag("force") };
+    let (key, secret) = call.service.keys.mint(new)?;
     let view = ApiKeyView::from((key.clone(), call.at));
     let add = Command::AddKey { key: Box::new(key.clone()) };
     let committed = call.commit(add, object(&key.id), &key.id.0, 201, created(&view)).await?;
     let (key, secret) = match committed.before {
-        Some(first) => (ApiKeyView::from((find(&call, &first).await?, call.at)), None),
+        Some(first) => (shown(&call, &first).await?, None),
         None => (view, Some(secret.0)),
     };
     let secret_shown = secret.is_some();
@@ -212,7 +209,7 @@ async fn create(call: Call) -> Outcome {
 
 async fn revoke(call: Call) -> Outcome {
     let id = KeyId::from(call.path("key"));
-    let before = ApiKeyView::from((find(&call, &id.0).await?, call.at));
+    let before = shown(&call, &id.0).await?;
     let mut after = before.clone();
     if before.revoked.is_none() {
         after.revoked = Some(Moment(call.at));
@@ -220,7 +217,7 @@ async fn revoke(call: Call) -> Outcome {
     }
     let command = Command::RevokeKey { id: id.clone(), at: call.at };
     call.commit(command, object(&id), &id.0, 200, changes(&before, &after)).await?;
-    Ok(Reply::json(&ApiKeyView::from((find(&call, &id.0).await?, call.at))))
+    Ok(Reply::json(&shown(&call, &id.0).await?))
 }
 
 async fn edit(call: Call) -> Outcome {
@@ -234,12 +231,11 @@ async fn edit(call: Call) -> Outcome {
         *limits = call.service.keys.own_names(named, &row.model_limits)?.into_iter().collect();
     }
     let after: PolicyView = from_value(patched(&before.policy, patch)?)?;
-    let policy = call.service.keys.check_edit(after.policy()?, &row, is_forced(&call))?;
+    let policy = call.service.keys.check_edit(after.policy()?, &row, call.query.flag("force"))?;
     let changes = changes(&before.policy, &PolicyView::from(policy.clone()));
     let (id, revision) = (row.id, row.revision);
     let command = Command::EditKey { id: id.clone(), revision, policy: Box::new(policy), at: call.at };
-    let show = async { Ok(ApiKeyView::from((find(&call, &id.0).await?, call.at))) };
-    call.commit_edit(command, object(&id), &id.0, changes, show).await
+    call.commit_edit(command, object(&id), &id.0, changes, shown(&call, &id.0)).await
 }
 
 async fn rotate(call: Call) -> Outcome {
@@ -259,9 +255,13 @@ async fn rotate(call: Call) -> Outcome {
         Some(first) => (first, None),
         None => (new.0, Some(secret.reveal().to_owned())),
     };
-    let key = ApiKeyView::from((find(&call, &made).await?, call.at));
+    let key = shown(&call, &made).await?;
     let secret_shown = secret.is_some();
     Ok(Reply::created(&NewSecret { key, secret, secret_shown }))
+}
+
+async fn shown(call: &Call, id: &str) -> Result<ApiKeyView, ApiError> {
+    Ok(ApiKeyView::from((find(call, id).await?, call.at)))
 }
 
 async fn find(call: &Call, id: &str) -> Result<Key, ApiError> {

@@ -2,7 +2,6 @@
 //! balance, and the same rows as CSV.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use gatehouse_model::{Credits, CustomerId, KeyId, view};
 use gatehouse_store::{StatementPage, StatementRow};
@@ -260,13 +259,9 @@ async fn export(call: Call) -> Outcome {
     let request = StatementRequest { limit: PIECE, ..request(&call) };
     let wanted = Wanted::of(&call)?;
     csv::check_rows(call.service.statements.rows(request.clone(), csv::MAX_ROWS).await?)?;
-    let service = call.service;
-    Ok(csv::reply(COLUMNS, move |before| {
-        let (service, request) = (Arc::clone(&service), StatementRequest { before, ..request.clone() });
-        let wanted = wanted.clone();
-        async move {
-            let page = wanted.page(&service, request).await?;
-            Ok((page.rows.into_iter().map(LedgerLine::from).collect(), page.next))
-        }
+    let shared = (call.service, wanted, request);
+    Ok(csv::reply(COLUMNS, shared, |(service, wanted, request), before| async move {
+        let page = wanted.page(&service, StatementRequest { before, ..request }).await?;
+        Ok((page.rows.into_iter().map(LedgerLine::from).collect(), page.next))
     }))
 }

@@ -15,11 +15,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::values::{List, Moment};
+use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
 use crate::http::request::query::{Form, Parameter, filter, option};
 use crate::http::route::Route;
 use crate::reply::Reply;
-use crate::service::{LOG_LEVELS, LogFilter, LogLine};
+use crate::service::{LOG_LEVELS, LogFilter, LogLine, least_cost, status_range, tag_of};
 
 const FILTERS: [Parameter; 9] = [
     filter("kind", Form::OneOf(&["requests", "process"]), "Which log; `requests` without it."),
@@ -167,30 +168,32 @@ impl From<(u64, LogLine)> for LogRow {
     }
 }
 
-fn wanted(call: &Call) -> LogFilter {
+fn wanted(call: &Call) -> Result<LogFilter, ApiError> {
     let text = |name| call.query.one(name).unwrap_or_default().to_owned();
-    LogFilter {
+    Ok(LogFilter {
         is_process: call.query.one("kind") == Some("process"),
         level: text("level"),
         target: text("target"),
         text: text("text"),
         key: call.query.one("key").map(|key| KeyId::from(key.trim_start_matches("sk-"))),
-        status: text("status"),
-        cost: text("cost"),
-        user: text("user"),
-        tag: text("tag"),
-    }
+        status: call.query.one("status").map(status_range).transpose()?,
+        cost: call.query.one("cost").map(least_cost).transpose()?,
+        user: call.query.one("user").map(str::to_owned),
+        tag: call.query.one("tag").map(tag_of).transpose()?,
+    })
 }
 
 async fn list(call: Call) -> Outcome {
-    let page = call.service.logs.page(&wanted(&call), call.position()?, call.query.limit())?;
+    let before = call.position()?;
+    let page = call.service.logs.page(&wanted(&call)?, before, call.query.limit())?;
     call.list(page.lines.into_iter().map(LogRow::from).collect(), page.next)
 }
 
 async fn tail(call: Call) -> Outcome {
-    let filter = wanted(&call);
+    let after = call.parsed("after", "a number")?;
+    let filter = wanted(&call)?;
     // Where it begins is known before the head leaves, so that no later line is missed.
-    let (_, seen) = call.service.logs.after(&filter, call.parsed("after", "a number")?, 0)?;
+    let (_, seen) = call.service.logs.after(&filter, after, 0)?;
     let state = (Arc::clone(&call.service), filter, seen, 0_u32);
     let events = stream::try_unfold(state, |(service, filter, mut seen, mut quiet)| async move {
         loop {

@@ -87,7 +87,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// A family of models.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct Family {
     /// Its name.
     family: String,
@@ -124,13 +124,8 @@ async fn families(call: Call) -> Outcome {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
     for version in call.service.versions.list().await? {
         let name = version.family.clone();
-        let family = families.entry(name.clone()).or_insert(Family {
-            family: name,
-            active: None,
-            disabled: None,
-            standby: None,
-            versions: 0,
-        });
+        let family = families.entry(name.clone());
+        let family = family.or_insert_with(|| Family { family: name, ..Family::default() });
         family.versions += 1;
         match version.state {
             "active" | "broken" => family.active = Some(version),
@@ -143,8 +138,7 @@ async fn families(call: Call) -> Outcome {
 }
 
 async fn deploy(call: Call) -> Outcome {
-    let done = call.service.versions.install(offer(&call)?).await?;
-    Ok(switched(&call, &done))
+    switched(&call, call.service.versions.install(offer(&call)?).await?)
 }
 
 async fn check(call: Call) -> Outcome {
@@ -169,27 +163,25 @@ fn offer(call: &Call) -> Result<PluginOffer, ApiError> {
 
 async fn activate(call: Call) -> Outcome {
     let done = call.service.versions.activate(call.path("digest"), call.query.flag("allow_removal")).await?;
-    Ok(switched(&call, &done))
+    switched(&call, done)
 }
 
 async fn roll_back(call: Call) -> Outcome {
-    let done = call.service.versions.roll_back(call.path("family")).await?;
-    Ok(switched(&call, &done))
+    switched(&call, call.service.versions.roll_back(call.path("family")).await?)
 }
 
 async fn enable(call: Call) -> Outcome {
-    let done = call.service.families.enable(call.path("family")).await?;
-    Ok(switched(&call, &done))
+    switched(&call, call.service.versions.enable(call.path("family")).await?)
 }
 
 async fn disable(call: Call) -> Outcome {
     let family = call.path("family").to_owned();
-    let digest = call.service.families.disable(&family).await?.to_string();
+    let digest = call.service.versions.disable(&family).await?.to_string();
     Ok(Reply::json(&DisabledFamily { family, digest }))
 }
 
 async fn uninstall(call: Call) -> Outcome {
-    Ok(Reply::json(&call.service.families.uninstall(call.path("family")).await?))
+    Ok(Reply::json(&call.service.versions.uninstall(call.path("family")).await?))
 }
 
 async fn remove(call: Call) -> Outcome {
@@ -199,7 +191,7 @@ async fn remove(call: Call) -> Outcome {
 }
 
 /// Reports a switch, which goes into the audit record.
-fn switched(call: &Call, done: &DeployedView) -> Reply {
+fn switched(call: &Call, done: DeployedView) -> Outcome {
     let text = |digest: &String| Value::from(digest.as_str()).to_string();
     let change = FieldChange {
         field: format!("families.{}", done.plugin.family),
@@ -207,7 +199,7 @@ fn switched(call: &Call, done: &DeployedView) -> Reply {
         after: Some(text(&done.plugin.digest)),
     };
     call.describe(format!("plugins/{}", done.plugin.digest), vec![change]);
-    Reply::json(done)
+    Ok(Reply::json(&done))
 }
 
 async fn list_deployments(call: Call) -> Outcome {

@@ -94,12 +94,13 @@ async fn list(call: Call) -> Outcome {
 }
 
 async fn show(call: Call) -> Outcome {
-    Ok(Reply::json(&call.service.price_versions.details(number(&call)?).await?))
+    let version = call.service.prices.version(number(&call)?).await?;
+    Ok(Reply::json(&PriceVersionDetails::from(version)))
 }
 
 async fn changes(call: Call) -> Outcome {
     let against = call.parsed("against", "the number of a version")?;
-    let changes = call.service.price_versions.changes(number(&call)?, against).await?;
+    let changes = call.service.prices.changes(number(&call)?, against).await?;
     Ok(Reply::json(&changes))
 }
 

@@ -1,7 +1,6 @@
 //! `/usage`: what customers, keys and models used, by hour or day; and the same rows as CSV.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use gatehouse_model::{CustomerId, KeyId, UnixMs, view};
 use gatehouse_store::{UsagePeriod, UsageRow};
@@ -10,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::values::Moment;
-use crate::error::{ApiError, Kind};
+use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;
 use crate::http::request::query;
@@ -114,9 +113,7 @@ async fn list(call: Call) -> Outcome {
     let request = request(&call)?;
     let report = call.service.usage.report(&request).await?;
     let (total, after) = (report.total.into(), call.position::<String>()?);
-    let (rows, next) = report.page(after.as_deref(), call.query.limit()).ok_or_else(|| {
-        ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before").with_param("cursor")
-    })?;
+    let (rows, next) = report.page(after.as_deref(), call.query.limit()).ok_or_else(query::malformed)?;
     let next = next.map(|position| query::write(call.operation, &call.query, &position));
     let data = rows.into_iter().map(UsageLine::from).collect();
     Ok(Reply::json(&UsageList { data, next, total }))
@@ -170,14 +167,10 @@ async fn export(call: Call) -> Outcome {
             break;
         }
     }
-    let service = call.service;
-    Ok(csv::reply(COLUMNS, move |after| {
-        let (service, request) = (Arc::clone(&service), request.clone());
-        async move {
-            let piece = service.usage.rows(&request, after).await?;
-            let rows = piece.rows.into_iter().map(|row| whole(piece.unit, row)).collect();
-            Ok((rows, piece.next))
-        }
+    Ok(csv::reply(COLUMNS, (call.service, request), |(service, request), after| async move {
+        let piece = service.usage.rows(&request, after).await?;
+        let rows = piece.rows.into_iter().map(|row| whole(piece.unit, row)).collect();
+        Ok((rows, piece.next))
     }))
 }
 

@@ -217,9 +217,7 @@ async fn resend_range(call: Call) -> Outcome {
     let (chosen, answer) = call.service.webhooks.choose_resent(webhook, &call.json()?).await?;
     let count = told("deliveries", chosen.len());
     let change = WebhookChange::ResendAll { id: webhook, deliveries: chosen };
-    let command = Command::Webhook { change: Box::new(change), at: call.at };
-    let made = webhook.to_string();
-    call.commit(command, format!("webhooks/{made}"), &made, 200, vec![count]).await?;
+    commit(&call, change, webhook, 200, vec![count]).await?;
     Ok(Reply::json(&answer))
 }
 

@@ -4,7 +4,7 @@ mod prices;
 mod statements;
 mod usage;
 
-pub(super) use prices::{PriceVersions, Prices};
+pub(super) use prices::Prices;
 pub(crate) use statements::StatementRequest;
 #[cfg(test)]
 pub(crate) use statements::StatementSums;

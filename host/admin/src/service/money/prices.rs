@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_driver::{ModelPrices, PriceList, VariantPrices};
+use gatehouse_driver::{ModelPrices, PriceList, TokenPrices, VariantPrices};
 use gatehouse_model::{Credits, CustomerId, FamilyListing, Price};
 use gatehouse_store::Store;
 use gatehouse_tasks::{MAX_PRICE_BOOKS, PricePart, PriceVersion, price_changes};
@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::api::error::OperationError;
 use crate::api::price::{
-    FamilyPrices, PreviewUnit, PriceChangeView, PriceChanges, PricePreview, PriceVariantView,
-    PriceVersionDetails, PricesView, TokenPrice, UnitPrice,
+    FamilyPrices, PreviewUnit, PriceChangeView, PriceChanges, PricePreview, PriceVariantView, PricesView,
+    TokenPrice, UnitPrice,
 };
 use crate::service::configuration::Configuration;
 use crate::service::gateway::Gateway;
@@ -23,11 +23,11 @@ use crate::service::price_history::key_in_variant;
 /// What stands between a price key and a more specific one.
 const MORE_SPECIFIC: [char; 2] = ['-', '@'];
 
-/// Shows prices, and what a request would cost.
+/// Shows prices, and what a request would cost; writes versions of the price book, and compares them.
 pub struct Prices {
     pub(in crate::service) store: Store,
     pub(in crate::service) gateway: Arc<Gateway>,
-    pub(in crate::service) price_versions: Arc<PriceVersions>,
+    pub(in crate::service) configuration: Arc<dyn Configuration>,
 }
 
 impl Prices {
@@ -56,10 +56,7 @@ impl Prices {
             true => "nothing, as the configuration has no price_variants".to_owned(),
             false => format!("one of {}", variants.into_keys().collect::<Vec<_>>().join(", ")),
         };
-        Err(OperationError::InvalidField {
-            field: "price_variant".to_owned(),
-            message: format!("price_variant: expected {known}, got {name:?}"),
-        })
+        Err(OperationError::Invalid(format!("price_variant: expected {known}, got {name:?}")))
     }
 
     /// What a request would cost: `target` is the path of its endpoint or its surface, `body` what a client would send.
@@ -77,7 +74,7 @@ impl Prices {
         book: Option<u64>,
     ) -> Result<PricePreview, OperationError> {
         let book = match book {
-            Some(number) => Some(self.price_versions.version(number).await?),
+            Some(number) => Some(self.version(number).await?),
             None => None,
         };
         let of_customer = match &customer {
@@ -93,86 +90,7 @@ impl Prices {
             None => Ok(preview),
         }
     }
-}
 
-fn book(list: PriceList, families: &[FamilyListing]) -> PricesView {
-    let PriceList { version, units, tokens, variants } = list;
-    let units = listed(units);
-    let belongs = |key: &str, least: &str| {
-        key.strip_prefix(least).is_some_and(|rest| rest.is_empty() || rest.starts_with(MORE_SPECIFIC))
-    };
-    let of_family = |family: &FamilyListing| {
-        let own = |unit: &&UnitPrice| family.price_keys.iter().any(|least| belongs(&unit.key, least));
-        let is_text = |name: &&String| {
-            tokens.values().any(|model| model.aliases.contains(name)) || tokens.contains_key(*name)
-        };
-        let mut models: Vec<String> = family
-            .surfaces
-            .iter()
-            .flat_map(|surface| surface.models.iter().filter(is_text).cloned())
-            .collect();
-        models.sort();
-        models.dedup();
-        FamilyPrices {
-            family: family.family.clone(),
-            version: family.version.clone(),
-            units: units.iter().filter(own).cloned().collect(),
-            missing: missing(family, &units),
-            models: if family.price_keys.is_empty() { models } else { Vec::new() },
-        }
-    };
-    let by_family: Vec<FamilyPrices> = families.iter().map(of_family).collect();
-    let is_used = |key: &str| by_family.iter().any(|family| family.units.iter().any(|unit| unit.key == key));
-    let unused = units.iter().map(|unit| unit.key.clone()).filter(|key| !is_used(key)).collect();
-    let of_variant = |(name, variant): (String, VariantPrices)| {
-        let of_model = |(model, prices)| {
-            let listed = tokens.get(&model).cloned()?;
-            Some(token_price(model, ModelPrices { prices, ..listed }))
-        };
-        let tokens = variant.tokens.into_iter().filter_map(of_model).collect();
-        PriceVariantView { name, units: listed(variant.units), tokens }
-    };
-    let variants = variants.into_iter().map(of_variant).collect();
-    let tokens = tokens.into_iter().map(|(model, prices)| token_price(model, prices)).collect();
-    PricesView { version: version.to_string(), tokens, units, families: by_family, unused, variants }
-}
-
-fn listed(units: BTreeMap<String, Price>) -> Vec<UnitPrice> {
-    let unit =
-        |(key, price): (String, Price)| UnitPrice { key, price_micro: price.credits.0, per: price.per };
-    units.into_iter().map(unit).collect()
-}
-
-fn token_price(model: String, listed: ModelPrices) -> TokenPrice {
-    let ModelPrices { aliases, provider, prices, .. } = listed;
-    TokenPrice {
-        model,
-        aliases,
-        provider,
-        input_micro: prices.input.0,
-        output_micro: prices.output.map(|price| price.0),
-        cached_micro: prices.cached.unwrap_or(prices.input).0,
-        cache_write_micro: prices.cache_write().0,
-        cache_write_1h_micro: prices.cache_write_1h().0,
-        counters_micro: prices.counters.into_iter().map(|(name, price)| (name, price.0)).collect(),
-    }
-}
-
-/// Its least specific keys without a price.
-fn missing(family: &FamilyListing, units: &[UnitPrice]) -> Vec<String> {
-    let has_none = |key: &&String| !units.iter().any(|unit| unit.key == **key);
-    family.price_keys.iter().filter(has_none).cloned().collect()
-}
-
-const MILLION: i128 = 1_000_000;
-
-/// Writes versions of the price book, and compares them.
-pub struct PriceVersions {
-    pub(in crate::service) store: Store,
-    pub(in crate::service) configuration: Arc<dyn Configuration>,
-}
-
-impl PriceVersions {
     /// Writes versions of the price book that wait. What cannot be written is logged and waits on.
     pub async fn keep(&self) {
         let Some(history) = self.configuration.price_history() else { return };
@@ -182,11 +100,7 @@ impl PriceVersions {
     }
 
     /// A version with its prices.
-    pub(crate) async fn details(&self, number: u64) -> Result<PriceVersionDetails, OperationError> {
-        self.version(number).await.map(PriceVersionDetails::from)
-    }
-
-    pub(super) async fn version(&self, number: u64) -> Result<PriceVersion, OperationError> {
+    pub(crate) async fn version(&self, number: u64) -> Result<PriceVersion, OperationError> {
         let found = self.store.price_book(number).await?;
         found.ok_or_else(|| {
             let why = format!("no version {number} of the price book; the last {MAX_PRICE_BOOKS} are kept");
@@ -221,6 +135,55 @@ impl PriceVersions {
         })
     }
 }
+
+fn book(list: PriceList, families: &[FamilyListing]) -> PricesView {
+    let PriceList { version, units, tokens, variants } = list;
+    let units = listed(units);
+    let belongs = |key: &str, least: &str| {
+        key.strip_prefix(least).is_some_and(|rest| rest.is_empty() || rest.starts_with(MORE_SPECIFIC))
+    };
+    let has_no_price = |key: &&String| !units.iter().any(|unit| unit.key == **key);
+    let of_family = |family: &FamilyListing| {
+        let own = |unit: &&UnitPrice| family.price_keys.iter().any(|least| belongs(&unit.key, least));
+        let is_text = |name: &&String| {
+            tokens.values().any(|model| model.aliases.contains(name)) || tokens.contains_key(*name)
+        };
+        let mut models: Vec<String> = family
+            .surfaces
+            .iter()
+            .flat_map(|surface| surface.models.iter().filter(is_text).cloned())
+            .collect();
+        models.sort();
+        models.dedup();
+        FamilyPrices {
+            family: family.family.clone(),
+            version: family.version.clone(),
+            units: units.iter().filter(own).cloned().collect(),
+            missing: family.price_keys.iter().filter(has_no_price).cloned().collect(),
+            models: if family.price_keys.is_empty() { models } else { Vec::new() },
+        }
+    };
+    let by_family: Vec<FamilyPrices> = families.iter().map(of_family).collect();
+    let is_used = |key: &str| by_family.iter().any(|family| family.units.iter().any(|unit| unit.key == key));
+    let unused = units.iter().map(|unit| unit.key.clone()).filter(|key| !is_used(key)).collect();
+    let of_variant = |(name, variant): (String, VariantPrices)| {
+        let of_model = |(model, prices): (String, TokenPrices)| {
+            let listed = tokens.get(&model).cloned()?;
+            Some(TokenPrice::from((model, ModelPrices { prices, ..listed })))
+        };
+        let tokens = variant.tokens.into_iter().filter_map(of_model).collect();
+        PriceVariantView { name, units: listed(variant.units), tokens }
+    };
+    let variants = variants.into_iter().map(of_variant).collect();
+    let tokens = tokens.into_iter().map(TokenPrice::from).collect();
+    PricesView { version: version.to_string(), tokens, units, families: by_family, unused, variants }
+}
+
+fn listed(units: BTreeMap<String, Price>) -> Vec<UnitPrice> {
+    units.into_iter().map(UnitPrice::from).collect()
+}
+
+const MILLION: i128 = 1_000_000;
 
 /// The same request at the prices of another version: what it needs and how much of it stay as they are.
 pub(super) fn priced_by(

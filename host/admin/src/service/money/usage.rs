@@ -105,7 +105,8 @@ impl Usage {
         };
         let found = self.sums(scope, unit, request, None, MAX_ROWS).await?;
         if found.next.is_some() {
-            return Err(too_long(request));
+            let expected = "a shorter time or fewer groups; there is too much usage to sum up";
+            return Err(invalid("created_after", expected, request.created.start));
         }
         let mut report = UsageReport { rows_read: found.rows_read, ..UsageReport::default() };
         let mut groups: BTreeMap<_, UsageSums> = BTreeMap::new();
@@ -256,14 +257,6 @@ pub(crate) fn start_of(unit: UsagePeriod, period: u32) -> UnixMs {
         UsagePeriod::Hour => UnixMs(u64::from(period) * HOUR_MS),
         UsagePeriod::Day => UnixMs::of_day(period),
     }
-}
-
-fn too_long(request: &UsageRequest) -> OperationError {
-    invalid(
-        "created_after",
-        "a shorter time or fewer groups; there is too much usage to sum up",
-        request.created.start,
-    )
 }
 
 fn invalid(field: &str, expected: &str, came: UnixMs) -> OperationError {

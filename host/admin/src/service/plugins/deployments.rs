@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::Clock;
+use gatehouse_model::{Clock, Digest};
 use gatehouse_runtime::{
     DeployError, DeployReport, PluginService, StageReport, StageVerdict, VersionState, VersionSummary,
 };
@@ -18,10 +18,9 @@ use gatehouse_tasks::{
 use tokio::sync::Mutex;
 
 use crate::api::error::OperationError;
-use crate::api::plugin::{DeployedView, DeploymentView, PluginVersion, StageView};
+use crate::api::plugin::{DeployedView, DeploymentView, StageView};
 use crate::api::system::DefaultView;
 use crate::service::configuration::Deployed;
-use crate::service::paging::first_rows;
 use crate::service::price_history::present;
 
 /// Rows of one page that are read at a time.
@@ -85,13 +84,15 @@ impl Deployments {
     /// Keeps the report and answers with it.
     pub(super) async fn answer(
         &self,
-        deployed: Deployed,
+        kind: DeploymentKind,
+        digest: Option<Digest>,
+        family: &str,
+        outcome: Result<DeployReport, DeployError>,
         defaults: Vec<DefaultView>,
     ) -> Result<DeployedView, OperationError> {
+        let deployed = Deployed { kind, digest, family: family.to_owned(), outcome };
         self.keep(&deployed).await;
-        let report = deployed.outcome.map_err(refused)?;
-        let (replaced, stages) = (report.replaced.map(|digest| digest.to_string()), views(&report.stages));
-        Ok(DeployedView { plugin: PluginVersion::deployed(report, "serves"), replaced, stages, defaults })
+        Ok(DeployedView::of(deployed.outcome.map_err(refused)?, "serves", defaults))
     }
 
     /// What a start deployed by itself; then every version that serves although no report says so, and every canary that was
@@ -153,8 +154,16 @@ impl Deployments {
 
     /// Every report that is kept, newest first.
     async fn all_deployments(&self) -> Result<Vec<DeploymentRecord>, OperationError> {
-        let page = |before, most| async move { Ok(self.store.list_deployments(None, before, most).await?) };
-        first_rows(usize::MAX, PAGE, page).await
+        let (mut rows, mut before) = (Vec::new(), None);
+        loop {
+            // A page may have fewer rows than it was asked for and still a next one.
+            let page = self.store.list_deployments(None, before, PAGE).await?;
+            rows.extend(page.rows);
+            before = page.next;
+            if before.is_none() {
+                return Ok(rows);
+            }
+        }
     }
 
     fn new_row(&self, kind: DeploymentKind) -> DeploymentRecord {
@@ -212,10 +221,6 @@ fn stages(stages: &[StageReport]) -> Vec<StageRecord> {
 
 /// What is said of a deployment that a stage refused.
 pub(super) fn refused(refused: DeployError) -> OperationError {
-    OperationError::PluginRefused { reason: refused.to_string(), stages: views(&refused.stages) }
-}
-
-/// The stages as operators read them.
-pub(super) fn views(stages: &[StageReport]) -> Vec<StageView> {
-    stages.iter().map(StageView::from).collect()
+    let stages = refused.stages.iter().map(StageView::from).collect();
+    OperationError::PluginRefused { reason: refused.to_string(), stages }
 }

@@ -5,6 +5,6 @@ mod plugin_source;
 mod versions;
 
 pub(super) use deployments::Deployments;
+pub(super) use plugin_source::PluginSource;
 pub use plugin_source::StoredStates;
-pub(super) use plugin_source::{Origin, PluginSource};
-pub(super) use versions::{FamilySwitches, Versions};
+pub(super) use versions::Versions;

@@ -10,6 +10,7 @@ use gatehouse_runtime::{LiveSample, LiveState, LiveStates, PluginService};
 use gatehouse_store::Store;
 
 use crate::api::error::OperationError;
+use crate::service::gateway::Backend;
 use crate::service::job::on_blocking_thread;
 
 /// Streams of a plugin runtime that a command opens for itself.
@@ -17,28 +18,20 @@ const OFFLINE_STREAMS: usize = 8;
 
 /// Hands out the plugin service.
 pub(in crate::service) struct PluginSource {
-    origin: Origin,
+    backend: Backend,
     store: Store,
     clock: Arc<dyn Clock>,
 }
 
-/// Where the plugin service comes from.
-pub(in crate::service) enum Origin {
-    /// The running gateway has it.
-    Running(PluginService),
-    /// It is opened with this configuration.
-    Offline(Box<gatehouse_runtime::Config>),
-}
-
 impl PluginSource {
-    pub(in crate::service) fn new(origin: Origin, store: Store, clock: Arc<dyn Clock>) -> Self {
-        Self { origin, store, clock }
+    pub(in crate::service) fn new(backend: Backend, store: Store, clock: Arc<dyn Clock>) -> Self {
+        Self { backend, store, clock }
     }
 
     pub(super) async fn service(&self) -> Result<PluginService, OperationError> {
-        match &self.origin {
-            Origin::Running(plugins) => Ok(plugins.clone()),
-            Origin::Offline(config) => {
+        match &self.backend {
+            Backend::Running { plugins, .. } => Ok(plugins.clone()),
+            Backend::Offline(config) => {
                 // Nobody reads a stream here, and each reserves address space.
                 let config =
                     gatehouse_runtime::Config { streams: OFFLINE_STREAMS, ..config.as_ref().clone() };

@@ -1,5 +1,5 @@
 //! Plugin versions: list, check, install, activate, roll back, remove; and families: switched off, on again, taken away. Owns nothing;
-//! has histories written by [`Deployments`] and [`PriceVersions`].
+//! has histories written by [`Deployments`] and [`Prices`].
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use gatehouse_runtime::{
 use gatehouse_store::Store;
 use gatehouse_tasks::DeploymentKind;
 
-use super::deployments::{Deployments, refused, views};
+use super::deployments::{Deployments, refused};
 use super::plugin_source::{PluginSource, needed_by_task};
 use crate::api::error::OperationError;
 use crate::api::plugin::{DeployedView, PluginOffer, PluginVersion, UninstalledView};
 use crate::api::system::DefaultView;
-use crate::service::configuration::{Configuration, Deployed};
+use crate::service::configuration::Configuration;
 use crate::service::job::on_blocking_thread;
-use crate::service::money::PriceVersions;
+use crate::service::money::Prices;
 use crate::service::price_history::PriceCause;
 
-/// Versions of plugins.
+/// Versions of plugins, and their families as a whole.
 pub struct Versions {
     pub(in crate::service) store: Store,
     pub(in crate::service) plugins: Arc<PluginSource>,
     pub(in crate::service) configuration: Arc<dyn Configuration>,
     pub(in crate::service) deployments: Arc<Deployments>,
-    pub(in crate::service) price_versions: Arc<PriceVersions>,
+    pub(in crate::service) prices: Arc<Prices>,
 }
 
 impl Versions {
@@ -41,23 +41,14 @@ impl Versions {
     /// Takes a component through every stage of deployment but the switch.
     pub(crate) async fn check(&self, offer: PluginOffer) -> Result<DeployedView, OperationError> {
         let (_, outcome, defaults) = self.deploy(offer, Goal::Check).await?;
-        let report = outcome.map_err(refused)?;
-        let stages = views(&report.stages);
-        Ok(DeployedView {
-            plugin: PluginVersion::deployed(report, "checked"),
-            replaced: None,
-            stages,
-            defaults,
-        })
+        Ok(DeployedView::of(outcome.map_err(refused)?, "checked", defaults))
     }
 
     /// Deploys a component: every stage, the switch of its family included.
     pub(crate) async fn install(&self, offer: PluginOffer) -> Result<DeployedView, OperationError> {
         let (digest, outcome, effects) = self.deploy(offer, Goal::Install).await?;
-        self.price_versions.keep().await;
-        self.deployments
-            .answer(Deployed::new(DeploymentKind::Install, Some(digest), "", outcome), effects)
-            .await
+        self.prices.keep().await;
+        self.deployments.answer(DeploymentKind::Install, Some(digest), "", outcome, effects).await
     }
 
     /// Takes a plugin through the deployment, up to the goal: what comes before the goal is the same for both.
@@ -85,18 +76,14 @@ impl Versions {
         let digest = find_version(&plugins, version)?;
         let removal = removal(allow_removal);
         let outcome = on_blocking_thread(move || plugins.activate_with(&digest, removal)).await?;
-        self.deployments
-            .answer(Deployed::new(DeploymentKind::Activate, Some(digest), "", outcome), Vec::new())
-            .await
+        self.deployments.answer(DeploymentKind::Activate, Some(digest), "", outcome, Vec::new()).await
     }
 
     /// Switches a family back to its previous version.
     pub(crate) async fn roll_back(&self, family: &str) -> Result<DeployedView, OperationError> {
         let (plugins, name) = (self.plugins.service().await?, family.to_owned());
         let outcome = on_blocking_thread(move || plugins.roll_back(&name)).await?;
-        self.deployments
-            .answer(Deployed::new(DeploymentKind::RollBack, None, family, outcome), Vec::new())
-            .await
+        self.deployments.answer(DeploymentKind::RollBack, None, family, outcome, Vec::new()).await
     }
 
     /// Deletes a version that neither serves nor has tasks to finish. The store is checked too: without a running gateway no
@@ -113,6 +100,44 @@ impl Versions {
         })
         .await??;
         Ok(digest)
+    }
+
+    /// Keeps new requests away from a family; its tasks go on. The digest of the version that would serve it.
+    pub(crate) async fn disable(&self, family: &str) -> Result<Digest, OperationError> {
+        let (plugins, name) = (self.plugins.service().await?, family.to_owned());
+        on_blocking_thread(move || plugins.disable(&name)).await?.map_err(failed)
+    }
+
+    /// Has a family serve again that was switched off.
+    pub(crate) async fn enable(&self, family: &str) -> Result<DeployedView, OperationError> {
+        let (plugins, name) = (self.plugins.service().await?, family.to_owned());
+        let outcome = on_blocking_thread(move || plugins.enable(&name)).await?;
+        self.deployments.answer(DeploymentKind::Activate, None, family, outcome, Vec::new()).await
+    }
+
+    /// Takes away a family, with every version of it and the defaults that came with it. The store is checked too: without a
+    /// running gateway no version is pinned by the tasks that need it.
+    pub(crate) async fn uninstall(&self, family: &str) -> Result<UninstalledView, OperationError> {
+        let plugins = self.plugins.service().await?;
+        let (store, configuration) = (self.store.clone(), Arc::clone(&self.configuration));
+        let cause = PriceCause::present(format!("plugin uninstall {family}"));
+        let name = family.to_owned();
+        let uninstalled = on_blocking_thread(move || {
+            plugins.check_uninstall(&name).map_err(failed)?;
+            // A refusal leaves the family on.
+            let forgotten = configuration.forget(&name, &cause)?;
+            // Nothing new comes to it from here on, so what is counted below can only become less.
+            plugins.disable(&name).map_err(failed)?;
+            check_tasks(&store, &plugins, &name)?;
+            let versions = plugins.uninstall(&name, forgotten.forget).map_err(failed)?;
+            // The file was read again, and may switch other families.
+            plugins.apply_switches();
+            Ok::<_, OperationError>((versions, forgotten.effects))
+        });
+        let (versions, defaults) = uninstalled.await??;
+        self.prices.keep().await;
+        let versions = versions.iter().map(Digest::to_string).collect();
+        Ok(UninstalledView { family: family.to_owned(), versions, defaults })
     }
 }
 
@@ -189,57 +214,6 @@ fn deploy(
         plugins.apply_switches();
     }
     Ok((outcome, effects))
-}
-
-/// FamilySwitches as a whole.
-pub struct FamilySwitches {
-    pub(in crate::service) store: Store,
-    pub(in crate::service) plugins: Arc<PluginSource>,
-    pub(in crate::service) configuration: Arc<dyn Configuration>,
-    pub(in crate::service) deployments: Arc<Deployments>,
-    pub(in crate::service) price_versions: Arc<PriceVersions>,
-}
-
-impl FamilySwitches {
-    /// Keeps new requests away from a family; its tasks go on. The digest of the version that would serve it.
-    pub(crate) async fn disable(&self, family: &str) -> Result<Digest, OperationError> {
-        let (plugins, name) = (self.plugins.service().await?, family.to_owned());
-        on_blocking_thread(move || plugins.disable(&name)).await?.map_err(failed)
-    }
-
-    /// Has a family serve again that was switched off.
-    pub(crate) async fn enable(&self, family: &str) -> Result<DeployedView, OperationError> {
-        let (plugins, name) = (self.plugins.service().await?, family.to_owned());
-        let outcome = on_blocking_thread(move || plugins.enable(&name)).await?;
-        self.deployments
-            .answer(Deployed::new(DeploymentKind::Activate, None, family, outcome), Vec::new())
-            .await
-    }
-
-    /// Takes away a family, with every version of it and the defaults that came with it. The store is checked too: without a
-    /// running gateway no version is pinned by the tasks that need it.
-    pub(crate) async fn uninstall(&self, family: &str) -> Result<UninstalledView, OperationError> {
-        let plugins = self.plugins.service().await?;
-        let (store, configuration) = (self.store.clone(), Arc::clone(&self.configuration));
-        let cause = PriceCause::present(format!("plugin uninstall {family}"));
-        let name = family.to_owned();
-        let uninstalled = on_blocking_thread(move || {
-            plugins.check_uninstall(&name).map_err(failed)?;
-            // A refusal leaves the family on.
-            let forgotten = configuration.forget(&name, &cause)?;
-            // Nothing new comes to it from here on, so what is counted below can only become less.
-            plugins.disable(&name).map_err(failed)?;
-            check_tasks(&store, &plugins, &name)?;
-            let versions = plugins.uninstall(&name, forgotten.forget).map_err(failed)?;
-            // The file was read again, and may switch other families.
-            plugins.apply_switches();
-            Ok::<_, OperationError>((versions, forgotten.effects))
-        });
-        let (versions, defaults) = uninstalled.await??;
-        self.price_versions.keep().await;
-        let versions = versions.iter().map(Digest::to_string).collect();
-        Ok(UninstalledView { family: family.to_owned(), versions, defaults })
-    }
 }
 
 /// Refused while a task of the family lives.

@@ -35,21 +35,52 @@ impl Api {
         send(self.listener.endpoint.address, method, &path, headers, body.to_owned()).await
     }
 
+    /// As the operator, with these headers beside.
+    async fn ask(&self, method: &str, path: &str, more: &[(&str, &str)], body: &str) -> Response {
+        let headers = [&[("authorization", self.operator.as_str())][..], more].concat();
+        self.send(method, path, &headers, body).await
+    }
+
     /// As the operator.
     async fn get(&self, path: &str) -> Value {
-        let answer = self.send("GET", path, &[("authorization", &self.operator)], "").await;
+        let answer = self.ask("GET", path, &[], "").await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text());
         answer.json()
     }
 
     /// As the operator, with an idempotency key.
     async fn post(&self, path: &str, key: &str, body: &Value) -> Response {
-        let headers = [
-            ("authorization", self.operator.as_str()),
-            ("content-type", "application/json"),
-            ("idempotency-key", key),
-        ];
-        self.send("POST", path, &headers, &body.to_string()).await
+        let headers = [("content-type", "application/json"), ("idempotency-key", key)];
+        self.ask("POST", path, &headers, &body.to_string()).await
+    }
+
+    /// The same without a body.
+    async fn act(&self, path: &str, key: &str) -> Response {
+        self.ask("POST", path, &[("idempotency-key", key)], "").await
+    }
+
+    /// As the operator, for an object of that tag.
+    async fn patch(&self, path: &str, tag: Option<&str>, patch: &Value) -> Response {
+        let mut headers = vec![("content-type", "application/merge-patch+json")];
+        headers.extend(tag.map(|tag| ("if-match", tag)));
+        self.ask("PATCH", path, &headers, &patch.to_string()).await
+    }
+
+    /// All rows of a list, in pages of `limit`, and the last page.
+    async fn all(&self, path: &str, limit: usize) -> (Vec<Value>, Value) {
+        let (mut rows, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let join = if path.contains('?') { '&' } else { '?' };
+            let page = self.get(&format!("{path}{join}limit={limit}{cursor}")).await;
+            let data = page["data"].as_array().expect("rows");
+            // The first and the last line of a statement are no rows.
+            assert!(data.len() <= limit + 2 * usize::from(path.ends_with("/statement")), "{page}");
+            rows.extend(data.iter().cloned());
+            match page["next"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return (rows, page),
+            }
+        }
     }
 
     /// The report of an examination.
@@ -67,6 +98,13 @@ impl Api {
             let (path, body) = (format!("/customers/{id}/deposits"), json!({"amount_micro": micro}));
             assert_eq!(self.post(&path, id, &body).await.status, 201);
         }
+    }
+
+    /// Makes a key. Gives its id.
+    async fn key(&self, customer: &str, name: &str) -> String {
+        let answer = self.post("/keys", name, &json!({"customer": customer, "name": name})).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        answer.json()["key"]["id"].as_str().expect("an id").to_owned()
     }
 }
 

@@ -18,8 +18,7 @@ async fn filled(api: &Api) -> Vec<String> {
     api.customer("acme", 1_000_000).await;
     let mut keys = Vec::new();
     for name in ["one", "two"] {
-        let made = api.post("/keys", name, &json!({"customer": "acme", "name": name})).await.json();
-        keys.push(made["key"]["id"].as_str().expect("an id").to_owned());
+        keys.push(api.key("acme", name).await);
     }
     for number in 0..40_u64 {
         let at = UnixMs(number * 2 * HOUR + 2_000);
@@ -85,26 +84,9 @@ fn sum(rows: &[Vec<(String, String)>], column: &str) -> i64 {
 }
 
 async fn file(api: &Api, path: &str) -> Vec<Vec<(String, String)>> {
-    let answer = api.send("GET", path, &[("authorization", &api.operator)], "").await;
+    let answer = api.ask("GET", path, &[], "").await;
     assert_eq!((answer.status, answer.header("content-type")), (200, "text/csv; charset=utf-8"), "{path}");
     rows(&answer.text())
-}
-
-/// All rows of a list, in pages of `limit`, and the last page.
-async fn all(api: &Api, path: &str, limit: usize) -> (Vec<Value>, Value) {
-    let (mut rows, mut cursor) = (Vec::new(), String::new());
-    loop {
-        let join = if path.contains('?') { '&' } else { '?' };
-        let page = api.get(&format!("{path}{join}limit={limit}{cursor}")).await;
-        let data = page["data"].as_array().expect("rows");
-        // The first and the last line of a statement are no rows.
-        assert!(data.len() <= limit + 2 * usize::from(path.ends_with("/statement")), "{page}");
-        rows.extend(data.iter().cloned());
-        match page["next"].as_str() {
-            Some(next) => cursor = format!("&cursor={next}"),
-            None => return (rows, page),
-        }
-    }
 }
 
 #[tokio::test]
@@ -119,7 +101,7 @@ async fn reports_files_and_the_ledger_have_one_sum() {
     assert_eq!(json!(balance.1.parse::<i64>().unwrap()), api.get("/customers/acme").await["available_micro"]);
     for group in ["", "&group_by=day", "&group_by=hour&group_by=key", "&group_by=customer&group_by=model"] {
         for limit in [1, 3, 100] {
-            let (rows, page) = all(&api, &format!("/usage?{time}{group}"), limit).await;
+            let (rows, page) = api.all(&format!("/usage?{time}{group}"), limit).await;
             let sum: i64 = rows.iter().map(|row| row["spent_micro"].as_i64().expect("an amount")).sum();
             assert_eq!((sum, &page["total"]["spent_micro"]), (spent, &json!(spent)), "{group}");
         }
@@ -142,7 +124,7 @@ async fn reports_files_and_the_ledger_have_one_sum() {
 async fn what_was_spent_is_found_by_the_tags_of_its_requests() {
     let api = Api::start().await;
     filled(&api).await;
-    let all_rows = all(&api, "/customers/acme/ledger", 100).await.0;
+    let all_rows = api.all("/customers/acme/ledger", 100).await.0;
     for limit in [1, 7, 100] {
         for (query, user, team) in [
             ("user=user-1", Some("user-1"), None),
@@ -155,7 +137,7 @@ async fn what_was_spent_is_found_by_the_tags_of_its_requests() {
             };
             let expected: Vec<&Value> = all_rows.iter().filter(fits).collect();
             assert!(expected.len() > 4 && expected.iter().all(|row| row["kind"] == "settle"), "{query}");
-            let (found, _) = all(&api, &format!("/customers/acme/ledger?{query}"), limit).await;
+            let (found, _) = api.all(&format!("/customers/acme/ledger?{query}"), limit).await;
             assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
             let rows = file(&api, &format!("/ledger.csv?customer=acme&{query}")).await;
             let spent: i64 = expected.iter().map(|row| row["spent_micro"].as_i64().expect("an amount")).sum();
@@ -165,51 +147,52 @@ async fn what_was_spent_is_found_by_the_tags_of_its_requests() {
     let blue = file(&api, "/ledger.csv?customer=acme&tag=team%3D%3Dblue").await;
     let cell = |name: &str| blue[0].iter().find(|(known, _)| known == name).map(|(_, cell)| cell.clone());
     assert_eq!(cell("metadata").as_deref(), Some(r#"{"team":"=blue"}"#));
-    let wrong = api.send("GET", "/ledger?tag=team", &[("authorization", &api.operator)], "").await;
+    let wrong = api.ask("GET", "/ledger?tag=team", &[], "").await;
     assert!(wrong.status == 400 && wrong.text().contains("tag: expected"), "{}", wrong.text());
 }
 
 #[tokio::test]
 async fn a_ledger_comes_in_pages_with_its_running_balance() {
     let api = Api::start().await;
-    filled(&api).await;
+    let keys = filled(&api).await;
     for limit in [7, 100] {
-        let (rows, _) = all(&api, "/customers/acme/ledger", limit).await;
-        assert_eq!(rows.len(), 81);
+        let (rows, _) = api.all("/customers/acme/ledger", limit).await;
+        assert_eq!((rows.len(), &rows[80]["kind"]), (81, &json!("deposit")));
         let mut balance = 0;
         for row in rows.iter().rev() {
             balance += row["available_micro"].as_i64().expect("an amount");
             assert_eq!(row["balance_micro"], json!(balance));
         }
-        assert_eq!(all(&api, "/ledger?customer=acme", limit).await.0, rows);
-        let (whole, _) = all(&api, "/ledger", limit).await;
+        assert_eq!(api.all("/ledger?customer=acme", limit).await.0, rows);
+        let (whole, _) = api.all("/ledger", limit).await;
         assert_eq!((whole.len(), &whole[0]["balance_micro"]), (81, &Value::Null));
     }
     for limit in [7, 40, 81, 100] {
         let mut check = StatementCheck::default();
-        let (lines, _) = all(&api, "/customers/acme/statement", limit).await;
+        let (lines, _) = api.all("/customers/acme/statement", limit).await;
         lines.iter().for_each(|line| check.line(&line.to_string()).expect("a line that is right"));
         let found = check.end().expect("a whole statement").customer;
         let customer = api.get("/customers/acme").await;
         assert_eq!((found.head.next, json!(found.available.0)), (81, customer["available_micro"].clone()));
     }
-    let bearer = [("authorization", api.operator.as_str())];
-    for (path, expected) in [
-        ("/customers/nobody/statement", (404, "not_found".to_owned(), None)),
-        ("/customers/nobody/ledger", (404, "not_found".to_owned(), None)),
-        ("/ledger?key=none", (404, "not_found".to_owned(), None)),
-        ("/ledger?limit=101", (400, "invalid_request".to_owned(), Some("limit".to_owned()))),
-        ("/usage?group_by=week", (400, "invalid_request".to_owned(), Some("group_by".to_owned()))),
-        (
-            "/usage?group_by=day&group_by=hour",
-            (400, "invalid_request".to_owned(), Some("group_by".to_owned())),
-        ),
-        (
-            "/usage?group_by=day&created_after=1970-01-01T01:00:00Z",
-            (400, "invalid_request".to_owned(), Some("created_after".to_owned())),
-        ),
+    let of_another = format!("/ledger?customer=known&key={}", keys[0]);
+    for path in ["/customers/nobody/statement", "/customers/nobody/ledger", "/ledger?key=none", &of_another] {
+        let expected = (404, "not_found".to_owned(), None);
+        assert_eq!(error(&api.ask("GET", path, &[], "").await), expected, "{path}");
+    }
+    // Without an end it is the end of the first day.
+    for (path, param) in [
+        ("/ledger?limit=101", "limit"),
+        ("/usage?group_by=week", "group_by"),
+        ("/usage?group_by=day&group_by=hour", "group_by"),
+        ("/usage?group_by=day&created_after=1970-01-01T01:00:00Z", "created_after"),
+        ("/usage?group_by=day&created_after=1970-01-02T00:00:00Z", "created_before"),
+        ("/usage?group_by=hour&created_before=1970-01-01T01:00:00.001Z", "created_before"),
+        ("/usage?created_after=1970-01-01T00:00:00.005Z", "created_after"),
+        ("/usage?created_before=1970-01-02T00:00:00.007Z", "created_before"),
     ] {
-        assert_eq!(error(&api.send("GET", path, &bearer, "").await), expected, "{path}");
+        let expected = (400, "invalid_request".to_owned(), Some(param.to_owned()));
+        assert_eq!(error(&api.ask("GET", path, &[], "").await), expected, "{path}");
     }
 }
 
@@ -256,10 +239,10 @@ async fn tasks_are_listed_shown_and_cancelled_by_a_running_gateway_only() {
         ("customer=acme&model=model-1", 15),
         ("created_before=1970-01-05T14:00:00Z", 10),
     ] {
-        assert_eq!(all(&api, &format!("/tasks?{filter}"), 7).await.0.len(), count, "{filter}");
+        assert_eq!(api.all(&format!("/tasks?{filter}"), 7).await.0.len(), count, "{filter}");
     }
-    assert_eq!(all(&api, &format!("/tasks?key={}&status=failed", keys[0]), 4).await.0.len(), 5);
-    let (listed, _) = all(&api, "/tasks?status=failed", 50).await;
+    assert_eq!(api.all(&format!("/tasks?key={}&status=failed", keys[0]), 4).await.0.len(), 5);
+    let (listed, _) = api.all("/tasks?status=failed", 50).await;
     let id = listed[0]["id"].as_str().expect("an id");
     let shown = api.get(&format!("/tasks/{id}")).await;
     assert_eq!((&shown["status"], &shown["failure"]["message"]), (&json!("failed"), &json!("it broke")));
@@ -267,7 +250,7 @@ async fn tasks_are_listed_shown_and_cancelled_by_a_running_gateway_only() {
         shown["entries"].as_array().expect("rows").iter().map(|row| row["kind"].clone()).collect();
     assert_eq!(json!(kinds), json!(["hold", "release"]));
     assert!(!shown.to_string().contains("prompt"));
-    let (waiting, _) = all(&api, "/tasks?ambiguous=true", 50).await;
+    let (waiting, _) = api.all("/tasks?ambiguous=true", 50).await;
     assert!(
         waiting.iter().all(|task| task["ambiguous"] == true && task["status"] == "submitted"),
         "{waiting:?}"

@@ -17,19 +17,8 @@ async fn made(api: &Api, key: &str) -> (String, String) {
     (text(&answer.json()["webhook"]["id"]), text(&answer.json()["secret"]))
 }
 
-/// An action without a body.
-async fn act(api: &Api, path: &str, key: &str) -> Response {
-    let headers = [("authorization", api.operator.as_str()), ("idempotency-key", key)];
-    api.send("POST", path, &headers, "").await
-}
-
 async fn edit(api: &Api, id: &str, patch: &Value) -> Response {
-    let headers = [
-        ("authorization", api.operator.as_str()),
-        ("content-type", "application/merge-patch+json"),
-        ("if-match", "*"),
-    ];
-    api.send("PATCH", &format!("/webhooks/{id}"), &headers, &patch.to_string()).await
+    api.patch(&format!("/webhooks/{id}"), Some("*"), patch).await
 }
 
 #[tokio::test]
@@ -40,7 +29,7 @@ async fn a_secret_is_shown_once_and_stands_nowhere_else() {
     let again = api.post("/webhooks", "w", &json!({"customer": "known", "url": URL})).await;
     assert_eq!((again.status, &again.json()["secret"]), (201, &Value::Null));
     assert_eq!((&again.json()["webhook"]["id"], &again.json()["secret_shown"]), (&json!(id), &json!(false)));
-    let rotated = act(&api, &format!("/webhooks/{id}/rotate-secret"), "r").await;
+    let rotated = api.act(&format!("/webhooks/{id}/rotate-secret"), "r").await;
     assert_eq!(rotated.status, 201, "{}", rotated.text());
     let new = rotated.json()["secret"].as_str().expect("a secret").to_owned();
     assert_ne!(new, secret);
@@ -52,7 +41,7 @@ async fn a_secret_is_shown_once_and_stands_nowhere_else() {
             assert!(text.contains(&id) && !text.contains(&secret["whsec_".len()..]), "{path}: {text}");
         }
     }
-    let retire = act(&api, &format!("/webhooks/{id}/retire-secret"), "t").await;
+    let retire = api.act(&format!("/webhooks/{id}/retire-secret"), "t").await;
     assert_eq!((retire.status, &retire.json()["old_secret_until"]), (200, &Value::Null), "{}", retire.text());
 }
 
@@ -94,20 +83,19 @@ async fn everything_an_operator_sets_is_set_and_taken_back() {
         json!([{"field": "url", "before": shown, "after": shown}]),
         "{line}"
     );
-    let bearer = ("authorization", api.operator.as_str());
-    let tag = api.send("GET", &format!("/webhooks/{id}"), &[bearer], "").await.header("etag").to_owned();
+    let path = format!("/webhooks/{id}");
+    let tag = api.ask("GET", &path, &[], "").await.header("etag").to_owned();
     edit(&api, &id, &json!({"description": "changed"})).await;
-    let headers = [bearer, ("content-type", "application/merge-patch+json"), ("if-match", tag.as_str())];
-    let stale = api.send("PATCH", &format!("/webhooks/{id}"), &headers, "{\"enabled\":false}").await;
+    let stale = api.patch(&path, Some(&tag), &json!({"enabled": false})).await;
     assert_eq!(
         (error(&stale).1.as_str(), &stale.json()["current"]["description"]),
         ("stale", &json!("changed"))
     );
     let viewer = [("authorization", api.viewer.as_str()), ("if-match", "*")];
-    let forbidden = api.send("DELETE", &format!("/webhooks/{id}"), &viewer, "").await;
+    let forbidden = api.send("DELETE", &path, &viewer, "").await;
     assert_eq!(forbidden.status, 403, "{}", forbidden.text());
-    assert_eq!(api.send("DELETE", &format!("/webhooks/{id}"), &[bearer], "").await.status, 204);
-    assert_eq!(api.send("GET", &format!("/webhooks/{id}"), &[bearer], "").await.status, 404);
+    assert_eq!(api.ask("DELETE", &path, &[], "").await.status, 204);
+    assert_eq!(api.ask("GET", &path, &[], "").await.status, 404);
     let lines = api.get("/audit?operation=removeWebhook").await;
     assert_eq!(lines["data"][0]["request"]["object"], format!("webhooks/{id}"), "{lines}");
 }
@@ -139,21 +127,21 @@ async fn an_operator_disables_what_its_customer_has_disabled() {
 async fn a_test_event_waits_and_can_be_sent_again() {
     let api = Api::start().await;
     let (id, _) = made(&api, "w").await;
-    let test = act(&api, &format!("/webhooks/{id}/test"), "t").await;
+    let test = api.act(&format!("/webhooks/{id}/test"), "t").await;
     assert_eq!(test.status, 201, "{}", test.text());
     let delivery = test.json()["id"].as_str().expect("an id").to_owned();
     let body: Value = serde_json::from_str(test.json()["body"].as_str().expect("text")).expect("JSON");
     assert_eq!((&body["type"], &body["data"]["webhook"]), (&json!("webhook.test"), &json!(id)));
     let list = api.get(&format!("/webhooks/{id}/deliveries?pending=true")).await;
     assert_eq!((&list["data"][0]["id"], &list["data"][0]["status"]), (&json!(delivery), &json!("pending")));
-    let again = act(&api, &format!("/deliveries/{delivery}/resend"), "a").await;
+    let again = api.act(&format!("/deliveries/{delivery}/resend"), "a").await;
     assert_eq!((again.status, &again.json()["id"]), (200, &json!(delivery)), "{}", again.text());
     assert_eq!(api.get(&format!("/deliveries/{delivery}")).await["body"], test.json()["body"]);
     edit(&api, &id, &json!({"enabled": false})).await;
-    let refused = act(&api, &format!("/webhooks/{id}/test"), "u").await;
+    let refused = api.act(&format!("/webhooks/{id}/test"), "u").await;
     assert_eq!(refused.status, 409, "{}", refused.text());
     for path in ["/webhooks/none", "/webhooks/we_0/deliveries", "/deliveries/msg_0"] {
-        let answer = api.send("GET", path, &[("authorization", &api.operator)], "").await;
+        let answer = api.ask("GET", path, &[], "").await;
         assert_eq!(answer.status, 404, "{path}");
     }
 }
@@ -166,12 +154,8 @@ async fn a_customer_has_ten_at_most_and_a_list_has_pages() {
     }
     let more = api.post("/webhooks", "more", &json!({"customer": "known", "url": URL})).await;
     assert_eq!(more.status, 409, "{}", more.text());
-    let first = api.get("/webhooks?customer=known&limit=7").await;
-    let next = first["next"].as_str().expect("more follow");
-    let rest = api.get(&format!("/webhooks?customer=known&limit=7&cursor={next}")).await;
-    let count = |page: &Value| page["data"].as_array().map(Vec::len);
-    assert_eq!((count(&first), count(&rest), &rest["next"]), (Some(7), Some(3), &Value::Null));
-    assert_eq!(count(&api.get("/webhooks?customer=other").await), Some(0));
+    assert_eq!(api.all("/webhooks?customer=known", 7).await.0.len(), 10);
+    assert_eq!(api.get("/webhooks?customer=other").await["data"], json!([]));
     let unknown = api.post("/webhooks", "u", &json!({"customer": "nobody", "url": URL})).await;
     assert_eq!(unknown.status, 404, "{}", unknown.text());
 }

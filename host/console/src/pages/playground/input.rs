@@ -20,12 +20,11 @@ const MAX_FILES: usize = 16;
 /// Keeps the files and puts their links into the fields that they are for; what is wrong with those that are not kept, by
 /// field.
 pub(super) async fn keep(
-    pages: &PageContext,
     request: &PageRequest,
     form: &mut Form,
     files: Vec<FormFile>,
 ) -> Result<Vec<(String, String)>, PageError> {
-    let mut problems = Vec::new();
+    let (pages, mut problems) = (&request.pages, Vec::new());
     for (at, file) in files.into_iter().enumerate() {
         let Some(control) = control_of(&file.name).filter(|control| form.has(control)) else { continue };
         if at >= MAX_FILES {
@@ -88,7 +87,8 @@ struct Taker {
 }
 
 /// The surfaces that take a result, for the key of its task.
-pub(super) async fn choose(pages: &PageContext, request: &PageRequest, wanted: &str) -> Outcome {
+pub(super) async fn choose(request: &PageRequest, wanted: &str) -> Outcome {
+    let pages = &request.pages;
     let result = result_of(pages, wanted).await?;
     let medium = Medium::of_type(&result.mime);
     let rows = pages.service.playground.endpoints()?;
@@ -113,25 +113,22 @@ pub(super) async fn choose(pages: &PageContext, request: &PageRequest, wanted: &
             found.push(Taker { family, surface, address: address(None), fields });
         }
     }
-    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/playground", "Use as input");
-    Ok(shell.page(
-        StatusCode::OK,
-        &html! {
-            p.crumbs { a href="/playground" { "Playground" } }
-            h1 { "Use as input" }
-            p.muted { "The result " code { (wanted) } " (" (result.mime) ") goes into the form of what you choose, as its link." }
-            @if found.is_empty() { p.empty { "Nothing that is loaded takes it." } }
-            ul.cards { @for taker in &found {
-                li.card {
-                    h2 { a href=(taker.address) { (taker.family) } }
-                    p.muted { code { (taker.surface) } }
-                    @if !taker.fields.is_empty() {
-                        ul.plain aria-label={ "Fields of " (taker.surface) } { @for (field, address) in &taker.fields {
-                            li { a href=(address) { "Into " code { (field) } } }
-                        } }
-                    }
+    let shell = Shell::new(request, "/playground", "Use as input");
+    Ok(shell.show(&html! {
+        p.crumbs { a href="/playground" { "Playground" } }
+        h1 { "Use as input" }
+        p.muted { "The result " code { (wanted) } " (" (result.mime) ") goes into the form of what you choose, as its link." }
+        @if found.is_empty() { p.empty { "Nothing that is loaded takes it." } }
+        ul.cards { @for taker in &found {
+            li.card {
+                h2 { a href=(taker.address) { (taker.family) } }
+                p.muted { code { (taker.surface) } }
+                @if !taker.fields.is_empty() {
+                    ul.plain aria-label={ "Fields of " (taker.surface) } { @for (field, address) in &taker.fields {
+                        li { a href=(address) { "Into " code { (field) } } }
+                    } }
                 }
-            } }
-        },
-    ))
+            }
+        } }
+    }))
 }

@@ -27,34 +27,31 @@ use offer::{Keys, Offer, Search};
 const MAX_PRICE: usize = 64 * 1024;
 
 /// `GET /playground`: the families; with `input`, a task's result, the surfaces that take it.
-pub(crate) async fn list(pages: &PageContext, request: &PageRequest) -> Outcome {
+pub(crate) async fn list(request: PageRequest) -> Outcome {
     let wanted = request.query.text("input");
     if !wanted.is_empty() {
-        return input::choose(pages, request, wanted).await;
+        return input::choose(&request, wanted).await;
     }
-    let known = offer::every_family(pages);
-    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/playground", "Playground");
-    Ok(shell.page(
-        StatusCode::OK,
-        &html! {
-            h1 { "Playground" }
-            p.muted { "Send a request to a family as one of your keys. What it costs is charged." }
-            @if known.is_empty() { (empty("No family is loaded.", None, "gatehouse plugin list")) }
-            ul.cards { @for family in &known {
-                li.card {
-                    h2 { a href={ "/playground/" (family.family) } { (family.family) } }
-                    p.muted { (family.version) ", " (family.surfaces.len()) @if family.surfaces.len() == 1 { " surface" } @else { " surfaces" } }
-                }
-            } }
-        },
-    ))
+    let known = offer::every_family(&request.pages);
+    let shell = Shell::new(&request, "/playground", "Playground");
+    Ok(shell.show(&html! {
+        h1 { "Playground" }
+        p.muted { "Send a request to a family as one of your keys. What it costs is charged." }
+        @if known.is_empty() { (empty("No family is loaded.", None, "gatehouse plugin list")) }
+        ul.cards { @for family in &known {
+            li.card {
+                h2 { a href={ "/playground/" (family.family) } { (family.family) } }
+                p.muted { (family.version) ", " (family.surfaces.len()) @if family.surfaces.len() == 1 { " surface" } @else { " surfaces" } }
+            }
+        } }
+    }))
 }
 
 /// `GET /playground/<family>`, with `surface`, `key` (`find` and `after` in the list of keys), `run`, and `input`, a task's
 /// result, which goes `into` a field.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
-    let query = &request.query;
-    let run = pages.runs.find(query.text("run"), session(request));
+pub(crate) async fn show(request: PageRequest) -> Outcome {
+    let (pages, query) = (&request.pages, &request.query);
+    let run = pages.runs.find(query.text("run"), request.session_number());
     let (surface, key) = match &run {
         Some(run) => (run.wanted.surface.as_str(), run.wanted.key.0.as_str()),
         None => (query.text("surface"), query.text("key")),
@@ -70,21 +67,22 @@ pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome 
     if let Some(run) = &run {
         sent.task = task_in(&offer, run);
     }
-    sent.costs = costs(pages, request, &offer, &sent, &body).await?;
+    sent.costs = costs(&request, &offer, &sent, &body).await?;
     sent.body = Some(body);
     let result = match &run {
         Some(run) => Some((run.id, content(pages, run).await)),
         None => None,
     };
-    Ok(page::show(pages, request, StatusCode::OK, &offer, &sent, result))
+    Ok(page::show(&request, StatusCode::OK, &offer, &sent, result))
 }
 
 /// `POST /playground/<family>`: runs it, asks for its price, or shows the form with more of it.
-pub(crate) async fn act(pages: &PageContext, request: &PageRequest) -> Outcome {
+pub(crate) async fn act(request: PageRequest) -> Outcome {
+    let pages = &request.pages;
     let (mut form, files) = request.form_with_files().await?;
     let keys = Keys::read(pages, Search::default(), request.now).await?;
     let offer = Offer::find(pages, &request.id, form.text("surface"), form.text("key"), keys).await?;
-    let unkept = input::keep(pages, request, &mut form, files).await?;
+    let unkept = input::keep(&request, &mut form, files).await?;
     let task = form.text("task_id").to_owned();
     let mut sent =
         page::Sent { more: form.text("more").to_owned(), task: task.clone(), ..page::Sent::new(form) };
@@ -98,14 +96,14 @@ pub(crate) async fn act(pages: &PageContext, request: &PageRequest) -> Outcome {
     let Some(body) = sent.body.clone().filter(|_| is_sent) else {
         let is_refused = !sent.problems.is_empty() && sent.more.is_empty() && action != "form";
         let status = if is_refused { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-        return Ok(page::show(pages, request, status, &offer, &sent, None));
+        return Ok(page::show(&request, status, &offer, &sent, None));
     };
     let Some(key) = &offer.key else {
         sent.problems
             .push((String::new(), "Choose the key that it is sent as: its customer pays.".to_owned()));
-        return Ok(page::show(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &offer, &sent, None));
+        return Ok(page::show(&request, StatusCode::UNPROCESSABLE_ENTITY, &offer, &sent, None));
     };
-    let wanted = wanted(request, &offer, key, &task, body);
+    let wanted = wanted(&request, &offer, key, &task, body);
     if action == "price" {
         let status = match price(pages, &wanted).await? {
             Ok(price) => {
@@ -118,30 +116,26 @@ pub(crate) async fn act(pages: &PageContext, request: &PageRequest) -> Outcome {
                 StatusCode::UNPROCESSABLE_ENTITY
             }
         };
-        return Ok(page::show(pages, request, status, &offer, &sent, None));
+        return Ok(page::show(&request, status, &offer, &sent, None));
     }
     match pages.runs.start(&pages.service, wanted) {
         Some(run) => Ok(redirect(&format!("/playground/{}?run={run}", offer.family.family))),
         None => {
             let message = "Too many requests of the playground are under way; wait for one to end.";
             sent.problems.push((String::new(), message.to_owned()));
-            Ok(page::show(pages, request, StatusCode::TOO_MANY_REQUESTS, &offer, &sent, None))
+            Ok(page::show(&request, StatusCode::TOO_MANY_REQUESTS, &offer, &sent, None))
         }
     }
 }
 
 /// `GET /playground/<run>/live`: its answer, again whenever there is more of it.
-pub(crate) fn follow(pages: &Arc<PageContext>, request: PageRequest) -> Outcome {
-    let session = session(&request);
+pub(crate) fn follow(request: PageRequest) -> Outcome {
     let unknown = || PageError::not_found("this request is not remembered any more");
-    let run = pages.runs.find(&request.id, session).ok_or_else(unknown)?;
-    let (clock, sessions) = (Arc::clone(&pages.service.clock), Arc::clone(&pages.sessions));
-    let pages = Arc::clone(pages);
-    let look = move || {
-        let (pages, run) = (Arc::clone(&pages), Arc::clone(&run));
-        async move { Some(content(&pages, &run).await) }
-    };
-    Ok(live::stream(clock, sessions, session, request.end, look))
+    let run = request.pages.runs.find(&request.id, request.session_number()).ok_or_else(unknown)?;
+    Ok(live::stream(request, move |request| {
+        let run = Arc::clone(&run);
+        async move { Some(content(&request.pages, &run).await) }
+    }))
 }
 
 /// What there is of an answer, and of the task that it began.
@@ -166,7 +160,6 @@ async fn content(pages: &PageContext, run: &Run) -> Fragment {
 
 /// What a form costs as it is first shown; nothing where no key was chosen, or where it cannot be sent as it is.
 async fn costs(
-    pages: &PageContext,
     request: &PageRequest,
     offer: &Offer,
     sent: &page::Sent,
@@ -176,13 +169,13 @@ async fn costs(
     if offer.names_task() && sent.task.is_empty() {
         return Ok(None);
     }
-    let price = price(pages, &wanted(request, offer, key, &sent.task, body.clone())).await?;
+    let price = price(&request.pages, &wanted(request, offer, key, &sent.task, body.clone())).await?;
     Ok(price.ok().as_ref().and_then(page::sum))
 }
 
 fn wanted(request: &PageRequest, offer: &Offer, key: &Key, task: &str, body: Map<String, Value>) -> Wanted {
     Wanted {
-        session: session(request),
+        session: request.session_number(),
         caller: request.caller(),
         family: offer.family.family.clone(),
         surface: offer.endpoint.surface.to_owned(),
@@ -229,8 +222,4 @@ fn task_in(offer: &Offer, run: &Run) -> String {
     let after = rest.split_once('}').map_or("", |(_, after)| after);
     let task = run.wanted.path.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
     task.unwrap_or_default().to_owned()
-}
-
-fn session(request: &PageRequest) -> u64 {
-    request.session.as_ref().map_or(0, |session| session.number)
 }

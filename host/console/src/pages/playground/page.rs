@@ -9,6 +9,7 @@ use url::form_urlencoded::Serializer;
 
 use super::offer::Offer;
 use crate::form::Form;
+use crate::format::plain;
 use crate::parts::elements::{Tone, chip, paste};
 use crate::parts::live::Fragment;
 use crate::parts::shell::Shell;
@@ -44,18 +45,16 @@ impl Sent {
 }
 
 pub(super) fn show(
-    pages: &PageContext,
     request: &PageRequest,
     status: StatusCode,
     offer: &Offer,
     sent: &Sent,
     result: Option<(u64, Fragment)>,
 ) -> Response<ResponseBody> {
-    let family = &offer.family.family;
+    let (pages, family) = (&request.pages, &offer.family.family);
     let title = format!("Playground: {family}");
-    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/playground", &title);
-    let session = request.session.as_ref().map_or(0, |session| session.number);
-    let last = pages.runs.last(family, session, LAST_RUNS);
+    let shell = Shell::new(request, "/playground", &title);
+    let last = pages.runs.last(family, request.session_number(), LAST_RUNS);
     shell.page(
         status,
         &html! {
@@ -197,10 +196,7 @@ fn about_files(pages: &PageContext) -> Markup {
 
 /// The sum of a price in a few words.
 pub(super) fn sum(price: &Value) -> Option<String> {
-    let sum = price["sum"]
-        .as_str()
-        .map(str::to_owned)
-        .or_else(|| price["sum"].as_number().map(ToString::to_string))?;
+    let sum = Some(&price["sum"]).filter(|sum| sum.is_string() || sum.is_number()).map(plain)?;
     let at_most = if price["at_most"] == true { "at most " } else { "" };
     Some(format!("{at_most}{sum} credits"))
 }
@@ -208,12 +204,11 @@ pub(super) fn sum(price: &Value) -> Option<String> {
 /// What it would cost.
 fn price(sent: &Sent) -> Markup {
     let price = sent.price.clone().unwrap_or_default();
-    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     html! {
         section.report role="status" aria-label="Price" {
-            p { strong { @if price["at_most"] == true { "At most " } (word(&price["sum"])) " credits" } " for " code { (word(&price["model"])) } ", held when it is sent. Nothing was made." }
+            p { strong { @if price["at_most"] == true { "At most " } (plain(&price["sum"])) " credits" } " for " code { (plain(&price["model"])) } ", held when it is sent. Nothing was made." }
             ul.plain { @for charge in price["charges"].as_array().into_iter().flatten() {
-                li { (word(&charge["quantity"])) " " (word(&charge["unit"])) " at " (word(&charge["unit_price"])) @if !charge["per"].is_null() { " per " (word(&charge["per"])) } " (" code { (word(&charge["price_key"])) } ") = " (word(&charge["sum"])) }
+                li { (plain(&charge["quantity"])) " " (plain(&charge["unit"])) " at " (plain(&charge["unit_price"])) @if !charge["per"].is_null() { " per " (plain(&charge["per"])) } " (" code { (plain(&charge["price_key"])) } ") = " (plain(&charge["sum"])) }
             } }
             @if let Some(failure) = price["failure"]["message"].as_str() { p { (chip(Tone::Warn, "would fail")) " " (failure) } }
         }

@@ -1,6 +1,7 @@
 //! Results as they are: other people's bytes, so they get a policy that lets them do nothing, and only kinds that a
 //! browser shows without running anything are shown in a page.
 
+use axum::response::IntoResponse as _;
 use gatehouse_admin::{MediaFile, MediaRefusal, ResponseBody};
 use gatehouse_model::{Task, TaskId};
 use http::header::{
@@ -8,10 +9,9 @@ use http::header::{
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, RANGE,
 };
 use http::{HeaderValue, Response, StatusCode};
-use http_body_util::StreamBody;
 
 use crate::error::{Outcome, PageError};
-use crate::request::{PageContext, PageRequest};
+use crate::request::PageRequest;
 
 /// Whatever it is, it runs nothing and loads nothing.
 const POLICY: &str = "sandbox; default-src 'none'";
@@ -22,13 +22,13 @@ pub(super) fn address(task: &Task, at: usize) -> String {
 }
 
 /// `GET /admin/media/<task>.<n>`, whole or a range of it.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
+pub(crate) async fn show(request: PageRequest) -> Outcome {
     let unknown = || PageError::not_found(format!("no result {:?}", request.id));
     let (task, at) = request.id.split_once('.').ok_or_else(unknown)?;
     let (task, at): (TaskId, usize) =
         (task.parse().map_err(|_| unknown())?, at.parse().map_err(|_| unknown())?);
     let range = request.headers.get(RANGE).and_then(|range| range.to_str().ok());
-    let file = match pages.service.tasks.media(task, at, range).await? {
+    let file = match request.pages.service.tasks.media(task, at, range).await? {
         Ok(file) => file,
         Err(MediaRefusal::BadRange(length)) => return Ok(not_in_range(length)),
         Err(unavailable @ MediaRefusal::Unavailable) => {
@@ -44,14 +44,15 @@ pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome 
 
 fn respond(file: MediaFile) -> Response<ResponseBody> {
     let MediaFile { mime, length, range, partial, body, .. } = file;
-    let frames = futures_util::TryStreamExt::map_ok(body, http_body::Frame::data);
-    let mut response = Response::new(ResponseBody::new(StreamBody::new(frames)));
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static(mime)),
+        (CONTENT_LENGTH, HeaderValue::from(range.end - range.start)),
+        (ACCEPT_RANGES, HeaderValue::from_static("bytes")),
+        (CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600")),
+        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+    ];
+    let mut response = (headers, ResponseBody::from_stream(body)).into_response();
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(mime));
-    headers.insert(CONTENT_LENGTH, HeaderValue::from(range.end - range.start));
-    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600"));
-    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     if !is_shown(mime) {
         headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
     }
@@ -70,11 +71,7 @@ fn is_shown(mime: &str) -> bool {
 }
 
 fn not_in_range(length: u64) -> Response<ResponseBody> {
-    let mut response = Response::new(ResponseBody::empty());
-    *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
-    let part = HeaderValue::from_str(&format!("bytes */{length}")).expect("digits and punctuation");
-    response.headers_mut().insert(CONTENT_RANGE, part);
-    response
+    (StatusCode::RANGE_NOT_SATISFIABLE, [(CONTENT_RANGE, format!("bytes */{length}"))]).into_response()
 }
 
 #[cfg(test)]

@@ -1,70 +1,63 @@
 //! One task: how far it is, its result, its money, and its early end.
 
-use std::sync::Arc;
-
 use gatehouse_admin::{ApiRequest, StepRow, TaskDetails};
-use gatehouse_model::{Task, TaskId, UnixMs};
+use gatehouse_model::{Credits, Task, TaskId, UnixMs};
 use http::StatusCode;
 use maud::{Markup, html};
 use serde_json::json;
 
 use super::timeline::{self, Scale};
-use super::{media, progress, ruling, state};
+use super::{media, ruling};
 use crate::error::{Outcome, PageError};
 use crate::format::{count, credits, digest, moment, span};
-use crate::parts::elements::{Confirm, Field, Problems};
+use crate::kinds::tasks::state;
+use crate::parts::elements::{Confirm, Field, Problems, progress};
 use crate::parts::live::{self, Fragment};
 use crate::parts::shell::{Shell, redirect};
-use crate::request::{PageContext, PageRequest};
+use crate::request::PageRequest;
 use crate::resource::column::customer;
 
 /// Characters of a result that are shown.
 const SHOWN: usize = 64 * 1024;
 
 /// `GET /tasks/<id>`.
-pub(crate) async fn show(pages: &PageContext, request: &PageRequest) -> Outcome {
-    page(pages, request, StatusCode::OK, &Problems::default()).await
+pub(crate) async fn show(request: PageRequest) -> Outcome {
+    page(&request, StatusCode::OK, &Problems::default()).await
 }
 
 /// `GET /tasks/<id>/live`: the same again whenever it changes.
-pub(crate) fn follow(pages: &Arc<PageContext>, request: PageRequest) -> Outcome {
-    let id = id_of(&request)?;
-    let session = request.session.as_ref().map_or(0, |session| session.number);
-    let (clock, sessions) = (Arc::clone(&pages.service.clock), Arc::clone(&pages.sessions));
-    let (pages, is_operator) = (Arc::clone(pages), request.is_operator());
+pub(crate) fn follow(request: PageRequest) -> Outcome {
+    let (id, is_operator) = (id_of(&request)?, request.is_operator());
     let scale = request.query.text("scale").parse::<Scale>().unwrap_or_default();
-    let look = move || {
-        let pages = Arc::clone(&pages);
-        async move {
-            let details = pages.service.tasks.details(id).await.ok()?;
-            let steps = if is_operator { Some(pages.service.tasks.steps(id).await.ok()?) } else { None };
-            let html = content(&details, steps.as_deref(), scale, pages.service.clock.now());
-            Some(Fragment { html, is_last: details.task.status.is_final() })
-        }
-    };
-    Ok(live::stream(clock, sessions, session, request.end, look))
+    Ok(live::stream(request, move |request| async move {
+        let service = &request.pages.service;
+        let details = service.tasks.details(id).await.ok()?;
+        let steps = if is_operator { Some(service.tasks.steps(id).await.ok()?) } else { None };
+        let html = content(&details, steps.as_deref(), scale, service.clock.now());
+        Some(Fragment { html, is_last: details.task.status.is_final() })
+    }))
 }
 
 /// `POST /tasks/<id>/cancel`.
-pub(crate) async fn cancel(pages: &PageContext, request: &PageRequest) -> Outcome {
-    let (id, form, mut problems) = (id_of(request)?, request.form(), Problems::default());
+pub(crate) async fn cancel(request: PageRequest) -> Outcome {
+    let (id, form, mut problems) = (id_of(&request)?, request.form(), Problems::default());
     let body = json!({"reason": form.text("reason"), "give_up": form.is_on("give_up")});
-    match pages.ask(request, ApiRequest::post(&["tasks", &request.id, "cancel"]).json(&body)).await {
+    match request.ask(ApiRequest::post(&["tasks", &request.id, "cancel"]).json(&body)).await {
         Ok(_) => return Ok(redirect(&format!("/tasks/{id}?done=cancelled"))),
         Err(refusal) if matches!(refusal.status, 400 | 409) => problems.take(&refusal.message, &["reason"]),
         Err(refusal) => return Err(refusal.into()),
     }
-    page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &problems).await
+    page(&request, StatusCode::UNPROCESSABLE_ENTITY, &problems).await
 }
 
 /// `POST /tasks/<id>/reconcile`.
-pub(crate) async fn reconcile(pages: &PageContext, request: &PageRequest) -> Outcome {
-    let id = id_of(request)?;
+pub(crate) async fn reconcile(request: PageRequest) -> Outcome {
+    let id = id_of(&request)?;
     let mut problems = Problems::default();
     match ruling::ruling_of(&request.form()) {
         Ok(asked) => {
             let reconcile = ApiRequest::post(&["tasks", &request.id, "reconcile"]).json(&asked);
-            match pages.ask(request, reconcile).await {
+            match request.ask(reconcile).await {
                 Ok(_) => return Ok(redirect(&format!("/tasks/{id}?done=ruled"))),
                 Err(refusal) if matches!(refusal.status, 400 | 409) => {
                     ruling::place(asked.ruling, &refusal.message, &mut problems);
@@ -74,28 +67,23 @@ pub(crate) async fn reconcile(pages: &PageContext, request: &PageRequest) -> Out
         }
         Err((field, message)) => problems.add(field, message),
     }
-    page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &problems).await
+    page(&request, StatusCode::UNPROCESSABLE_ENTITY, &problems).await
 }
 
 fn id_of(request: &PageRequest) -> Result<TaskId, PageError> {
     request.id.parse().map_err(|error| PageError::not_found(format!("{:?}: {error}", request.id)))
 }
 
-async fn page(
-    pages: &PageContext,
-    request: &PageRequest,
-    status: StatusCode,
-    problems: &Problems,
-) -> Outcome {
-    let id = id_of(request)?;
-    let details = pages.service.tasks.details(id).await?;
+async fn page(request: &PageRequest, status: StatusCode, problems: &Problems) -> Outcome {
+    let (id, service) = (id_of(request)?, &request.pages.service);
+    let details = service.tasks.details(id).await?;
     let steps = match request.is_operator() {
         true => {
             // The page shows clients' words. One line stands for the page and for what it follows; without the line
             // they are not shown.
             let (caller, object) = (request.caller(), format!("tasks/{id}/steps"));
-            match pages.service.commands.note(&caller, "listTaskSteps", object, None, Vec::new()).await {
-                Ok(()) => Some(pages.service.tasks.steps(id).await?),
+            match service.commands.note(&caller, "listTaskSteps", object, None, Vec::new()).await {
+                Ok(()) => Some(service.tasks.steps(id).await?),
                 Err(_) => None,
             }
         }
@@ -104,13 +92,10 @@ async fn page(
     let scale = request.query.text("scale").parse::<Scale>().unwrap_or_default();
     let task = &details.task;
     let title = format!("Task {}", task.id);
-    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/tasks", &title);
+    let shell = Shell::new(request, "/tasks", &title);
     let is_live = !task.status.is_final();
-    let panel = if request.is_operator() {
-        ruling::panel(task, &request.form(), problems, steps.is_some(), request.now)
-    } else {
-        None
-    };
+    let panel = || ruling::panel(task, &request.form(), problems, steps.is_some(), request.now);
+    let panel = request.is_operator().then(panel).flatten();
     Ok(shell.page(
         status,
         &html! {
@@ -130,7 +115,7 @@ async fn page(
 fn content(details: &TaskDetails, steps: Option<&[StepRow]>, scale: Scale, now: UnixMs) -> Markup {
     let task = &details.task;
     html! {
-        div.title { (state(task)) @if !task.status.is_final() { (progress(task)) } }
+        (title(task, None))
         @if let Some(failure) = &task.failure {
             div.problems { p { strong { (failure.kind.as_str()) } ": " (failure.message) } }
         }
@@ -155,9 +140,20 @@ fn content(details: &TaskDetails, steps: Option<&[StepRow]>, scale: Scale, now: 
 pub(crate) fn outcome(details: &TaskDetails) -> Markup {
     let task = &details.task;
     html! {
-        div.title { (state(task)) @if !task.status.is_final() { (progress(task)) } @if let Some(cost) = task.cost { span.muted { "charged " (credits(cost)) " credits" } } }
+        (title(task, task.cost))
         @if let Some(failure) = &task.failure { div.problems { p { (failure.message) } } }
         (result(task))
+    }
+}
+
+/// Its state and how far it is, with its cost where no amounts stand below.
+fn title(task: &Task, cost: Option<Credits>) -> Markup {
+    html! {
+        div.title {
+            (state(task.status.as_str(), task.phase.ambiguous_call().is_some()))
+            @if !task.status.is_final() { (progress(Some(task.progress.into()))) }
+            @if let Some(cost) = cost { span.muted { "charged " (credits(cost)) " credits" } }
+        }
     }
 }
 

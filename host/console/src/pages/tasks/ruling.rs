@@ -35,25 +35,22 @@ pub(super) fn place(ruling: RulingWord, message: &str, problems: &mut Problems) 
 
 /// The ruling that a form means; otherwise the field that is wrong, and why.
 pub(super) fn ruling_of(form: &Form) -> Result<TaskRuling, (&'static str, String)> {
-    let (ruling, reason) = match form.text("ruling") {
-        "resend" => (RulingWord::Resend, "resend_reason"),
-        "fail" => (RulingWord::Fail, "fail_reason"),
-        "adopt" => (RulingWord::Adopt, "adopt_reason"),
-        other => return Err(("", format!("expected resend, fail or adopt, got {other:?}"))),
-    };
-    let reply = match ruling {
-        RulingWord::Adopt => {
-            let status = form.text("adopt_status").trim();
-            let status =
-                status.parse().map_err(|_| ("adopt_status", format!("expected a number, got {status:?}")))?;
-            Some(reply_of(form, status)?)
-        }
-        RulingWord::Resend | RulingWord::Fail => None,
+    let word = form.text("ruling");
+    let unknown = |_| ("", format!("expected resend, fail or adopt, got {word:?}"));
+    let ruling = word.parse::<RulingWord>().map_err(unknown)?;
+    let reply = if ruling == RulingWord::Adopt {
+        let status = form.text("adopt_status");
+        let status =
+            status.parse().map_err(|_| ("adopt_status", format!("expected a number, got {status:?}")))?;
+        Some(reply_of(form, status)?)
+    } else {
+        None
     };
     let revision = form.text("revision");
     let wrong = || ("", format!("expected the task's revision, got {revision:?}"));
     let revision = revision.parse().map_err(|_| wrong())?;
-    Ok(TaskRuling { ruling, reason: form.text(reason).to_owned(), reply, revision: Some(revision) })
+    let reason = form.text(&format!("{}_reason", ruling.as_str())).to_owned();
+    Ok(TaskRuling { ruling, reason, reply, revision: Some(revision) })
 }
 
 /// The reply of the form: JSON where it names no other type, else text, or bytes as base64.

@@ -3,10 +3,48 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use gatehouse_upstream::ArtifactReference;
 
 /// Commands for authors of plugins.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuthorCommand {
+    /// Write a plugin as one file: the component with its manifest, defaults, licence and scripts
+    #[command(after_help = "Examples:
+  gatehouse plugin pack painter
+  gatehouse plugin pack painter.wasm --defaults family.toml --licence LICENSE --play play -o painter.gatehouse.wasm
+
+The file stays a component for every other tool. Sign it after it is packed: a signature is of the whole file.")]
+    Pack(PackArgs),
+    /// Write a plugin into an OCI registry, with its signature if FILE.sig exists; prints the reference that pins it
+    #[command(after_help = "Example:
+  gatehouse plugin push painter.gatehouse.wasm oci://ghcr.io/us/painter:1.0.0
+
+The registry's user is that of `docker login`, or of GATEHOUSE_OCI_USERNAME and GATEHOUSE_OCI_PASSWORD.")]
+    Push {
+        /// The file
+        file: PathBuf,
+        /// Where to
+        #[arg(value_name = "oci://REGISTRY/REPOSITORY:TAG")]
+        target: ArtifactReference,
+    },
+    /// Show what a plugin's file holds, without running it
+    Inspect {
+        /// The file, or oci://registry/repository:tag
+        file: PathBuf,
+    },
+    /// Create a key pair to sign plugins with: the private key into FILE, the public one printed
+    Keygen {
+        /// File for the private key; must not exist
+        file: PathBuf,
+    },
+    /// Sign a component: writes FILE.sig beside it
+    Sign {
+        /// The component
+        file: PathBuf,
+        /// The private key's file
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+    },
     /// List the surfaces that routes serve, the limits of a plugin, and what of WASI it may import
     Surfaces,
     /// Write the folder of a new family: a plugin that builds, its scripts and a README
@@ -32,6 +70,25 @@ sdk/README.md says which script answers a call.")]
   gatehouse plugin dev painter       # in another, in the same folder or with the same --data
   gatehouse plugin dev painter --defaults painter/family.toml")]
     Dev(DevArgs),
+}
+
+/// What goes into one file.
+#[derive(Debug, Args)]
+pub(crate) struct PackArgs {
+    /// The component, or the folder of its family
+    pub(crate) source: PathBuf,
+    /// Prices, providers and settings [default: family.toml of the folder, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults: Option<PathBuf>,
+    /// Its licence [default: LICENSE of the folder, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) licence: Option<PathBuf>,
+    /// Its scripts [default: play/ of the folder, if there is one]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) play: Option<PathBuf>,
+    /// The file to write [default: FAMILY.gatehouse.wasm]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

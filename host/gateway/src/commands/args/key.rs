@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgGroup, ArgMatches, Args, Command, FromArgMatches, Subcommand, value_parser};
 use gatehouse_admin::{ApiRequest, Moment, OperationError, key_limits};
-use gatehouse_model::{ChatFormat, Clock as _, Credits};
-use gatehouse_process::SystemClock;
+use gatehouse_model::{ChatFormat, Credits};
 use http::header::IF_MATCH;
 use ipnet::IpNet;
 use serde_json::{Map, Value, json};
@@ -324,8 +323,7 @@ impl PolicyArgs {
     /// What they say of a policy.
     fn patch(self) -> Map<String, Value> {
         let [quota_micro, quota_period] = quota_patch(self.quota, &self.period);
-        let moment = |expiry: Expiry| Moment(expiry.moment(SystemClock.now()));
-        let expires = self.expires.map(|expires| json!(expires.0.map(moment)));
+        let expires = self.expires.map(|expires| json!(expires.0.map(|Expiry(moment)| Moment(moment))));
         let limits = self.limits.0;
         given([
             ("quota_micro", quota_micro),

@@ -1,14 +1,11 @@
 //! Options of `plugin`, and the requests that its commands mean.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use gatehouse_admin::{ApiRequest, OperationError, PluginOffer};
-use gatehouse_upstream::ArtifactReference;
 use serde_json::{Value, json};
 
 use super::author::AuthorCommand;
-use crate::commands::api::{Api, ExecuteError, Need, Performed};
+use crate::commands::api::{Api, Need, Performed};
 use crate::commands::offer::{ComponentArgs, ask_consent, read_offer};
 use crate::commands::print::{
     Shown, checked_in_words, plugins_in_words, print_shown, report_in_words, switched_in_words, text_at,
@@ -18,28 +15,20 @@ use crate::terminal::Exit;
 
 const REPORT: &[&str] = &["number", "when=at", "family", "version", "digest", "order=kind", "outcome", "who"];
 
-/// What goes into one file.
-#[derive(Debug, Args)]
-pub(crate) struct PackArgs {
-    /// The component, or the folder of its family
-    pub(crate) source: PathBuf,
-    /// Prices, providers and settings [default: family.toml of the folder, if there is one]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) defaults: Option<PathBuf>,
-    /// Its licence [default: LICENSE of the folder, if there is one]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) licence: Option<PathBuf>,
-    /// Its scripts [default: play/ of the folder, if there is one]
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) play: Option<PathBuf>,
-    /// The file to write [default: FAMILY.gatehouse.wasm]
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
 /// Commands about plugins.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
+    /// Those that the admin API answers.
+    #[command(flatten)]
+    Api(PluginRequest),
+    /// For authors.
+    #[command(flatten)]
+    Author(AuthorCommand),
+}
+
+/// Commands that the admin API answers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginRequest {
     /// List the versions in the plugin store and the state of each
     List,
     /// Deploy a component: every stage, then the switch of its family
@@ -63,31 +52,19 @@ pub(crate) enum PluginCommand {
         allow_removal: bool,
     },
     /// Switch a family back to its previous version
-    Rollback {
-        /// The family
-        family: String,
-    },
+    Rollback(FamilyArgs),
     /// Keep new requests away from a family until it is enabled; its tasks go on
     #[command(after_help = "Example:\n  gatehouse plugin disable journey\n\n\
         The same lasts in the configuration: [plugins.families.journey] enabled = false")]
-    Disable {
-        /// The family
-        family: String,
-    },
+    Disable(FamilyArgs),
     /// Have a family serve again that was disabled, with the version it had
-    Enable {
-        /// The family
-        family: String,
-    },
+    Enable(FamilyArgs),
     /// Take away a family: every version of it and the defaults that came with it
     #[command(
         after_help = "It is refused while tasks of the family live; the family is disabled from then on, so that nothing \
         new comes.\nA family that came with the gateway can be disabled only."
     )]
-    Uninstall {
-        /// The family
-        family: String,
-    },
+    Uninstall(FamilyArgs),
     /// Delete a version that neither serves nor has tasks to finish
     Remove {
         /// Its digest, or a prefix of it
@@ -112,98 +89,55 @@ pub(crate) enum PluginCommand {
         #[command(flatten)]
         component: ComponentArgs,
     },
-    /// Write a plugin as one file: the component with its manifest, defaults, licence and scripts
-    #[command(after_help = "Examples:
-  gatehouse plugin pack painter
-  gatehouse plugin pack painter.wasm --defaults family.toml --licence LICENSE --play play -o painter.gatehouse.wasm
+}
 
-The file stays a component for every other tool. Sign it after it is packed: a signature is of the whole file.")]
-    Pack(PackArgs),
-    /// Write a plugin into an OCI registry, with its signature if FILE.sig exists; prints the reference that pins it
-    #[command(after_help = "Example:
-  gatehouse plugin push painter.gatehouse.wasm oci://ghcr.io/us/painter:1.0.0
-
-The registry's user is that of `docker login`, or of GATEHOUSE_OCI_USERNAME and GATEHOUSE_OCI_PASSWORD.")]
-    Push {
-        /// The file
-        file: PathBuf,
-        /// Where to
-        #[arg(value_name = "oci://REGISTRY/REPOSITORY:TAG")]
-        target: ArtifactReference,
-    },
-    /// Show what a plugin's file holds, without running it
-    Inspect {
-        /// The file, or oci://registry/repository:tag
-        file: PathBuf,
-    },
-    /// Create a key pair to sign plugins with: the private key into FILE, the public one printed
-    Keygen {
-        /// File for the private key; must not exist
-        file: PathBuf,
-    },
-    /// Sign a component: writes FILE.sig beside it
-    Sign {
-        /// The component
-        file: PathBuf,
-        /// The private key's file
-        #[arg(long, value_name = "FILE")]
-        key: PathBuf,
-    },
-    /// For authors.
-    #[command(flatten)]
-    Author(AuthorCommand),
+/// One family.
+#[derive(Debug, Args)]
+pub(crate) struct FamilyArgs {
+    /// The family
+    family: String,
 }
 
 /// Does what a command means.
-pub(in crate::commands) async fn run(command: PluginCommand, api: &Api<'_>) -> Performed {
+pub(in crate::commands) async fn run(command: PluginRequest, api: &Api<'_>) -> Performed {
     let family = |name: &str, verb: &str| ApiRequest::post(&["families", name, verb]);
     match command {
-        PluginCommand::List => api.listed(ApiRequest::get(&["plugins"]), usize::MAX, plugins_in_words).await,
-        PluginCommand::History { family, limit } => {
+        PluginRequest::List => api.listed(ApiRequest::get(&["plugins"]), usize::MAX, plugins_in_words).await,
+        PluginRequest::History { family, limit } => {
             let list = ApiRequest::get(&["deployments"]).query_if("family", family);
             api.rows(list, limit as usize, REPORT).await
         }
-        PluginCommand::Report { number } => {
+        PluginRequest::Report { number } => {
             let report = ApiRequest::get(&["deployments", &number.to_string()]);
             api.told(report, |report| report_in_words(report, REPORT)).await
         }
-        PluginCommand::Activate { version, allow_removal } => {
+        PluginRequest::Activate { version, allow_removal } => {
             let activate = ApiRequest::post(&["plugins", &version, "activate"]);
             api.told(activate.flag("allow_removal", allow_removal), switched_in_words).await
         }
-        PluginCommand::Rollback { family: name } => {
-            api.told(family(&name, "rollback"), switched_in_words).await
-        }
-        PluginCommand::Enable { family: name } => api.told(family(&name, "enable"), switched_in_words).await,
-        PluginCommand::Disable { family: name } => {
+        PluginRequest::Rollback(args) => api.told(family(&args.family, "rollback"), switched_in_words).await,
+        PluginRequest::Enable(args) => api.told(family(&args.family, "enable"), switched_in_words).await,
+        PluginRequest::Disable(FamilyArgs { family: name }) => {
             api.told(family(&name, "disable"), |off| {
                 let version = text_at(off, "digest").get(..12).unwrap_or_default();
                 format!("{name} serves no new request; version {version} finishes the tasks it admitted\n")
             })
             .await
         }
-        PluginCommand::Uninstall { family: name } => {
-            api.told(ApiRequest::delete(&["families", &name]), uninstalled_in_words).await
+        PluginRequest::Uninstall(args) => {
+            api.told(ApiRequest::delete(&["families", &args.family]), uninstalled_in_words).await
         }
-        PluginCommand::Remove { version } => {
+        PluginRequest::Remove { version } => {
             api.send(ApiRequest::delete(&["plugins", &version])).await?;
             Ok(Shown::told(json!({"version": version}), format!("removed {version}\n")))
         }
-        PluginCommand::Check { component } => {
-            let offer = read_offer(&component, api.location(), false).await;
-            check(&offer.map_err(ExecuteError::Arguments)?, Need::Check, api).await
+        PluginRequest::Check { component } => {
+            let offer = read_offer(&component, api.location(), false).await?;
+            check(&offer, Need::Check, api).await
         }
-        PluginCommand::Install { component, yes } => {
-            let offer = read_offer(&component, api.location(), true).await;
-            install(&offer.map_err(ExecuteError::Arguments)?, yes, api).await
-        }
-        PluginCommand::Keygen { .. }
-        | PluginCommand::Sign { .. }
-        | PluginCommand::Pack(_)
-        | PluginCommand::Push { .. }
-        | PluginCommand::Inspect { .. }
-        | PluginCommand::Author(_) => {
-            Err(ExecuteError::Arguments("this command sends no request of its own".to_owned()))
+        PluginRequest::Install { component, yes } => {
+            let offer = read_offer(&component, api.location(), true).await?;
+            install(&offer, yes, api).await
         }
     }
 }

@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use clap::Args;
 use gatehouse_admin::AdminClient;
-use gatehouse_model::{Credits, KeyId, PeriodUnit, QuotaPeriod, UnixMs};
+use gatehouse_model::{Clock as _, Credits, KeyId, PeriodUnit, QuotaPeriod, UnixMs};
+use gatehouse_process::SystemClock;
 use ipnet::IpNet;
 use serde_json::{Map, Value, json};
 
@@ -37,34 +37,21 @@ impl From<ClientArgs> for AdminClient {
     }
 }
 
-/// A duration from now, or a moment.
+/// A moment; one that is written as a duration is counted from when it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expiry {
-    After(Duration),
-    At(UnixMs),
-}
-
-impl Expiry {
-    /// The moment, counted from `now`.
-    pub(crate) fn moment(self, now: UnixMs) -> UnixMs {
-        match self {
-            Self::After(span) => now.plus(span),
-            Self::At(moment) => moment,
-        }
-    }
-}
+pub(super) struct Expiry(pub(super) UnixMs);
 
 impl FromStr for Expiry {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         if let Ok(span) = humantime::parse_duration(text) {
-            return Ok(Self::After(span));
+            return Ok(Self(SystemClock.now().plus(span)));
         }
         let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
         let moment = humantime::parse_rfc3339(&whole).ok();
         let since = moment.and_then(|moment| moment.duration_since(std::time::UNIX_EPOCH).ok());
-        since.map(|since| Self::At(UnixMs(0).plus(since))).ok_or_else(|| {
+        since.map(|since| Self(UnixMs(0).plus(since))).ok_or_else(|| {
             "expected a duration such as 30d or 12h, a date such as 2027-01-31, or a moment such as \
              2027-01-31T12:00:00Z"
                 .to_owned()
@@ -172,6 +159,8 @@ pub(super) fn given<const N: usize>(fields: [(&str, Option<Value>); N]) -> Map<S
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use clap::Parser;
 
     use super::*;
@@ -198,12 +187,16 @@ mod tests {
 
     #[test]
     fn expiries_are_parsed() {
-        let day = Duration::from_secs(86_400);
+        let (now, day) = (SystemClock.now(), Duration::from_secs(86_400));
+        for (text, span) in [("30d", day * 30), ("12h", day / 2)] {
+            let Expiry(moment) = text.parse::<Expiry>().unwrap();
+            let expected = now.plus(span);
+            let late = moment.since(expected);
+            assert!(moment >= expected && late < Duration::from_secs(60), "{text}: {moment}");
+        }
         for (text, expected) in [
-            ("30d", Some(Expiry::After(day * 30))),
-            ("12h", Some(Expiry::After(day / 2))),
-            ("1970-01-02", Some(Expiry::At(UnixMs(86_400_000)))),
-            ("1970-01-02T00:00:01Z", Some(Expiry::At(UnixMs(86_401_000)))),
+            ("1970-01-02", Some(Expiry(UnixMs(86_400_000)))),
+            ("1970-01-02T00:00:01Z", Some(Expiry(UnixMs(86_401_000)))),
             ("tomorrow", None),
             ("2027-13-01", None),
             ("30", None),

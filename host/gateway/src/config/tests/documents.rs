@@ -1,13 +1,12 @@
-//! Golden documents: an empty file, the documented example, the built-in families, the environment, earlier names.
+//! Golden documents: an empty file, the documented example, the environment, earlier names.
 
 use gatehouse_admin::AdminClient;
 
 use super::{load_text, plain};
 use crate::config::differences::EXAMPLE;
+use crate::config::document::RENAMED;
 use crate::config::load::{load_admin_client, read_text as read};
-use crate::config::renamed_keys::RENAMED;
 use crate::config::{Config, Location};
-use crate::plugins::built_in::PLUGINS;
 
 #[test]
 fn an_empty_file_is_all_defaults() {
@@ -79,13 +78,6 @@ fn the_commented_keys_of_the_example_parse() {
     assert_eq!(config.providers["bfl"].accounts["main"].weight, Some(1));
     assert!(matches!(config.providers["veo"].auth, gatehouse_upstream::Auth::ServiceAccount(_)));
     assert!(config.server.tls.is_some());
-}
-
-#[test]
-fn the_defaults_of_the_built_in_families_load() {
-    let (config, effective) = read("gatehouse.toml", "", PLUGINS, &[]).unwrap();
-    assert!(!config.prices.is_empty() && !config.providers.is_empty());
-    assert!(effective.contains("[providers.bfl]"), "{effective}");
 }
 
 #[test]
@@ -168,6 +160,8 @@ fn earlier_names_of_keys_are_read() {
         ("[server]\nleave_ms = \"7\"\n", "gatehouse.toml:2:12: server.lame_duck_ms"),
         ("[server]\nleave_ms = 7\nlame_duck_ms = 8\n", "gatehouse.toml:2:1: server.lame_duck_ms"),
         ("[plugins.watch]\nfalts = 1\n", "gatehouse.toml:2:1: plugins.canary"),
+        // Another key that only begins like it.
+        ("[plugins]\nwatch_folder = \"\"\n", "gatehouse.toml:2:1: plugins.watch_folder"),
     ] {
         let error = load_text(text).unwrap_err();
         assert!(error.starts_with(position), "{error}");

@@ -1,19 +1,15 @@
 //! Errors: each with its line, what is wrong and the remedy, and never with a secret.
 
-use std::path::Path;
+use std::fs;
 
-use super::{FAMILY, expect, load_text};
+use super::{Files, expect, load_text};
 use crate::config::Location;
 use crate::config::load::load_over;
 use crate::server::ServeError;
 
-fn at(file: &Path) -> Location {
-    Location { file: Some(file.to_owned()), ..Location::default() }
-}
-
 /// The first error that the start finds in a file that reads.
-fn error_at_start(file: &Path) -> String {
-    let loaded = load_over(&[FAMILY], &at(file), None).unwrap();
+fn error_at_start(files: &Files) -> String {
+    let loaded = files.load().unwrap();
     match crate::server::check(&loaded.config, false) {
         Err(ServeError::Config(errors)) => loaded.error_at(&errors[0].key, &errors[0].problem).to_string(),
         _ => panic!("expected an error in the configuration"),
@@ -22,8 +18,7 @@ fn error_at_start(file: &Path) -> String {
 
 #[test]
 fn a_provider_that_cannot_be_used_is_a_warning_and_left_out() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("gatehouse.toml");
+    let files = Files::new(None, "");
     let bare = "[providers.easel]\nconcurrency = 2\n";
     let sandbox = format!("{bare}[sandbox]\nenabled = true\n");
     let account = |name: &str| format!("[providers.{name}.accounts.main]\nsecret = {{ env = \"E\" }}\n");
@@ -38,9 +33,9 @@ fn a_provider_that_cannot_be_used_is_a_warning_and_left_out() {
         (&account("kling"), Some(&["providers.kling", "install the plugin that brings it"])),
     ];
     for (text, expected) in cases {
-        std::fs::write(&file, text).unwrap();
-        let loaded = load_over(&[FAMILY], &at(&file), None).unwrap();
-        let warnings: Vec<String> = loaded.warnings().iter().map(|one| one.short()).collect();
+        fs::write(files.config(), text).unwrap();
+        let loaded = files.load().unwrap();
+        let warnings: Vec<String> = loaded.warnings.iter().map(|one| one.short()).collect();
         match (expected, &warnings[..]) {
             (None, []) => {}
             (Some(words), [one]) => assert!(words.iter().all(|word| one.contains(word)), "{text}: {one}"),
@@ -54,79 +49,59 @@ fn a_provider_that_cannot_be_used_is_a_warning_and_left_out() {
 #[test]
 fn errors_name_line_and_remedy() {
     let cases = [
-        ("[server]\nlisen = \"127.0.0.1:1\"", "gatehouse.toml:2:1: server", "did you mean `listen`?"),
+        ("[server]\nlisen = \"127.0.0.1:1\"", "2:1: server", "did you mean `listen`?"),
         (
             "[server.tls]\ncertificate = \"c\"\nkey = \"k\"\n[server.acme]\ndomains = [\"a.example\"]",
-            "gatehouse.toml:4:9: server.acme",
+            "4:9: server.acme",
             "remove the one that is not meant",
         ),
         (
             "[server.acme]\ndomains = [\"*.a\"]",
-            "gatehouse.toml:2:1: server.acme.domains",
+            "2:1: server.acme.domains",
             "an authority validates each name",
         ),
-        (
-            "[log]\nlevel = \"info\"\nformat = \"jsn\"",
-            "gatehouse.toml:3:10: log.format",
-            "did you mean `json`?",
-        ),
-        (
-            "[tasks]\ntime_limit_s = \"30\"",
-            "gatehouse.toml:2:16: tasks.time_limit_s",
-            "write it without quotes",
-        ),
-        ("[prices]\npaint = 4.5", "gatehouse.toml:2:9: prices.paint", "write it in double quotes"),
+        ("[log]\nlevel = \"info\"\nformat = \"jsn\"", "3:10: log.format", "did you mean `json`?"),
+        ("[tasks]\ntime_limit_s = \"30\"", "2:16: tasks.time_limit_s", "write it without quotes"),
+        ("[prices]\npaint = 4.5", "2:9: prices.paint", "write it in double quotes"),
         (
             "[prices]\npaint = { credits = \"4\", per = 500 }",
-            "gatehouse.toml:2:32: prices.paint.per",
+            "2:32: prices.paint.per",
             "known here: 1, 1000, 1000000",
         ),
         (
             "[prices]\npaint = { credits = \"4\", pre = 1000 }",
-            "gatehouse.toml:2:26: prices.paint.pre",
+            "2:26: prices.paint.pre",
             "known here: credits, per",
         ),
-        ("[prices]\npaint = \"-1\"", "gatehouse.toml:2:1: prices.paint", "correct the value"),
-        ("[server]\nlisten = 127.0.0.1:8080", "gatehouse.toml:2:", "check the quotes, brackets"),
+        ("[prices]\npaint = \"-1\"", "2:1: prices.paint", "correct the value"),
+        ("[server]\nlisten = 127.0.0.1:8080", "2:", "check the quotes, brackets"),
         (
             "[admin]\n\nlisten = \"0.0.0.0:9\"",
-            "gatehouse.toml:3:1: admin.listen",
+            "3:1: admin.listen",
             "the admin listener is not encrypted: configure [admin.tls]",
         ),
-        ("[admin.tls]\ncertificate = \"c\"\nkey = \"k\"", "gatehouse.toml:1:", "add `client_ca = ...`"),
-        ("[admin.tls]\nclient_ca = \"c\"", "gatehouse.toml:1:", "add `certificate = ...`"),
-        (
-            "[admin.client]\nroot = \"c\"",
-            "gatehouse.toml:2:1: admin.client.root",
-            "known here: ca, certificate",
-        ),
-        ("[log]\nlevel = \"info,x=loud\"", "gatehouse.toml:2:1: log.level", "write one of error, warn, info"),
-        ("[log]\nlevel = \"verbose\"", "gatehouse.toml:2:1: log.level", "write one of error, warn, info"),
+        ("[admin.tls]\ncertificate = \"c\"\nkey = \"k\"", "1:", "add `client_ca = ...`"),
+        ("[admin.tls]\nclient_ca = \"c\"", "1:", "add `certificate = ...`"),
+        ("[admin.client]\nroot = \"c\"", "2:1: admin.client.root", "known here: ca, certificate"),
+        ("[log]\nlevel = \"info,x=loud\"", "2:1: log.level", "write one of error, warn, info"),
+        ("[log]\nlevel = \"verbose\"", "2:1: log.level", "write one of error, warn, info"),
         (
             "[tasks]\ntime_limit_s = 0",
-            "gatehouse.toml:2:1: tasks.time_limit_s: expected at least 1, got 0",
+            "2:1: tasks.time_limit_s: expected at least 1, got 0",
             "remove the line to have the default",
         ),
         (
             "[data]\nfolder = \"~/data\"",
-            "gatehouse.toml:2:1: data.folder",
+            "2:1: data.folder",
             "write the whole path, such as \"/home/me/data\"",
         ),
-        ("[data]\nfolder = \"a\"\nfolder = \"b\"", "gatehouse.toml:3:1: ", "keep one of the two"),
-        ("[servr]\n", "gatehouse.toml:1:2: ", "did you mean `server`?"),
-        (
-            "[fetch]\nallow_private = \"a\"",
-            "gatehouse.toml:2:17: fetch.allow_private",
-            "write a list: [ ... ]",
-        ),
-        (
-            "[plugins.limits]\nmemory_mib = 0",
-            "gatehouse.toml:2:14: plugins.limits.memory_mib",
-            "correct the value",
-        ),
+        ("[data]\nfolder = \"a\"\nfolder = \"b\"", "3:1: ", "keep one of the two"),
+        ("[servr]\n", "1:2: ", "did you mean `server`?"),
+        ("[fetch]\nallow_private = \"a\"", "2:17: fetch.allow_private", "write a list: [ ... ]"),
+        ("[plugins.limits]\nmemory_mib = 0", "2:14: plugins.limits.memory_mib", "correct the value"),
     ];
     for (text, position, remedy) in cases {
-        expect(&load_text(text).unwrap_err(), position, remedy);
+        expect(&load_text(text).unwrap_err(), "gatehouse.toml", position, remedy);
     }
 }
 
@@ -138,29 +113,30 @@ fn an_error_in_a_list_of_targets_has_its_line() {
     };
     let easel = "  { provider = \"easel\", protocol = \"chat\" },\n";
     for (targets, position, problem) in [
-        (String::new(), "gatehouse.toml:3:1: models.m.targets", "expected 1 to 16 targets, got 0"),
-        (easel.repeat(2), "gatehouse.toml:5:5: models.m.targets[1].provider", "got easel/m again"),
+        (String::new(), "3:1: models.m.targets", "expected 1 to 16 targets, got 0"),
+        (easel.repeat(2), "5:5: models.m.targets[1].provider", "got easel/m again"),
         (
             easel.to_owned() + "  { provider = \"lake\", protocol = \"chat\" },\n",
-            "gatehouse.toml:5:5: models.m.targets[1].provider",
+            "5:5: models.m.targets[1].provider",
             "expected one of [providers], got \"lake\"",
         ),
         (
             easel.to_owned() + "  { provider = \"easel\", protocol = \"Chat\" },\n",
-            "gatehouse.toml:5:36: models.m.targets[1].protocol",
+            "5:36: models.m.targets[1].protocol",
             "got \"Chat\"",
         ),
         (
             "  { provider = \"easel\", protocol = \"chat\", wieght = 2 },\n".to_owned(),
-            "gatehouse.toml:4:44: models.m.targets[0]",
+            "4:44: models.m.targets[0]",
             "did you mean `weight`?",
         ),
     ] {
         let error = load_text(&model(&targets)).unwrap_err();
-        assert!(error.starts_with(position) && error.contains(problem), "{targets}: {error}");
+        let is_there = error.starts_with(&format!("gatehouse.toml:{position}"));
+        assert!(is_there && error.contains(problem), "{targets}: {error}");
     }
     let without_prices = format!("[models.m]\ntargets = [\n{easel}]\n");
-    expect(&load_text(&without_prices).unwrap_err(), "gatehouse.toml:1:", "add `prices");
+    expect(&load_text(&without_prices).unwrap_err(), "gatehouse.toml", "1:", "add `prices");
 }
 
 #[test]
@@ -202,6 +178,7 @@ fn an_error_never_quotes_a_secret() {
         "[providers.easel.accounts.main]\nsecret = { env = \"A\", inline = \"hunter2\" }",
         "[providers.easel.accounts.main]\nsecret = \"hunter2\nx",
         "[providers.easel.accounts.main]\nsecert = \"hunter2\"",
+        "[server.acme]\neab_hmac = { hunter2 = \"x\" }",
     ] {
         let error = load_text(text).unwrap_err();
         assert!(!error.contains("hunter2") && error.starts_with("gatehouse.toml:2:"), "{error}");
@@ -209,24 +186,13 @@ fn an_error_never_quotes_a_secret() {
 }
 
 #[test]
-fn a_missing_secret_has_its_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("gatehouse.toml");
-    let text = "[providers.easel.accounts.main]\n\nsecret = { env = \"GATEHOUSE_TEST_UNSET_VARIABLE\" }\n";
-    std::fs::write(&path, text).unwrap();
-    let error = error_at_start(&path);
-    assert!(error.contains("gatehouse.toml:3:1: providers.easel.accounts.main.secret: "), "{error}");
-    assert!(error.contains("GATEHOUSE_TEST_UNSET_VARIABLE is not set"), "{error}");
-}
-
-#[test]
 fn an_unusable_key_file_has_its_line_and_remedy() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, key) = (folder.path().join("gatehouse.toml"), folder.path().join("key.json"));
+    let files = Files::new(None, "");
+    let key = files.path().join("key.json");
     let text = format!(
         "[providers.easel]\nauth = \"service_account\"\n[providers.easel.accounts.main]\nsecret = {{ file = {key:?} }}\n"
     );
-    std::fs::write(&path, text).unwrap();
+    fs::write(files.config(), text).unwrap();
     for (content, problem, remedy) in [
         (None, "No such file", "name a file that the gateway's user can read"),
         (
@@ -246,9 +212,9 @@ fn an_unusable_key_file_has_its_line_and_remedy() {
         ),
     ] {
         if let Some(content) = content {
-            std::fs::write(&key, content).unwrap();
+            fs::write(&key, content).unwrap();
         }
-        let error = error_at_start(&path);
+        let error = error_at_start(&files);
         assert!(error.contains("gatehouse.toml:4:1: providers.easel.accounts.main.secret: "), "{error}");
         assert!(error.contains(problem) && error.contains(&format!("remedy: {remedy}")), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
@@ -274,13 +240,14 @@ fn errors_within_auth_name_line_and_remedy() {
     ] {
         let text = format!("[providers.easel]\n{auth}\naccounts.main.secret = {{ env = \"A\" }}\n");
         let error = load_text(&text).unwrap_err();
-        expect(&error, "gatehouse.toml:2:", remedy);
+        expect(&error, "gatehouse.toml", "2:", remedy);
         assert!(error.contains("providers.easel.auth") && error.contains(problem), "{error}");
     }
 }
 
 #[test]
 fn a_named_file_must_exist() {
-    let missing = load_over(&[], &at(Path::new("no/such/gatehouse.toml")), None).unwrap_err().to_string();
+    let location = Location { file: Some("no/such/gatehouse.toml".into()), ..Location::default() };
+    let missing = load_over(&[], &location, None).unwrap_err().to_string();
     assert!(missing.contains("no/such/gatehouse.toml") && missing.contains("remedy: "), "{missing}");
 }

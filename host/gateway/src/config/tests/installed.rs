@@ -1,21 +1,11 @@
 //! The defaults that installed families bring.
 
-use super::{FAMILY, expect};
-use crate::config::load::load_over as load;
-use crate::config::{FamilyDefaults, Loaded, Location, check_own};
+use super::{Files, brought, expect};
+use crate::config::{Loaded, check_own};
 
-fn defaults(family: &str, text: &str) -> FamilyDefaults {
-    FamilyDefaults { family: Some(family.to_owned()), name: "family.toml".to_owned(), text: text.to_owned() }
-}
-
-/// Loads `text` over installed defaults.
-fn load_over(text: &str, brought: FamilyDefaults) -> Result<Loaded, String> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("gatehouse.toml");
-    std::fs::write(&path, text).unwrap();
-    let location =
-        Location { file: Some(path), data: Some(folder.path().join("data")), ..Location::default() };
-    load(&[FAMILY], &location, Some(brought)).map_err(|errors| errors.to_string())
+/// Loads `own` over the defaults of an installed family.
+fn load_over(own: &str, family: &str, text: &str) -> Result<Loaded, String> {
+    Files::new(None, own).load_with(Some(brought(Some(family), text))).map_err(|errors| errors.to_string())
 }
 
 #[test]
@@ -24,7 +14,7 @@ fn installed_defaults_are_below_the_operators_values_and_above_the_built_in_ones
                    [plugins.settings.painter]\na = 1\n[plugins.limits_by_family.painter]\nmemory_mib = 40\n";
     let own = "[prices]\nown = \"2\"\n[plugins.settings.other]\nb = 2\n\
                [providers.easel.accounts.main]\nsecret = { env = \"EASEL\" }\n";
-    let loaded = load_over(own, defaults("painter", brought)).unwrap();
+    let loaded = load_over(own, "painter", brought).unwrap();
     let config = &loaded.config;
     let price = |key: &str| config.prices[key].credits.to_string();
     assert_eq!((price("paint"), price("brush"), price("own")), ("7".into(), "1".into(), "2".into()));
@@ -39,46 +29,26 @@ fn installed_defaults_are_below_the_operators_values_and_above_the_built_in_ones
 #[test]
 fn defaults_with_more_than_a_family_may_bring_are_refused_with_their_line() {
     for (text, position, remedy) in [
-        ("[server]\nlisten = \"0.0.0.0:1\"", "family.toml:1:2: server", "set this in gatehouse.toml"),
-        (
-            "[plugins]\nrequire_signature = false",
-            "family.toml:2:1: plugins.require",
-            "set this in gatehouse.toml",
-        ),
-        (
-            "[plugins.trusted_keys]\nme = \"x\"",
-            "family.toml:1:10: plugins.trusted",
-            "set this in gatehouse.toml",
-        ),
+        ("[server]\nlisten = \"0.0.0.0:1\"", "1:2: server", "set this in gatehouse.toml"),
+        ("[plugins]\nrequire_signature = false", "2:1: plugins.require", "set this in gatehouse.toml"),
+        ("[plugins.trusted_keys]\nme = \"x\"", "1:10: plugins.trusted", "set this in gatehouse.toml"),
         (
             "[providers.p]\nbase_url = \"https://p\"\n[providers.p.accounts.main]\nsecret = \"hunter2\"",
-            "family.toml:3:14: providers.p.accounts",
+            "3:14: providers.p.accounts",
             "remove them here and add [providers.p.accounts.main]",
         ),
-        (
-            "[plugins.settings.f]\napi_key = \"hunter2\"",
-            "family.toml:2:1: plugins.settings.f.api_key",
-            "remove it here",
-        ),
-        (
-            "[plugins.settings.g]\na = 1",
-            "family.toml:1:19: plugins.settings.g",
-            "a family brings its own only",
-        ),
-        ("[prices]\na = \"-1\"", "family.toml:2:1: prices.a", "correct the value"),
-        (
-            "[providers.p]\nbase_url = 7",
-            "family.toml:2:12: providers.p.base_url",
-            "write it in double quotes",
-        ),
-        ("[prices", "family.toml:1:", "check the quotes, brackets"),
+        ("[plugins.settings.f]\napi_key = \"hunter2\"", "2:1: plugins.settings.f.api_key", "remove it here"),
+        ("[plugins.settings.g]\na = 1", "1:19: plugins.settings.g", "a family brings its own only"),
+        ("[prices]\na = \"-1\"", "2:1: prices.a", "correct the value"),
+        ("[providers.p]\nbase_url = 7", "2:12: providers.p.base_url", "write it in double quotes"),
+        ("[prices", "1:", "check the quotes, brackets"),
     ] {
-        let error = load_over("", defaults("f", text)).unwrap_err();
-        expect(&error, position, remedy);
+        let error = load_over("", "f", text).unwrap_err();
+        expect(&error, "family.toml", position, remedy);
         assert!(!error.contains("hunter2"), "{error}");
     }
     // A key that only contains such a word.
-    assert!(load_over("", defaults("f", "[plugins.settings.f]\nmax_tokens = 7")).is_ok());
+    assert!(load_over("", "f", "[plugins.settings.f]\nmax_tokens = 7").is_ok());
 }
 
 /// What belongs to another family, or borrows its accounts, is refused from anybody: a third party's defaults would take
@@ -87,32 +57,28 @@ fn defaults_with_more_than_a_family_may_bring_are_refused_with_their_line() {
 fn defaults_of_what_is_another_familys_are_refused() {
     let easel = "[providers.easel.accounts.main]\nsecret = { env = \"EASEL\" }\n";
     for (text, position) in [
-        ("[providers.easel]\nbase_url = \"http://127.0.0.1:1\"", "family.toml:2:1: providers.easel.base_url"),
-        ("[providers.easel]\norigins = [\"https://x\"]", "family.toml:2:1: providers.easel.origins"),
-        ("[providers.easel]\nauth = \"none\"", "family.toml:2:1: providers.easel.auth"),
-        (
-            "[providers.easel]\nmedia_origins = [\"https://x\"]",
-            "family.toml:2:1: providers.easel.media_origins",
-        ),
-        ("[prices]\npaint = \"0\"", "family.toml:2:1: prices.paint"),
-        ("[prices]\n\"paint@large\" = \"0\"", "family.toml:2:1: prices.paint@large"),
+        ("[providers.easel]\nbase_url = \"http://127.0.0.1:1\"", "2:1: providers.easel.base_url"),
+        ("[providers.easel]\norigins = [\"https://x\"]", "2:1: providers.easel.origins"),
+        ("[providers.easel]\nauth = \"none\"", "2:1: providers.easel.auth"),
+        ("[providers.easel]\nmedia_origins = [\"https://x\"]", "2:1: providers.easel.media_origins"),
+        ("[prices]\npaint = \"0\"", "2:1: prices.paint"),
+        ("[prices]\n\"paint@large\" = \"0\"", "2:1: prices.paint@large"),
         (
             "[providers.own]\nbase_url = \"https://own\"\naccounts_of = \"easel\"",
-            "family.toml:3:1: providers.own.accounts_of",
+            "3:1: providers.own.accounts_of",
         ),
         (
             "[models.own]\nprovider = \"easel\"\nprotocol = \"chat\"\nprices = { input = \"0\", output = \"0\" }",
-            "family.toml:1:9: models.own",
+            "1:9: models.own",
         ),
     ] {
-        let error = load_over(easel, defaults("f", text)).unwrap_err();
-        assert!(error.starts_with(position), "expected {position}\n{error}");
+        let error = load_over(easel, "f", text).unwrap_err();
+        assert!(error.starts_with(&format!("family.toml:{position}")), "expected {position}\n{error}");
     }
     // Its own family may, and what the operator sets is the operator's.
-    load_over(easel, defaults("painter", "[prices]\npaint = \"7\"\n[providers.easel]\nconcurrency = 3"))
-        .unwrap();
+    load_over(easel, "painter", "[prices]\npaint = \"7\"\n[providers.easel]\nconcurrency = 3").unwrap();
     let own = format!("[prices]\npaint = \"2\"\n{easel}");
-    let loaded = load_over(&own, defaults("f", "[prices]\npaint = \"0\"")).unwrap();
+    let loaded = load_over(&own, "f", "[prices]\npaint = \"0\"").unwrap();
     assert_eq!(loaded.config.prices["paint"].credits.to_string(), "2");
 }
 
@@ -122,7 +88,7 @@ fn where_the_secret_of_an_account_goes_is_not_taken_from_defaults() {
     let own = "[providers.kite]\nbase_url = \"https://kite\"\n[providers.kite.accounts.main]\nsecret = { env = \"K\" }\n\
                [providers.wave.accounts.main]\nsecret = { env = \"W\" }\n";
     let wave = "[prices]\nsurf = \"1\"\n[providers.wave]\nbase_url = \"https://wave\"\nauth = \"bearer\"\n";
-    let before = load_over(own, defaults("surf", wave)).unwrap();
+    let before = load_over(own, "surf", wave).unwrap();
     for (text, expected) in [
         (wave.to_owned(), None),
         (wave.replace("surf = \"1\"", "\"surf@large\" = \"2\""), None),
@@ -137,7 +103,7 @@ fn where_the_secret_of_an_account_goes_is_not_taken_from_defaults() {
         (wave.replace("surf =", "foil ="), Some("2:1: prices.foil")),
     ] {
         let about = gatehouse_model::About { price_keys: vec!["surf".to_owned()], ..about("surf") };
-        let checked = load_over(own, defaults("surf", &text))
+        let checked = load_over(own, "surf", &text)
             .and_then(|after| check_own(Some(&before), &after, &about).map_err(|errors| errors.to_string()));
         match expected {
             None => checked.unwrap(),

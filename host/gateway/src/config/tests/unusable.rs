@@ -1,49 +1,8 @@
 //! What a start does without because of a family, and what is an error wherever an operator asks.
 
 use std::fs;
-use std::path::Path;
 
-use super::FAMILY;
-use crate::config::load::load_over;
-use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location};
-
-/// A data folder with these defaults of the installed family `surf`, and a configuration.
-struct Files(tempfile::TempDir);
-
-impl Files {
-    fn new(defaults: &[u8], own: &str) -> Self {
-        let files = Self(tempfile::tempdir().unwrap());
-        fs::create_dir_all(files.defaults().parent().unwrap()).unwrap();
-        fs::write(files.defaults(), defaults).unwrap();
-        fs::write(files.config(), own).unwrap();
-        files
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn defaults(&self) -> std::path::PathBuf {
-        self.path().join("data/defaults/surf.toml")
-    }
-
-    fn config(&self) -> std::path::PathBuf {
-        self.path().join("gatehouse.toml")
-    }
-
-    fn load(&self) -> Result<Loaded, ConfigErrors> {
-        self.load_with(None)
-    }
-
-    fn load_with(&self, brought: Option<FamilyDefaults>) -> Result<Loaded, ConfigErrors> {
-        let (file, data) = (Some(self.config()), Some(self.path().join("data")));
-        load_over(&[FAMILY], &Location { file, data, ..Location::default() }, brought)
-    }
-}
-
-fn brought(family: Option<&str>, text: &str) -> FamilyDefaults {
-    FamilyDefaults { family: family.map(str::to_owned), name: "f.toml".to_owned(), text: text.to_owned() }
-}
+use super::{Files, brought};
 
 const SOUND: &str = "[prices]\nwave = \"1\"\n[providers.sea]\nbase_url = \"https://sea.example\"\n";
 
@@ -69,7 +28,7 @@ fn a_family_whose_part_is_wrong_is_off_and_the_start_goes_on() {
         // Its text models go with the provider that it brings.
         (&SOUND.replace("sea", "lake"), model, "a text model is not served", "expected one of [providers]"),
     ] {
-        let files = Files::new(defaults.as_bytes(), own);
+        let files = Files::new(Some(defaults.as_bytes()), own);
         let loaded = files.load().unwrap_or_else(|errors| panic!("{defaults}: {errors}"));
         let left_out = loaded.left_out();
         let is_told = left_out.iter().any(|line| line.contains(remedy));
@@ -92,7 +51,7 @@ fn a_family_whose_part_is_wrong_is_off_and_the_start_goes_on() {
 fn a_target_whose_provider_is_gone_leaves_the_model_to_the_others() {
     let own = "[models.m]\nprices = { input = \"1\", output = \"1\" }\ntargets = [\n  { provider = \"easel\", protocol = \"chat\" },\n  \
                { provider = \"sea\", protocol = \"chat\" },\n]\n";
-    let files = Files::new(SOUND.replace("sea", "lake").as_bytes(), own);
+    let files = Files::new(Some(SOUND.replace("sea", "lake").as_bytes()), own);
     let loaded = files.load().unwrap();
     let left_out = loaded.left_out();
     assert!(
@@ -110,7 +69,7 @@ fn a_target_whose_provider_is_gone_leaves_the_model_to_the_others() {
 
 #[test]
 fn a_file_that_cannot_be_read_switches_its_family_off() {
-    let files = Files::new(b"\xff", "");
+    let files = Files::new(Some(b"\xff"), "");
     let left_out = files.load().unwrap().left_out();
     assert!(left_out.len() == 1 && left_out[0].contains("make it readable"), "{left_out:?}");
     // Others in its place repair it.
@@ -147,7 +106,7 @@ fn settings_are_compared_with_the_schema_of_the_active_version() {
             "references of accounts",
         ),
     ] {
-        let files = Files::new(SOUND.as_bytes(), own);
+        let files = Files::new(Some(SOUND.as_bytes()), own);
         let plugins = files.path().join("data/plugins");
         fs::create_dir_all(&plugins).unwrap();
         fs::write(plugins.join("active.json"), active.to_string()).unwrap();
@@ -174,13 +133,13 @@ fn settings_are_compared_with_the_schema_of_the_active_version() {
 /// What an operator offers, and what the operator wrote, is refused as ever.
 #[test]
 fn errors_of_the_operators_own_text_are_errors() {
-    let files = Files::new(b"[prices\n", "[server]\nlisen = 1\n");
+    let files = Files::new(Some(b"[prices\n"), "[server]\nlisen = 1\n");
     let errors = files.load().unwrap_err().to_string();
     assert!(
         errors.contains("did you mean `listen`?") && errors.contains("surf.toml:1"),
         "both are told: {errors}"
     );
-    let files = Files::new(SOUND.as_bytes(), "");
+    let files = Files::new(Some(SOUND.as_bytes()), "");
     for family in [None, Some("surf")] {
         files.load_with(Some(brought(family, "[prices\n"))).unwrap_err();
     }

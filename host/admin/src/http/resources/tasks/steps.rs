@@ -3,7 +3,7 @@
 //! the audit record.
 
 use gatehouse_model::{TaskId, view};
-use gatehouse_tasks::{StepKind, StepRecord, StepRow};
+use gatehouse_tasks::{ExchangeRecord, StepKind, StepRecord, StepRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -82,28 +82,7 @@ enum TaskStepKind {
         fault: Option<String>,
     },
     /// A provider was called. Credentials and the values of queries are left out.
-    Exchange {
-        /// The provider.
-        provider: String,
-        /// The account; empty where the call was made with those of other tasks.
-        account: String,
-        /// The method.
-        method: String,
-        /// Path or URL.
-        url: String,
-        /// The status of the answer.
-        status: Option<u16>,
-        /// Why there was no answer: "unreachable", "timeout", "broken", "too_large" or "refused".
-        outage: Option<String>,
-        /// Bytes of the request's body as the plugin wrote it; files that it names are not counted.
-        sent_bytes: u64,
-        /// Bytes of the answer's body as the plugin gets it.
-        received_bytes: u64,
-        /// The beginning of the request's body; empty where the row had no room for it.
-        request: String,
-        /// The beginning of the answer's body; likewise.
-        reply: String,
-    },
+    Exchange(Box<ExchangeRecord>),
     /// Media were looked at.
     Probe {
         /// How many.
@@ -143,18 +122,7 @@ impl From<StepKind> for TaskStepKind {
             StepKind::Plugin { digest, event, verdict, progress, state_bytes, fault } => {
                 Self::Plugin { version: digest.to_string(), event, verdict, progress, state_bytes, fault }
             }
-            StepKind::Exchange(exchange) => Self::Exchange {
-                provider: exchange.provider,
-                account: exchange.account,
-                method: exchange.method,
-                url: exchange.url,
-                status: exchange.status,
-                outage: exchange.outage,
-                sent_bytes: exchange.sent_bytes,
-                received_bytes: exchange.received_bytes,
-                request: exchange.request,
-                reply: exchange.reply,
-            },
+            StepKind::Exchange(exchange) => Self::Exchange(exchange),
             StepKind::Probe { media } => Self::Probe { media },
             StepKind::Copy { media, bytes } => Self::Copy { media, bytes },
             StepKind::Wait { until, reason } => Self::Wait { until: until.into(), reason },
@@ -180,11 +148,11 @@ async fn reconcile(call: Call) -> Outcome {
     let ruling: TaskRuling = call.json()?;
     let (object, made) = (format!("tasks/{id}"), id.to_string());
     call.describe(object.as_str(), ruling_changes(&ruling));
-    let prepared = call.service.rulings.prepare(id, &ruling).await?;
+    let prepared = call.service.tasks.prepare_ruling(id, &ruling).await?;
     let command = prepared.command.clone();
     let committed = call.commit(command, object, &made, 200, ruling_changes(&ruling)).await;
     let is_new = committed.as_ref().is_ok_and(|committed| committed.before.is_none());
-    call.service.rulings.ruled(prepared, is_new).await?;
+    call.service.tasks.ruled(prepared, is_new).await;
     committed?;
     Ok(Reply::json(&TaskLine::from(&call.service.tasks.row(id).await?)))
 }

@@ -1,7 +1,6 @@
 //! `/tasks`: tasks of all customers: listed, shown with their money, cancelled with a reason. Never shows a prompt.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use gatehouse_driver::ambiguous_exchange;
 use gatehouse_model::{KeyId, Line, Media, Phase, Price, Status, Task, TaskId, view};
@@ -328,18 +327,14 @@ const COLUMNS: &str = "id created finished customer key family model surface sta
 
 async fn export(call: Call) -> Outcome {
     let query = AllTasksQuery { limit: PIECE, ..query(&call)? };
-    let service = call.service;
+    let shared = (call.service, query);
     // How many fit is not known before they are read: too many break the transfer off.
-    Ok(csv::reply(COLUMNS, move |position: Option<(TaskId, u64)>| {
-        let (service, mut query) = (Arc::clone(&service), query.clone());
+    Ok(csv::reply(COLUMNS, shared, |(service, query), position: Option<(TaskId, u64)>| async move {
         let (after, before) = position.unzip();
-        query.after = after;
-        async move {
-            let page = service.store.list_all_tasks(query).await?;
-            let rows = before.unwrap_or_default().saturating_add(page.tasks.len() as u64);
-            csv::check_rows(rows)?;
-            Ok((page.tasks.iter().map(TaskLine::from).collect(), page.next.map(|next| (next, rows))))
-        }
+        let page = service.store.list_all_tasks(AllTasksQuery { after, ..query }).await?;
+        let rows = before.unwrap_or_default().saturating_add(page.tasks.len() as u64);
+        csv::check_rows(rows)?;
+        Ok((page.tasks.iter().map(TaskLine::from).collect(), page.next.map(|next| (next, rows))))
     }))
 }
 

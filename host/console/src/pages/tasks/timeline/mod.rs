@@ -5,10 +5,9 @@ use gatehouse_admin::{
     DeliveryState, EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow, TaskDetails,
     WebhookAttempt, WebhookDelivery,
 };
-use gatehouse_model::{Credits, Task, UnixMs, words};
+use gatehouse_model::{Credits, Phase, Task, UnixMs, words};
 use maud::{Markup, html};
 
-use super::next;
 use crate::format::{count, credits, moment, seconds, span};
 use crate::parts::elements::{Tone, chip};
 
@@ -78,6 +77,25 @@ pub(super) fn show(details: &TaskDetails, steps: Option<&[StepRow]>, scale: Scal
         }
         @if steps.is_none() { p.muted { "Steps and calls are for operators, and shown once the read is on record." } }
         (sum(details))
+    }
+}
+
+/// What the gateway does next for it.
+fn next(task: &Task) -> String {
+    match &task.phase {
+        Phase::Run(_) => "its plugin is asked for the next step".to_owned(),
+        Phase::Call(_) => "a call waits for a permit of its provider's account".to_owned(),
+        Phase::Sent { at, .. } => {
+            format!("a call left at {} UTC; its reply is not on record yet", seconds(*at))
+        }
+        Phase::Ambiguous { at, .. } => {
+            format!("a call that left at {} UTC has no reply; it waits for a ruling", seconds(*at))
+        }
+        Phase::Probe(_) => "media are looked at".to_owned(),
+        Phase::Wait(until) => format!("its plugin is asked again at {} UTC", seconds(*until)),
+        Phase::Publish { .. } => "an interim result is copied".to_owned(),
+        Phase::Save(_) | Phase::SaveFailed(_) => "its results are copied".to_owned(),
+        Phase::Over => "nothing".to_owned(),
     }
 }
 

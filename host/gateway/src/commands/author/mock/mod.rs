@@ -56,7 +56,8 @@ async fn serve(port: u16, conversations: Vec<Conversation>) -> io::Result<Exit> 
     })
     .await?;
     let provider = provider.expect("a listener that started has made it");
-    if print(&greeting(&running.origin, provider.names(), provider.conversations())) != Exit::Done {
+    let greeting = greeting(&running.origin, &provider.providers, provider.conversations.len());
+    if print(&greeting) != Exit::Done {
         return Ok(Exit::Broken);
     }
     signals.next().await;

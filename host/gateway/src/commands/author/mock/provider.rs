@@ -15,8 +15,9 @@ use super::expected_call::{Request, fit};
 
 /// All conversations, and those under way.
 pub(super) struct MockProvider {
-    conversations: Vec<Conversation>,
-    providers: BTreeSet<String>,
+    pub(super) conversations: Vec<Conversation>,
+    /// The names that the scripts call providers by.
+    pub(super) providers: BTreeSet<String>,
     media: Media,
     state: Mutex<State>,
 }
@@ -37,13 +38,6 @@ struct Open {
     next: usize,
 }
 
-/// What may answer: a conversation under way, or one that begins.
-#[derive(Clone, Copy)]
-enum Candidate {
-    Open(usize),
-    New(usize),
-}
-
 impl MockProvider {
     pub(super) fn new(conversations: Vec<Conversation>, origin: &str) -> Self {
         let calls = || conversations.iter().flat_map(|one| &one.exchanges).map(|exchange| &exchange.call);
@@ -54,15 +48,6 @@ impl MockProvider {
         let none = vec![0; conversations.len()];
         let state = Mutex::new(State { begun: none.clone(), ended: none, ..State::default() });
         Self { conversations, providers, media, state }
-    }
-
-    /// The names that the scripts call providers by.
-    pub(super) fn names(&self) -> &BTreeSet<String> {
-        &self.providers
-    }
-
-    pub(super) fn conversations(&self) -> usize {
-        self.conversations.len()
     }
 
     /// The answer, and what is told of it.
@@ -89,16 +74,18 @@ impl MockProvider {
     /// The exchange that answers; otherwise the call that was closest, and how it differs.
     fn choose(&self, state: &mut State, request: &Request) -> Result<&Exchange, String> {
         // The latest first: one that its task left behind must not answer for another task.
-        let open = (0..state.open.len()).rev().map(Candidate::Open);
+        let open = state.open.iter().enumerate().rev();
+        let open = open.map(|(at, Open { conversation, next })| (Some(at), *conversation, *next));
         let mut new: Vec<usize> = (0..self.conversations.len()).collect();
         new.sort_by_key(|index| state.begun[*index]);
-        let candidates: Vec<Candidate> = open.chain(new.into_iter().map(Candidate::New)).collect();
-        let mut best: Option<(usize, Candidate)> = None;
+        let mut best: Option<(usize, Option<usize>, usize)> = None;
         let mut closest: Option<(usize, String)> = None;
-        for candidate in candidates {
-            let exchange = self.next(state, candidate);
+        for (at, conversation, next) in open.chain(new.into_iter().map(|new| (None, new, 0))) {
+            let exchange = &self.conversations[conversation].exchanges[next];
             match fit(&exchange.call, request) {
-                Ok(known) if best.is_none_or(|(most, _)| known > most) => best = Some((known, candidate)),
+                Ok(known) if best.is_none_or(|(most, ..)| known > most) => {
+                    best = Some((known, at, conversation));
+                }
                 Ok(_) => {}
                 Err((known, problem)) if closest.as_ref().is_none_or(|(most, _)| known > *most) => {
                     closest = Some((known, format!("not the call before {}: {problem}", exchange.position)));
@@ -106,35 +93,25 @@ impl MockProvider {
                 Err(_) => {}
             }
         }
-        let Some((_, candidate)) = best else {
+        let Some((_, at, conversation)) = best else {
             return Err(closest.map_or_else(|| "no script expects a call".to_owned(), |(_, problem)| problem));
         };
-        Ok(self.take(state, candidate))
+        Ok(self.take(state, at, conversation))
     }
 
-    fn next(&self, state: &State, candidate: Candidate) -> &Exchange {
-        let (conversation, next) = match candidate {
-            Candidate::Open(index) => (state.open[index].conversation, state.open[index].next),
-            Candidate::New(conversation) => (conversation, 0),
-        };
-        &self.conversations[conversation].exchanges[next]
-    }
-
-    fn take(&self, state: &mut State, candidate: Candidate) -> &Exchange {
-        let index = match candidate {
-            Candidate::Open(index) => index,
-            Candidate::New(conversation) => {
-                state.begun[conversation] += 1;
-                state.open.push(Open { conversation, next: 0 });
-                state.open.len() - 1
-            }
-        };
-        let Open { conversation, next } = &mut state.open[index];
-        let exchanges = &self.conversations[*conversation].exchanges;
+    /// The next exchange of the conversation that is open at `open`, or of one that begins.
+    fn take(&self, state: &mut State, open: Option<usize>, conversation: usize) -> &Exchange {
+        let index = open.unwrap_or_else(|| {
+            state.begun[conversation] += 1;
+            state.open.push(Open { conversation, next: 0 });
+            state.open.len() - 1
+        });
+        let next = &mut state.open[index].next;
+        let exchanges = &self.conversations[conversation].exchanges;
         let exchange = &exchanges[*next];
         *next += 1;
         if *next == exchanges.len() {
-            state.ended[*conversation] += 1;
+            state.ended[conversation] += 1;
             state.open.remove(index);
         }
         exchange
