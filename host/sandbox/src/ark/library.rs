@@ -27,8 +27,6 @@ pub(crate) struct Asset {
 /// An asset as it is at a moment.
 pub(crate) struct AssetNow<'a> {
     pub(crate) record: &'a ArkAsset,
-    pub(crate) asset_type: &'a str,
-    pub(crate) project: &'a str,
     pub(crate) status: &'static str,
     /// Why it failed.
     pub(crate) problem: Option<&'a Problem>,
@@ -43,8 +41,7 @@ impl Asset {
             Err(_) => "Failed",
         };
         let problem = self.verdict.as_ref().err().filter(|_| is_over);
-        let (asset_type, project) = (self.record.asset_type.as_str(), self.record.project.as_str());
-        AssetNow { record: &self.record, asset_type, project, status, problem }
+        AssetNow { record: &self.record, status, problem }
     }
 }
 
@@ -53,7 +50,7 @@ impl Asset {
 pub(crate) struct Library {
     groups: BTreeMap<String, ArkGroup>,
     assets: BTreeMap<String, Asset>,
-    calls: Vec<(usize, String)>,
+    pub(crate) calls: Vec<(usize, String)>,
     /// Creations so far of each name with a fault.
     counts: Counts,
     made: u64,
@@ -133,9 +130,5 @@ impl Library {
         let shown =
             |asset: &Asset| ArkAsset { status: asset.at(now).status.to_owned(), ..asset.record.clone() };
         (self.groups.values().cloned().collect(), self.assets.values().map(shown).collect())
-    }
-
-    pub(crate) fn calls(&self) -> Vec<(usize, String)> {
-        self.calls.clone()
     }
 }

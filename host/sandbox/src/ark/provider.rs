@@ -39,6 +39,6 @@ impl Table for ArkState {
     fn record(&self, now: u64) -> ArkRecord {
         let (submits, declined) = self.tasks.record();
         let (groups, assets) = self.library.record(now);
-        ArkRecord { submits, declined, groups, assets, calls: self.library.calls() }
+        ArkRecord { submits, declined, groups, assets, calls: self.library.calls.clone() }
     }
 }

@@ -8,8 +8,8 @@ use crate::ark::record::{ArkDeclined, ArkSubmit};
 use crate::ark::refusal::Refusal;
 use crate::common::clock::digits_of_time;
 use crate::common::faults::Target;
-use crate::common::kept::{ById, Latest, random_word};
-use crate::common::markers::Counts;
+use crate::common::kept::{ById, Latest, cut_texts, random_word};
+use crate::common::markers::{Counts, count};
 use gatehouse_sandbox_files::Film;
 
 /// A task.
@@ -99,9 +99,7 @@ impl TaskTable {
     /// The film of a task, and the fault of this download.
     pub(crate) fn download(&mut self, id: &str) -> Option<(Film, Option<Marker>)> {
         let task = self.tasks.get_mut(id)?;
-        let earlier = task.downloads;
-        task.downloads = earlier.saturating_add(1);
-        Some((task.film, task.faults.at_after(Target::File, earlier)))
+        Some((task.film, task.faults.at_after(Target::File, count(&mut task.downloads))))
     }
 
     pub(crate) fn record(&self) -> (Vec<ArkSubmit>, Vec<ArkDeclined>) {
@@ -111,13 +109,8 @@ impl TaskTable {
 
 /// The body for the record: the content of `data:` URIs is cut.
 pub(crate) fn brief(value: &Value) -> Value {
-    match value {
-        Value::String(text) if text.starts_with("data:") => {
-            let head = text.split(',').next().unwrap_or_default();
-            Value::String(format!("{head},({} characters)", text.len() - head.len() - 1))
-        }
-        Value::Array(items) => items.iter().map(brief).collect(),
-        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), brief(value))).collect(),
-        other => other.clone(),
-    }
+    cut_texts("", value, |_, text| {
+        let head = text.split(',').next().filter(|_| text.starts_with("data:"))?;
+        Some(format!("{head},({} characters)", text.len() - head.len() - 1))
+    })
 }

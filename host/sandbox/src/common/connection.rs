@@ -26,7 +26,7 @@ impl ResetSwitch {
 /// The socket.
 pub(crate) struct Connection {
     stream: TcpStream,
-    reset_switch: ResetSwitch,
+    pub(crate) reset_switch: ResetSwitch,
 }
 
 impl Connection {
@@ -36,10 +36,6 @@ impl Connection {
             tracing::debug!(%error, "sandbox connection stays buffered");
         }
         Self { stream, reset_switch: ResetSwitch::default() }
-    }
-
-    pub(crate) fn reset_switch(&self) -> ResetSwitch {
-        self.reset_switch.clone()
     }
 }
 

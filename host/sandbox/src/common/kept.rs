@@ -1,6 +1,9 @@
-//! What the tables of providers keep: so much, and then the oldest is dropped. And the random part of ids.
+//! What the tables of providers keep: so much, and then the oldest is dropped; of long texts only a part. And the random part
+//! of ids.
 
 use std::collections::{HashMap, VecDeque};
+
+use serde_json::Value;
 
 /// Entries by id: the latest 100,000. The ids of dropped ones are unknown.
 pub(crate) struct ById<T> {
@@ -78,6 +81,18 @@ impl<T: Clone> Latest<T> {
 
     pub(crate) fn listed(&self) -> Vec<T> {
         self.0.iter().cloned().collect()
+    }
+}
+
+/// The same value with some of its texts cut: those of which `cut` makes another, by the name of their field.
+pub(crate) fn cut_texts(name: &str, value: &Value, cut: fn(&str, &str) -> Option<String>) -> Value {
+    match value {
+        Value::String(text) => cut(name, text).map_or_else(|| value.clone(), Value::String),
+        Value::Array(items) => items.iter().map(|item| cut_texts("", item, cut)).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), cut_texts(name, value, cut))).collect()
+        }
+        other => other.clone(),
     }
 }
 

@@ -148,8 +148,13 @@ impl Counts {
         if self.0.len() >= MAX_COUNTED {
             self.0.clear();
         }
-        let count = self.0.entry(text.to_owned()).or_default();
-        *count = count.saturating_add(1);
-        *count - 1
+        count(self.0.entry(text.to_owned()).or_default())
     }
+}
+
+/// Counts once more; gives how often it was before.
+pub(crate) fn count(times: &mut u32) -> u32 {
+    let before = *times;
+    *times = before.saturating_add(1);
+    before
 }

@@ -1,13 +1,21 @@
-//! Makes pictures off the async threads, and keeps the latest.
+//! Makes pictures off the async threads, and keeps the latest. And the base64 that pictures of requests come in.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use bytes::Bytes;
 use gatehouse_sandbox_files::Picture;
 
 /// Pictures kept: a picture is usually fetched soon after it was made, or never again.
 const KEPT: usize = 32;
+
+/// The standard alphabet; padding may be left out, as the examples of providers do.
+pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// The latest pictures.
 #[derive(Default)]

@@ -23,7 +23,8 @@ const MAX_SIDE: u32 = 8192;
 const MAX_PIXELS: u64 = 35_000_000;
 const MAX_MILLISECONDS: u64 = 600_000;
 const MAX_BYTES: u64 = 1 << 30;
-static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+/// A piece of what files are padded with.
+pub(crate) static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 /// A film or a sound that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

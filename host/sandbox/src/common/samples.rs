@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 
 use crate::common::clock;
 use crate::common::picture::PictureCache;
-use crate::common::sample_media::SampleMedia;
+use crate::common::sample_media::{SampleMedia, ZEROS};
 use crate::common::server::{Body, HandlerResult, parameter, reply, with};
 use gatehouse_sandbox_files::{Picture, format_named};
 
@@ -73,9 +73,7 @@ impl Samples {
         };
         found(&location)
     }
-}
 
-impl Samples {
     /// Answers the requests of the listener.
     pub(crate) async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
@@ -161,7 +159,6 @@ fn trickle(file: &Bytes, span: Duration) -> Response<Body> {
 
 /// A PNG's first bytes and then zeros, streamed.
 fn huge(unannounced: bool) -> Response<Body> {
-    static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
     let frames = stream::unfold(0, |sent: usize| async move {
         let piece = match HUGE_BYTES - sent {
             0 => return None,

@@ -206,6 +206,18 @@ pub(crate) fn items<'a>(object: &'a Value, name: &str) -> &'a [Value] {
     object[name].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
+/// Checks a value apart from a table: whether it is one of these words, or what it must be.
+pub(crate) fn one_of(value: &Value, words: &[&str]) -> Result<(), String> {
+    let fits = value.as_str().is_some_and(|word| words.contains(&word));
+    if fits { Ok(()) } else { Err(format!("must be one of {}", quoted(words).join(", "))) }
+}
+
+/// The same for an integer between two bounds, both included.
+pub(crate) fn integer_from(value: &Value, least: i64, most: i64) -> Result<(), String> {
+    let fits = value.as_i64().is_some_and(|number| (least..=most).contains(&number));
+    if fits { Ok(()) } else { Err(format!("must be an integer from {least} to {most}")) }
+}
+
 /// Words in quotation marks, as errors list them.
 pub(crate) fn quoted(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| format!("'{word}'")).collect()

@@ -30,6 +30,12 @@ use crate::common::connection::Connection;
 /// Open connections of one listener; more wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 4096;
 
+/// The page of a proxy in front of a provider that is down.
+pub(crate) const UNAVAILABLE_PAGE: &str =
+    "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n";
+/// The page that comes instead of a file.
+pub(crate) const SIGN_IN_PAGE: &str = "<html><body>Sign in to continue</body></html>\n";
+
 /// A reply's body; an error in it breaks the connection in the middle.
 pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
 
@@ -96,7 +102,7 @@ type Answering = Pin<Box<dyn Future<Output = HandlerResult> + Send>>;
 /// One connection, from its first request to its last.
 async fn serve_connection(stream: TcpStream, answer: Answer) {
     let connection = Connection::new(stream);
-    let reset_switch = connection.reset_switch();
+    let reset_switch = connection.reset_switch.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(reset_switch.clone());
         answer(request)

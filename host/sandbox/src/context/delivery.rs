@@ -7,7 +7,8 @@ use hyper::body::Incoming;
 
 use crate::common::clock::iso;
 use crate::common::faults::Target;
-use crate::common::server::{Body, HandlerResult, reply, truncated, with};
+use crate::common::markers::count;
+use crate::common::server::{Body, HandlerResult, SIGN_IN_PAGE, reply, truncated, with};
 use crate::context::faults::Marker;
 use crate::context::provider::Provider;
 use crate::context::signature::{self, LinkError};
@@ -32,15 +33,13 @@ pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) 
         (Some(Marker::FileUnavailable), _) => {
             return Ok(xml(503, "ServerBusy", "The server is busy.", ""));
         }
-        (Some(Marker::WrongType), _) => {
-            return Ok(reply(200, "text/html", "<html><body>Sign in to continue</body></html>\n"));
-        }
+        (Some(Marker::WrongType), _) => return Ok(reply(200, "text/html", SIGN_IN_PAGE)),
         (_, None) => return Ok(xml(500, "InternalError", "The file is broken.", "")),
         (Some(_), Some(file)) => return Ok(truncated(mime, &file)),
         (None, Some(file)) => file,
     };
     if request.method() == Method::GET
-        && let Some(job) = provider.table().job(&id)
+        && let Some(job) = provider.table().jobs.get_mut(&id)
     {
         job.record.deliveries = job.record.deliveries.saturating_add(1);
     }
@@ -50,11 +49,9 @@ pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) 
 /// The job of a path, its picture, and the fault of this download.
 fn find(provider: &Provider, path: &str) -> Option<(String, Picture, Option<Marker>)> {
     let (id, _) = path.rsplit('/').next()?.split_once("_sample.")?;
-    let mut jobs = provider.table();
-    let job = jobs.job(id)?;
-    let earlier = job.downloads;
-    job.downloads = earlier.saturating_add(1);
-    Some((id.to_owned(), job.picture, job.faults.at_after(Target::File, earlier)))
+    let mut table = provider.table();
+    let job = table.jobs.get_mut(id)?;
+    Some((id.to_owned(), job.picture, job.faults.at_after(Target::File, count(&mut job.downloads))))
 }
 
 fn forbidden(link_error: LinkError, now: u64) -> Response<Body> {

@@ -46,9 +46,9 @@ struct Account {
 /// Jobs, accounts and refusals.
 #[derive(Default)]
 pub(crate) struct JobTable {
-    jobs: ById<Job>,
+    pub(crate) jobs: ById<Job>,
     accepted: u64,
-    declined: Latest<Declined>,
+    pub(crate) declined: Latest<Declined>,
     accounts: Vec<Account>,
     /// Submits so far of each prompt with a submit fault.
     counts: Counts,
@@ -98,15 +98,6 @@ impl JobTable {
         self.jobs.insert(&id, job);
         self.accepted += 1;
         Ok(id)
-    }
-
-    /// Records a refused submit.
-    pub(crate) fn decline(&mut self, status: u16, prompt: Option<String>, at: u64) {
-        self.declined.push(Declined { status, prompt, at });
-    }
-
-    pub(crate) fn job(&mut self, id: &str) -> Option<&mut Job> {
-        self.jobs.get_mut(id)
     }
 
     /// Credits left to an account.

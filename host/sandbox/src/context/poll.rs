@@ -7,6 +7,7 @@ use hyper::body::Incoming;
 use serde_json::{Value, json};
 
 use crate::common::faults::Target;
+use crate::common::markers::count;
 use crate::common::server::{self, Body, HandlerResult, parameter, with};
 use crate::context::faults::Marker;
 use crate::context::jobs::Job;
@@ -39,13 +40,13 @@ pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) 
 
 fn result(provider: &Provider, id: &str) -> Response<Body> {
     let now = provider.now();
-    let mut jobs = provider.table();
-    let used = jobs.count_poll(now);
-    let response = match jobs.job(id) {
+    let mut table = provider.table();
+    let used = table.count_poll(now);
+    let response = match table.jobs.get_mut(id) {
         Some(job) => answer(provider, job, now),
         None => not_found(id),
     };
-    drop(jobs);
+    drop(table);
     let reset = format!("{}.0", now / 60_000 * 60 + 60);
     let left = POLLS_A_MINUTE.saturating_sub(used).to_string();
     let rate = [POLLS_A_MINUTE.to_string(), left, reset];
@@ -55,8 +56,7 @@ fn result(provider: &Provider, id: &str) -> Response<Body> {
 }
 
 fn answer(provider: &Provider, job: &mut Job, now: u64) -> Response<Body> {
-    let earlier = job.record.polls;
-    job.record.polls = earlier.saturating_add(1);
+    let earlier = count(&mut job.record.polls);
     let id = job.record.id.clone();
     match job.faults.poll_fault(earlier) {
         Some(Marker::PollBroken) => Refusal::broken().response(),

@@ -3,7 +3,8 @@
 use http::Response;
 use serde_json::{Value, json};
 
-use crate::common::server::{self, Body};
+use crate::common::kept::cut_texts;
+use crate::common::server::{self, Body, UNAVAILABLE_PAGE};
 
 /// An error that repeats a value cuts longer texts: the real provider sends a whole image back.
 const ECHO_CHARS: usize = 256;
@@ -67,8 +68,7 @@ impl Refusal {
 
     /// 503 in the HTML of a proxy in front of the provider.
     pub(crate) fn unavailable() -> Self {
-        let body = "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n".to_owned();
-        Self { status: 503, mime: "text/html", body, retry_after_s: None }
+        Self { status: 503, mime: "text/html", body: UNAVAILABLE_PAGE.to_owned(), retry_after_s: None }
     }
 
     /// The reply.
@@ -97,13 +97,8 @@ pub(crate) fn field_error(kind: &str, loc: Value, msg: &str, input: &Value, ctx:
 
 /// The same value with its long texts cut.
 pub(crate) fn brief(value: &Value) -> Value {
-    match value {
-        Value::String(text) => match text.char_indices().nth(ECHO_CHARS) {
-            Some((end, _)) => Value::String(format!("{}...", &text[..end])),
-            None => value.clone(),
-        },
-        Value::Array(items) => items.iter().map(brief).collect(),
-        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), brief(value))).collect(),
-        other => other.clone(),
-    }
+    cut_texts("", value, |_, text| {
+        let (end, _) = text.char_indices().nth(ECHO_CHARS)?;
+        Some(format!("{}...", &text[..end]))
+    })
 }

@@ -66,7 +66,7 @@ async fn create(provider: &Provider, request: Request<Incoming>) -> HandlerResul
     let recorded = body.as_ref().map_or(Value::Null, create::recorded);
     let decline = |status, code: &str| {
         let (code, body) = (code.to_owned(), recorded.clone());
-        provider.table().decline(DeclinedVideo { status, code, body });
+        provider.table().declined.push(DeclinedVideo { status, code, body });
     };
     let task = match check(provider, &head.headers, body).await {
         Ok(task) => task,

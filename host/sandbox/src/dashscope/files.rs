@@ -6,10 +6,12 @@ use http::{Method, Request};
 use hyper::body::Incoming;
 
 use crate::common::faults::Target;
-use crate::common::server::{HandlerResult, reply, truncated, with, xml};
+use crate::common::markers::count;
+use crate::common::server::{HandlerResult, SIGN_IN_PAGE, reply, truncated, with, xml};
 use crate::dashscope::faults::Marker;
 use crate::dashscope::provider::Provider;
 use crate::dashscope::signature;
+use gatehouse_sandbox_files::Film;
 
 /// The files listener: answers its requests.
 pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) -> HandlerResult {
@@ -23,9 +25,7 @@ pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) 
     let Some((id, film, fault)) = find(&provider, path) else { return Ok(xml(404, "NoSuchKey")) };
     match fault {
         Some(Marker::FileUnavailable) => return Ok(xml(503, "ServiceUnavailable")),
-        Some(Marker::WrongType) => {
-            return Ok(reply(200, "text/html", "<html><body>Sign in to continue</body></html>\n"));
-        }
+        Some(Marker::WrongType) => return Ok(reply(200, "text/html", SIGN_IN_PAGE)),
         _ => {}
     }
     let Ok(file) = tokio::task::spawn_blocking(move || film.mp4()).await else {
@@ -35,7 +35,7 @@ pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) 
         return Ok(truncated("video/mp4", &file.into()));
     }
     if request.method() == Method::GET
-        && let Some(task) = provider.table().task(&id)
+        && let Some(task) = provider.table().tasks.get_mut(&id)
     {
         task.record.deliveries = task.record.deliveries.saturating_add(1);
     }
@@ -43,11 +43,9 @@ pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) 
 }
 
 /// The task of a path, its film, and the fault of this download.
-fn find(provider: &Provider, path: &str) -> Option<(String, gatehouse_sandbox_files::Film, Option<Marker>)> {
+fn find(provider: &Provider, path: &str) -> Option<(String, Film, Option<Marker>)> {
     let id = path.strip_prefix('/')?.strip_suffix(".mp4")?;
-    let mut tasks = provider.table();
-    let task = tasks.task(id)?;
-    let earlier = task.downloads;
-    task.downloads = earlier.saturating_add(1);
-    Some((id.to_owned(), task.film, task.faults.at_after(Target::File, earlier)))
+    let mut table = provider.table();
+    let task = table.tasks.get_mut(id)?;
+    Some((id.to_owned(), task.film, task.faults.at_after(Target::File, count(&mut task.downloads))))
 }

@@ -4,12 +4,11 @@
 use http::Response;
 use serde_json::{Value, json};
 
-use crate::common::faults::Target;
 use crate::common::server::{self, Body, parameter};
-use crate::dashscope::faults::{Marker, Refusal, request_id};
+use crate::dashscope::faults::{Refusal, request_id};
 use crate::dashscope::poll::time;
 use crate::dashscope::provider::Provider;
-use crate::dashscope::tasks::{Status, Task, failure};
+use crate::dashscope::tasks::Task;
 
 const STATUSES: [&str; 6] = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN"];
 /// Rows of a page: without `page_size`, and at most.
@@ -42,7 +41,7 @@ fn page(provider: &Provider, query: &str, account: usize) -> Result<Value, Refus
         .filter(|task| model.as_ref().is_none_or(|model| task.record.body["model"] == **model))
         .filter(|task| from.as_ref().is_none_or(|from| begun(task)[..14] >= **from))
         .filter(|task| to.as_ref().is_none_or(|to| begun(task)[..14] <= **to))
-        .filter(|task| wanted.as_ref().is_none_or(|wanted| status(task, now) == *wanted))
+        .filter(|task| wanted.as_ref().is_none_or(|wanted| task.status(now) == *wanted))
         .map(|task| row(task, account, now))
         .collect();
     let total = found.len();
@@ -63,25 +62,11 @@ fn moment(query: &str, name: &str) -> Result<Option<String>, Refusal> {
     Err(Refusal::parameter(format!("{name} must have the form yyyymmddhhmmss")))
 }
 
-fn status(task: &Task, now: u64) -> &'static str {
-    match task.status(now) {
-        Status::Pending => "PENDING",
-        Status::Running => "RUNNING",
-        Status::Canceled => "CANCELED",
-        Status::Ended => match task.faults.at(Target::Ending) {
-            Some((Marker::Lost, _)) => "UNKNOWN",
-            Some((Marker::Canceled, _)) => "CANCELED",
-            _ if failure(task).is_some() => "FAILED",
-            _ => "SUCCEEDED",
-        },
-    }
-}
-
 fn row(task: &Task, account: usize, now: u64) -> Value {
     let reached = |moment: Option<u64>| moment.filter(|moment| *moment <= now);
     json!({
         "task_id": task.record.id,
-        "status": status(task, now),
+        "status": task.status(now),
         "model_name": task.record.body["model"],
         "api_key_id": account.to_string(),
         "region": "cn-beijing",

@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 
 use crate::common::clock::iso;
 use crate::common::faults::Target;
-use crate::common::server::{self, Body};
+use crate::common::markers::count;
+use crate::common::server::{self, Body, UNAVAILABLE_PAGE};
 use crate::dashscope::faults::{Marker, error, request_id};
 use crate::dashscope::provider::Provider;
 use crate::dashscope::signature;
-use crate::dashscope::tasks::{DAY_MS, Status, Task, failure};
+use crate::dashscope::tasks::{DAY_MS, Task, failure};
 
 /// Status words outside the documentation.
 const ODD_WORDS: [&str; 2] = ["PREPROCESSING", "POSTPROCESSING"];
@@ -20,8 +21,7 @@ pub(super) fn answer(provider: &Provider, id: &str, account: usize) -> Response<
     let now = provider.now();
     let mut tasks = provider.table();
     let Some(task) = tasks.own(id, account, now) else { return unknown(id) };
-    let earlier = task.record.polls;
-    task.record.polls = earlier.saturating_add(1);
+    let earlier = count(&mut task.record.polls);
     match task.faults.poll_fault(earlier) {
         Some(Marker::PollUnknown) => unknown(id),
         Some(Marker::PollSuspended) => wrapped(output(task, now, "SUSPENDED"), None),
@@ -38,31 +38,24 @@ pub(super) fn answer(provider: &Provider, id: &str, account: usize) -> Response<
 }
 
 fn state(provider: &Provider, task: &mut Task, now: u64) -> Response<Body> {
-    match task.status(now) {
-        Status::Pending => wrapped(output(task, now, "PENDING"), None),
-        Status::Running => wrapped(output(task, now, "RUNNING"), None),
-        Status::Canceled => wrapped(output(task, now, "CANCELED"), None),
-        Status::Ended => match task.faults.at(Target::Ending) {
-            Some((Marker::Lost, _)) => unknown(&task.record.id),
-            Some((Marker::Canceled, _)) => wrapped(output(task, now, "CANCELED"), None),
-            ending => match failure(task) {
-                Some(reason) => {
-                    let mut failed = output(task, now, "FAILED");
-                    (failed["code"], failed["message"]) = (reason.code.into(), reason.message.into());
-                    wrapped(failed, None)
-                }
-                None => {
-                    let mut done = output(task, now, "SUCCEEDED");
-                    done["orig_prompt"] = task.prompt.clone().into();
-                    if ending.is_none() {
-                        done["video_url"] = link(provider, task, now).into();
-                        task.links = task.links.saturating_add(1);
-                    }
-                    wrapped(done, Some(usage(task)))
-                }
-            },
-        },
+    let status = task.status(now);
+    let mut shown = output(task, now, status);
+    match (status, failure(task)) {
+        ("UNKNOWN", _) => return unknown(&task.record.id),
+        ("FAILED", Some(reason)) => {
+            (shown["code"], shown["message"]) = (reason.code.into(), reason.message.into());
+        }
+        ("SUCCEEDED", _) => {
+            shown["orig_prompt"] = task.prompt.clone().into();
+            if task.faults.at(Target::Ending).is_none() {
+                shown["video_url"] = link(provider, task, now).into();
+                task.links = task.links.saturating_add(1);
+            }
+            return wrapped(shown, Some(usage(task)));
+        }
+        _ => {}
     }
+    wrapped(shown, None)
 }
 
 /// HTTP 200, whatever became of the task.
@@ -80,11 +73,7 @@ fn unknown(id: &str) -> Response<Body> {
 
 /// The page of a proxy in front of the provider.
 pub(super) fn html() -> Response<Body> {
-    server::reply(
-        503,
-        "text/html",
-        "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n",
-    )
+    server::reply(503, "text/html", UNAVAILABLE_PAGE)
 }
 
 fn output(task: &Task, now: u64, status: &str) -> Value {

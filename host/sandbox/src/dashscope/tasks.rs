@@ -38,27 +38,22 @@ pub(super) struct Task {
     pub(super) downloads: u32,
 }
 
-/// Where a task stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
-    Pending,
-    Running,
-    Ended,
-    Canceled,
-}
-
 impl Task {
     fn is_kept(&self, now: u64) -> bool {
         now < self.record.at.saturating_add(DAY_MS)
     }
 
-    pub(super) fn status(&self, now: u64) -> Status {
+    /// Where it stands, in the provider's words.
+    pub(super) fn status(&self, now: u64) -> &'static str {
         let is_past = |time: Option<u64>| time.is_some_and(|time| time <= now);
-        match () {
-            () if self.record.cancelled => Status::Canceled,
-            () if is_past(self.ends_at) => Status::Ended,
-            () if is_past(self.begins_at) => Status::Running,
-            () => Status::Pending,
+        match self.faults.at(Target::Ending) {
+            _ if self.record.cancelled => "CANCELED",
+            _ if !is_past(self.ends_at) && is_past(self.begins_at) => "RUNNING",
+            _ if !is_past(self.ends_at) => "PENDING",
+            Some((Marker::Lost, _)) => "UNKNOWN",
+            Some((Marker::Canceled, _)) => "CANCELED",
+            _ if failure(self).is_some() => "FAILED",
+            _ => "SUCCEEDED",
         }
     }
 }
@@ -66,9 +61,9 @@ impl Task {
 /// Tasks and refusals.
 #[derive(Default)]
 pub(crate) struct TaskTable {
-    tasks: ById<Task>,
+    pub(super) tasks: ById<Task>,
     accepted: u64,
-    declined: Latest<DeclinedVideo>,
+    pub(super) declined: Latest<DeclinedVideo>,
     /// Origin of the sandbox's samples.
     pub(super) samples: String,
     /// Ends of the tasks under way, by account.
@@ -113,18 +108,9 @@ impl TaskTable {
         Ok(id)
     }
 
-    /// Records a refusal.
-    pub(super) fn decline(&mut self, declined: DeclinedVideo) {
-        self.declined.push(declined);
-    }
-
-    pub(super) fn task(&mut self, id: &str) -> Option<&mut Task> {
-        self.tasks.get_mut(id)
-    }
-
     /// An account's task. Those of others and those of more than a day ago are unknown.
     pub(super) fn own(&mut self, id: &str, account: usize, now: u64) -> Option<&mut Task> {
-        self.task(id).filter(|task| task.record.account == account && task.is_kept(now))
+        self.tasks.get_mut(id).filter(|task| task.record.account == account && task.is_kept(now))
     }
 
     /// An account's tasks of the last day, the latest first.
@@ -135,7 +121,7 @@ impl TaskTable {
     /// Cancels a task that waits.
     pub(super) fn cancel(&mut self, id: &str, account: usize, now: u64) -> Result<(), Refusal> {
         match self.own(id, account, now) {
-            Some(task) if task.status(now) == Status::Pending => {
+            Some(task) if task.status(now) == "PENDING" => {
                 task.record.cancelled = true;
                 Ok(())
             }

@@ -34,11 +34,8 @@ impl TextProtocol for Gemini {
     }
 
     fn odd_event() -> Event {
-        Event {
-            name: None,
-            data: json!({ "hint": { "of": ["nothing"] } }).to_string(),
-            kind: EventKind::Frame,
-        }
+        let hint = json!({ "hint": { "of": ["nothing"] } });
+        Event { name: None, data: hint.to_string(), kind: EventKind::Frame }
     }
 
     fn route(head: &Parts) -> Result<bool, Refusal> {

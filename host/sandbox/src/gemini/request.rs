@@ -79,8 +79,7 @@ pub(super) fn check(body: &Value, stream: bool) -> Result<Checked<Gemini>, Refus
         );
         return Err(invalid(message));
     }
-    let thinking = &config["thinkingConfig"];
-    let shows_thoughts = thinking["includeThoughts"] == true;
+    let shows_thoughts = config["thinkingConfig"]["includeThoughts"] == true;
     let tools = tools(body);
     let question = Question {
         choice: choice(&body["toolConfig"]["functionCallingConfig"], &tools)?,
@@ -129,11 +128,10 @@ fn content(at: usize, value: &Value, prompt_tokens: &mut u64) -> Result<Content,
             }
             found.called.push(text(&part["functionCall"], "name").to_owned());
         }
-        if let Some(result) = part["functionResponse"]["response"].as_object() {
+        let result = &part["functionResponse"]["response"];
+        if result.is_object() {
             let said = result.get("output").or_else(|| result.get("error")).and_then(Value::as_str);
-            found
-                .results
-                .push(said.map_or_else(|| part["functionResponse"]["response"].to_string(), str::to_owned));
+            found.results.push(said.map_or_else(|| result.to_string(), str::to_owned));
         }
         if let Some(data) = part["inlineData"]["data"].as_str() {
             found.images.push(image(&path, text(&part["inlineData"], "mimeType"), data, prompt_tokens)?);

@@ -83,7 +83,7 @@ async fn check(
     mut sent: Value,
     is_edit: bool,
 ) -> Result<Checked, Refusal> {
-    let faults = Faults::of(body.prompt());
+    let faults = Faults::of(&body.prompt);
     let order = body.check(is_edit);
     let urls = order.as_ref().map_or_else(|_| Vec::new(), |order| order.references.clone());
     let inspected = tokio::task::spawn_blocking(move || reference::inspect(&urls)).await;
@@ -95,7 +95,7 @@ async fn check(
 
 async fn answer(provider: &Provider, number: u64, checked: Checked) -> Result<(Answer, Faults), Refusal> {
     let Checked { order, references, faults } = checked;
-    let refusal = provider.table().refusal(&order.prompt, &faults).map(Refusal::of);
+    let refusal = faults.strike(&mut provider.table().counts, &order.prompt).map(Refusal::of);
     if let Some(refusal) = refusal {
         if refusal.is_billed {
             update(provider, number, |call| call.cost_in_usd_ticks = order.model.ticks);

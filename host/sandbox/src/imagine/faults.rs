@@ -51,21 +51,3 @@ impl Faults {
         self.number(Marker::Filtered).map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX)).min(n)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn images_are_filtered_up_to_all_of_them() {
-        for (prompt, n, expected) in [
-            ("a kite", 3, 0),
-            ("[[filtered:0]]", 3, 0),
-            ("[[filtered:2]]", 3, 2),
-            ("[[filtered:9]]", 3, 3),
-            ("[[filtered-all]]", 10, 10),
-        ] {
-            assert_eq!(Faults::of(prompt).filtered(n), expected, "{prompt}");
-        }
-    }
-}

@@ -9,7 +9,7 @@ use super::faults::Marker;
 use super::provider::Provider;
 use super::table::StoredImage;
 use crate::common::faults::Target;
-use crate::common::server::{HandlerResult, reply, truncated, with};
+use crate::common::server::{HandlerResult, SIGN_IN_PAGE, reply, truncated, with};
 
 /// The files listener: answers its requests.
 pub(super) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) -> HandlerResult {
@@ -23,9 +23,7 @@ pub(super) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) 
     let mime = image.picture.format.to_mime_type();
     let file = match (fault, provider.pictures.file(image.picture).await) {
         (Some(Marker::FileUnavailable), _) => return Ok(reply(503, "text/plain", "busy")),
-        (Some(Marker::WrongType), _) => {
-            return Ok(reply(200, "text/html", "<html><body>Sign in to continue</body></html>\n"));
-        }
+        (Some(Marker::WrongType), _) => return Ok(reply(200, "text/html", SIGN_IN_PAGE)),
         (_, None) => return Ok(reply(500, "text/plain", "the file is broken")),
         (Some(_), Some(file)) => return Ok(truncated(mime, &file)),
         (None, Some(file)) => file,
@@ -43,7 +41,7 @@ fn find(provider: &Provider, path: &str) -> Option<StoredImage> {
     let id = path.strip_prefix("/xai-imgen/xai-tmp-imgen-")?.strip_suffix(".jpeg")?;
     let now = provider.now();
     let mut table = provider.table();
-    let image = table.image(id).filter(|image| now < image.until)?;
+    let image = table.images.get_mut(id).filter(|image| now < image.until)?;
     let found = image.clone();
     image.downloads = image.downloads.saturating_add(1);
     Some(found)

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::faults::{Faults, Marker};
+use super::faults::Faults;
 use crate::common::kept::{ById, Latest, fresh_id};
 use crate::common::markers::Counts;
 use crate::common::shared::Table;
@@ -63,9 +63,9 @@ pub(super) struct StoredImage {
 pub(crate) struct CallTable {
     count: u64,
     calls: Latest<ImageCall>,
-    images: ById<StoredImage>,
+    pub(super) images: ById<StoredImage>,
     /// Calls so far of each prompt with a refusing fault.
-    counts: Counts,
+    pub(super) counts: Counts,
 }
 
 impl CallTable {
@@ -83,20 +83,11 @@ impl CallTable {
         self.calls.0.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
     }
 
-    /// The refusal that the markers of a prompt ask for. Counts calls with the same prompt.
-    pub(super) fn refusal(&mut self, prompt: &str, faults: &Faults) -> Option<Marker> {
-        faults.strike(&mut self.counts, prompt)
-    }
-
     /// Keeps an image; gives its id.
     pub(super) fn store(&mut self, image: StoredImage) -> Result<String, getrandom::Error> {
         let id = fresh_id()?;
         self.images.insert(&id, image);
         Ok(id)
-    }
-
-    pub(super) fn image(&mut self, id: &str) -> Option<&mut StoredImage> {
-        self.images.get_mut(id)
     }
 }
 

@@ -217,8 +217,9 @@ fn check_end(messages: &[Message], model: &Model) -> Result<(), Refusal> {
 /// Markers are read in the last words of the user's own; a client's program adds reminders to them.
 pub(super) fn input(messages: &[Message]) -> AnswerInput {
     let is_models = |message: &&Message| message.role == Role::Assistant;
-    let since = messages.iter().rev().skip_while(is_models).take_while(|message| !is_models(message));
-    let words = since.filter(|message| message.role == Role::User).map(|message| own_words(&message.text()));
+    let last = messages.iter().rev().skip_while(is_models).take_while(|message| !is_models(message));
+    let last: Vec<&Message> = last.filter(|message| message.role == Role::User).collect();
+    let mut words = last.iter().map(|message| own_words(&message.text()));
     let asks =
         |message: &Message| message.role == Role::User && !own_words(&message.text()).trim().is_empty();
     let asked = messages.iter().rposition(asks).unwrap_or(0);
@@ -231,14 +232,12 @@ pub(super) fn input(messages: &[Message]) -> AnswerInput {
         });
     let mut input = AnswerInput {
         called: called.collect(),
-        text: words.into_iter().find(|words| !words.trim().is_empty()).unwrap_or_default(),
+        text: words.find(|words| !words.trim().is_empty()).unwrap_or_default(),
         continues: messages.last().is_some_and(|message| message.role == Role::Assistant),
         begins_with: messages.last().map(|message| told_beginning(&message.text())).unwrap_or_default(),
         turns: messages.iter().filter(|message| message.role == Role::User).count(),
         ..AnswerInput::default()
     };
-    let last = messages.iter().rev().skip_while(is_models).take_while(|message| !is_models(message));
-    let last: Vec<&Message> = last.filter(|message| message.role == Role::User).collect();
     for block in last.iter().rev().flat_map(|message| &message.blocks) {
         match &block.content {
             Content::Image(name) => input.images.push(name.clone()),

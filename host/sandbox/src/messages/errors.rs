@@ -29,10 +29,6 @@ pub(super) fn not_found(what: &str) -> Refusal {
     Refusal::new(404, "not_found_error", what)
 }
 
-pub(super) fn method() -> Refusal {
-    Refusal::new(405, "invalid_request_error", "Method Not Allowed")
-}
-
 pub(super) fn internal() -> Refusal {
     Refusal::new(500, "api_error", "Internal server error")
 }

@@ -58,7 +58,7 @@ impl TextProtocol for Messages {
             _ => return Err(errors::not_found("Not found")),
         };
         if head.method != Method::POST {
-            return Err(errors::method());
+            return Err(Refusal::new(405, "invalid_request_error", "Method Not Allowed"));
         }
         let version = head.headers.get("anthropic-version");
         let version = version.ok_or_else(|| invalid("anthropic-version: header is required"))?;

@@ -13,21 +13,19 @@ use crate::midjourney::read;
 use crate::midjourney::record::Declined;
 use crate::midjourney::refusal::{Refusal, not_allowed};
 use crate::midjourney::submit::answer::Answer;
-use crate::midjourney::submit::{self, Speed};
+use crate::midjourney::submit::{self, SPEEDS};
 
 /// Five pictures of 12 MiB in base64, and the rest of a body.
 const MAX_BODY_BYTES: usize = 96 << 20;
 
-/// The speed in a path, and the path behind `/mj`.
-fn split(uri: &Uri) -> Option<(Option<Speed>, &str)> {
+/// The speed in a path, as records name it, and the path behind `/mj`.
+fn split(uri: &Uri) -> Option<(Option<&'static str>, &str)> {
     let (prefix, rest) = uri.path().strip_prefix('/')?.split_once('/')?;
-    let speed = match prefix {
-        "mj" => return Some((None, rest)),
-        "mj-relax" => Speed::Relax,
-        "mj-fast" => Speed::Fast,
-        "mj-turbo" => Speed::Turbo,
-        _ => return None,
-    };
+    if prefix == "mj" {
+        return Some((None, rest));
+    }
+    let prefix = prefix.strip_prefix("mj-")?;
+    let (speed, _) = SPEEDS.into_iter().find(|(_, known)| *known == prefix)?;
     Some((Some(speed), rest.strip_prefix("mj/")?))
 }
 
@@ -81,7 +79,7 @@ fn declined(provider: &Provider, path: &str, refusal: Refusal) -> http::Response
     if path.starts_with("submit/") {
         let (status, code) = (refusal.status, refusal.code);
         let declined = Declined { route: path.to_owned(), status, code, at: provider.now() };
-        provider.table().decline(declined);
+        provider.table().declined.push(declined);
     }
     refusal.response()
 }

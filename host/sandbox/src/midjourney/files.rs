@@ -7,17 +7,14 @@ use http::{Method, Request};
 use hyper::body::Incoming;
 
 use crate::common::faults::Target;
+use crate::common::markers::count;
 use crate::common::server::{HandlerResult, reply, truncated, with};
 use crate::midjourney::engine::colour::rgb;
 use crate::midjourney::faults::Marker;
 use crate::midjourney::link::{opens, parts};
 use crate::midjourney::provider::Provider;
 use crate::midjourney::tasks::task::Task;
-use gatehouse_sandbox_files::Film;
-use gatehouse_sandbox_files::Sheet;
-
-const PNG: &str = "image/png";
-const MP4: &str = "video/mp4";
+use gatehouse_sandbox_files::{Film, Sheet};
 
 /// What is drawn for a path.
 enum Drawing {
@@ -26,14 +23,11 @@ enum Drawing {
 }
 
 impl Drawing {
-    fn mime(&self) -> &'static str {
-        if matches!(self, Self::Picture(_)) { PNG } else { MP4 }
-    }
-
-    fn draw(&self) -> Option<Vec<u8>> {
+    /// Its type and its bytes.
+    fn draw(&self) -> Option<(&'static str, Bytes)> {
         match self {
-            Self::Picture(sheet) => sheet.encode().ok(),
-            Self::Film(film) => Some(film.mp4()),
+            Self::Picture(sheet) => Some(("image/png", sheet.encode().ok()?.into())),
+            Self::Film(film) => Some(("video/mp4", film.mp4().into())),
         }
     }
 }
@@ -59,9 +53,8 @@ pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) 
         }
         _ => {}
     }
-    let mime = drawing.mime();
     let drawn = tokio::task::spawn_blocking(move || drawing.draw()).await.ok().flatten();
-    let Some(file) = drawn.map(Bytes::from) else { return Ok(reply(500, "text/plain", "")) };
+    let Some((mime, file)) = drawn else { return Ok(reply(500, "text/plain", "")) };
     if fault == Some(Marker::Truncated) {
         return Ok(truncated(mime, &file));
     }
@@ -77,9 +70,7 @@ fn find(provider: &Provider, path: &str) -> Option<(String, Drawing, Option<Mark
     let mut tasks = provider.table();
     let task = tasks.any(id)?;
     let drawing = drawing(task, name)?;
-    let earlier = task.downloads;
-    task.downloads = earlier.saturating_add(1);
-    Some((id.to_owned(), drawing, task.faults.at_after(Target::File, earlier)))
+    Some((id.to_owned(), drawing, task.faults.at_after(Target::File, count(&mut task.downloads))))
 }
 
 fn drawing(task: &Task, name: &str) -> Option<Drawing> {

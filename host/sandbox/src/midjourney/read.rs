@@ -4,13 +4,15 @@
 
 use http::Response;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::common::markers::count;
 use crate::common::server::{self, Body, HandlerResult, reply};
 use crate::midjourney::faults::Marker;
 use crate::midjourney::provider::Provider;
 use crate::midjourney::record::ListRead;
 use crate::midjourney::refusal::Refusal;
+use crate::midjourney::submit::answer::Answer;
 use crate::midjourney::tasks::shown::{self, Links};
 use crate::midjourney::tasks::task::Task;
 
@@ -29,50 +31,34 @@ pub(crate) fn one(provider: &Provider, account: usize, id: &str, kind: &str) -> 
             task.record.fetches = task.record.fetches.saturating_add(1);
             match read(provider, task, now) {
                 Ok(shown) => server::json(200, &shown),
-                Err(fault) => fault.response(),
+                Err(fault) => faulty(fault, task),
             }
         }
         "cancel" => {
             task.cancel(now);
-            server::json(200, &json!({ "code": 1, "description": "成功", "result": id, "properties": {} }))
+            server::json(200, &Answer::noted(id).body)
         }
-        _ => {
-            let seed = task.seed();
-            server::json(200, &json!({ "code": 1, "description": "成功", "result": seed, "properties": {} }))
-        }
+        _ => server::json(200, &Answer::noted(&task.seed()).body),
     })
 }
 
-/// What a read of a task meets instead of its record.
-enum ReadFault {
-    Absent(u32),
-    Broken,
-    Malformed(String),
-}
-
-impl ReadFault {
-    fn response(self) -> Response<Body> {
-        match self {
-            Self::Absent(earlier) => absent(earlier),
-            Self::Broken => Refusal::broken().response(),
-            Self::Malformed(id) => {
-                reply(200, "application/json", format!("{{\"id\":\"{id}\",\"status\":\"IN_"))
-            }
-        }
+/// The record of a task as this read finds it, or the fault it meets instead.
+fn read(provider: &Provider, task: &mut Task, now: u64) -> Result<Value, Marker> {
+    let earlier = count(&mut task.reads);
+    let links = Links { files: &provider.addresses.files, key: &provider.key, now };
+    match task.faults.poll_fault(earlier) {
+        Some(fault @ (Marker::Lost | Marker::ReadBroken | Marker::ReadMalformed)) => Err(fault),
+        Some(fault) => Ok(shown::odd(shown::task(task, &links, now), fault, earlier)),
+        None => Ok(shown::task(task, &links, now)),
     }
 }
 
-fn read(provider: &Provider, task: &mut Task, now: u64) -> Result<Value, ReadFault> {
-    let earlier = task.reads;
-    task.reads = earlier.saturating_add(1);
-    let fault = task.faults.poll_fault(earlier);
-    let links = Links { files: &provider.addresses.files, key: &provider.key, now };
+/// The answer to the latest read of a task, which met a fault.
+fn faulty(fault: Marker, task: &Task) -> Response<Body> {
     match fault {
-        Some(Marker::Lost) => Err(ReadFault::Absent(earlier)),
-        Some(Marker::ReadBroken) => Err(ReadFault::Broken),
-        Some(Marker::ReadMalformed) => Err(ReadFault::Malformed(task.record.id.clone())),
-        Some(fault) => Ok(shown::odd(shown::task(task, &links, now), fault, earlier)),
-        None => Ok(shown::task(task, &links, now)),
+        Marker::Lost => absent(task.reads - 1),
+        Marker::ReadBroken => Refusal::broken().response(),
+        _ => reply(200, "application/json", format!("{{\"id\":\"{}\",\"status\":\"IN_", task.record.id)),
     }
 }
 
@@ -106,8 +92,8 @@ pub(crate) fn list(provider: &Provider, account: usize, body: Value) -> HandlerR
         task.record.listed = task.record.listed.saturating_add(1);
         match read(provider, task, now) {
             Ok(shown) => found.push(shown),
-            Err(ReadFault::Absent(_)) => {}
-            Err(fault) => return Ok(fault.response()),
+            Err(Marker::Lost) => {}
+            Err(fault) => return Ok(faulty(fault, task)),
         }
     }
     Ok(server::json(200, &Value::Array(found)))

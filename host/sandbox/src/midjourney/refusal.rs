@@ -3,7 +3,7 @@
 use http::Response;
 use serde_json::{Value, json};
 
-use crate::common::server::{self, Body};
+use crate::common::server::{self, Body, UNAVAILABLE_PAGE};
 use crate::midjourney::faults::Marker;
 
 /// Why a request is refused.
@@ -85,11 +85,7 @@ impl Refusal {
             Marker::Key => Self::unauthorized(),
             Marker::Forbidden => Self::plain(403, "text/plain; charset=utf-8", "未授权"),
             Marker::TooMany => Self::plain(429, "text/plain", "Too Many Requests"),
-            Marker::Unavailable => Self::plain(
-                503,
-                "text/html",
-                "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n",
-            ),
+            Marker::Unavailable => Self::plain(503, "text/html", UNAVAILABLE_PAGE),
             _ => Self::broken(),
         }
     }

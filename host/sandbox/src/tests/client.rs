@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::{Sandbox, Settings};
 pub(crate) use gatehouse_harness::{Connection, End, Response};
+use image::ImageFormat;
 use serde_json::{Value, json};
 
 /// 2026-01-01T00:00:00Z.
@@ -78,6 +79,23 @@ pub(crate) fn prompt(text: &str) -> Value {
 /// GET, expecting some reply.
 pub(crate) async fn fetch(url: &str) -> Response {
     call("GET", url, &[], "").await.expect("a reply")
+}
+
+/// What a client meets that downloads a file of `origin`.
+pub(crate) async fn download(origin: &str, link: &str) -> String {
+    if !link.starts_with(origin) {
+        return format!("file at {}", link.split('/').nth(2).expect("a host"));
+    }
+    let reply = fetch(link).await;
+    let cut = if reply.end == End::Whole { "" } else { " cut" };
+    format!("file {} {}{cut}", reply.status, reply.header("content-type"))
+}
+
+/// Kind and size by the file's own bytes, all of it decoded.
+pub(crate) fn decoded(file: &[u8]) -> (ImageFormat, u32, u32) {
+    let kind = image::guess_format(file).expect("an image");
+    let image = image::load_from_memory_with_format(file, kind).expect("a sound image");
+    (kind, image.width(), image.height())
 }
 
 /// One request on a connection of its own: the reply as far as it came, if any came.

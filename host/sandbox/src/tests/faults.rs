@@ -4,35 +4,34 @@ use std::fmt::Debug;
 
 use proptest::prelude::*;
 
-use crate::common::faults::{Fault, Target};
-use crate::common::markers::{Argument, Faults};
-use crate::{ark, context, dashscope, imagine, midjourney, veo};
+use crate::common::faults::Target;
+use crate::common::markers::{Argument, Faults, MarkerInfo};
+use crate::{ark, context, dashscope, imagine, midjourney, text, veo};
 
 type OfContext = Faults<context::Marker, Target>;
 
 /// Without it a row may stand in a table that no prompt reaches.
-fn all_are_read<M: Fault + Debug>() {
-    let shown = |name: &str, argument| match argument {
-        Argument::Number => format!("a kite [[{name}:250]] --v 7"),
-        _ => format!("a kite [[{name}]] --v 7"),
-    };
-    for (at, row) in M::TABLE.iter().enumerate() {
-        let faults = Faults::<M, Target>::of(&shown(row.name, row.argument));
+fn all_are_read<M: Copy + Debug + PartialEq + 'static, G: 'static>(table: &'static [MarkerInfo<M, G>]) {
+    for (at, row) in table.iter().enumerate() {
+        let argument = if row.argument == Argument::Number { ":250" } else { "" };
+        let prompt = format!("a kite [[{}{argument}]] --v 7", row.name);
+        let faults = Faults::read(table, &prompt, |_| {});
         assert_eq!(faults.found.iter().map(|(row, _)| row.marker).collect::<Vec<_>>(), [row.marker]);
         assert_eq!(faults.rest, "a kite  --v 7");
         assert!(row.effect.len() > 10, "{}", row.name);
-        assert!(M::TABLE[at + 1..].iter().all(|other| other.name != row.name), "{}", row.name);
+        assert!(table[at + 1..].iter().all(|other| other.name != row.name), "{}", row.name);
     }
 }
 
 #[test]
 fn every_listed_marker_is_read_and_no_two_mean_the_same() {
-    all_are_read::<ark::faults::Marker>();
-    all_are_read::<context::Marker>();
-    all_are_read::<dashscope::Marker>();
-    all_are_read::<imagine::Marker>();
-    all_are_read::<midjourney::Marker>();
-    all_are_read::<veo::Marker>();
+    all_are_read(ark::faults::MARKERS);
+    all_are_read(context::MARKERS);
+    all_are_read(dashscope::MARKERS);
+    all_are_read(imagine::MARKERS);
+    all_are_read(midjourney::MARKERS);
+    all_are_read(text::MARKERS);
+    all_are_read(veo::MARKERS);
 }
 
 #[test]
@@ -50,7 +49,7 @@ fn plain_prompts() {
         "[429]",
         "[[429",
     ] {
-        assert_eq!(OfContext::of(prompt).found, [], "{prompt}");
+        assert_eq!(OfContext::of(prompt), OfContext { rest: prompt.to_owned(), found: vec![] });
     }
 }
 
@@ -59,7 +58,7 @@ fn submits_fail_one_after_the_other() {
     use context::Marker::{Broken, Credits, TooMany};
 
     for (prompt, earlier, expected) in [
-        ("[[402]]", 1000, Some(Credits)),
+        ("[[402]]", u32::MAX - 1, Some(Credits)),
         ("[[429:3]]", 0, Some(TooMany)),
         ("[[429:3]]", 2, Some(TooMany)),
         ("[[429:3]]", 3, None),
@@ -121,6 +120,7 @@ proptest! {
     #[test]
     fn any_prompt_is_read(prompt in "(\\[\\[|\\]\\]|[a-z:*0-9 -]|429|slow:|\u{e9}){0,40}") {
         let faults = OfContext::of(&prompt);
+        prop_assert!(faults.rest.len() <= prompt.len());
         prop_assert!(faults.at(Target::Submit).is_some() || faults.submit_fault(0).is_none());
     }
 }

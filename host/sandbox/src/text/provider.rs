@@ -64,7 +64,7 @@ impl TextProvider {
     /// The account of a key, or the failure its suffix asks for.
     pub(crate) fn account(&self, key: Option<&str>) -> Result<usize, Option<Marker>> {
         let key = key.ok_or(None)?;
-        let known = |key: &str| self.settings.keys.iter().position(|known| known == key);
+        let known = |key: &str| self.settings.account(key);
         let fails = |suffix: &str| key.strip_suffix(suffix).is_some_and(|stem| known(stem).is_some());
         let failing = FAILING_SUFFIXES.iter().find(|(suffix, _)| fails(suffix));
         known(key).ok_or_else(|| failing.map(|(_, marker)| *marker))

@@ -33,18 +33,14 @@ pub(super) struct Operation {
     pub(super) tries: u32,
 }
 
-/// Where a file is read: one name for each.
-pub(super) struct FileKey {
-    pub(super) operation: String,
-}
-
 /// Operations, refusals and tokens.
+#[derive(Default)]
 pub(crate) struct Operations {
     by_name: ById<Operation>,
     /// The operation of each file.
     files: HashMap<String, String>,
     accepted: u64,
-    declined: Latest<DeclinedVideo>,
+    pub(super) declined: Latest<DeclinedVideo>,
     pub(super) tokens: Tokens,
     /// Ends of the operations under way, by account.
     under_way: HashMap<usize, Vec<u64>>,
@@ -57,15 +53,10 @@ pub(crate) struct Operations {
 impl Operations {
     pub(super) fn new(settings: &Settings) -> io::Result<Self> {
         Ok(Self {
-            by_name: ById::default(),
-            files: HashMap::new(),
-            accepted: 0,
-            declined: Latest::default(),
             tokens: Tokens::new()?,
-            under_way: HashMap::new(),
-            counts: Counts::default(),
             job_ms: settings.job_ms(),
             max_in_flight: settings.max_in_flight,
+            ..Self::default()
         })
     }
 
@@ -103,41 +94,21 @@ impl Operations {
         Ok((name, receipt))
     }
 
-    /// Records a refusal.
-    pub(super) fn decline(&mut self, declined: DeclinedVideo) {
-        self.declined.push(declined);
-    }
-
     /// An account's operation.
     pub(super) fn own(&mut self, name: &str, account: usize) -> Option<&mut Operation> {
         self.by_name.get_mut(name).filter(|operation| operation.record.account == account)
     }
 
     /// The operation behind a file of an account.
-    pub(super) fn of_file(
-        &mut self,
-        file: &str,
-        account: usize,
-        now: u64,
-    ) -> Option<(FileKey, &mut Operation)> {
+    pub(super) fn of_file(&mut self, file: &str, account: usize, now: u64) -> Option<&mut Operation> {
         let name = self.files.get(file)?.clone();
-        let operation = self.own(&name, account)?;
-        let ended = operation.ends_at.is_some_and(|end| end <= now);
-        ended.then_some((FileKey { operation: name }, operation))
+        self.own(&name, account).filter(|operation| operation.ends_at.is_some_and(|end| end <= now))
     }
 
     /// A video that may be continued, by the name of its file.
     pub(super) fn stored(&mut self, file: &str, account: usize, now: u64) -> Option<Stored> {
-        let (_, operation) = self.of_file(file, account, now)?;
-        let film = operation.film;
+        let film = self.of_file(file, account, now)?.film;
         Some(Stored { milliseconds: film.milliseconds, is_tall: film.height > film.width })
-    }
-
-    /// Counts a complete download.
-    pub(super) fn downloaded(&mut self, key: &FileKey) {
-        if let Some(operation) = self.by_name.get_mut(&key.operation) {
-            operation.record.downloads = operation.record.downloads.saturating_add(1);
-        }
     }
 }
 

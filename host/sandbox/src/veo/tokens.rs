@@ -10,6 +10,8 @@ use ring::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, Unpa
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::common::server::bearer;
+
 /// The key files of the simulated service accounts, as an operator would download them.
 pub const KEY_FILES: [&str; 2] = [include_str!("keys/first.json"), include_str!("keys/second.json")];
 /// Google's token endpoint: what its own libraries claim as audience, wherever they send the assertion.
@@ -21,6 +23,7 @@ pub(super) const HOUR_S: u64 = 3600;
 const SKEW_S: u64 = 60;
 
 /// The accounts and their tokens.
+#[derive(Default)]
 pub(crate) struct Tokens {
     /// E-mail and public key of each account.
     accounts: Vec<(String, UnparsedPublicKey<Vec<u8>>)>,
@@ -57,8 +60,7 @@ impl Tokens {
 
     /// The account of a request's bearer token.
     pub(super) fn account(&self, headers: &HeaderMap, now: u64) -> Option<usize> {
-        let bearer = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
-        self.issued.get(bearer).filter(|token| now < token.expires_at).map(|token| token.account)
+        self.issued.get(bearer(headers)?).filter(|token| now < token.expires_at).map(|token| token.account)
     }
 
     /// A token for an assertion; otherwise what is wrong with it. Its audience is this endpoint, or Google's.

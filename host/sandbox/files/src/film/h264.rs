@@ -37,7 +37,8 @@ pub(super) struct Pictures {
     /// In pairs of pixels.
     crop: (u32, u32),
     colour: [u8; 3],
-    level: u8,
+    /// `level_idc`.
+    pub(super) level: u8,
 }
 
 impl Pictures {
@@ -50,10 +51,6 @@ impl Pictures {
         };
         let level = LEVELS.iter().find(fits).map_or(62, |(level, ..)| *level);
         Self { columns, rows, crop, colour: luma_and_chroma(colour), level }
-    }
-
-    pub(super) fn level(&self) -> u8 {
-        self.level
     }
 
     /// 7.3.2.1.1: size, cropping, colour space.

@@ -129,28 +129,23 @@ impl Track {
         let sync = (1..).zip(samples).filter(|(_, sample)| sample.is_sync).map(|(number, _)| number);
         let durations = samples.iter().map(|sample| sample.duration);
         let held = samples.chunks(self.per_chunk).map(|chunk| number(chunk.len()));
-        let runs = runs(held).into_iter().scan(1, |chunk, (count, samples_per_chunk)| {
+        let chunks = runs(held).into_iter().scan(1, |chunk, (count, samples_per_chunk)| {
             let first_chunk = *chunk;
             *chunk += count;
             Some(StscEntry { first_chunk, samples_per_chunk, sample_description_index: 1 })
         });
         let sizes = samples.iter().map(|sample| number(sample.bytes.len())).collect();
-        let times = runs_of_times(durations);
+        let run = |(sample_count, sample_delta)| SttsEntry { sample_count, sample_delta };
         Stbl {
             stsd: Stsd { codecs: vec![self.codec.clone()] },
-            stts: Stts { entries: times },
+            stts: Stts { entries: runs(durations).into_iter().map(run).collect() },
             stss: self.size.map(|_| Stss { entries: sync.collect() }),
-            stsc: Stsc { entries: runs.collect() },
+            stsc: Stsc { entries: chunks.collect() },
             stsz: Stsz { samples: StszSamples::Different { sizes } },
             stco: Some(Stco { entries: offsets.iter().map(|offset| base + offset).collect() }),
             ..Stbl::default()
         }
     }
-}
-
-fn runs_of_times(durations: impl Iterator<Item = u32>) -> Vec<SttsEntry> {
-    let entry = |(sample_count, sample_delta)| SttsEntry { sample_count, sample_delta };
-    runs(durations).into_iter().map(entry).collect()
 }
 
 /// Equal neighbours: how many, and what.

@@ -71,7 +71,7 @@ impl Film {
             configuration_version: 1,
             avc_profile_indication: PROFILE,
             profile_compatibility: CONSTRAINTS,
-            avc_level_indication: pictures.level(),
+            avc_level_indication: pictures.level,
             length_size: 4,
             sequence_parameter_sets: vec![pictures.sequence_parameter_set()],
             picture_parameter_sets: vec![pictures.picture_parameter_set()],

@@ -3,25 +3,24 @@
 use serde_json::{Value, json};
 
 use super::errors::ControlError;
-use crate::ark::faults::Marker;
+use crate::ark::faults::{Faults, Marker};
 use crate::ark::library::{AssetNow, Library};
 use crate::ark::media;
 use crate::ark::provider::Provider;
 use crate::ark::record::{ArkAsset, ArkGroup};
 use crate::common::faults::Target;
+use crate::common::markers::count;
 use crate::common::schema::{items, text};
 
 /// Limits of names and descriptions, in characters.
 const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 300;
 
-/// One action of an account. The second value is the fault of its reply.
-pub(crate) fn act(
-    provider: &Provider,
-    account: usize,
-    action: &str,
-    body: &Value,
-) -> Result<(Value, Option<Marker>), ControlError> {
+/// What an action answers, and the fault of its reply.
+type Acted = Result<(Value, Option<Marker>), ControlError>;
+
+/// One action of an account.
+pub(crate) fn act(provider: &Provider, account: usize, action: &str, body: &Value) -> Acted {
     let (now, mut state) = (provider.now(), provider.table());
     let library = &mut state.library;
     library.count_call(account, action);
@@ -61,12 +60,7 @@ fn optional(body: &Value, field: &'static str, usual: &str, max: usize) -> Resul
     required(body, field, max)
 }
 
-fn create_group(
-    library: &mut Library,
-    account: usize,
-    body: &Value,
-    now: u64,
-) -> Result<(Value, Option<Marker>), ControlError> {
+fn create_group(library: &mut Library, account: usize, body: &Value, now: u64) -> Acted {
     let name = required(body, "Name", MAX_NAME)?;
     let description = optional(body, "Description", "", MAX_DESCRIPTION)?;
     if optional(body, "GroupType", "AIGC", MAX_NAME)? != "AIGC" {
@@ -76,18 +70,12 @@ fn create_group(
     if let Some(fault) = library.fault(&name) {
         return refused(fault);
     }
-    let receipt = receipt_fault(&name);
+    let receipt = Faults::of(&name).fault(Target::Receipt);
     let id = library.add_group(ArkGroup { id: String::new(), account, name, description, project }, now);
     Ok((json!({ "Id": id }), receipt))
 }
 
-fn create_asset(
-    provider: &Provider,
-    library: &mut Library,
-    account: usize,
-    body: &Value,
-    now: u64,
-) -> Result<(Value, Option<Marker>), ControlError> {
+fn create_asset(provider: &Provider, library: &mut Library, account: usize, body: &Value, now: u64) -> Acted {
     let (group, url) = (required(body, "GroupId", MAX_NAME)?, required(body, "URL", 8192)?);
     let name = required(body, "Name", MAX_NAME)?;
     let asset_type = required(body, "AssetType", MAX_NAME)?;
@@ -111,14 +99,14 @@ fn create_asset(
         "Video" => media::check_video(file, "720p").map(|_| ()),
         _ => media::check_sound(file).map(|_| ()),
     };
-    let receipt = receipt_fault(&name);
+    let receipt = Faults::of(&name).fault(Target::Receipt);
     let asset =
         ArkAsset { id: String::new(), group, account, name, url, asset_type, project, status: String::new() };
     let id = library.add_asset(asset, verdict, now, provider.settings.job_ms());
     Ok((json!({ "Id": id }), receipt))
 }
 
-fn refused(fault: Marker) -> Result<(Value, Option<Marker>), ControlError> {
+fn refused(fault: Marker) -> Acted {
     match fault {
         // Nothing was done.
         Marker::Reset => Ok((Value::Null, Some(Marker::ReceiptCut))),
@@ -127,21 +115,10 @@ fn refused(fault: Marker) -> Result<(Value, Option<Marker>), ControlError> {
     }
 }
 
-fn receipt_fault(name: &str) -> Option<Marker> {
-    crate::ark::faults::Faults::of(name).at(Target::Receipt).map(|(marker, _)| marker)
-}
-
-fn get_asset(
-    library: &mut Library,
-    account: usize,
-    body: &Value,
-    now: u64,
-) -> Result<(Value, Option<Marker>), ControlError> {
+fn get_asset(library: &mut Library, account: usize, body: &Value, now: u64) -> Acted {
     let id = required(body, "Id", MAX_NAME)?;
     let asset = library.asset_to_poll(account, &id).ok_or_else(|| ControlError::unknown("asset"))?;
-    let earlier = asset.polls;
-    asset.polls = earlier.saturating_add(1);
-    match asset.faults.poll_fault(earlier) {
+    match asset.faults.poll_fault(count(&mut asset.polls)) {
         Some(Marker::FirstPollNotFound) => Err(ControlError::unknown("asset")),
         Some(Marker::PollTooMany) => Err(ControlError::of(Marker::TooMany)),
         Some(Marker::PollDenied) => Err(ControlError::of(Marker::Denied)),

@@ -14,10 +14,11 @@ use super::request;
 use super::view;
 use crate::ark::faults::{Faults, Marker};
 use crate::ark::provider::Provider;
-use crate::ark::record::ArkSubmit;
+use crate::ark::record::{ArkAsset, ArkSubmit};
 use crate::ark::refusal::Refusal;
 use crate::ark::tasks::{ArkTask, Stage, brief};
 use crate::common::faults::Target;
+use crate::common::markers::count;
 use crate::common::server::{self, Body, HandlerResult, bearer, closed, parameter};
 use gatehouse_sandbox_files::Film;
 
@@ -142,8 +143,8 @@ fn check_assets(provider: &Provider, account: usize, content: &Content, now: u64
     let state = provider.table();
     for item in &content.media {
         let Some(id) = item.url.strip_prefix("asset://") else { continue };
-        let found = state.library.asset(account, id, now);
-        let found = found.filter(|asset| asset.asset_type == item.media.name() && asset.project == "default");
+        let fits = |record: &ArkAsset| record.asset_type == item.media.name() && record.project == "default";
+        let found = state.library.asset(account, id, now).filter(|asset| fits(asset.record));
         let problem = match found {
             None => "is not found",
             Some(asset) if asset.status != "Active" => "is not active",
@@ -157,8 +158,7 @@ fn check_assets(provider: &Provider, account: usize, content: &Content, now: u64
 fn answer(provider: &Provider, account: usize, id: &str) -> Response<Body> {
     let (now, mut state) = (provider.now(), provider.table());
     let Some(task) = state.tasks.task(account, id) else { return Refusal::not_found("task").response() };
-    let earlier = task.record.polls;
-    task.record.polls = earlier.saturating_add(1);
+    let earlier = count(&mut task.record.polls);
     match task.faults.poll_fault(earlier) {
         Some(Marker::FirstPollNotFound) => Refusal::not_found("task").response(),
         Some(Marker::PollDenied) => Refusal::unauthenticated().response(),

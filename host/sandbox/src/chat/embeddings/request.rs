@@ -7,8 +7,7 @@ use crate::chat::models::{Details, EmbeddingsAsked, MODELS, Model};
 use crate::common::schema::Kind::{Any, Integer, Text, Word};
 use crate::common::schema::{Kind, check as check_schema, object, text};
 use crate::text::answer::answer_text::AnswerInput;
-use crate::text::answer::generate::{Format, Question, TextWithCalls, ToolChoice};
-use crate::text::answer::seed::IdForm;
+use crate::text::answer::generate::Question;
 use crate::text::answer::words;
 use crate::text::endpoint::Checked;
 use crate::text::refusal::Refusal;
@@ -37,7 +36,9 @@ pub(in crate::chat) fn check(value: &Value) -> Result<Checked<Chat>, Refusal> {
         Value::String(text) => vec![text],
         other => other.as_array().into_iter().flatten().filter_map(Value::as_str).collect(),
     };
-    let text = texts.join("\n");
+    // Nothing is written; the text is what markers are read from.
+    let input = AnswerInput { text: texts.join("\n"), ..AnswerInput::default() };
+    let question = Question { input, ..Question::default() };
     let is_base64 = value["encoding_format"] == "base64";
     let asked = EmbeddingsAsked { inputs, full, dimensions, is_base64 };
     let details = Details {
@@ -49,7 +50,7 @@ pub(in crate::chat) fn check(value: &Value) -> Result<Checked<Chat>, Refusal> {
         prefixes: vec![],
         embeddings: Some(asked),
     };
-    Ok(Checked { model: model.id, question: question(text), choices: 0, stream: false, details })
+    Ok(Checked { model: model.id, question, choices: 0, stream: false, details })
 }
 
 fn dimensions(value: &Value, model: &Model, full: usize) -> Result<usize, Refusal> {
@@ -124,22 +125,4 @@ fn tokens(inputs: &[Vec<String>], model: &Model) -> Result<u64, Refusal> {
         return Err(Refusal::new(400, "max_tokens_per_request", message).code("max_tokens_per_request"));
     }
     Ok(all)
-}
-
-/// Nothing is written; the text is what markers are read from.
-fn question(text: String) -> Question {
-    Question {
-        tools: vec![],
-        choice: ToolChoice::Never,
-        parallel: false,
-        calls_after_results: false,
-        max_tokens: 0,
-        stops: vec![],
-        format: Format::Text,
-        thinks: false,
-        text_with_calls: TextWithCalls::None,
-        refusal: "",
-        call_id: IdForm { prefix: "call_", chars: 24 },
-        input: AnswerInput { text, ..AnswerInput::default() },
-    }
 }

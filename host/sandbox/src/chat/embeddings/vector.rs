@@ -65,33 +65,3 @@ fn direction(seed: &mut Seed) -> f64 {
     const STEPS: usize = 1 << 20;
     seed.below(STEPS) as f64 / (STEPS as f64 / 2.0) - 1.0
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn vector(text: &str) -> Vec<f32> {
-        vector_of(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), 256, 256)
-    }
-
-    fn nearness(one: &[f32], other: &[f32]) -> f32 {
-        one.iter().zip(other).map(|(one, other)| one * other).sum()
-    }
-
-    #[test]
-    fn texts_that_share_words_are_nearer() {
-        let kite = vector("A red kite over the lighthouse.");
-        assert!((nearness(&kite, &kite) - 1.0).abs() < 1e-5);
-        let near = nearness(&kite, &vector("the kite, over a lighthouse"));
-        let far = nearness(&kite, &vector("quarterly results of mining companies"));
-        assert!(near > 0.7 && far < 0.3, "{near} {far}");
-    }
-
-    #[test]
-    fn a_shorter_vector_is_a_part_of_unit_length() {
-        let words = ["kite".to_owned()];
-        let (long, short) = (vector_of(&words, 256, 256), vector_of(&words, 256, 8));
-        assert!((nearness(&short, &short) - 1.0).abs() < 1e-5 && short.len() == 8);
-        assert!((short[0] / short[1] - long[0] / long[1]).abs() < 1e-3);
-    }
-}

@@ -18,26 +18,15 @@ use crate::common::server::{self, Body, HandlerResult, closed};
 use crate::context::faults::{Faults, Marker};
 use crate::context::jobs::Job;
 use crate::context::provider::{Provider, account};
-use crate::context::record::Submit;
+use crate::context::record::{Declined, Submit};
 use crate::context::refusal::{Refusal, not_allowed};
 use gatehouse_sandbox_files::Picture;
 
 /// Four images of 20 MB in base64, and the rest of a body.
 const MAX_BODY_BYTES: usize = 112 << 20;
 
-/// A model and its price in the provider's credits.
-#[derive(Clone, Copy)]
-struct PricedModel {
-    name: &'static str,
-    price: u32,
-}
-
-/// The model of a path.
-fn model_at(path: &str) -> Option<PricedModel> {
-    let models = [("flux-kontext-pro", 4), ("flux-kontext-max", 8)];
-    let (name, price) = models.into_iter().find(|(name, _)| path.strip_prefix("/v1/") == Some(name))?;
-    Some(PricedModel { name, price })
-}
+/// The models, and their prices in the provider's credits.
+const MODELS: [(&str, u32); 2] = [("flux-kontext-pro", 4), ("flux-kontext-max", 8)];
 
 /// The submit listener: answers its requests.
 pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) -> HandlerResult {
@@ -45,8 +34,11 @@ pub(crate) async fn handle(provider: Arc<Provider>, request: Request<Incoming>) 
     if path == "/v1/credits" {
         return Ok(credits(&provider, &request));
     }
-    match model_at(path) {
-        Some(model) if request.method() == Method::POST => submit(&provider, model, request).await,
+    let model = MODELS.into_iter().find(|(name, _)| path.strip_prefix("/v1/") == Some(name));
+    match model {
+        Some((model, price)) if request.method() == Method::POST => {
+            submit(&provider, model, price, request).await
+        }
         Some(_) => Ok(not_allowed("POST")),
         None => Ok(Refusal::not_found().response()),
     }
@@ -62,12 +54,12 @@ fn credits(provider: &Provider, request: &Request<Incoming>) -> Response<Body> {
     }
 }
 
-async fn submit(provider: &Provider, model: PricedModel, request: Request<Incoming>) -> HandlerResult {
+async fn submit(provider: &Provider, model: &str, price: u32, request: Request<Incoming>) -> HandlerResult {
     let (head, body) = request.into_parts();
     let bytes = server::read(body, MAX_BODY_BYTES).await?;
     let body = bytes.ok_or_else(Refusal::too_large).and_then(|bytes| parse(&head.headers, &bytes));
     let prompt = body.as_ref().ok().and_then(|body| body["prompt"].as_str()).map(str::to_owned);
-    match admit(provider, model, &head.headers, body).await {
+    match admit(provider, model, price, &head.headers, body).await {
         Ok((_, Some(Marker::SubmitCut))) => Err(closed()),
         Ok((_, Some(Marker::SubmitHang))) => std::future::pending().await,
         Ok((_, Some(Marker::SubmitGarbage))) => {
@@ -75,7 +67,8 @@ async fn submit(provider: &Provider, model: PricedModel, request: Request<Incomi
         }
         Ok((receipt, _)) => Ok(server::json(200, &receipt)),
         Err(refusal) => {
-            provider.table().decline(refusal.status, prompt, provider.now());
+            let declined = Declined { status: refusal.status, prompt, at: provider.now() };
+            provider.table().declined.push(declined);
             Ok(refusal.response())
         }
     }
@@ -84,7 +77,8 @@ async fn submit(provider: &Provider, model: PricedModel, request: Request<Incomi
 /// The receipt of an accepted job, and the fault that strikes it.
 async fn admit(
     provider: &Provider,
-    PricedModel { name: model, price }: PricedModel,
+    model: &str,
+    price: u32,
     headers: &HeaderMap,
     body: Result<Value, Refusal>,
 ) -> Result<(Value, Option<Marker>), Refusal> {

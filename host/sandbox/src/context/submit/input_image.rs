@@ -5,25 +5,18 @@
 use std::io::Cursor;
 
 use base64::Engine as _;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use image::{ImageFormat, ImageReader};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::sizes;
 use crate::common::links;
+use crate::common::picture::BASE64;
 use crate::common::samples::named_size;
 use crate::context::refusal::field_error;
 
 /// The largest input file, decoded.
 const MAX_BYTES: usize = 20_000_000;
-
-/// The standard alphabet; padding may be left out, as the provider's own examples do.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 /// An inspected input image.
 #[derive(Clone, Debug, PartialEq)]

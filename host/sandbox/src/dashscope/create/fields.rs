@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::common::schema::quoted;
+use crate::common::schema::{integer_from, one_of};
 use crate::dashscope::faults::Refusal;
 
 const MAX_SEED: i64 = 2_147_483_647;
@@ -138,32 +138,19 @@ fn texts(model: Model, input: &Map<String, Value>) -> Result<(), Refusal> {
 }
 
 fn values(parameters: &Map<String, Value>) -> Result<(), Refusal> {
-    for (name, value) in parameters {
-        let word = |words: &[&str]| match value.as_str() {
-            Some(word) if words.contains(&word) => Ok(()),
-            _ => Err(Refusal::parameter(format!(
-                "parameters.{name} must be one of {}",
-                quoted(words).join(", ")
-            ))),
-        };
-        let integer = |least: i64, most: i64| match value.as_i64() {
-            Some(number) if (least..=most).contains(&number) => Ok(()),
-            _ => Err(Refusal::parameter(format!(
-                "parameters.{name} must be an integer from {least} to {most}"
-            ))),
-        };
-        match name.as_str() {
-            "size" => word(SIZES),
-            "resolution" => word(&["720P", "1080P"]),
-            "ratio" => word(RATIOS),
-            "shot_type" => word(&["single", "multi"]),
-            "duration" => integer(2, 15),
-            "seed" => integer(0, MAX_SEED),
+    parameters.iter().try_for_each(|(name, value)| {
+        let checked = match name.as_str() {
+            "size" => one_of(value, SIZES),
+            "resolution" => one_of(value, &["720P", "1080P"]),
+            "ratio" => one_of(value, RATIOS),
+            "shot_type" => one_of(value, &["single", "multi"]),
+            "duration" => integer_from(value, 2, 15),
+            "seed" => integer_from(value, 0, MAX_SEED),
             _ if value.is_boolean() => Ok(()),
-            _ => Err(Refusal::parameter(format!("parameters.{name} must be true or false"))),
-        }?;
-    }
-    Ok(())
+            _ => Err("must be true or false".to_owned()),
+        };
+        checked.map_err(|wrong| Refusal::parameter(format!("parameters.{name} {wrong}")))
+    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod sizes;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::common::kept::cut_texts;
 use crate::dashscope::faults::{Faults, Refusal};
 use crate::dashscope::record::CreatedVideo;
 use crate::dashscope::tasks::Task;
@@ -51,15 +52,8 @@ pub(super) fn check(body: &Value, account: usize, samples: &str) -> Result<Task,
 
 /// A body with its `data:` URIs cut.
 pub(super) fn recorded(body: &Value) -> Value {
-    match body {
-        Value::String(text) => match text.split_once(";base64,").filter(|_| text.starts_with("data:")) {
-            Some((head, data)) => {
-                Value::String(format!("{head};{} bytes", data.trim_end_matches('=').len() * 3 / 4))
-            }
-            None => body.clone(),
-        },
-        Value::Array(items) => items.iter().map(recorded).collect(),
-        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), recorded(value))).collect(),
-        other => other.clone(),
-    }
+    cut_texts("", body, |_, text| {
+        let (head, data) = text.split_once(";base64,").filter(|_| text.starts_with("data:"))?;
+        Some(format!("{head};{} bytes", data.trim_end_matches('=').len() * 3 / 4))
+    })
 }

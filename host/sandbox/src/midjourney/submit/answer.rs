@@ -63,8 +63,8 @@ impl Answer {
     }
 
     /// Code 1 for what makes no task.
-    pub(super) fn noted(id: &str) -> Self {
-        let body = json!({ "code": 1, "description": "成功", "result": id, "properties": {} });
+    pub(crate) fn noted(result: &str) -> Self {
+        let body = json!({ "code": 1, "description": "成功", "result": result, "properties": {} });
         Self { body, lost_by: None }
     }
 }

@@ -16,29 +16,15 @@ use crate::midjourney::tasks::task::{Hues, Plan, Task};
 /// Pixels of a tile: a quarter of the real side, so that drawing stays cheap.
 const TILE_PIXELS: f64 = 512.0 * 512.0;
 
-/// The speed in a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Speed {
-    Relax,
-    Fast,
-    Turbo,
-}
-
-impl Speed {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Relax => "RELAX",
-            Self::Fast => "FAST",
-            Self::Turbo => "TURBO",
-        }
-    }
-}
+/// The speeds as records name them, and as paths and prompts do.
+pub(crate) const SPEEDS: [(&str, &str); 3] = [("RELAX", "relax"), ("FAST", "fast"), ("TURBO", "turbo")];
 
 /// Where a submit came from.
 pub(super) struct Origin<'a> {
     pub(super) provider: &'a Provider,
     pub(super) account: usize,
-    pub(super) speed: Option<Speed>,
+    /// The speed in the path, as records name it.
+    pub(super) speed: Option<&'static str>,
     pub(super) route: &'a str,
     /// The body as sent.
     pub(super) sent: Value,
@@ -90,14 +76,9 @@ impl Origin<'_> {
     /// The path's speed goes before the filter's, that before the prompt's.
     pub(super) fn mode(&self, body: &Body, prompt: &Prompt) -> &'static str {
         let filter = body.account_filter.as_ref().and_then(|filter| filter.modes.as_ref()?.first());
-        let filtered = filter.and_then(|name| {
-            [Speed::Relax, Speed::Fast, Speed::Turbo].into_iter().find(|speed| speed.name() == name)
-        });
-        let flag = || {
-            let flags = [("relax", Speed::Relax), ("fast", Speed::Fast), ("turbo", Speed::Turbo)];
-            flags.into_iter().find(|(flag, _)| prompt.flag(flag).is_some()).map(|(_, speed)| speed)
-        };
-        self.speed.or(filtered).or_else(flag).unwrap_or(Speed::Fast).name()
+        let filtered = filter.and_then(|name| SPEEDS.into_iter().find(|(speed, _)| speed == name));
+        let asked = filtered.or_else(|| SPEEDS.into_iter().find(|(_, flag)| prompt.flag(flag).is_some()));
+        self.speed.or_else(|| asked.map(|(speed, _)| speed)).unwrap_or("FAST")
     }
 
     /// Admits a task; `key` tells it from others with the same prompt.

@@ -3,13 +3,12 @@
 //! picture that cannot be fetched is refused like one that cannot be read.
 
 use base64::Engine as _;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use image::{ImageFormat, RgbImage};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::common::links;
+use crate::common::picture::BASE64;
 use crate::midjourney::engine::colour::{self, Hue};
 use crate::midjourney::link::parts;
 use crate::midjourney::provider::Provider;
@@ -19,11 +18,6 @@ use crate::midjourney::refusal::Refusal;
 const MAX_BYTES: usize = 20_000_000;
 /// What a picture counts as whose pixels nobody has seen.
 const UNSEEN: (u32, u32) = (1024, 1024);
-
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 /// A picture of a request.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,7 +14,7 @@ use serde_json::Value;
 use answer::Answer;
 use body::Body;
 use draft::Origin;
-pub(crate) use draft::Speed;
+pub(crate) use draft::SPEEDS;
 
 use crate::midjourney::provider::Provider;
 use crate::midjourney::refusal::Refusal;
@@ -31,7 +31,7 @@ pub(crate) fn is_route(route: &str) -> bool {
 pub(crate) async fn submit(
     provider: &Provider,
     account: usize,
-    speed: Option<Speed>,
+    speed: Option<&'static str>,
     route: &str,
     sent: Value,
 ) -> Result<Answer, Refusal> {

@@ -4,28 +4,11 @@ use super::answer::Answer;
 use super::body::{Body, given};
 use super::draft::{Origin, judge};
 use crate::midjourney::engine::buttons::{self, Effect, Kind};
-use crate::midjourney::engine::colour::Hue;
 use crate::midjourney::engine::prompt::Prompt;
-use crate::midjourney::engine::version::Version;
 use crate::midjourney::faults::{Faults, Marker};
 use crate::midjourney::refusal::Refusal;
 use crate::midjourney::submit::video::{FILM_MS, LONGER_MS, film_size};
 use crate::midjourney::tasks::task::{Hues, Plan, Task};
-
-/// What a press needs of the task whose button it is.
-struct Parent {
-    id: String,
-    kind: Kind,
-    version: Version,
-    hash: String,
-    action: &'static str,
-    prompt: String,
-    steps: u32,
-    size: (u32, u32),
-    hues: Vec<Hue>,
-    texts: Option<[String; 4]>,
-    milliseconds: u64,
-}
 
 pub(super) fn action(origin: Origin<'_>, body: Body) -> Result<Answer, Refusal> {
     let task_id = body.task_id()?.to_owned();
@@ -84,63 +67,51 @@ fn changed(
 }
 
 /// The task whose button is pressed; it must have succeeded.
-fn parent(origin: &Origin<'_>, id: &str) -> Result<Parent, Refusal> {
+fn parent(origin: &Origin<'_>, id: &str) -> Result<Task, Refusal> {
     let now = origin.provider.now();
     let mut tasks = origin.provider.table();
     let task = tasks.task(origin.account, id).ok_or_else(Refusal::not_found)?;
     if !task.has_succeeded(now) {
         return Err(Refusal::invalid("关联任务状态错误"));
     }
-    Ok(Parent {
-        id: id.to_owned(),
-        kind: task.kind,
-        version: task.version,
-        hash: task.hash.clone(),
-        action: task.action,
-        prompt: task.record.prompt.clone(),
-        steps: task.steps,
-        size: task.record.size,
-        hues: task.hues.clone(),
-        texts: task.texts.clone(),
-        milliseconds: task.milliseconds,
-    })
+    Ok(task.clone())
 }
 
-fn press(origin: &Origin<'_>, body: &Body, parent: &Parent, custom_id: &str) -> Result<Answer, Refusal> {
+fn press(origin: &Origin<'_>, body: &Body, parent: &Task, custom_id: &str) -> Result<Answer, Refusal> {
     let effect = buttons::effect(parent.kind, parent.version, &parent.hash, custom_id);
     let effect = effect.ok_or_else(|| Refusal::invalid("customId参数错误"))?;
     if effect == Effect::Bookmark {
-        return Ok(Answer::noted(&parent.id));
+        return Ok(Answer::noted(&parent.record.id));
     }
-    if Faults::after_steps(&parent.prompt, parent.steps + 1).has(Marker::Duplicate)
-        && let Some(earlier) = origin.provider.table().earlier_press(&parent.id, custom_id)
+    if Faults::after_steps(&parent.record.prompt, parent.steps + 1).has(Marker::Duplicate)
+        && let Some(earlier) = origin.provider.table().earlier_press(&parent.record.id, custom_id)
     {
         return Ok(Answer::duplicate(earlier, origin.provider.now()));
     }
-    let mut task = origin.draft(body, &parent.prompt, parent.steps + 1);
+    let mut task = origin.draft(body, &parent.record.prompt, parent.steps + 1);
     let parsed = Prompt::parse(&task.faults.rest);
     let (version, failure) = judge(&parsed, false, Some(parent.version));
     task.version = version;
     task.failure = task.faults.ending().map(str::to_owned).or(failure);
-    task.record.parent = Some(parent.id.clone());
+    task.record.parent = Some(parent.record.id.clone());
     task.record.custom_id = Some(custom_id.to_owned());
-    task.record.size = parent.size;
+    task.record.size = parent.record.size;
     make(&mut task, parent, effect, body.enable_remix == Some(true));
     origin.admit(task, custom_id)
 }
 
 /// Makes of the task what the button says.
-fn make(task: &mut Task, parent: &Parent, effect: Effect, remix: bool) {
+fn make(task: &mut Task, parent: &Task, effect: Effect, remix: bool) {
     let hue = |tile: usize| parent.hues.get(tile - 1).copied().unwrap_or_default();
-    let (width, height) = parent.size;
+    let (width, height) = parent.record.size;
     let mut waits = false;
     task.source = Hues::Near(hue(1), 4);
     task.description =
-        format!("/action {} {}", parent.id, task.record.custom_id.as_deref().unwrap_or_default());
+        format!("/action {} {}", parent.record.id, task.record.custom_id.as_deref().unwrap_or_default());
     match effect {
         Effect::Upscale(tile) => {
             (task.action, task.kind, task.source) = ("UPSCALE", Kind::Single, Hues::Same(hue(tile)));
-            task.description = format!("/up {} U{tile}", parent.id);
+            task.description = format!("/up {} U{tile}", parent.record.id);
         }
         Effect::UpscaleLarge => {
             (task.action, task.kind, task.source) = ("UPSCALE_HD", Kind::LargeSingle, Hues::Same(hue(1)));
@@ -148,7 +119,7 @@ fn make(task: &mut Task, parent: &Parent, effect: Effect, remix: bool) {
         }
         Effect::Vary(tile) => {
             (task.action, task.source, waits) = ("VARIATION", Hues::Near(hue(tile), 4), remix);
-            task.description = format!("/up {} V{tile}", parent.id);
+            task.description = format!("/up {} V{tile}", parent.record.id);
         }
         Effect::Reroll => {
             task.action = if parent.action == "UPSCALE" { "IMAGINE" } else { parent.action };

@@ -39,7 +39,7 @@ pub(crate) struct TaskTable {
     tasks: ById<Task>,
     last_id: u64,
     accounts: Vec<Account>,
-    declined: Latest<Declined>,
+    pub(crate) declined: Latest<Declined>,
     lists: Latest<ListRead>,
     /// Submits so far of each prompt with a submit fault.
     counts: Counts,
@@ -153,11 +153,6 @@ impl TaskTable {
         let random = u64::from(getrandom::u32().unwrap_or_default() % 1000);
         self.last_id = (now.saturating_mul(1000) + random).max(self.last_id + 1);
         self.last_id.to_string()
-    }
-
-    /// Records a refused submit.
-    pub(crate) fn decline(&mut self, declined: Declined) {
-        self.declined.push(declined);
     }
 
     /// Records a read by list.

@@ -47,6 +47,7 @@ pub(crate) enum Phase {
 }
 
 /// A task of the proxy.
+#[derive(Clone)]
 pub(crate) struct Task {
     pub(crate) record: TaskRecord,
     /// The engine's name of what it does, as clients read it.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::context::MARKERS;
 use serde_json::Value;
 
-use crate::tests::client::{End, TestSandbox, fetch, prompt};
+use crate::tests::client::{JSON, KEY, TestSandbox, call, download, fetch, prompt};
 
 /// What an ordinary client meets: up to three submits, four polls and two downloads.
 async fn walk(test: &TestSandbox, text: &str) -> String {
@@ -46,7 +46,7 @@ async fn follow(test: &TestSandbox, polling: Option<&str>, steps: &mut Vec<Strin
         match body["result"]["sample"].as_str() {
             Some(sample) => {
                 downloads += 1;
-                steps.push(download(test, sample).await);
+                steps.push(download(&test.sandbox.context().delivery, sample).await);
                 if downloads == 2 || steps.ends_with(&["file 200 image/png".to_owned()]) {
                     return;
                 }
@@ -55,16 +55,6 @@ async fn follow(test: &TestSandbox, polling: Option<&str>, steps: &mut Vec<Strin
             None => {}
         }
     }
-}
-
-async fn download(test: &TestSandbox, sample: &str) -> String {
-    if !sample.starts_with(&test.sandbox.context().delivery) {
-        let host = sample.split('/').nth(2).expect("a host");
-        return format!("file at {host}");
-    }
-    let reply = fetch(sample).await;
-    let cut = if reply.end == End::Whole { "" } else { " cut" };
-    format!("file {} {}{cut}", reply.status, reply.header("content-type"))
 }
 
 /// Prompts and their steps. `READY` is a poll that finds the job ready, `FILE` a download of its file.
@@ -171,10 +161,7 @@ async fn a_hung_submit_is_accepted_and_does_not_delay_the_stop() {
     let test = TestSandbox::start().await;
     let url = test.submit_url("/v1/flux-kontext-pro");
     let waiting = tokio::spawn(async move {
-        let headers = [("x-key", crate::tests::client::KEY), crate::tests::client::JSON];
-        crate::tests::client::call("POST", &url, &headers, prompt("[[submit-hang]]").to_string())
-            .await
-            .is_none()
+        call("POST", &url, &[("x-key", KEY), JSON], prompt("[[submit-hang]]").to_string()).await.is_none()
     });
     until("the provider has the job", async || test.sandbox.context_record().accepted > 0).await;
     assert!(!test.sandbox.context_record().submits[0].answered);

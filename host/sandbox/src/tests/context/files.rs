@@ -7,15 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use image::ImageFormat;
 use serde_json::json;
 
-use crate::tests::client::{Response, TestSandbox, call, fetch, link, prompt};
-
-/// Kind and size by the file's own bytes, all of it decoded.
-fn decoded(reply: &Response) -> (ImageFormat, u32, u32) {
-    assert_eq!(reply.status, 200, "{}", reply.text());
-    let kind = image::guess_format(&reply.body).expect("an image");
-    let image = image::load_from_memory_with_format(&reply.body, kind).expect("a sound image");
-    (kind, image.width(), image.height())
-}
+use crate::tests::client::{TestSandbox, call, decoded, fetch, link, prompt};
 
 #[tokio::test]
 async fn sizes_and_formats() {
@@ -31,7 +23,7 @@ async fn sizes_and_formats() {
         {
             let body = json!({ "prompt": "a kite", "aspect_ratio": ratio, "output_format": format });
             let file = test.file(&body).await;
-            assert_eq!(decoded(&file), (kind, width, height), "{ratio} {format}");
+            assert_eq!((file.status, decoded(&file.body)), (200, (kind, width, height)), "{ratio} {format}");
             assert_eq!(file.header("content-type"), format!("image/{format}"));
             assert_eq!(file.header("content-length"), file.body.len().to_string());
             assert!(file.body.len() < 1 << 20, "{ratio} {format}: {} bytes", file.body.len());
@@ -54,7 +46,7 @@ async fn without_a_ratio_the_first_image_decides() {
         (json!({ "prompt": "p", "input_image": inline, "input_image_2": tall }), 1392, 752),
         (json!({ "prompt": "p", "input_image": inline, "aspect_ratio": "1:1" }), 1024, 1024),
     ] {
-        assert_eq!(decoded(&test.file(&body).await), (ImageFormat::Png, width, height));
+        assert_eq!(decoded(&test.file(&body).await.body), (ImageFormat::Png, width, height));
     }
 }
 
@@ -85,9 +77,9 @@ async fn links_expire() {
     })
     .await;
     let sample = link(&test.accepted(&prompt("a kite")).await).await;
-    test.advance(Duration::from_secs(29));
+    test.advance(Duration::from_millis(29_999));
     assert_eq!(fetch(&sample).await.status, 200);
-    test.advance(Duration::from_secs(1));
+    test.advance(Duration::from_millis(1));
     let dead = fetch(&sample).await;
     assert_eq!((dead.status, dead.header("content-type")), (403, "application/xml"));
     let text = dead.text();
@@ -101,13 +93,19 @@ async fn changed_links_are_refused() {
     let polling = test.accepted(&prompt("a kite")).await;
     let other = test.accepted(&prompt("another")).await;
     let sample = link(&polling).await;
+    let (path, query) = sample.split_once('?').expect("a query");
+    let stranger = TestSandbox::start().await;
+    let foreign = link(&stranger.accepted(&prompt("a kite")).await).await;
     let id = |polling: &str| polling.rsplit('=').next().expect("an id").to_owned();
     for changed in [
         sample.replace("se=2026", "se=2036"),
         sample.replace(&id(&polling), &id(&other)),
         sample.replace(".png?", ".webp?"),
         sample.split("&sig=").next().expect("first").to_owned(),
-        sample.split('?').next().expect("first").to_owned(),
+        path.to_owned(),
+        format!("{path}?{}", query.split_once('&').expect("several").1),
+        format!("{sample}A"),
+        foreign.replace(&stranger.sandbox.context().delivery, &test.sandbox.context().delivery),
     ] {
         let reply = fetch(&changed).await;
         assert_eq!(reply.status, 403, "{changed}");

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::imagine::MARKERS;
 use serde_json::{Value, json};
 
-use super::{GENERATIONS, decoded, post, prompt, try_post};
-use crate::tests::client::{End, TestSandbox, fetch};
+use super::{GENERATIONS, post, prompt, try_post};
+use crate::tests::client::{End, JSON, TestSandbox, call, decoded, fetch};
 
 /// Up to two calls for two images each, and two downloads of each link.
 async fn walk(test: &TestSandbox, text: &str) -> String {
@@ -93,8 +93,10 @@ const WALKS: &[(&str, &str)] = &[
     ("[[garbage]]", "garbage"),
     ("[[blocked-input]]", "200, blocked"),
     ("[[empty]]", "200"),
+    ("[[filtered:0]]", "200, file, file"),
     ("[[filtered:1]]", "200, filtered, file"),
     ("[[filtered:2]]", "200, filtered, filtered"),
+    ("[[filtered:9]]", "200, filtered, filtered"),
     ("[[filtered-all]]", "200, filtered, filtered"),
     ("[[b64]]", "200, base64, base64"),
     ("[[b64-head]]", "200, data URI, data URI"),
@@ -162,8 +164,8 @@ async fn a_hung_call_is_made_and_does_not_delay_the_stop() {
     let test = TestSandbox::start().await;
     let url = format!("{}{GENERATIONS}", test.sandbox.imagine().api);
     let waiting = tokio::spawn(async move {
-        let headers = [("authorization", "Bearer sandbox-key"), crate::tests::client::JSON];
-        crate::tests::client::call("POST", &url, &headers, prompt("[[hang]]").to_string()).await.is_none()
+        let headers = [("authorization", "Bearer sandbox-key"), JSON];
+        call("POST", &url, &headers, prompt("[[hang]]").to_string()).await.is_none()
     });
     let made = async || test.sandbox.imagine_record().calls.first().is_some_and(|call| call.images > 0);
     until("the picture is made", made).await;

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use image::ImageFormat::Jpeg;
 use serde_json::{Value, json};
 
-use super::{EDITS, GENERATIONS, data_uri, decoded, links, made, prompt};
-use crate::tests::client::{TestSandbox, call, fetch};
+use super::{EDITS, GENERATIONS, data_uri, links, made, prompt};
+use crate::tests::client::{TestSandbox, call, decoded, fetch};
 
 /// The files of an answer.
 async fn files(answer: &Value) -> Vec<Vec<u8>> {
@@ -33,6 +33,7 @@ async fn sizes_follow_the_ratio() {
         (json!({"aspect_ratio": "3:2"}), 1248, 832),
         (json!({"aspect_ratio": "2:3"}), 832, 1248),
         (json!({"aspect_ratio": "1:1", "resolution": "2k"}), 2048, 2048),
+        (json!({"aspect_ratio": "16:9", "resolution": "2k"}), 2736, 1536),
     ] {
         let mut body = prompt("a kite");
         for (name, value) in fields.as_object().expect("fields") {

@@ -44,13 +44,6 @@ async fn data_uri(test: &TestSandbox, sample: &str) -> String {
     format!("data:{};base64,{}", file.header("content-type"), STANDARD.encode(&file.body))
 }
 
-/// Width and height by the file's own bytes, all of it decoded.
-fn decoded(file: &[u8]) -> (image::ImageFormat, u32, u32) {
-    let kind = image::guess_format(file).expect("an image");
-    let image = image::load_from_memory_with_format(file, kind).expect("a sound image");
-    (kind, image.width(), image.height())
-}
-
 fn prompt(text: &str) -> Value {
     json!({"model": "grok-imagine-image", "prompt": text})
 }

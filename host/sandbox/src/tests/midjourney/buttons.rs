@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::proxy::{accepted, button, imagine, press, recorded, shown, single, start, submit, url};
+use super::proxy::{accepted, button, imagine, press, recorded, shown, single, submit, url};
 use crate::tests::client::{JSON, KEY, TestSandbox, call};
 
 #[tokio::test]
 async fn every_button_does_what_it_says() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let grid = imagine(&test, "a kite --v 8.1").await;
     let up = single(&test, "a kite --v 7", 1).await;
     let film = press(&test, &up, "MJ::JOB::animate_high").await;
@@ -48,7 +48,7 @@ async fn every_button_does_what_it_says() {
 
 #[tokio::test]
 async fn older_servers_take_actions_and_numbers() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let grid = imagine(&test, "a kite").await;
     let colours = recorded(&test, &grid).colours;
     let upscale = json!({ "taskId": grid, "action": "UPSCALE", "index": 3 });
@@ -103,7 +103,7 @@ async fn presses_need_a_finished_parent_of_the_same_account_and_a_button_it_has(
 
 #[tokio::test]
 async fn a_repeated_press_may_name_the_earlier_task() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let grid = imagine(&test, "a kite [[21]]").await;
     let first = press(&test, &grid, "MJ::JOB::upsample::2").await;
     let custom_id = button(&test, &grid, "MJ::JOB::upsample::2").await;

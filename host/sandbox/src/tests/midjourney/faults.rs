@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::midjourney::MARKERS;
 use serde_json::{Value, json};
 
-use super::proxy::{RUN, accepted, imagine, post, press, read, recorded, shown, start, submit};
-use crate::tests::client::{End, TestSandbox, fetch};
+use super::proxy::{RUN, accepted, imagine, post, press, read, recorded, shown, submit};
+use crate::tests::client::{JSON, KEY, TestSandbox, call, download};
 
 /// What an ordinary client meets: up to three submits, four reads and two downloads.
 async fn walk(test: &TestSandbox, prompt: &str) -> String {
@@ -48,7 +48,7 @@ async fn follow(test: &TestSandbox, id: &str, steps: &mut Vec<String>) {
         steps.push(format!("{status} {progress}"));
         if let Some(link) = task["imageUrl"].as_str().filter(|_| status == "SUCCESS") {
             downloads += 1;
-            steps.push(download(test, link).await);
+            steps.push(download(&test.sandbox.midjourney().files, link).await);
             if downloads == 2 || steps.ends_with(&["file 200 image/png".to_owned()]) {
                 return;
             }
@@ -57,15 +57,6 @@ async fn follow(test: &TestSandbox, id: &str, steps: &mut Vec<String>) {
             return;
         }
     }
-}
-
-async fn download(test: &TestSandbox, link: &str) -> String {
-    if !link.starts_with(&test.sandbox.midjourney().files) {
-        return format!("file at {}", link.split('/').nth(2).expect("a host"));
-    }
-    let reply = fetch(link).await;
-    let cut = if reply.end == End::Whole { "" } else { " cut" };
-    format!("file {} {}{cut}", reply.status, reply.header("content-type"))
 }
 
 /// Prompts and their steps. `READY` is a read that finds the task done and a whole picture.
@@ -127,7 +118,7 @@ const WALKS: &[(&str, &str)] = &[
 
 #[tokio::test]
 async fn markers() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     for (prompt, expected) in WALKS {
         let expected = expected.replace("READY", "SUCCESS 100%, file 200 image/png");
         // A prompt's submits are counted, so each prompt of the table occurs once.
@@ -141,7 +132,7 @@ async fn markers() {
 
 #[tokio::test]
 async fn markers_reach_follow_ups_and_later_spares_the_first_steps() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let grid = imagine(&test, "a kite --v 7 [[later:2]] [[24]]").await;
     let up = press(&test, &grid, "MJ::JOB::upsample::1").await;
     let custom_id = super::proxy::button(&test, &up, "MJ::Inpaint").await;
@@ -162,8 +153,8 @@ async fn slow_tasks_and_hung_submits() {
     }
     let url = super::proxy::url(&test, "/mj/submit/imagine");
     let waiting = tokio::spawn(async move {
-        let headers = [("mj-api-secret", crate::tests::client::KEY), crate::tests::client::JSON];
-        crate::tests::client::call("POST", &url, &headers, "{\"prompt\":\"[[submit-hang]]\"}").await.is_none()
+        let headers = [("mj-api-secret", KEY), JSON];
+        call("POST", &url, &headers, "{\"prompt\":\"[[submit-hang]]\"}").await.is_none()
     });
     until("the provider has both", async || test.sandbox.midjourney_record().tasks.len() >= 2).await;
     let hung = test.sandbox.midjourney_record().tasks[1].clone();

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::proxy::{accepted, press, recorded, shown, single, start, submit, uri};
-use crate::tests::client::fetch;
+use super::proxy::{accepted, press, recorded, shown, single, submit, uri};
+use crate::tests::client::{TestSandbox, fetch};
 
 fn body(more: &Value) -> Value {
     let mut body = json!({ "prompt": "it flies", "image": uri(160, 90, [25, 230, 25]) });
@@ -15,7 +15,7 @@ fn body(more: &Value) -> Value {
 
 #[tokio::test]
 async fn each_film_of_a_batch_is_a_playable_file() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     for (batch, side, size) in [(1, 480, (852, 480)), (2, 720, (1280, 720)), (4, 480, (852, 480))] {
         let more =
             json!({ "videoType": format!("vid_1.1_i2v_{side}"), "batchSize": batch, "motion": "high" });
@@ -44,7 +44,7 @@ async fn each_film_of_a_batch_is_a_playable_file() {
 
 #[tokio::test]
 async fn fields_are_judged() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let up = single(&test, "a kite", 1).await;
     for (more, code) in [
         (json!({ "prompt": null }), 4),
@@ -69,7 +69,7 @@ async fn fields_are_judged() {
 
 #[tokio::test]
 async fn films_come_from_tiles_and_from_films() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let up = single(&test, "a kite", 3).await;
     let link = shown(&test, &up).await["imageUrl"].clone();
     let id = accepted(&test, "video", &json!({ "prompt": "p", "image": link })).await;

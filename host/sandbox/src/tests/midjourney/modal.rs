@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::proxy::{accepted, button, picture, press, recorded, shown, single, start, submit, uri};
+use super::proxy::{accepted, button, picture, press, recorded, shown, single, submit, uri};
+use crate::tests::client::TestSandbox;
 
 #[tokio::test]
 async fn an_inpaint_waits_for_its_modal_under_the_same_id() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let up = single(&test, "a red kite --v 7", 2).await;
     let custom_id = button(&test, &up, "MJ::Inpaint").await;
     let answer = submit(&test, "action", &json!({ "taskId": up, "customId": custom_id })).await;
@@ -37,7 +38,7 @@ async fn an_inpaint_waits_for_its_modal_under_the_same_id() {
 
 #[tokio::test]
 async fn masks_and_prompts_are_judged() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let up = single(&test, "a red kite --v 7", 1).await;
     let inpaint = async || press(&test, &up, "MJ::Inpaint").await;
     for (prompt, masked, code, status, reason) in [
@@ -68,7 +69,7 @@ async fn masks_and_prompts_are_judged() {
 
 #[tokio::test]
 async fn a_custom_zoom_needs_its_flag() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let up = single(&test, "a red kite --v 7", 1).await;
     for (prompt, status) in [("a red kite --zoom 1.8", "SUCCESS"), ("a red kite", "FAILURE")] {
         let id = press(&test, &up, "MJ::CustomZoom").await;
@@ -79,7 +80,7 @@ async fn a_custom_zoom_needs_its_flag() {
 
 #[tokio::test]
 async fn modals_come_in_time_for_tasks_that_wait() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let up = single(&test, "a red kite --v 7", 1).await;
     let late = press(&test, &up, "MJ::Inpaint").await;
     test.advance(Duration::from_mins(61));
@@ -93,7 +94,7 @@ async fn modals_come_in_time_for_tasks_that_wait() {
 
 #[tokio::test]
 async fn a_remix_opens_a_modal() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let up = single(&test, "a red kite --v 8.1", 4).await;
     let custom_id = button(&test, &up, "MJ::JOB::remix_subtle").await;
     let body = json!({ "taskId": up, "customId": custom_id, "enableRemix": true });

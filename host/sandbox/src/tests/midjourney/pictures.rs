@@ -4,8 +4,8 @@ use crate::midjourney::TaskRecord;
 use image::RgbImage;
 use serde_json::json;
 
-use super::proxy::{accepted, decoded, imagine, picture, press, recorded, shown, single, start, submit, uri};
-use crate::tests::client::fetch;
+use super::proxy::{accepted, decoded, imagine, picture, press, recorded, shown, single, submit, uri};
+use crate::tests::client::{TestSandbox, fetch};
 
 /// Checks corners and middle of every tile.
 fn check(picture: &RgbImage, task: &TaskRecord) {
@@ -24,7 +24,7 @@ fn check(picture: &RgbImage, task: &TaskRecord) {
 
 #[tokio::test]
 async fn a_grid_has_four_colours_and_a_single_keeps_its_own() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let grid = imagine(&test, "a red kite --ar 3:2 --v 7").await;
     let made = recorded(&test, &grid);
     let different: std::collections::BTreeSet<_> = made.colours.iter().collect();
@@ -43,7 +43,7 @@ async fn a_grid_has_four_colours_and_a_single_keeps_its_own() {
 
 #[tokio::test]
 async fn what_is_made_from_a_picture_is_near_its_colour() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let up = single(&test, "a red kite --v 7", 3).await;
     let own = recorded(&test, &up).colours[0];
     for button in [
@@ -63,7 +63,7 @@ async fn what_is_made_from_a_picture_is_near_its_colour() {
 
 #[tokio::test]
 async fn results_have_one_form_or_both() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let plain = shown(&test, &imagine(&test, "a kite").await).await;
     assert!(plain["imageUrls"].is_null() && plain["imageUrl"].is_string());
     assert_eq!((&plain["imageWidth"], &plain["imageHeight"]), (&json!(1024), &json!(1024)));
@@ -84,7 +84,7 @@ async fn results_have_one_form_or_both() {
 
 #[tokio::test]
 async fn inputs_decide_colours_and_sizes() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let (red, blue) = ([230, 25, 25], [25, 25, 230]);
     let pair = json!([uri(64, 64, red), uri(32, 64, blue)]);
     let blend = accepted(&test, "blend", &json!({ "base64Array": pair, "dimensions": "PORTRAIT" })).await;
@@ -124,7 +124,7 @@ async fn inputs_decide_colours_and_sizes() {
 
 #[tokio::test]
 async fn links_are_signed_and_die_after_a_day() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let link =
         shown(&test, &imagine(&test, "a kite").await).await["imageUrl"].as_str().expect("a link").to_owned();
     assert!(link.starts_with(&test.sandbox.midjourney().files));

@@ -13,11 +13,6 @@ use crate::tests::client::{JSON, KEY, Response, TestSandbox, call, fetch};
 /// How long a task takes in these tests.
 pub(super) const RUN: Duration = Duration::from_secs(10);
 
-/// Tasks that are finished at once.
-pub(super) async fn start() -> TestSandbox {
-    TestSandbox::start().await
-}
-
 pub(super) fn url(test: &TestSandbox, path: &str) -> String {
     format!("{}{path}", test.sandbox.midjourney().api)
 }

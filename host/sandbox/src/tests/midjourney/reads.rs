@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::proxy::{RUN, accepted, imagine, post, read, recorded, shown, start, submit, url};
+use super::proxy::{RUN, accepted, imagine, post, read, recorded, shown, submit, url};
 use crate::tests::client::{KEY, START_MS, TestSandbox, call, fetch};
 
 async fn list(test: &TestSandbox, body: &Value) -> Value {
@@ -61,7 +61,7 @@ async fn lists_leave_unknown_tasks_out() {
 
 #[tokio::test]
 async fn unknown_tasks_are_empty() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let reply = read(&test, "1754200000000123").await;
     assert_eq!((reply.status, reply.text().as_str()), (204, ""));
     let lost = imagine(&test, "a kite [[lost:3]]").await;

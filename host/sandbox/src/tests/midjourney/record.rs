@@ -3,7 +3,7 @@
 use crate::midjourney::{Declined, MidjourneyRecord};
 use serde_json::json;
 
-use super::proxy::{imagine, post, press, recorded, shown, start, submit, uri};
+use super::proxy::{imagine, post, press, recorded, shown, submit, uri};
 use crate::tests::client::{START_MS, TestSandbox, call, fetch};
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn submits_presses_reads_and_refusals_are_counted() {
 
 #[tokio::test]
 async fn pictures_are_recorded_by_digest_and_the_listener_serves_it_all() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let body = json!({ "prompt": "p", "base64Array": [uri(9, 7, [1, 2, 3]), "https://a.example/b.png"] });
     submit(&test, "imagine", &body).await;
     let kept = test.sandbox.midjourney_record().tasks[0].body.clone();

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::proxy::{accepted, imagine, recorded, shown, start, submit, url};
-use crate::tests::client::{JSON, KEY, call};
+use super::proxy::{accepted, imagine, recorded, shown, submit, url};
+use crate::tests::client::{JSON, KEY, TestSandbox, call};
 
 #[tokio::test]
 async fn secrets_are_checked() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     let bearer = format!("Bearer {KEY}");
     for (headers, status) in [
         (vec![JSON], 401),
@@ -26,7 +26,7 @@ async fn secrets_are_checked() {
 
 #[tokio::test]
 async fn paths_and_methods_are_checked() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     for (method, path, status) in [
         ("POST", "/submit/imagine", 404),
         ("POST", "/mj-slow/mj/submit/imagine", 404),
@@ -45,7 +45,7 @@ async fn paths_and_methods_are_checked() {
 
 #[tokio::test]
 async fn bodies_that_do_not_bind_have_a_form_of_their_own() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     for (route, body) in [
         ("imagine", json!({ "prompt": 5 })),
         ("imagine", json!({ "prompt": "p", "base64Array": "x" })),
@@ -70,7 +70,7 @@ async fn bodies_that_do_not_bind_have_a_form_of_their_own() {
 
 #[tokio::test]
 async fn the_path_decides_the_speed_before_filter_and_prompt() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     for (prefix, more, prompt, mode) in [
         ("/mj", json!({}), "a kite", "FAST"),
         ("/mj-relax/mj", json!({}), "a kite --turbo", "RELAX"),
@@ -91,7 +91,7 @@ async fn the_path_decides_the_speed_before_filter_and_prompt() {
 
 #[tokio::test]
 async fn prompts_are_judged_by_the_engine() {
-    let test = start().await;
+    let test = TestSandbox::start().await;
     for (prompt, reason) in [
         ("a kite --v 9", "--v 9"),
         ("a kite --ar 16x9", "--ar 16x9"),

@@ -22,8 +22,9 @@ pub(crate) struct Tool {
 }
 
 /// The tools a model may or must call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ToolChoice {
+    #[default]
     Auto,
     Named(String),
     Never,
@@ -37,25 +38,27 @@ impl ToolChoice {
 }
 
 /// The form of the answer's text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) enum Format {
     Json,
     Schema(Value),
+    #[default]
     Text,
 }
 
 /// The text of an answer that calls tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TextWithCalls {
     /// A sentence about the first call.
     Announced,
     /// The text of any other answer.
     Full,
+    #[default]
     None,
 }
 
 /// All that decides an answer, besides faults and seed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Question {
     pub(crate) tools: Vec<Tool>,
     pub(crate) choice: ToolChoice,

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// The form of an id: a prefix and random characters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct IdForm {
     pub(crate) prefix: &'static str,
     pub(crate) chars: usize,

@@ -6,8 +6,9 @@ use http::Response;
 use serde_json::{Value, json};
 
 use crate::common::faults::Target;
+use crate::common::markers::count;
 use crate::common::server::{self, Body};
-use crate::veo::api::files::{VideoFile, address};
+use crate::veo::api::files::VideoFile;
 use crate::veo::faults::{Marker, error};
 use crate::veo::operations::{Operation, file_name};
 use crate::veo::provider::Provider;
@@ -46,30 +47,18 @@ fn state(provider: &Provider, account: usize, name: &str) -> State {
     let Some(operation) = operations.own(name, account) else {
         return State::Now(error(Marker::PollUnknown).response());
     };
-    let earlier = operation.record.polls;
-    operation.record.polls = earlier.saturating_add(1);
-    match operation.faults.poll_fault(earlier) {
+    let is_over = operation.ends_at.is_some_and(|end| end <= now);
+    State::Now(match operation.faults.poll_fault(count(&mut operation.record.polls)) {
         Some(Marker::PollMalformed) => {
-            return State::Now(server::reply(
-                200,
-                "application/json",
-                format!("{{\"name\":\"{name}\",\"don"),
-            ));
+            server::reply(200, "application/json", format!("{{\"name\":\"{name}\",\"don"))
         }
-        Some(Marker::PollUnavailable) => return State::Now(html()),
-        Some(Marker::PollExplicit) => {
-            return State::Now(server::json(200, &json!({ "name": name, "done": false })));
-        }
-        Some(Marker::PollHollow) => {
-            return State::Now(server::json(200, &json!({ "name": name, "done": true })));
-        }
-        Some(fault) => return State::Now(error(fault).response()),
-        None => {}
-    }
-    if operation.ends_at.is_none_or(|end| end > now) {
-        return State::Now(server::json(200, &json!({ "name": name })));
-    }
-    ended(operation)
+        Some(Marker::PollUnavailable) => html(),
+        Some(Marker::PollExplicit) => server::json(200, &json!({ "name": name, "done": false })),
+        Some(Marker::PollHollow) => server::json(200, &json!({ "name": name, "done": true })),
+        Some(fault) => error(fault).response(),
+        None if is_over => return ended(operation),
+        None => server::json(200, &json!({ "name": name })),
+    })
 }
 
 fn ended(operation: &Operation) -> State {
@@ -94,7 +83,11 @@ fn ended(operation: &Operation) -> State {
         response["raiMediaFilteredReasons"] = json!([reason]);
     }
     let id = name.rsplit('/').next().unwrap_or_default();
-    let uris = (0..samples).map(|at| address(operation, &file_name(operation, id, at)));
+    let is_foreign = operation.faults.has(Marker::ForeignLink);
+    let uris = (0..samples).map(|at| match is_foreign {
+        true => "https://files.foreign.example/sample_0.mp4".to_owned(),
+        false => file_name(operation, id, at),
+    });
     let wrapped = |response: Value| json!({ "name": name, "done": true, "response": response });
     response["@type"] = "type.googleapis.com/cloud.ai.large_models.vision.GenerateVideoResponse".into();
     if operation.storage.is_none() && samples > 0 {

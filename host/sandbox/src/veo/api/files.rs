@@ -1,21 +1,19 @@
-//! The files of finished operations: their addresses, their bytes, and the listener of the buckets that Vertex AI writes to, with
+//! The files of finished operations: their bytes, and the listener of the buckets that Vertex AI writes to, with
 //! the same tokens: downloads need the account's credentials.
 
 use std::sync::Arc;
 
 use gatehouse_sandbox_files::Film;
-use http::{Method, Request, Response};
+use http::{Method, Request};
 use hyper::body::Incoming;
 use url::form_urlencoded;
 
 use crate::common::faults::Target;
-use crate::common::server::{Body, HandlerResult, reply, truncated, with};
+use crate::common::markers::count;
+use crate::common::server::{HandlerResult, SIGN_IN_PAGE, reply, truncated, with};
 use crate::veo::faults::{Faults, Marker, error};
-use crate::veo::operations::Operation;
 use crate::veo::provider::{Provider, account};
 use crate::veo::refusal::Refusal;
-
-const HTML: &str = "<html><body>Sign in to continue</body></html>\n";
 
 /// What is wrong with an operation's files, and how large they are.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,7 +31,7 @@ impl VideoFile {
     pub(super) fn bytes(self, film: Film) -> Vec<u8> {
         let mut bytes = film.mp4();
         match self.fault {
-            Some(Marker::WrongType) => return HTML.as_bytes().to_vec(),
+            Some(Marker::WrongType) => return SIGN_IN_PAGE.as_bytes().to_vec(),
             Some(_) => bytes.truncate(bytes.len() / 2),
             None => {}
         }
@@ -54,27 +52,14 @@ fn pad(bytes: &mut Vec<u8>, mib: u64) {
     bytes.extend((8..rest).map(|at| (at % 251) as u8));
 }
 
-/// The address of a file in a bucket, or the faulty one its marker asks for.
-pub(super) fn address(operation: &Operation, file: &str) -> String {
-    if operation.faults.has(Marker::ForeignLink) {
-        return "https://files.foreign.example/sample_0.mp4".to_owned();
-    }
-    file.to_owned()
-}
-
 /// Sends a file to its account.
-pub(super) async fn send(provider: &Provider, account: usize, file: &str) -> HandlerResult {
-    let found = {
-        let now = provider.now();
-        let mut operations = provider.table();
-        operations.of_file(file, account, now).map(|(key, operation)| {
-            let earlier = operation.tries;
-            operation.tries = earlier.saturating_add(1);
-            let fault = operation.faults.at_after(Target::Link, earlier);
-            (key, operation.film, VideoFile::of(&operation.faults), fault)
-        })
-    };
-    let Some((key, film, kind, fault)) = found else {
+async fn send(provider: &Provider, account: usize, file: &str) -> HandlerResult {
+    let now = provider.now();
+    let found = provider.table().of_file(file, account, now).map(|operation| {
+        let fault = operation.faults.at_after(Target::Link, count(&mut operation.tries));
+        (operation.film, VideoFile::of(&operation.faults), fault)
+    });
+    let Some((film, kind, fault)) = found else {
         return Ok(Refusal::not_found("No such object.").response());
     };
     match fault {
@@ -94,12 +79,10 @@ pub(super) async fn send(provider: &Provider, account: usize, file: &str) -> Han
     if is_cut {
         return Ok(truncated("video/mp4", &bytes.into()));
     }
-    provider.table().downloaded(&key);
-    Ok(video(bytes))
-}
-
-fn video(bytes: Vec<u8>) -> Response<Body> {
-    reply(200, "video/mp4", bytes)
+    if let Some(operation) = provider.table().of_file(file, account, now) {
+        operation.record.downloads = operation.record.downloads.saturating_add(1);
+    }
+    Ok(reply(200, "video/mp4", bytes))
 }
 
 /// The storage listener: answers its requests.

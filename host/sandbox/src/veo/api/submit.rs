@@ -29,7 +29,7 @@ pub(super) async fn submit(
     let decline = |refusal: &Refusal| {
         let (status, code) = (refusal.status, refusal.name.to_owned());
         let (message, body) = (refusal.message.clone(), recorded.clone());
-        provider.table().decline(DeclinedVideo { status, code, message, body });
+        provider.table().declined.push(DeclinedVideo { status, code, message, body });
     };
     let checked = account(provider, headers).and_then(|account| {
         let body = body.ok_or_else(|| Refusal::argument("Invalid JSON payload received."))?;

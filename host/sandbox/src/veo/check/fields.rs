@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::common::schema::quoted;
+use crate::common::schema::{integer_from, one_of};
 use crate::veo::refusal::Refusal;
 
 const MAX_SEED: i64 = 4_294_967_295;
@@ -67,35 +67,25 @@ pub(super) fn known(path: &str, fields: &Map<String, Value>, names: &[&str]) -> 
 }
 
 fn check_value(name: &str, value: &Value) -> Result<(), Refusal> {
-    let word = |words: &[&str]| match value.as_str() {
-        Some(word) if words.contains(&word) => Ok(()),
-        _ => Err(Refusal::argument(format!("parameters.{name} must be one of {}", quoted(words).join(", ")))),
-    };
-    let integer = |least: i64, most: i64| match value.as_i64() {
-        Some(number) if (least..=most).contains(&number) => Ok(()),
-        _ => Err(Refusal::argument(format!("parameters.{name} must be an integer from {least} to {most}"))),
-    };
-    match name {
-        "aspectRatio" => word(&["16:9", "9:16"]),
-        "resolution" => word(&["720p", "1080p", "4k"]),
-        "durationSeconds" if !matches!(value.as_i64(), Some(4 | 6 | 8)) => {
-            Err(Refusal::argument("parameters.durationSeconds must be 4, 6 or 8"))
-        }
+    let wrong = |what: &str| Err(what.to_owned());
+    let checked = match name {
+        "aspectRatio" => one_of(value, &["16:9", "9:16"]),
+        "resolution" => one_of(value, &["720p", "1080p", "4k"]),
+        "durationSeconds" if !matches!(value.as_i64(), Some(4 | 6 | 8)) => wrong("must be 4, 6 or 8"),
         "durationSeconds" => Ok(()),
-        "sampleCount" => integer(1, 4),
-        "seed" => integer(0, MAX_SEED),
+        "sampleCount" => integer_from(value, 1, 4),
+        "seed" => integer_from(value, 0, MAX_SEED),
         // The last one is how an older table writes it.
-        "personGeneration" => word(&["allow_adult", "dont_allow", "disallow"]),
-        "resizeMode" => word(&["pad", "crop", "PAD", "CROP"]),
-        "compressionQuality" => word(&["OPTIMIZED", "LOSSLESS"]),
-        "enhancePrompt" if value == false => {
-            Err(Refusal::argument("parameters.enhancePrompt cannot be false with Veo 3"))
-        }
+        "personGeneration" => one_of(value, &["allow_adult", "dont_allow", "disallow"]),
+        "resizeMode" => one_of(value, &["pad", "crop", "PAD", "CROP"]),
+        "compressionQuality" => one_of(value, &["OPTIMIZED", "LOSSLESS"]),
+        "enhancePrompt" if value == false => wrong("cannot be false with Veo 3"),
         "enhancePrompt" | "generateAudio" if value.is_boolean() => Ok(()),
         "negativePrompt" if value.is_string() => Ok(()),
         "storageUri" if value.as_str().is_some_and(|uri| uri.starts_with("gs://")) => Ok(()),
-        _ => Err(Refusal::argument(format!("parameters.{name} has another type"))),
-    }
+        _ => wrong("has another type"),
+    };
+    checked.map_err(|wrong| Refusal::argument(format!("parameters.{name} {wrong}")))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod media;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::common::kept::cut_texts;
 use crate::veo::refusal::Refusal;
 use gatehouse_sandbox_files::Film;
 pub(super) use media::Stored;
@@ -69,18 +70,8 @@ pub(super) fn check(
 
 /// A body with its bytes cut.
 pub(super) fn recorded(body: &Value) -> Value {
-    match body {
-        Value::Object(fields) => {
-            fields.iter().map(|(name, value)| (name.clone(), recorded_field(name, value))).collect()
-        }
-        Value::Array(items) => items.iter().map(recorded).collect(),
-        other => other.clone(),
-    }
-}
-
-fn recorded_field(name: &str, value: &Value) -> Value {
-    match value.as_str().filter(|text| name == "bytesBase64Encoded" && text.len() > SHOWN) {
-        Some(data) => Value::String(format!("{} bytes", data.trim_end_matches('=').len() * 3 / 4)),
-        None => recorded(value),
-    }
+    cut_texts("", body, |name, text| {
+        let is_cut = name == "bytesBase64Encoded" && text.len() > SHOWN;
+        is_cut.then(|| format!("{} bytes", text.trim_end_matches('=').len() * 3 / 4))
+    })
 }
