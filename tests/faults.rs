@@ -23,7 +23,11 @@ pub(crate) fn expect_listed<'m, M: 'm, G: 'm>(
 
 /// Expects that no row is broken.
 pub(crate) async fn expect_all(rows: impl IntoIterator<Item = impl Future<Output = Result<(), String>>>) {
-    let rows = futures_util::future::join_all(rows).await;
+    none_broken(futures_util::future::join_all(rows).await);
+}
+
+/// The same of rows that were looked at one after the other.
+pub(crate) fn none_broken(rows: Vec<Result<(), String>>) {
     let count = rows.len();
     let broken: Vec<String> = rows.into_iter().filter_map(Result::err).collect();
     assert!(broken.is_empty(), "{} of {count} rows are broken:\n{}", broken.len(), broken.join("\n"));

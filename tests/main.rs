@@ -10,6 +10,7 @@ mod command_line;
 mod console;
 mod deploy;
 mod faults;
+mod gateways;
 mod hostile;
 mod http;
 mod journey;

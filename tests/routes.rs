@@ -10,16 +10,16 @@ use std::time::Duration;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use gatehouse_harness::{
-    Caller, Connection, Gateway, Response, Setup, component_file, run, serve_http, until, until_some,
-};
-use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_harness::{Caller, Gateway, Response, component_file, run, serve_http, until, until_some};
+use gatehouse_sandbox::Sandbox;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::Request;
 use hyper::body::{Frame, Incoming};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+
+use crate::gateways::{sandbox, setup};
 
 const SPEECH: &str = "/v1/audio/speech";
 /// How the paths of the provider begin.
@@ -140,10 +140,8 @@ impl Scene {
         });
         let address =
             serve_http(move |request: Request<Incoming>| provide(request, Arc::clone(&of_provider))).await;
-        let settings = Settings { job_time: Duration::from_millis(20), ..Settings::default() };
-        let sandbox = Sandbox::start(settings).await.expect("a sandbox");
-        let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
-        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses)
+        let sandbox = sandbox(Duration::from_millis(20)).await;
+        let setup = setup(&sandbox)
             .with_provider("speaker", &format!("http://{address}"), "\"bearer\"", 10, &["main", "spare"])
             .with("[prices]\n\"voice-1\" = \"0.25\"\n\n")
             .with(more);
@@ -167,12 +165,8 @@ impl Scene {
 
     /// Asks for a sound under an idempotency key.
     async fn speak(&self, key: &str, input: &str) -> Response {
-        let headers = [
-            ("content-type", "application/json"),
-            ("idempotency-key", key),
-            ("prefer", "wait=1, respond-async"),
-        ];
-        self.caller.send("POST", SPEECH, &headers, json!({"input": input}).to_string()).await
+        let headers = [("idempotency-key", key), ("prefer", "wait=1, respond-async")];
+        self.caller.post_with(&headers, SPEECH, &json!({"input": input})).await
     }
 
     /// The same once the first answer is kept, a moment after it is paid.
@@ -201,45 +195,40 @@ impl Scene {
 fn a_family_serves_a_path_once_its_operator_allows_it() {
     run(async {
         let scene = Scene::start("").await;
-        let refused = scene.gateway.try_command(&["plugin", "install", &scene.file]).await;
-        let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+        let (_, text) = scene.gateway.refused(&["plugin", "install", &scene.file]).await;
         for part in ["POST /v1/audio/speech", "[plugins.families.speech]", "paths = [\"/v1/audio/speech\"]"] {
             assert!(text.contains(part), "{part} in {text}");
         }
         let unknown = scene.caller.post(SPEECH, &json!({"input": "a"})).await;
         assert_eq!((unknown.status, unknown.message()), (404, format!("unknown path {SPEECH:?}")));
 
-        let file = scene.gateway.folder().join("gatehouse.toml");
-        let text = std::fs::read_to_string(&file).expect("a configuration");
-        std::fs::write(&file, format!("{PATHS}{text}")).expect("a file");
-        scene.gateway.command(&["reload"]).await;
+        let allowed = PATHS.to_owned() + &scene.gateway.config();
+        scene.gateway.reload(&allowed).await;
         scene.gateway.command(&["plugin", "install", &scene.file]).await;
-        let document = scene.caller.send("GET", "/v1/openapi.json", &[], "").await.json();
+        let document = scene.caller.get("/v1/openapi.json").await.json();
         let paths = &document["paths"];
         assert_eq!(paths[SPEECH]["post"]["tags"], json!(["Audio"]));
         assert_eq!(paths["/v1/voices"]["get"]["parameters"][0]["name"], "language");
         assert_eq!(paths["/v1/speech/books"]["post"]["summary"], "Read a book");
-        let models = scene.caller.send("GET", "/v1/models/voice-1", &[], "").await.json();
+        let models = scene.caller.get("/v1/models/voice-1").await.json();
         assert_eq!((&models["modality"], &models["kind"]), (&json!("audio"), &json!("audio")));
         let priced = scene.caller.post(SPEECH, &json!({"input": "hello", "dry_run": true})).await.json();
         assert_eq!((&priced["sum"], &priced["charges"][0]["quantity"]), (&json!(1.25), &json!(5)));
 
         // Taken back and allowed again, with what else the family serves.
-        let allowed = std::fs::read_to_string(&file).expect("a configuration");
-        std::fs::write(&file, allowed.replacen("\"/v1/audio/*\", ", "", 1)).expect("a file");
+        scene.gateway.set_config(&allowed.replacen("\"/v1/audio/*\", ", "", 1));
         let told = scene.gateway.command(&["reload"]).await;
         assert!(told.contains("POST /v1/audio/speech"), "{told}");
         assert_eq!(scene.caller.post(SPEECH, &json!({"input": "a"})).await.status, 404, "taken back");
-        assert_eq!(scene.caller.send("GET", "/v1/voices", &[], "").await.status, 200);
-        let document = scene.caller.send("GET", "/v1/openapi.json", &[], "").await.json();
+        assert_eq!(scene.caller.get("/v1/voices").await.status, 200);
+        let document = scene.caller.get("/v1/openapi.json").await.json();
         assert!(document["paths"].get(SPEECH).is_none(), "documented though nobody serves it");
-        std::fs::write(&file, allowed).expect("a file");
-        scene.gateway.command(&["reload"]).await;
+        scene.gateway.reload(&allowed).await;
         assert_eq!(scene.caller.post(SPEECH, &json!({"input": ""})).await.status, 400, "served again");
 
         scene.gateway.command(&["plugin", "disable", "speech"]).await;
         let off = scene.caller.post(SPEECH, &json!({"input": "a"})).await;
-        assert_eq!((off.status, &off.json()["error"]["reason"]), (503, &json!("model_not_served")));
+        assert_eq!(off.refusal("reason"), (503, json!("model_not_served")));
         scene.gateway.command(&["plugin", "uninstall", "speech"]).await;
         assert_eq!(scene.caller.post(SPEECH, &json!({"input": "a"})).await.status, 404);
     });
@@ -250,11 +239,8 @@ fn a_family_serves_a_path_once_its_operator_allows_it() {
 fn a_sound_comes_as_it_is_spoken_and_is_paid_by_the_character() {
     run(async {
         let scene = Scene::with_speech().await;
-        let mut client = Connection::open(scene.gateway.public).await;
-        let bearer = scene.caller.bearer();
-        let headers =
-            [("host", "a"), ("authorization", bearer.as_str()), ("content-type", "application/json")];
-        client.request("POST", SPEECH, &headers, br#"{"model": "voice", "input": "good morning"}"#).await;
+        let spoken = json!({"model": "voice", "input": "good morning"});
+        let mut client = scene.caller.begin(&[], SPEECH, &spoken).await;
         let head = client.read_head().await.expect("a head");
         assert_eq!((head.status, head.header("content-type")), (200, "audio/mpeg"));
         client.until("the beginning the beginning ").await;
@@ -268,14 +254,13 @@ fn a_sound_comes_as_it_is_spoken_and_is_paid_by_the_character() {
             assert_eq!(refused.status, status, "{input}: {}", refused.text());
         }
         let dear = scene.caller.post(SPEECH, &json!({"input": "x".repeat(400)})).await;
-        assert_eq!((dear.status, &dear.json()["error"]["reason"]), (402, &json!("insufficient_balance")));
+        assert_eq!(dear.refusal("reason"), (402, json!("insufficient_balance")));
         let other = scene.gateway.make_key("acme", &["--unlimited", "--model", "ctx-pro"]).await;
         assert_eq!(other.post(SPEECH, &json!({"input": "a"})).await.status, 403);
         assert_eq!(scene.spent().await, 3_000_000, "what failed is free");
 
         // It leaves in the middle: the provider was asked, so it pays.
-        let mut client = Connection::open(scene.gateway.public).await;
-        client.request("POST", SPEECH, &headers, br#"{"input": "bye!"}"#).await;
+        let mut client = scene.caller.begin(&[], SPEECH, &json!({"input": "bye!"})).await;
         client.until("beginning ").await;
         drop(client);
         until("it is paid", async || scene.spent().await == 4_000_000).await;
@@ -308,10 +293,10 @@ fn a_song_settles_up_to_the_limit_that_was_held() {
 fn voices_are_read_for_free_and_long_texts_are_tasks() {
     run(async {
         let scene = Scene::with_speech().await;
-        let voices = scene.caller.send("GET", "/v1/voices?language=de", &[], "").await;
+        let voices = scene.caller.get("/v1/voices?language=de").await;
         assert_eq!((voices.status, voices.json()), (200, json!({"voices": ["/v1/voices/de"]})));
         assert_eq!(voices.header("cache-control"), "private, max-age=60");
-        let wrong = scene.caller.send("GET", "/v1/voices?language=DE", &[], "").await;
+        let wrong = scene.caller.get("/v1/voices?language=DE").await;
         assert_eq!((wrong.status, wrong.json()["error"]["param"].clone()), (400, json!("language")));
         assert_eq!(scene.caller.send("HEAD", "/v1/voices", &[], "").await.status, 200);
 
@@ -347,14 +332,9 @@ fn an_answer_at_once_is_billed_by_what_its_family_settles() {
         assert_eq!(scene.spent().await, 1_750_000, "another customer's");
 
         // Nobody settles it: the next start gives it back.
-        let mut client = Connection::open(scene.gateway.public).await;
-        let bearer = scene.caller.bearer();
-        let headers =
-            [("host", "a"), ("authorization", bearer.as_str()), ("content-type", "application/json")];
-        client.request("POST", SPEECH, &headers, br#"{"input": "silent night"}"#).await;
+        let _client = scene.caller.begin(&[], SPEECH, &json!({"input": "silent night"})).await;
         until("it is asked", async || scene.asked() == 5).await;
-        scene.gateway.kill().await;
-        scene.gateway.restart().await;
+        scene.gateway.crash().await;
         assert_eq!(scene.spent().await, 1_750_000);
         scene.gateway.expect_sound_ledger().await;
     });
@@ -382,14 +362,11 @@ fn a_repeated_request_is_answered_with_the_first_sound() {
     run(async {
         let scene = Scene::with_speech().await;
         let sound = beginning().len() + "and the end".len();
-        let mut client = Connection::open(scene.gateway.public).await;
-        let bearer = scene.caller.bearer();
-        let mut headers = vec![("host", "a"), ("authorization", bearer.as_str())];
-        headers.extend([("content-type", "application/json"), ("idempotency-key", "k1")]);
-        client.request("POST", SPEECH, &headers, br#"{"input":"bye!"}"#).await;
+        let headers = [("idempotency-key", "k1")];
+        let mut client = scene.caller.begin(&headers, SPEECH, &json!({"input": "bye!"})).await;
         client.until("beginning ").await;
         let early = scene.speak("k1", "bye!").await;
-        assert_eq!((early.status, &early.json()["error"]["param"]), (409, &json!("Idempotency-Key")));
+        assert_eq!(early.refusal("param"), (409, json!("Idempotency-Key")));
         assert_eq!(scene.speak("k1", "hello").await.status, 422, "another request");
 
         // It leaves in the middle: the sound is made to its end, for the client that comes again.
@@ -416,8 +393,7 @@ fn a_repeated_request_is_answered_with_the_first_sound() {
         scene.expect_asked(4);
         let other = scene.gateway.make_key("acme", &["--unlimited"]).await;
         scene.rest.add_permits(1);
-        let headers = [("content-type", "application/json"), ("idempotency-key", "k1")];
-        let own = other.send("POST", SPEECH, &headers, r#"{"input":"bye!"}"#).await;
+        let own = other.post_with(&headers, SPEECH, &json!({"input": "bye!"})).await;
         assert_eq!((own.status, own.header("idempotency-replayed")), (200, ""), "a key's own");
         assert_eq!(scene.spent().await, 2_250_000);
         scene.gateway.expect_sound_ledger().await;
@@ -430,11 +406,8 @@ fn an_answer_is_kept_although_its_client_does_not_read_it() {
     run(async {
         let scene = Scene::with_speech().await;
         let sound = LOUD * beginning().len() + "and the end".len();
-        let mut client = Connection::open(scene.gateway.public).await;
-        let bearer = scene.caller.bearer();
-        let mut headers = vec![("host", "a"), ("authorization", bearer.as_str())];
-        headers.extend([("content-type", "application/json"), ("idempotency-key", "k2")]);
-        client.request("POST", SPEECH, &headers, br#"{"input":"loud"}"#).await;
+        let headers = [("idempotency-key", "k2")];
+        let mut client = scene.caller.begin(&headers, SPEECH, &json!({"input": "loud"})).await;
         client.until("beginning ").await;
         scene.rest.add_permits(1);
         until("it is paid", async || scene.spent().await == 1_000_000).await;

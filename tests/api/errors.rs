@@ -37,63 +37,34 @@ fn every_row_of_the_table() {
         let body = request(json!({})).to_string();
         let at = process.public;
 
-        check(
-            &send(at, "POST", images, &[auth, JSON], "{\"model\":").await,
-            400,
-            "invalid_request_error",
-            &["JSON", "line 1"],
-        );
-        check(&send(at, "POST", images, &[auth, JSON], "").await, 400, "invalid_request_error", &[]);
-        check(
-            &send(at, "POST", images, &[JSON], body.clone()).await,
-            401,
-            "authentication_error",
-            &["Authorization"],
-        );
-        for wrong in [
-            "Bearer nonsense",
-            "Basic abc",
-            "Bearer ",
-            "Bearer sk-000000000000000000000000000000000000000000000000",
-        ] {
-            check(
-                &send(at, "POST", images, &[("authorization", wrong), JSON], body.clone()).await,
-                401,
-                "authentication_error",
-                &[],
-            );
+        let (unknown, invalid, keyless) =
+            ("not_found_error", "invalid_request_error", "authentication_error");
+        let (keys, text) = (&[auth, JSON][..], ("content-type", "text/plain"));
+        let wrong = |credential: &'static str| [("authorization", credential), JSON];
+        let long = format!("{{\"model\":\"ctx-pro\",\"prompt\":\"{}\"}}", "x".repeat(33 << 20));
+        #[rustfmt::skip]
+        let rows = [
+            ("POST", images, keys, "{\"model\":", 400, invalid, &["JSON", "line 1"][..]),
+            ("POST", images, keys, "", 400, invalid, &[]),
+            ("POST", images, &[JSON], &body, 401, keyless, &["Authorization"]),
+            ("POST", images, &wrong("Bearer nonsense"), &body, 401, keyless, &[]),
+            ("POST", images, &wrong("Basic abc"), &body, 401, keyless, &[]),
+            ("POST", images, &wrong("Bearer "), &body, 401, keyless, &[]),
+            ("POST", images, &wrong("Bearer sk-000000000000000000000000000000000000000000000000"), &body, 401, keyless, &[]),
+            ("GET", "/v1/tasks/task_01ARZ3NDEKTSV4RRFFQ69G5FAV", &[auth], "", 404, unknown, &["task"]),
+            ("GET", "/v1/tasks/nonsense", &[auth], "", 404, unknown, &[]),
+            ("GET", "/v1/nowhere", &[auth], "", 404, unknown, &[]),
+            ("POST", "/v1/v1/images/generations", keys, &body, 404, unknown, &["/v1"]),
+            ("POST", "/images/generations", keys, &body, 404, unknown, &["/v1"]),
+            ("POST", images, &[auth, text], &body, 415, invalid, &["application/json"]),
+            ("POST", images, keys, &long, 413, invalid, &["32"]),
+        ];
+        for (method, path, headers, body, status, kind, words) in rows {
+            check(&send(at, method, path, headers, body.to_owned()).await, status, kind, words);
         }
-        check(
-            &send(at, "GET", "/v1/tasks/task_01ARZ3NDEKTSV4RRFFQ69G5FAV", &[auth], "").await,
-            404,
-            "not_found_error",
-            &["task"],
-        );
-        check(&send(at, "GET", "/v1/tasks/nonsense", &[auth], "").await, 404, "not_found_error", &[]);
-        check(&send(at, "GET", "/v1/nowhere", &[auth], "").await, 404, "not_found_error", &[]);
-        check(
-            &send(at, "POST", "/v1/v1/images/generations", &[auth, JSON], body.clone()).await,
-            404,
-            "not_found_error",
-            &["/v1"],
-        );
-        check(
-            &send(at, "POST", "/images/generations", &[auth, JSON], body.clone()).await,
-            404,
-            "not_found_error",
-            &["/v1"],
-        );
         let wrong_method = send(at, "GET", images, &[auth], "").await;
         check(&wrong_method, 405, "invalid_request_error", &[]);
         assert!(wrong_method.header("allow").split(", ").any(|method| method == "POST"));
-        check(
-            &send(at, "POST", images, &[auth, ("content-type", "text/plain")], body.clone()).await,
-            415,
-            "invalid_request_error",
-            &["application/json"],
-        );
-        let long = format!("{{\"model\":\"ctx-pro\",\"prompt\":\"{}\"}}", "x".repeat(33 << 20));
-        check(&send(at, "POST", images, &[auth, JSON], long).await, 413, "invalid_request_error", &["32"]);
         let good =
             send(at, "POST", images, &[auth, ("content-type", "application/json; charset=utf-8")], body)
                 .await;
@@ -155,10 +126,7 @@ fn a_customer_without_credit_gets_a_402_and_no_task() {
             "payment_required",
             &["quota", "4", "3"],
         );
-        assert_eq!(
-            poor.send("GET", "/v1/tasks", &[], "").await.json()["data"].as_array().map(Vec::len),
-            Some(1)
-        );
+        assert_eq!(poor.get("/v1/tasks").await.json()["data"].as_array().map(Vec::len), Some(1));
         gateway.process.expect_sound_ledger().await;
     });
 }
@@ -168,8 +136,8 @@ fn an_idempotency_key_repeats_the_response_and_charges_once() {
     run(async {
         let gateway = TestGateway::start().await;
         let send = async |token: &str, body: serde_json::Value| {
-            let headers = [JSON, ("idempotency-key", token)];
-            gateway.caller.send("POST", "/v1/images/generations", &headers, body.to_string()).await
+            let headers = [("idempotency-key", token)];
+            gateway.caller.post_with(&headers, "/v1/images/generations", &body).await
         };
         let first = send("one", request(json!({}))).await.json();
         let again = send("one", request(json!({}))).await.json();
@@ -187,7 +155,7 @@ fn an_idempotency_key_repeats_the_response_and_charges_once() {
             "invalid_request_error",
             &["Idempotency-Key", "255"],
         );
-        let tasks = gateway.caller.send("GET", "/v1/tasks", &[], "").await.json();
+        let tasks = gateway.caller.get("/v1/tasks").await.json();
         assert_eq!(tasks["data"].as_array().map(Vec::len), Some(2));
     });
 }

@@ -5,14 +5,13 @@ use std::collections::HashSet;
 
 use base64::Engine as _;
 use bytes::Bytes;
-use gatehouse_harness::{run, send_to};
-use gatehouse_sandbox::Settings;
+use gatehouse_harness::{reply, run, send_to};
 use gatehouse_sandbox::imagine::ImageCall;
 use serde_json::{Value, json};
 
-use crate::api::https_files::HttpsFiles;
-use crate::api::{TestGateway, imagine_request};
+use crate::api::{TestGateway, as_expected, fails_with, imagine_request, refused_with};
 use crate::faults::expect_all;
+use crate::gateways::{tls_provider, usual_sandbox};
 
 /// The specification's outcome for a request.
 enum Outcome {
@@ -33,20 +32,9 @@ async fn check(gateway: &TestGateway, rows: Vec<(Value, Outcome)>) {
 }
 
 async fn check_row(gateway: &TestGateway, body: &Value, outcome: &Outcome) -> Result<(), String> {
-    let shown: String = body.to_string().chars().take(300).collect();
     match outcome {
-        Refused(words) => {
-            let answer = gateway.submit(body).await.json();
-            let error = &answer["error"];
-            let ok = error["code"] == 400 && error["type"] == "invalid_request_error";
-            expect(ok && has_all(&error["message"], words), &shown, &answer)
-        }
-        Fails(words) => {
-            let task = gateway.finish(body).await;
-            let error = &task["error"];
-            let ok = task["status"] == "failed" && error["code"] == "task_failed" && task["cost"] == 0.0;
-            expect(ok && has_all(&error["message"], words), &shown, &task)
-        }
+        Refused(words) => refused_with(gateway, body, words).await,
+        Fails(words) => fails_with(gateway, body, words).await,
         Pictures(n, size) => {
             let task = gateway.finish(body).await;
             let files = files(&task).await;
@@ -61,7 +49,7 @@ async fn check_row(gateway: &TestGateway, body: &Value, outcome: &Outcome) -> Re
                 && different.len() == *n
                 // 24 hours since the copy, which was made within the half hour of a task.
                 && (86_400..86_400 + 1_800).contains(&life);
-            expect(ok, &shown, &json!([sizes, life, task]))
+            as_expected(ok, body, &json!([sizes, life, task]).to_string())
         }
     }
 }
@@ -82,15 +70,6 @@ async fn files(task: &Value) -> Vec<Bytes> {
         file.body
     });
     futures_util::future::join_all(fetches).await
-}
-
-fn has_all(text: &Value, words: &[&str]) -> bool {
-    let text = text.as_str().unwrap_or_default();
-    !text.is_empty() && words.iter().all(|word| text.contains(word))
-}
-
-fn expect(ok: bool, body: &str, found: &Value) -> Result<(), String> {
-    if ok { Ok(()) } else { Err(format!("  {body}\n    came: {found}")) }
 }
 
 /// The call of that prompt at the provider.
@@ -156,17 +135,22 @@ fn fields() {
 fn references() {
     run(async {
         let wide = Bytes::from(sample("640x360.png").await);
-        let files = vec![
+        let files = [
             ("/wide.png", wide.clone()),
             ("/text", Bytes::from_static(b"This is a line of text, not a picture.\n")),
         ];
-        let server = HttpsFiles::start(files).await;
+        let (server, folder) = tls_provider("127.0.0.1", &[], move |received| {
+            let found = files.iter().find(|(path, _)| *path == received.path());
+            found.map_or_else(|| reply(404, &[], ""), |(_, file)| reply(200, &[], file.clone()))
+        })
+        .await;
+        let url = |path: &str| format!("https://{}{path}", server.address);
         let fetch = format!(
             "[fetch]\nallow_private = [\"{}\"]\nextra_roots_file = \"{}\"\n",
-            server.authority,
-            server.root().display()
+            server.address,
+            folder.path().join("roots.pem").display()
         );
-        let gateway = TestGateway::start_with(Settings::default(), &fetch).await;
+        let gateway = TestGateway::start_with(&fetch).await;
         let small = send_to(&gateway.sample("64x48.webp"), &[]).await.body;
         assert!(wide.len() > 8 * 1024, "the sample must be long enough to be cut out of the request");
         let encode = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
@@ -179,18 +163,15 @@ fn references() {
             (with(json!(null)), Pictures(1, SQUARE)),
             (with(json!([])), Pictures(1, SQUARE)),
             // The images keep the ratio of the reference, whatever `size` says.
-            (with(json!([server.url("/wide.png")])), edit()),
+            (with(json!([url("/wide.png")])), edit()),
             (with(json!([uri("image/png", &wide)])), edit()),
             (with(json!([uri("image/webp", &small)])), Pictures(1, (1184, 880))),
             (
-                imagine_request(json!({"image_urls": [server.url("/wide.png")], "size": "1:1", "n": 3})),
+                imagine_request(json!({"image_urls": [url("/wide.png")], "size": "1:1", "n": 3})),
                 Pictures(3, (1360, 768)),
             ),
-            (
-                with(json!([server.url("/wide.png"), server.url("/wide.png")])),
-                Refused(&["image_urls", "at most 1", "2"]),
-            ),
-            (with(json!(server.url("/wide.png"))), Refused(&["image_urls", "array"])),
+            (with(json!([url("/wide.png"), url("/wide.png")])), Refused(&["image_urls", "at most 1", "2"])),
+            (with(json!(url("/wide.png"))), Refused(&["image_urls", "array"])),
             (with(json!({"url": "https://example.com/a.png"})), Refused(&["image_urls", "array"])),
             (with(json!([7])), Refused(&["image_urls[0]", "string", "7"])),
             (with(json!([null])), Refused(&["image_urls[0]", "string", "null"])),
@@ -203,8 +184,8 @@ fn references() {
             (with(json!(["data:image/png,AAAA"])), Refused(form)),
             (with(json!([uri("image/png", &[7; 9000])])), Refused(kind)),
             (with(json!([uri("image/png", &[7; 90])])), Refused(kind)),
-            (with(json!([server.url("/text")])), Fails(&["image_urls[0]", "PNG, JPEG or WebP"])),
-            (with(json!([server.url("/missing")])), Fails(&["image_urls[0]", "404"])),
+            (with(json!([url("/text")])), Fails(&["image_urls[0]", "PNG, JPEG or WebP"])),
+            (with(json!([url("/missing")])), Fails(&["image_urls[0]", "404"])),
             (with(json!(["https://127.0.0.1:1/a.png"])), Fails(&["image_urls[0]"])),
             (with(json!(["https://169.254.169.254/latest/meta-data"])), Fails(&["image_urls[0]"])),
             (with(json!(["https://no-such-host.invalid/a.png"])), Fails(&["image_urls[0]"])),
@@ -216,7 +197,7 @@ fn references() {
 
 /// The file of a sample, from a sandbox of its own.
 async fn sample(name: &str) -> Vec<u8> {
-    let sandbox = gatehouse_sandbox::Sandbox::start(Settings::default()).await.expect("a sandbox");
+    let sandbox = usual_sandbox().await;
     let file = send_to(&format!("{}/samples/{name}", sandbox.context().samples), &[]).await.body.to_vec();
     sandbox.stop().await;
     file
@@ -244,7 +225,7 @@ fn both_names_give_identical_results() {
 fn the_providers_request_matches_the_clients() {
     run(async {
         let more = "[plugins.settings.imagine]\nupstream_model = \"grok-imagine-image-quality\"\n";
-        let gateway = TestGateway::start_with(Settings::default(), more).await;
+        let gateway = TestGateway::start_with(more).await;
         gateway.finish(&imagine_request(json!({"prompt": "first", "n": 2, "size": "16:9", "seed": 7}))).await;
         let file = send_to(&gateway.sample("64x48.png"), &[]).await.body;
         let uri =
@@ -287,7 +268,7 @@ fn a_key_without_the_model_gets_a_403_by_every_name() {
             let error = refused.json()["error"].clone();
             assert_eq!((refused.status, &error["code"]), (403, &json!(403)), "{body}: {error}");
             assert_eq!(error["type"], "permission_error");
-            assert!(has_all(&error["message"], &["imagine-1.5"]), "{error}");
+            assert!(refused.message().contains("imagine-1.5"), "{error}");
         }
         let own = gateway.process.make_key("acme", &["--unlimited", "--model", "imagine-1.5-gw"]).await;
         for body in [imagine_request(json!({"model": "imagine-1.5-ext"})), json!({"prompt": "a red kite"})] {
@@ -303,7 +284,7 @@ fn each_image_is_held_and_paid_for() {
         let poor = gateway.process.open_account("poor", "5").await;
         let images = "/v1/images/generations";
         let refused = poor.post(images, &imagine_request(json!({"n": 3}))).await;
-        assert_eq!((refused.status, &refused.json()["error"]["type"]), (402, &json!("payment_required")));
+        assert_eq!(refused.refusal("type"), (402, json!("payment_required")));
         let accepted = poor.post(images, &imagine_request(json!({"n": 2}))).await;
         assert_eq!(accepted.status, 200, "{}", accepted.json());
         assert_eq!(poor.end_of(&accepted.task_id()).await["cost"], 4.0);

@@ -4,7 +4,6 @@
 //! a secret, and never blames the client for a provider's failure.
 
 use gatehouse_harness::run;
-use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
 use crate::api::{TestGateway, expect_time_limit, imagine_request};
@@ -109,7 +108,7 @@ fn a_call_that_never_ends_fails_at_its_limit_and_is_refunded() {
 fn a_call_slower_than_the_provider_may_be_is_lost_and_never_repeated() {
     run(async {
         let limit = "[providers.xai]\ntotal_timeout_ms = 200\n";
-        let gateway = TestGateway::start_with(Settings::default(), limit).await;
+        let gateway = TestGateway::start_with(limit).await;
         let task = gateway.finish(&imagine_request(json!({"prompt": "[[hang]]"}))).await;
         let message = "the upstream's answer was lost, please submit the task again";
         assert_eq!(

@@ -14,8 +14,8 @@ fn a_key_is_limited_to_its_models_networks_and_time() {
         let pro_only = gateway.process.make_key("acme", &["--unlimited", "--model", "ctx-pro"]).await;
         assert_eq!(pro_only.post(IMAGES, &request(json!({}))).await.status, 200);
         let refused = pro_only.post(IMAGES, &request(json!({"model": "ctx-max"}))).await;
-        assert_eq!((refused.status, &refused.json()["error"]["type"]), (403, &json!("permission_error")));
-        let models = pro_only.send("GET", "/v1/models", &[], "").await.json();
+        assert_eq!(refused.refusal("type"), (403, json!("permission_error")));
+        let models = pro_only.get("/v1/models").await.json();
         let ids: Vec<&str> =
             models["data"].as_array().expect("a list").iter().filter_map(|it| it["id"].as_str()).collect();
         assert_eq!(ids, ["ctx-pro"]);
@@ -25,7 +25,7 @@ fn a_key_is_limited_to_its_models_networks_and_time() {
             .make_key("acme", &["--unlimited", "--ip", "10.0.0.0/8", "--ip", "2001:db8::/32"])
             .await;
         let refused = elsewhere.post(IMAGES, &request(json!({}))).await;
-        assert_eq!((refused.status, &refused.json()["error"]["type"]), (403, &json!("permission_error")));
+        assert_eq!(refused.refusal("type"), (403, json!("permission_error")));
         let here = gateway.process.make_key("acme", &["--unlimited", "--ip", "127.0.0.0/8"]).await;
         assert_eq!(here.post(IMAGES, &request(json!({}))).await.status, 200);
     });
@@ -45,13 +45,10 @@ fn a_name_in_a_key_is_a_models_by_all_its_names() {
             }
         }
         let misspelt = ["key", "create", "ci", "--account", "acme", "--unlimited", "--model", "ctx-prp"];
-        let refused = gateway.process.try_command(&misspelt).await;
-        let said = String::from_utf8_lossy(&refused.stderr);
-        assert!(!refused.status.success(), "{said}");
+        let (_, said) = gateway.process.refused(&misspelt).await;
         assert!(said.contains("did you mean \"ctx-pro\"?") && said.contains("--force"), "{said}");
         gateway.process.command(&[&misspelt[..], &["--force"]].concat()).await;
-        let neither = gateway.process.try_command(&["key", "create", "ci", "--account", "acme"]).await;
-        let said = String::from_utf8_lossy(&neither.stderr);
+        let (_, said) = gateway.process.refused(&["key", "create", "ci", "--account", "acme"]).await;
         assert!(said.contains("--quota") && said.contains("--unlimited"), "{said}");
     });
 }
@@ -64,7 +61,7 @@ fn a_revoked_key_is_refused_at_once() {
         assert_eq!(key.post(IMAGES, &request(json!({}))).await.status, 200);
         gateway.process.command(&["key", "revoke", key.id()]).await;
         let refused = key.post(IMAGES, &request(json!({}))).await;
-        assert_eq!((refused.status, &refused.json()["error"]["type"]), (401, &json!("authentication_error")));
+        assert_eq!(refused.refusal("type"), (401, json!("authentication_error")));
         assert_eq!(gateway.submit(&request(json!({}))).await.status, 200, "other keys are untouched");
     });
 }
@@ -76,19 +73,15 @@ fn another_customers_task_is_unknown() {
         let task = gateway.finish(&request(json!({}))).await;
         let id = task["id"].as_str().expect("an id");
         let other = gateway.process.open_account("other", "10").await;
-        let unknown = other.send("GET", "/v1/tasks/task_01ARZ3NDEKTSV4RRFFQ69G5FAV", &[], "").await;
+        let unknown = other.get("/v1/tasks/task_01ARZ3NDEKTSV4RRFFQ69G5FAV").await;
         for (method, path) in [("GET", format!("/v1/tasks/{id}")), ("POST", format!("/v1/tasks/{id}/cancel"))]
         {
             let answer = other.send(method, &path, &[], "").await;
             assert_eq!(answer.status, 404, "{method} {path}");
             assert_eq!(answer.json()["error"]["type"], unknown.json()["error"]["type"]);
         }
-        assert_eq!(other.send("GET", "/v1/tasks", &[], "").await.json()["data"], json!([]));
+        assert_eq!(other.get("/v1/tasks").await.json()["data"], json!([]));
         let sibling = gateway.process.make_key("acme", &["--unlimited"]).await;
-        assert_eq!(
-            sibling.send("GET", &format!("/v1/tasks/{id}"), &[], "").await.status,
-            200,
-            "same owner, other key"
-        );
+        assert_eq!(sibling.get(&format!("/v1/tasks/{id}")).await.status, 200, "same owner, other key");
     });
 }

@@ -2,69 +2,48 @@
 
 use std::time::Duration;
 
-use gatehouse_harness::{Response, run, send, until};
-use gatehouse_sandbox::Settings;
+use gatehouse_harness::{run, until};
 use serde_json::{Value, json};
 
 use crate::api::{ROUTE, TestGateway, request};
 
 const ACCOUNT: &str = "/admin/v1/providers/bfl/accounts/main";
 
-/// A request of the admin API with a token of that role.
-pub(crate) async fn admin(gateway: &TestGateway, role: &str, method: &str, path: &str) -> Response {
-    let file = match role {
-        "operator" => "data/admin.json",
-        _ => "data/admin-viewer.json",
-    };
-    let text = std::fs::read(gateway.process.folder().join(file)).expect("an endpoint file");
-    let endpoint: Value = serde_json::from_slice(&text).expect("JSON");
-    let bearer = format!("Bearer {}", endpoint["token"].as_str().expect("a token"));
-    send(gateway.process.admin(), method, path, &[("authorization", bearer.as_str())], "").await
-}
-
 async fn account(gateway: &TestGateway) -> Value {
-    let answer = admin(gateway, "viewer", "GET", ACCOUNT).await;
+    let answer = gateway.process.viewer().get(ACCOUNT).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()
-}
-
-fn id_of(receipt: &Response) -> String {
-    let receipt = receipt.json();
-    receipt["data"][0]["task_id"].as_str().unwrap_or_else(|| panic!("a receipt: {receipt}")).to_owned()
 }
 
 #[test]
 fn an_account_is_drained_and_resumed() {
     run(async {
-        let settings = Settings { job_time: Duration::from_secs(3), ..Settings::default() };
-        let gateway = TestGateway::start_paced(settings, "").await;
+        let gateway = TestGateway::start_paced(Duration::from_secs(3), "").await;
         let before = account(&gateway).await;
         assert_eq!((&before["health"], &before["breaker"]), (&json!("healthy"), &json!("closed")));
         assert_eq!((&before["in_flight"], &before["free"]), (&json!(0), &before["limit"]));
 
         // A task that runs there when the switch is turned is polled to its end.
-        let running = id_of(&gateway.submit(&request(json!({}))).await);
+        let running = gateway.submit(&request(json!({}))).await.task_id();
         until("the task is in flight", async || account(&gateway).await["in_flight"] == json!(1)).await;
-        let refused = admin(&gateway, "viewer", "POST", &format!("{ACCOUNT}/drain")).await;
+        let refused = gateway.process.viewer().send("POST", &format!("{ACCOUNT}/drain"), &[], "").await;
         assert_eq!(refused.status, 403, "{}", refused.text());
-        let drained = admin(&gateway, "operator", "POST", &format!("{ACCOUNT}/drain")).await;
+        let drained = gateway.process.operator().send("POST", &format!("{ACCOUNT}/drain"), &[], "").await;
         assert_eq!((drained.status, &drained.json()["health"]), (200, &json!("drained")));
         assert_eq!(gateway.caller.end_of(&running).await["status"], "completed");
 
         // A new one waits, also after a reload and a change of the account.
-        let waiting = id_of(&gateway.submit(&request(json!({}))).await);
-        let provider = async || admin(&gateway, "viewer", "GET", "/admin/v1/providers/bfl").await.json();
+        let waiting = gateway.submit(&request(json!({}))).await.task_id();
+        let provider = async || gateway.process.viewer().get("/admin/v1/providers/bfl").await.json();
         until("the task waits", async || provider().await["waiting"] == json!(1)).await;
-        let file = gateway.process.folder().join("gatehouse.toml");
-        let config = std::fs::read_to_string(&file).expect("a configuration");
+        let config = gateway.process.config();
         let with_weight = config.replacen(
             "[providers.bfl.accounts.main]\n",
             "[providers.bfl.accounts.main]\nweight = 7\n",
             1,
         );
         assert_ne!(config, with_weight);
-        std::fs::write(&file, with_weight).expect("a configuration");
-        gateway.process.command(&["reload"]).await;
+        gateway.process.reload(&with_weight).await;
         let after = account(&gateway).await;
         assert_eq!((&after["weight"], &after["drained"]), (&json!(7), &json!(true)));
         assert_eq!(provider().await["waiting_by_customer"], json!([{"customer": "acme", "waiting": 1}]));
@@ -76,7 +55,7 @@ fn an_account_is_drained_and_resumed() {
         assert_eq!(gateway.caller.end_of(&waiting).await["status"], "completed");
         assert!(gateway.process.command(&["providers"]).await.contains("bfl"));
 
-        let audit = admin(&gateway, "viewer", "GET", "/admin/v1/audit?object=providers").await.json();
+        let audit = gateway.process.viewer().get("/admin/v1/audit?object=providers").await.json();
         let told: Vec<_> = audit["data"]
             .as_array()
             .expect("lines")
@@ -103,19 +82,19 @@ fn what_is_not_configured_is_not_found() {
     run(async {
         let gateway = TestGateway::start().await;
         for path in ["/admin/v1/providers/none", "/admin/v1/providers/bfl/accounts/none"] {
-            assert_eq!(admin(&gateway, "viewer", "GET", path).await.status, 404, "{path}");
+            assert_eq!(gateway.process.viewer().get(path).await.status, 404, "{path}");
         }
         for verb in ["drain", "resume"] {
             let path = format!("/admin/v1/providers/bfl/accounts/none/{verb}");
-            assert_eq!(admin(&gateway, "operator", "POST", &path).await.status, 404, "{path}");
+            assert_eq!(gateway.process.operator().send("POST", &path, &[], "").await.status, 404, "{path}");
         }
-        let failed = gateway.process.try_command(&["provider", "drain", "none", "main"]).await;
-        assert_eq!(failed.status.code(), Some(1), "{}", String::from_utf8_lossy(&failed.stderr));
-        let list = admin(&gateway, "viewer", "GET", "/admin/v1/providers?limit=1").await.json();
+        let (code, said) = gateway.process.refused(&["provider", "drain", "none", "main"]).await;
+        assert_eq!(code, Some(1), "{said}");
+        let list = gateway.process.viewer().get("/admin/v1/providers?limit=1").await.json();
         assert_eq!(list["data"].as_array().map(Vec::len), Some(1), "{list}");
         let cursor = list["next"].as_str().expect("there are more");
         let path = format!("/admin/v1/providers?limit=1&cursor={cursor}");
-        let second = admin(&gateway, "viewer", "GET", &path).await.json();
+        let second = gateway.process.viewer().get(&path).await.json();
         assert!(second["data"][0]["name"].as_str() > list["data"][0]["name"].as_str(), "{second}");
         assert_eq!(gateway.caller.post(ROUTE, &request(json!({}))).await.status, 200);
     });

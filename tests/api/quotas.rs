@@ -33,7 +33,7 @@ async fn refunded(key: &Caller, tasks: &[String]) -> usize {
 }
 
 async fn balance(key: &Caller) -> Value {
-    key.send("GET", "/v1/balance", &[], "").await.json()["data"].clone()
+    key.get("/v1/balance").await.json()["data"].clone()
 }
 
 /// Without it a quota would be given twice after a crash, or by two requests that meet.
@@ -53,8 +53,7 @@ fn a_quota_of_a_period_is_exact_for_two_hundred_at_once_and_across_a_kill() {
         let tasks = at_once(&key, "key quota exceeded").await;
         let others = at_once(&other, "account quota exceeded").await;
         assert_eq!((tasks.len(), others.len()), (7, 4));
-        gateway.process.kill().await;
-        gateway.process.restart().await;
+        gateway.process.crash().await;
         let (key, other) = (key.at(gateway.process.public), other.at(gateway.process.public));
         let (tasks, others) = (refunded(&key, &tasks).await, refunded(&other, &others).await);
         assert_eq!(at_once(&key, "key quota exceeded").await.len(), tasks);
@@ -71,12 +70,11 @@ fn a_quota_of_a_period_is_exact_for_two_hundred_at_once_and_across_a_kill() {
         gateway.process.command(&["account", "edit", "acme", "--quota", "none"]).await;
         gateway.process.command(&["key", "edit", key.id(), "--per", "day"]).await;
         assert_eq!(at_once(&key, "key quota exceeded").await.len(), 7);
-        let shown = gateway.process.command(&["key", "show", key.id(), "--json"]).await;
-        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        let shown = gateway.process.json(&["key", "show", key.id()]).await;
         assert_eq!(shown["quota_period"], json!("day"), "{shown}");
         let account = gateway.process.account("acme").await;
         assert_eq!((&account["quota_micro"], &account["quota_period"]), (&Value::Null, &Value::Null));
-        let refused = gateway.process.try_command(&["key", "edit", key.id(), "--offset", "+02:00"]).await;
-        assert!(String::from_utf8_lossy(&refused.stderr).contains("--per"));
+        let (_, said) = gateway.process.refused(&["key", "edit", key.id(), "--offset", "+02:00"]).await;
+        assert!(said.contains("--per"), "{said}");
     });
 }

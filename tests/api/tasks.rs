@@ -1,7 +1,6 @@
 //! Tasks (fields, waiting, lists, cancelling), models, health.
 
 use gatehouse_harness::{run, send};
-use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
 use crate::api::{TestGateway, request};
@@ -26,7 +25,7 @@ fn a_task_has_the_fields_of_the_specification() {
         let failed = gateway.finish(&request(json!({"n": 2}))).await;
         assert!(failed.get("result").is_none() && failed["error"]["message"].is_string());
         let path = format!("/v1/tasks/{}", task["id"].as_str().unwrap());
-        let again = gateway.caller.send("GET", &path, &[], "").await.json();
+        let again = gateway.caller.get(&path).await.json();
         assert_eq!(again, json!({"code": 200, "data": task}));
     });
 }
@@ -75,9 +74,7 @@ fn lists_page_and_filter() {
         }
         ids.push(gateway.finish(&request(json!({"n": 9}))).await["id"].clone());
         ids.reverse();
-        let list = async |query: &str| {
-            gateway.caller.send("GET", &format!("/v1/tasks{query}"), &[], "").await.json()
-        };
+        let list = async |query: &str| gateway.caller.get(&format!("/v1/tasks{query}")).await.json();
         let named = |list: &Value| {
             list["data"].as_array().expect("a list").iter().map(|it| it["id"].clone()).collect::<Vec<_>>()
         };
@@ -90,7 +87,7 @@ fn lists_page_and_filter() {
         for (query, word) in
             [("?limit=0", "limit"), ("?limit=x", "limit"), ("?status=done", "status"), ("?after=x", "after")]
         {
-            let answer = gateway.caller.send("GET", &format!("/v1/tasks{query}"), &[], "").await;
+            let answer = gateway.caller.get(&format!("/v1/tasks{query}")).await;
             assert_eq!(answer.status, 400, "{query}");
             assert!(answer.json()["error"]["message"].as_str().unwrap_or_default().contains(word), "{query}");
         }
@@ -101,15 +98,13 @@ fn lists_page_and_filter() {
 fn a_task_is_cancelled_only_while_nothing_was_sent() {
     run(async {
         // One permit at the provider: the second task waits for it and can still be cancelled.
-        let gateway =
-            TestGateway::start_with(Settings::default(), "[providers.bfl]\nconcurrency = 1\n").await;
+        let gateway = TestGateway::start_with("[providers.bfl]\nconcurrency = 1\n").await;
         let first = gateway.submit(&request(json!({"prompt": "[[never-ready]]"}))).await.task_id();
         while gateway.sandbox.context_record().submits.is_empty() {
             gateway.caller.task(&first).await;
         }
         let second = gateway.submit(&request(json!({"prompt": "waits"}))).await.task_id();
-        let cancel =
-            async |id: &str| gateway.caller.send("POST", &format!("/v1/tasks/{id}/cancel"), &[], "").await;
+        let cancel = async |id: &str| gateway.caller.cancel(id).await;
         let running = cancel(&first).await;
         assert_eq!(running.status, 409, "{}", running.json());
         let cancelled = cancel(&second).await;
@@ -129,7 +124,7 @@ fn a_task_is_cancelled_only_while_nothing_was_sent() {
 fn models_and_health() {
     run(async {
         let gateway = TestGateway::start().await;
-        let models = gateway.caller.send("GET", "/v1/models", &[], "").await.json();
+        let models = gateway.caller.get("/v1/models").await.json();
         assert_eq!(models["object"], "list");
         let ids: Vec<&str> =
             models["data"].as_array().expect("a list").iter().filter_map(|it| it["id"].as_str()).collect();
@@ -137,8 +132,8 @@ fn models_and_health() {
         assert!(["ctx-max", "ctx-pro", "imagine-1.5-gw"].into_iter().all(listed), "{ids:?}");
         assert!(!listed("lm-sonnet-4-6"), "its provider has no account: {ids:?}");
         assert!(ids.is_sorted(), "{ids:?}");
-        assert_eq!(gateway.caller.send("GET", "/v1/models/ctx-pro", &[], "").await.json()["id"], "ctx-pro");
-        assert_eq!(gateway.caller.send("GET", "/v1/models/none", &[], "").await.status, 404);
+        assert_eq!(gateway.caller.get("/v1/models/ctx-pro").await.json()["id"], "ctx-pro");
+        assert_eq!(gateway.caller.get("/v1/models/none").await.status, 404);
         for path in ["/livez", "/readyz"] {
             assert_eq!(send(gateway.process.public, "GET", path, &[], "").await.status, 200, "{path}");
         }

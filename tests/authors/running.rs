@@ -60,19 +60,9 @@ pub(crate) fn draws_a_picture(family: &Path, limits: &str) {
             assert!(said.contains(part), "{part}: {said}");
         }
         let body = json!({"model": "sketch-1", "prompt": "a kite"});
-        let receipt = caller.post("/v1/images/generations", &body).await.json();
-        let task = receipt["data"][0]["task_id"].as_str().unwrap_or_else(|| panic!("{receipt}")).to_owned();
-        let path = format!("/v1/tasks/{task}");
-        let mut shown = Value::Null;
-        for _ in 0..4 {
-            shown = caller.send("GET", &path, &[("prefer", "wait=30")], "").await.json();
-            if shown["data"]["status"] == "completed" {
-                break;
-            }
-        }
-        assert_eq!(shown["data"]["status"], "completed", "{shown}");
-        let link =
-            shown["data"]["result"]["images"][0]["url"][0].as_str().unwrap_or_else(|| panic!("{shown}"));
+        let task = caller.finish("/v1/images/generations", &body).await;
+        assert_eq!(task["status"], "completed", "{task}");
+        let link = task["result"]["images"][0]["url"][0].as_str().unwrap_or_else(|| panic!("{task}"));
         assert!(link.contains("/v1/media/"), "{link}");
         gateway.expect_sound_ledger().await;
     });

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use gatehouse_harness::{run, send};
+use gatehouse_harness::run;
 use serde_json::{Value, json};
 
 use crate::clients::kit::{Set, Tool};
@@ -57,22 +57,12 @@ pub(crate) fn compared(document: &Path, base: &str, bearer: &str, more: &[&str])
     command.output().expect("schemathesis runs")
 }
 
-/// The credential of an endpoint file.
-fn bearer(scene: &Scene, file: &str) -> String {
-    let file = scene.gateway.folder().join("data").join(file);
-    let endpoint: Value =
-        serde_json::from_slice(&std::fs::read(file).expect("an endpoint file")).expect("JSON");
-    format!("Bearer {}", endpoint["token"].as_str().expect("a token"))
-}
-
 #[test]
 fn the_admin_api_describes_itself_without_a_problem() {
     let (_, folder) = LINTER.ready();
     run(async move {
         let scene = Scene::start("").await;
-        let bearer = bearer(&scene, "admin-viewer.json");
-        let headers = [("authorization", bearer.as_str())];
-        let answer = send(scene.gateway.admin(), "GET", "/admin/v1/openapi.json", &headers, "").await;
+        let answer = scene.gateway.viewer().get("/admin/v1/openapi.json").await;
         assert_eq!(answer.status, 200, "{}", answer.text());
 
         let folder_of_documents = tempfile::tempdir().expect("a folder");
@@ -93,10 +83,8 @@ fn thousands_of_admin_requests_are_answered_as_the_document_says() {
     FUZZER.ready();
     run(async {
         let scene = Scene::start("").await;
-        let bearer = bearer(&scene, "admin.json");
-        let headers = [("authorization", bearer.as_str())];
-        let mut document =
-            send(scene.gateway.admin(), "GET", "/admin/v1/openapi.json", &headers, "").await.json();
+        let operator = scene.gateway.operator();
+        let mut document = operator.get("/admin/v1/openapi.json").await.json();
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("admin.json");
         let write = |document: &Value| std::fs::write(&file, document.to_string()).expect("a file");
@@ -111,7 +99,7 @@ fn thousands_of_admin_requests_are_answered_as_the_document_says() {
             "--exclude-checks",
             "ignored_auth",
         ];
-        let whole = compared(&file, &base, &bearer, &but);
+        let whole = compared(&file, &base, &operator.bearer(), &but);
         assert!(whole.status.success(), "{}", String::from_utf8_lossy(&whole.stdout));
         scene.gateway.expect_sound_ledger().await;
         // It is at work: it finds an answer that is not as the document says.
@@ -119,7 +107,7 @@ fn thousands_of_admin_requests_are_answered_as_the_document_says() {
             json!({"type": "string"});
         write(&document);
         let only = ["--include-operation-id", "listCustomers"];
-        let broken = compared(&file, &base, &bearer, &only);
+        let broken = compared(&file, &base, &operator.bearer(), &only);
         let found = String::from_utf8_lossy(&broken.stdout);
         assert!(!broken.status.success() && found.contains("is not of type \"string\""), "{found}");
     });

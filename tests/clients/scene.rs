@@ -3,10 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use gatehouse_harness::{Caller, Gateway, Setup, pause, send, until};
+use gatehouse_harness::{Caller, Gateway, Setup, pause, until};
+use gatehouse_sandbox::Sandbox;
 use gatehouse_sandbox::text::{Received, TextRecord};
-use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Map, Value, json};
+
+use crate::gateways::{setup, usual_sandbox};
 
 /// How long a condition may take to become true.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -50,10 +52,8 @@ pub(crate) struct Scene {
 impl Scene {
     /// Starts all of it, with `more` configuration.
     pub(crate) async fn start(more: &str) -> Self {
-        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
-        let context = serde_json::to_value(sandbox.context()).expect("addresses");
-        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
-            .with("[server.limits]\nkeep_alive_seconds = 1\n\n[text]\nhead_s = 1\n\n");
+        let sandbox = usual_sandbox().await;
+        let setup = setup(&sandbox).with("[server.limits]\nkeep_alive_seconds = 1\n\n[text]\nhead_s = 1\n\n");
         let gateway = Gateway::start(with_models(setup, &sandbox).with(more)).await;
         let mut scene = Self { gateway, sandbox, keys: Map::new() };
         let main = scene.gateway.open_account("main", "1000").await;
@@ -84,8 +84,7 @@ impl Scene {
     }
 
     fn keep(&mut self, name: &str, caller: &Caller) {
-        let secret = caller.bearer().trim_start_matches("Bearer ").to_owned();
-        self.keys.insert(name.to_owned(), secret.into());
+        self.keys.insert(name.to_owned(), caller.secret().into());
     }
 
     /// A key's text.
@@ -141,8 +140,7 @@ impl Scene {
     async fn requests(&self, surface: &str, question: &Value) -> Value {
         let start = Instant::now();
         loop {
-            let metrics = send(self.gateway.admin(), "GET", "/metrics", &[], "").await;
-            let text = String::from_utf8_lossy(&metrics.body).into_owned();
+            let text = self.gateway.metrics().await;
             let mut counts = Map::new();
             for line in text.lines().filter(|line| line.starts_with("gatehouse_http_requests_total{")) {
                 let label = |name: &str| line.split(&format!("{name}=\"")).nth(1)?.split('"').next();

@@ -55,11 +55,6 @@ async fn next(posts: mpsc::Receiver<Value>) -> (Value, mpsc::Receiver<Value>) {
     tokio::task::spawn_blocking(move || (posts.recv().expect("a post"), posts)).await.expect("no panic")
 }
 
-async fn command(gateway: &Gateway, arguments: &[&str]) -> Value {
-    let with_json: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
-    serde_json::from_str(&gateway.command(&with_json).await).expect("JSON")
-}
-
 /// What the SDK says of posts under a secret: one word each.
 async fn judged(posts: &[Value], secret: &str) -> Vec<String> {
     let (program, folder) = CURRENT_NODE.ready();
@@ -84,7 +79,7 @@ fn openais_sdk_unwraps_what_the_gateway_posts() {
         let gateway = Gateway::start(setup).await;
         let key = gateway.open_account("acme", "1000").await;
         let url = format!("http://{address}/hook");
-        let made = command(&gateway, &["webhook", "create", &url, "--account", "acme"]).await;
+        let made = gateway.json(&["webhook", "create", &url, "--account", "acme"]).await;
         let secret = made["secret"].as_str().expect("a secret").to_owned();
         let webhook = made["webhook"]["id"].as_str().expect("an id").to_owned();
 
@@ -99,7 +94,7 @@ fn openais_sdk_unwraps_what_the_gateway_posts() {
             "{event}"
         );
         // The event says of the task what the public API says.
-        let told = key.send("GET", &format!("/v1/tasks/{task}"), &[], "").await.json();
+        let told = key.get(&format!("/v1/tasks/{task}")).await.json();
         assert_eq!(event["data"]["status"], told["data"]["status"], "{told}");
 
         let mut tampered = first.clone();
@@ -112,7 +107,7 @@ fn openais_sdk_unwraps_what_the_gateway_posts() {
         assert_eq!(judged(&all, &secret).await, ["task.completed", "refused", "refused", "refused"]);
 
         // After a rotation both secrets verify, and no third one does.
-        let rotated = command(&gateway, &["webhook", "rotate", &webhook]).await;
+        let rotated = gateway.json(&["webhook", "rotate", &webhook]).await;
         let new = rotated["secret"].as_str().expect("a secret").to_owned();
         let sent = first["headers"]["webhook-id"].as_str().expect("an id");
         gateway.command(&["webhook", "resend", sent]).await;
@@ -126,10 +121,10 @@ fn openais_sdk_unwraps_what_the_gateway_posts() {
 
         // The same event again as one of a range, under its id.
         let range = ["webhook", "resend-range", &webhook, "--delivered", "--from", "2020-01-01T00:00:00Z"];
-        assert_eq!(command(&gateway, &range).await["resent"], 1);
+        assert_eq!(gateway.json(&range).await["resent"], 1);
         let (third, _posts) = next(posts).await;
         assert_eq!(third["headers"]["webhook-id"], json!(sent));
         let none = ["webhook", "resend-range", &webhook, "--before", "2020-01-01T00:00:00Z"];
-        assert_eq!(command(&gateway, &none).await["resent"], 0);
+        assert_eq!(gateway.json(&none).await["resent"], 0);
     });
 }

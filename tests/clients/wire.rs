@@ -1,6 +1,6 @@
 //! Properties no SDK shows: the order of events on the wire, the hold after a provider that never ends, and connections.
 
-use gatehouse_harness::{Connection, Gateway, checks, run, run_together, send, until};
+use gatehouse_harness::{Connection, Gateway, checks, run, run_together, until};
 use serde_json::{Value, json};
 
 use crate::clients::scene::Scene;
@@ -9,12 +9,10 @@ use crate::clients::scene::Scene;
 const LEAST_IDLE: u64 = 15;
 
 async fn post(scene: &Scene, path: &str, body: &Value) -> String {
-    let bearer = format!("Bearer {}", scene.key("main"));
-    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-    let answer = send(scene.gateway.public, "POST", path, &headers, body.to_string()).await;
-    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    let answer = scene.gateway.caller(scene.key("main")).post(path, body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.header("content-type"), "text/event-stream; charset=utf-8");
-    String::from_utf8(answer.body.to_vec()).expect("text")
+    answer.text()
 }
 
 /// Every frame's event name and data, in order; fails where the bytes are framed in any other way.
@@ -111,10 +109,7 @@ fn a_provider_that_never_ends_keeps_no_hold() {
                 "model": "lm-sonnet-4-6", "max_tokens": 100, "stream": true,
                 "messages": [{"role": "user", "content": "[[stall:3]] a lighthouse"}],
             });
-            let bearer = format!("Bearer {}", scene.key("main"));
-            let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-            let mut connection = Connection::open(scene.gateway.public).await;
-            connection.request("POST", path, &headers, request.to_string().as_bytes()).await;
+            let mut connection = scene.gateway.caller(scene.key("main")).begin(&[], path, &request).await;
             // The third delta is sent when the provider stalls.
             connection.until("ping").await;
             until("the provider stalls", async || scene.held() == 1).await;

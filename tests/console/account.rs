@@ -22,7 +22,7 @@ fn a_customer_sees_its_account_and_keeps_its_webhooks() {
             let body = json!({"model": "ctx-pro", "prompt": prompt});
             who.end_of(&who.post("/v1/images/generations", &body).await.task_id()).await;
         }
-        let secret = caller.bearer().trim_start_matches("Bearer ").to_owned();
+        let secret = caller.secret().to_owned();
         let origin = format!("http://{}", gateway.public);
         let tab = Tab::open(&origin).await;
         let (axe, mut wrong) = (Axe::ready(), Vec::new());

@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use crate::clients::kit::{Set, Tool};
 use crate::console::browser::Tab;
 use crate::console::scene::link;
-use crate::lifecycle::{sandbox, setup};
+use crate::gateways::{sandbox, setup};
 
 const SERVER: Set = Set { tool: Tool::Node, name: "identity-provider" };
 const SECRET: &str = "a-secret-of-the-client-that-nobody-may-see";

@@ -1,7 +1,6 @@
 //! The lines that the console shows to paste, pasted: those of its first page, and those of the page of a new key.
 
 use gatehouse_harness::run;
-use serde_json::Value;
 
 use crate::clients::fresh::Fresh;
 use crate::clients::kit::{Set, Tool};
@@ -10,10 +9,6 @@ use crate::console::scene::link;
 
 /// `OpenAI`'s and Anthropic's packages.
 const PYTHON: Set = Set { tool: Tool::Python, name: "python-current" };
-
-fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value[name].as_str().unwrap_or_else(|| panic!("{name} in {value}"))
-}
 
 /// What a recipe prints when it works.
 fn expected(recipe: &str) -> &'static str {
@@ -55,15 +50,13 @@ fn every_recipe_runs_as_it_is_shown() {
         let link = link(&fresh.gateway, "operator").await;
         let tab = Tab::open(link.split_once("/login").expect("a link").0).await;
         tab.log_in(&link).await;
-        let endpoint =
-            std::fs::read_to_string(fresh.gateway.folder().join("data/admin.json")).expect("a file");
-        let endpoint: Value = serde_json::from_str(&endpoint).expect("JSON");
-        let admin = format!("TOKEN={} ADMIN=http://{}", text(&endpoint, "token"), text(&endpoint, "address"));
+        let operator = fresh.gateway.operator();
+        let admin = format!("TOKEN={} ADMIN=http://{}", operator.secret(), fresh.gateway.admin());
         let said = follow_hint(&fresh, &tab, "/usage", &admin).await;
         assert!(said.starts_with('{') && !said.contains("\"error\""), "{said}");
-        let key = fresh.gateway.make_key("sandbox", &["--unlimited"]).await.bearer();
+        let key = fresh.gateway.make_key("sandbox", &["--unlimited"]).await;
         let set = "echo '{\"model\":\"ctx-pro\",\"prompt\":\"a kite\"}' > picture.json";
-        let before = format!("{set}\nKEY={}", key.trim_start_matches("Bearer "));
+        let before = format!("{set}\nKEY={}", key.secret());
         let said = follow_hint(&fresh, &tab, "/tasks", &before).await;
         assert!(said.contains("\"task_id\":\"task_"), "{said}");
         tab.goto("/").await;

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, Setup};
-use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_harness::{Caller, Gateway};
+use gatehouse_sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::console::browser::Tab;
+use crate::gateways::{sandbox, setup};
 
 /// Everything a flow needs.
 pub(crate) struct Scene {
@@ -17,11 +18,8 @@ pub(crate) struct Scene {
 
 /// A running gateway, and an operator's tab.
 pub(crate) async fn start() -> Scene {
-    let settings = Settings { job_time: Duration::from_millis(50), retry_after_s: 0, ..Settings::default() };
-    let sandbox = Sandbox::start(settings).await.expect("a sandbox");
-    let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
-    let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses);
-    let setup = setup.with("[providers.bfl]\nask_when_ambiguous = true\n\n");
+    let sandbox = sandbox(Duration::from_millis(50)).await;
+    let setup = setup(&sandbox).with("[providers.bfl]\nask_when_ambiguous = true\n\n");
     let gateway = Gateway::start(setup).await;
     let link = link(&gateway, "operator").await;
     let origin = link.split_once("/login").expect("a link").0.to_owned();
@@ -32,8 +30,7 @@ pub(crate) async fn start() -> Scene {
 
 /// A login link under the name that browsers resolve by themselves.
 pub(crate) async fn link(gateway: &Gateway, role: &str) -> String {
-    let text = gateway.command(&["console", "link", "--role", role, "--json"]).await;
-    let made: Value = serde_json::from_str(&text).expect("JSON");
+    let made = gateway.json(&["console", "link", "--role", role]).await;
     made["urls"][0].as_str().expect("a link").to_owned()
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 
 use gatehouse_harness::{Gateway, Provider, puppet, reply, run, variable};
 use gatehouse_model::Digest;
@@ -68,8 +68,8 @@ impl Registry {
     }
 }
 
-/// A command of somebody whose docker configuration is in this folder.
-async fn command(gateway: &Gateway, docker: &Path, words: &[&str]) -> (Output, String) {
+/// A command of somebody whose docker configuration is in this folder; what it says, which ends with this code.
+async fn command(gateway: &Gateway, docker: &Path, words: &[&str], code: i32) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gatehouse"));
     command.arg("--config").arg(gateway.folder().join("gatehouse.toml"));
     command.arg("--data").arg(gateway.folder().join("data"));
@@ -77,8 +77,9 @@ async fn command(gateway: &Gateway, docker: &Path, words: &[&str]) -> (Output, S
     let path = format!("{}:{}", docker.display(), variable("PATH").expect("a path"));
     command.env("PATH", path);
     let output = command.args(words).env("DOCKER_CONFIG", docker).output().await.expect("the command runs");
-    let text = String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned();
-    (output, text)
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{words:?}: {text}");
+    text
 }
 
 #[test]
@@ -88,12 +89,9 @@ fn a_plugin_is_packed_pushed_and_installed_by_its_reference() {
             (Provider::start(|_| reply(200, &[], "{}")).await, Registry::start().await);
         let (gateway, _sandbox, caller) = start("").await;
         let secret = gateway.folder().join("secret");
-        let config = gateway.folder().join("gatehouse.toml");
         let account =
             format!("\n[providers.kling.accounts.main]\nsecret = {{ file = \"{}\" }}\n", secret.display());
-        let text = fs::read_to_string(&config).expect("a configuration") + &account;
-        fs::write(&config, text).expect("a configuration");
-        gateway.command(&["reload"]).await;
+        gateway.reload(&(gateway.config() + &account)).await;
 
         let author = Author(tempfile::tempdir().expect("a folder"));
         author.file("family.wasm", surf("accepted", 1));
@@ -113,11 +111,7 @@ fn a_plugin_is_packed_pushed_and_installed_by_its_reference() {
         let folder = author.0.path().display().to_string();
         let docker = author.0.path().join("docker");
         fs::create_dir(&docker).expect("a folder");
-        let run = async |words: &[&str], code: i32| {
-            let (output, text) = command(&gateway, &docker, words).await;
-            assert_eq!(output.status.code(), Some(code), "{words:?}: {text}");
-            text
-        };
+        let run = async |words: &[&str], code: i32| command(&gateway, &docker, words, code).await;
         let told_of_packing = run(&["plugin", "pack", &folder, "-o", &packed], 0).await;
         let shown = run(&["plugin", "inspect", &packed, "--json"], 0).await;
         let shown: Value = serde_json::from_str(&shown).expect("JSON");
@@ -154,10 +148,9 @@ fn a_plugin_is_packed_pushed_and_installed_by_its_reference() {
         assert!(checked.contains("prices.surf-1"), "{checked}");
         run(&["plugin", "install", &pinned, "--yes"], 0).await;
         assert_eq!(play(&caller).await["cost"], 3, "at the price that it brought");
-        let list: Value =
-            serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("JSON");
+        let versions = gateway.plugins().await;
         let digest = Digest::of(&fs::read(&packed).expect("the file"));
-        let serves = list["data"].as_array().expect("plugins").iter().find(|one| one["family"] == "surf");
+        let serves = versions.iter().find(|one| one["family"] == "surf");
         assert_eq!(serves.expect("installed")["digest"], digest.to_string().as_str(), "of the whole file");
         let inspected = run(&["plugin", "inspect", &pinned], 0).await;
         assert!(inspected.starts_with(&pinned) && inspected.contains(&digest.to_string()), "{inspected}");
@@ -194,23 +187,16 @@ fn a_signature_comes_with_its_plugin_and_a_helper_keeps_the_login() {
         let author = Author(tempfile::tempdir().expect("a folder"));
         let docker = author.0.path().join("docker");
         fs::create_dir(&docker).expect("a folder");
-        let run = async |words: &[&str], code: i32| {
-            let (output, text) = command(&gateway, &docker, words).await;
-            assert_eq!(output.status.code(), Some(code), "{words:?}: {text}");
-            text
-        };
+        let run = async |words: &[&str], code: i32| command(&gateway, &docker, words, code).await;
         let (signed, bare) = (author.file("signed.wasm", puppet()), author.file("bare.wasm", puppet()));
         let key = author.0.path().join("author.key").display().to_string();
         let public = run(&["plugin", "keygen", &key], 0).await;
         run(&["plugin", "sign", &signed, "--key", &key], 0).await;
-        let config = gateway.folder().join("gatehouse.toml");
-        let text = fs::read_to_string(&config).expect("a configuration");
         let public = public.split_whitespace().last().expect("a public key").trim_matches('"');
         let plugins = format!(
             "[plugins]\nrequire_signature = true\n\n[plugins.trusted_keys]\nauthor = \"{public}\"\n\n"
         );
-        fs::write(&config, plugins + &text).expect("a configuration");
-        gateway.command(&["reload"]).await;
+        gateway.reload(&(plugins + &gateway.config())).await;
 
         let target = registry.reference(":1.0.0");
         let helper = |script: &str| {

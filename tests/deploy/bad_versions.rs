@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gatehouse_harness::{Caller, Gateway, component, run, until};
+use gatehouse_harness::{Caller, Gateway, component, run, until, variable};
 use serde_json::{Value, json};
 
 use crate::deploy::{Builds, IMAGES, start, versions};
@@ -19,9 +19,8 @@ const CLIENTS: usize = 4;
 const PACE: Duration = Duration::from_millis(20);
 
 /// How long to go on; it also gives the minimum of requests of each client.
-#[expect(clippy::disallowed_methods, reason = "a figure asked for by hand")]
 fn seconds() -> u64 {
-    std::env::var("GATEHOUSE_DEPLOY_SECONDS").ok().map_or(1, |text| text.parse().expect("seconds"))
+    variable("GATEHOUSE_DEPLOY_SECONDS").map_or(1, |text| text.parse().expect("seconds"))
 }
 
 /// The saboteur with a flaw; `mark` makes another build of it.
@@ -65,8 +64,7 @@ async fn until_rolled_back(gateway: &Gateway, count: usize) {
 /// Each canary that was rolled back has a report by the gateway: which version it was, why, and which one serves instead.
 async fn expect_canary_reports(gateway: &Gateway, rolled_back: &[&String]) {
     let canaries = async || -> Vec<Value> {
-        let history = gateway.command(&["plugin", "history", "context-image", "--json"]).await;
-        let history: Value = serde_json::from_str(&history).expect("a history as JSON");
+        let history = gateway.json(&["plugin", "history", "context-image"]).await;
         let reports = history["data"].as_array().expect("reports").clone();
         reports.into_iter().filter(|report| report["kind"] == "canary").collect()
     };
@@ -86,8 +84,7 @@ async fn expect_canary_reports(gateway: &Gateway, rolled_back: &[&String]) {
 
 /// The operators' webhook was told of each, once.
 async fn expect_canary_events(gateway: &Gateway, webhook: &str, rolled_back: &[&String]) {
-    let shown = gateway.command(&["webhook", "show", webhook, "--json"]).await;
-    let shown: Value = serde_json::from_str(&shown).expect("a webhook as JSON");
+    let shown = gateway.json(&["webhook", "show", webhook]).await;
     let mut told = Vec::new();
     for delivery in shown["deliveries"].as_array().expect("deliveries") {
         assert_eq!(delivery["event"], "canary.rolled_back", "{delivery}");
@@ -105,9 +102,7 @@ async fn expect_canary_events(gateway: &Gateway, webhook: &str, rolled_back: &[&
 fn ten_deployments_six_of_them_bad_fail_no_request() {
     run(async {
         let (gateway, sandbox, caller) = start("").await;
-        let made =
-            gateway.command(&["webhook", "create", "https://hooks.invalid/", "--operators", "--json"]).await;
-        let made: Value = serde_json::from_str(&made).expect("a webhook as JSON");
+        let made = gateway.json(&["webhook", "create", "https://hooks.invalid/", "--operators"]).await;
         assert_eq!(made["webhook"]["customer"], Value::Null, "{made}");
         let webhook = made["webhook"]["id"].as_str().expect("an id").to_owned();
         let (builds, wasm) = (Builds::new(), component("tests/deploy/fixtures/saboteur"));
@@ -115,7 +110,7 @@ fn ten_deployments_six_of_them_bad_fail_no_request() {
         let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
         assert_eq!(held.status, 200);
         while sandbox.context_record().submits.is_empty() {
-            caller.send("GET", "/v1/tasks", &[], "").await;
+            caller.get("/v1/tasks").await;
         }
         let stop = Arc::new(AtomicBool::new(false));
         let min_requests = usize::try_from(seconds()).expect("few") * 200 / CLIENTS;

@@ -1,7 +1,7 @@
 //! A family that a running gateway has never heard of is installed with the prices, the provider and the settings it
 //! brings: shown, confirmed, in effect with its plugin or not at all, and still there after a restart.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gatehouse_harness::{Caller, Gateway, Provider, puppet_claiming, reply, run};
 use serde_json::{Value, json};
@@ -39,11 +39,9 @@ pub(super) async fn play(caller: &Caller) -> Value {
         "steps": [{"call": {"provider": "kling", "path": "/v1/hello", "json": {}}}]});
     let body = json!({"model": "surf-latest", "prompt": "a wave", "script": script});
     let answer = caller.post(IMAGES, &body).await;
-    assert_eq!(answer.status, 200, "{}", answer.json());
-    let task = answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned();
-    let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
-    assert_eq!(answer.json()["data"]["status"], "completed", "{}", answer.json());
-    answer.json()["data"].take()
+    let task = caller.end_of(&answer.task_id()).await;
+    assert_eq!(task["status"], "completed", "{task}");
+    task
 }
 
 pub(super) fn kept(gateway: &Gateway) -> PathBuf {
@@ -55,18 +53,12 @@ fn staged(gateway: &Gateway, digest: &str) -> PathBuf {
     kept(gateway).with_file_name(format!("surf.{digest}.staged"))
 }
 
-fn add_to(config: &Path, text: &str) {
-    let before = std::fs::read_to_string(config).expect("a configuration");
-    std::fs::write(config, before + text).expect("a configuration");
-}
-
 #[test]
 fn a_new_family_is_installed_with_what_it_needs() {
     run(async {
         let provider = Provider::start(|_| reply(200, &[], "{}")).await;
         let (mut gateway, _sandbox, caller) = start("").await;
-        let (config, author) =
-            (gateway.folder().join("gatehouse.toml"), Author(tempfile::tempdir().expect("a folder")));
+        let author = Author(tempfile::tempdir().expect("a folder"));
         let defaults = format!(
             "[prices]\n\"surf-1\" = \"3\"\n\n[providers.kling]\nbase_url = \"{}\"\nauth = \"bearer\"\n\n\
              [plugins.settings.surf]\ngreeting = \"hello\"\n",
@@ -92,7 +84,7 @@ fn a_new_family_is_installed_with_what_it_needs() {
         let secret = gateway.folder().join("secret");
         let account =
             format!("\n[providers.kling.accounts.main]\nsecret = {{ file = \"{}\" }}\n", secret.display());
-        add_to(&config, &account);
+        gateway.set_config(&(gateway.config() + &account));
 
         let text = refused(&[&good, "--defaults", &family], 1).await;
         assert!(text.contains("  + prices.surf-1 = \"3\"") && text.contains("with --yes"), "{text}");
@@ -119,17 +111,14 @@ fn a_new_family_is_installed_with_what_it_needs() {
         let unknown = caller.post(IMAGES, &json!({"model": "surf-1", "prompt": "x"})).await;
         assert!(unknown.status >= 400, "{}", unknown.json());
 
-        let installed =
-            gateway.command(&["plugin", "install", &good, "--defaults", &family, "--yes", "--json"]).await;
-        let installed: Value = serde_json::from_str(&installed).expect("a result as JSON");
+        let installed = gateway.json(&["plugin", "install", &good, "--defaults", &family, "--yes"]).await;
         let compile = &installed["stages"].as_array().expect("stages")[2];
         assert_eq!((&compile["stage"], &compile["note"]), (&json!("compile"), &json!("compiled before")));
         let effects: Vec<_> = installed["defaults"].as_array().expect("defaults").iter().collect();
         assert_eq!(effects.len(), 4, "{installed}");
         assert!(effects.iter().all(|one| one["effect"] == "added"), "{installed}");
         // The prices that came with it are a version of the price book, which names the plugin.
-        let books = gateway.command(&["prices", "history", "--limit", "1", "--json"]).await;
-        let books: Value = serde_json::from_str(&books).expect("versions as JSON");
+        let books = gateway.json(&["prices", "history", "--limit", "1"]).await;
         let newest = &books["data"][0];
         let cause = newest["cause"].as_str().expect("a cause");
         assert!(cause.starts_with("plugin install surf ") && cause.ends_with(" with defaults"), "{newest}");
@@ -155,8 +144,7 @@ fn a_new_family_is_installed_with_what_it_needs() {
         let caller = caller.at(gateway.public);
         assert_eq!(play(&caller).await["cost"], 3);
         // The operator's own value wins.
-        add_to(&config, "\n[prices]\n\"surf-1\" = \"2\"\n");
-        gateway.command(&["reload"]).await;
+        gateway.reload(&(gateway.config() + "\n[prices]\n\"surf-1\" = \"2\"\n")).await;
         assert_eq!(play(&caller).await["cost"], 2);
 
         // Without a running gateway, and in place of the earlier ones.
@@ -165,7 +153,7 @@ fn a_new_family_is_installed_with_what_it_needs() {
         let family =
             author.file("family.toml", defaults.replace("hello", "bonjour").replace("\"3\"", "\"5\""));
         let text = gateway.command(&["plugin", "install", &newer, "--defaults", &family, "--yes"]).await;
-        let own = std::fs::read_to_string(&config).expect("text").lines().count();
+        let (config, own) = (gateway.folder().join("gatehouse.toml"), gateway.config().lines().count());
         for line in [
             format!("  ! prices.surf-1 = \"5\" is not used: {}:{own} sets \"2\"", config.display()),
             "  ~ plugins.settings.surf = { greeting = \"bonjour\" } (was { greeting = \"hello\" })"

@@ -7,16 +7,14 @@ use crate::deploy::{IMAGES, start};
 
 /// Whether `/v1/models` and the documentation name a model.
 async fn is_offered(caller: &Caller, model: &str) -> [bool; 2] {
-    let listed = caller.send("GET", "/v1/models", &[], "").await.json();
+    let listed = caller.get("/v1/models").await.json();
     let listed = listed["data"].as_array().expect("models").iter().any(|one| one["id"] == model);
-    let document = caller.send("GET", "/v1/openapi.json", &[], "").await;
+    let document = caller.get("/v1/openapi.json").await;
     [listed, document.json().to_string().contains(&format!("\"{model}\""))]
 }
 
 async fn state_of(gateway: &Gateway, family: &str) -> Value {
-    let list = gateway.command(&["plugin", "list", "--json"]).await;
-    let list: Value = serde_json::from_str(&list).expect("a list as JSON");
-    let plugins = list["data"].as_array().expect("plugins");
+    let plugins = gateway.plugins().await;
     plugins.iter().find(|one| one["family"] == family).expect("the family")["state"].clone()
 }
 
@@ -50,11 +48,9 @@ fn a_family_is_switched_off_and_on_under_its_tasks() {
         let served = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "kite"})).await.task_id();
         assert_eq!(caller.end_of(&served).await["status"], "completed");
 
-        let unknown = gateway.try_command(&["plugin", "disable", "contxt"]).await;
-        let text = String::from_utf8_lossy(&unknown.stderr).into_owned();
+        let (_, text) = gateway.refused(&["plugin", "disable", "contxt"]).await;
         assert!(text.contains("the families are") && text.contains("context-image"), "{text}");
-        let refused = gateway.try_command(&["plugin", "uninstall", "context-image"]).await;
-        let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+        let (_, text) = gateway.refused(&["plugin", "uninstall", "context-image"]).await;
         assert!(text.contains("plugin disable context-image"), "{text}");
         assert_eq!(is_offered(&caller, "ctx-pro").await, [true, true], "a refusal switches nothing off");
         gateway.expect_sound_ledger().await;
@@ -70,16 +66,12 @@ fn the_file_switches_a_family_off_and_a_reload_brings_it() {
         let list = gateway.command(&["plugin", "list"]).await;
         assert!(!list.contains("context-image"), "{list}");
         assert_eq!(is_offered(&caller, "ctx-pro").await, [false, false]);
-        let file = gateway.folder().join("gatehouse.toml");
-        let text = std::fs::read_to_string(&file).expect("a configuration");
-        let on = text.replace("image]\nenabled = false", "image]\nenabled = true");
-        std::fs::write(&file, on).expect("a file");
-        gateway.command(&["reload"]).await;
+        let text = gateway.config();
+        gateway.reload(&text.replace("image]\nenabled = false", "image]\nenabled = true")).await;
         assert_eq!(is_offered(&caller, "ctx-pro").await, [true, true]);
         let hidden =
             text.replace("[plugins.families", "[plugins]\nunserved = \"not_found\"\n\n[plugins.families");
-        std::fs::write(&file, hidden).expect("a file");
-        gateway.command(&["reload"]).await;
+        gateway.reload(&hidden).await;
         let unknown = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "kite"})).await;
         let never = caller.post(IMAGES, &json!({"model": "ctx-never", "prompt": "kite"})).await;
         let told = |answer: &gatehouse_harness::Response| answer.text().replace("ctx-pro", "ctx-never");

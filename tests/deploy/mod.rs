@@ -13,9 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, Setup, component, run};
-use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_harness::{Caller, Gateway, component, run};
+use gatehouse_sandbox::Sandbox;
 use serde_json::{Value, json};
+
+use crate::gateways::{sandbox, setup};
 
 const IMAGES: &str = "/v1/images/generations";
 
@@ -42,25 +44,16 @@ impl Builds {
 const NO_CANARY: &str = "[plugins.canary]\nwindow_s = 0\n\n";
 
 async fn start(more: &str) -> (Gateway, Sandbox, Caller) {
-    let settings = Settings {
-        job_time: Duration::from_millis(20),
-        retry_after_s: 0,
-        max_in_flight: 10_000,
-        ..Settings::default()
-    };
-    let sandbox = Sandbox::start(settings).await.expect("a sandbox");
-    let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
-    let gateway = Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(more)).await;
+    let sandbox = sandbox(Duration::from_millis(20)).await;
+    let gateway = Gateway::start(setup(&sandbox).with(more)).await;
     let caller = gateway.open_account("acme", "1000000").await;
     (gateway, sandbox, caller)
 }
 
 /// Digest and state of every version of the family under test.
 async fn versions(gateway: &Gateway) -> Vec<(String, String)> {
-    let list: Value =
-        serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("a list as JSON");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let plugins = list["data"].as_array().expect("a list");
+    let plugins = gateway.plugins().await;
     let images = plugins.iter().filter(|one| one["family"] == "context-image");
     images.map(|one| (text(&one["digest"]), text(&one["state"]))).collect()
 }
@@ -96,9 +89,8 @@ fn deployments_under_load_fail_no_request_and_lose_no_task() {
             (path(builds.write("cut.wasm", &builds.1[..builds.1.len() / 2])), ""),
         ];
         for (file, stage) in &bad {
-            let refused = gateway.try_command(&["plugin", "install", file]).await;
-            let text = String::from_utf8_lossy(&refused.stderr).into_owned();
-            assert!(refused.status.code() == Some(1) && text.contains(stage), "{text}");
+            let (code, text) = gateway.refused(&["plugin", "install", file]).await;
+            assert!(code == Some(1) && text.contains(stage), "{text}");
         }
         over.store(true, Ordering::SeqCst);
         let mut tasks = Vec::new();
@@ -125,11 +117,11 @@ fn the_active_version_survives_a_restart_and_a_pinned_one_is_not_deleted() {
         let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
         assert_eq!(held.status, 200);
         while sandbox.context_record().submits.is_empty() {
-            caller.send("GET", "/v1/tasks", &[], "").await;
+            caller.get("/v1/tasks").await;
         }
         let build = builds.build(9).display().to_string();
-        let wrong = gateway.try_command(&["plugin", "install", &build, "--sha256", &first]).await;
-        assert_eq!(wrong.status.code(), Some(1), "{}", String::from_utf8_lossy(&wrong.stderr));
+        let (code, text) = gateway.refused(&["plugin", "install", &build, "--sha256", &first]).await;
+        assert_eq!(code, Some(1), "{text}");
         gateway.command(&["plugin", "install", &build]).await;
         gateway.terminate().await;
         gateway.restart().await;
@@ -140,19 +132,18 @@ fn the_active_version_survives_a_restart_and_a_pinned_one_is_not_deleted() {
         };
         assert_eq!(state_of(&first).await, "pinned", "a live task still needs the first build");
         for (version, reason) in [(first.as_str(), "finishes tasks"), ("0000", "no plugin version")] {
-            let refused = gateway.try_command(&["plugin", "remove", version]).await;
-            let text = String::from_utf8_lossy(&refused.stderr).into_owned();
-            assert!(refused.status.code() == Some(1) && text.contains(reason), "{text}");
+            let (code, text) = gateway.refused(&["plugin", "remove", version]).await;
+            assert!(code == Some(1) && text.contains(reason), "{text}");
         }
-        let second =
-            gateway.try_command(&["plugin", "install", &builds.build(10).display().to_string()]).await;
-        assert!(second.status.success());
-        let mine =
-            versions(&gateway).await.into_iter().find(|(_, state)| state == "kept").expect("a kept one").0;
+        gateway.command(&["plugin", "install", &builds.build(10).display().to_string()]).await;
+        let kept = async || {
+            let mut all = versions(&gateway).await.into_iter();
+            all.find(|(_, state)| state == "kept").expect("a kept one").0
+        };
+        let mine = kept().await;
         gateway.command(&["plugin", "activate", &mine[..12]]).await;
         assert_eq!(state_of(&mine).await, "active");
-        let idle =
-            versions(&gateway).await.into_iter().find(|(_, state)| state == "kept").expect("a kept one").0;
+        let idle = kept().await;
         gateway.command(&["plugin", "remove", &idle]).await;
         assert_eq!(state_of(&idle).await, "");
     });

@@ -1,6 +1,6 @@
 //! What a running gateway refuses from the command line, with the remedy, while the version before serves on.
 
-use gatehouse_harness::{puppet_claiming, run};
+use gatehouse_harness::{puppet_claiming, run, with};
 use serde_json::{Value, json};
 
 use crate::deploy::{Builds, NO_CANARY, start};
@@ -25,13 +25,12 @@ fn a_mistake_is_named_with_its_remedy_and_changes_nothing() {
         let builds = Builds::new();
         let write = |name: &str, bytes: &[u8]| builds.write(name, bytes).display().to_string();
         let refused = async |words: &[&str], parts: &[&str]| {
-            let output = gateway.try_command(words).await;
-            let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert_eq!(output.status.code(), Some(1), "{words:?}: {text}");
+            let (code, text) = gateway.refused(words).await;
+            assert_eq!(code, Some(1), "{words:?}: {text}");
             parts.iter().for_each(|part| assert!(text.contains(part), "{words:?}: {text}"));
         };
         let models = async || {
-            let answer = caller.send("GET", "/v1/models", &[], "").await.json();
+            let answer = caller.get("/v1/models").await.json();
             let rows = answer["data"].as_array().expect("models").clone();
             rows.iter().filter_map(|row| row["id"].as_str().map(str::to_owned)).collect::<Vec<_>>()
         };
@@ -60,9 +59,8 @@ fn a_mistake_is_named_with_its_remedy_and_changes_nothing() {
         assert!(!models().await.contains(&"guest".to_owned()));
         gateway.command(&["plugin", "rollback", "guest"]).await;
         assert!(models().await.contains(&"guest".to_owned()));
-        let list: Value =
-            serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("JSON");
-        let kept = list["data"].as_array().expect("a list").iter().find(|one| one["version"] == "1.0.1");
+        let versions = gateway.plugins().await;
+        let kept = versions.iter().find(|one| one["version"] == "1.0.1");
         let digest = kept.expect("kept")["digest"].as_str().expect("a digest").to_owned();
         refused(&["plugin", "activate", &digest], &[removal]).await;
         gateway.command(&["plugin", "activate", &digest, "--allow-removal"]).await;
@@ -75,18 +73,15 @@ fn a_mistake_is_named_with_its_remedy_and_changes_nothing() {
 fn a_component_that_is_too_much_for_the_compiler_is_refused_and_the_gateway_serves() {
     run(async {
         let (gateway, _sandbox, caller) = start(NO_CANARY).await;
-        let config = gateway.folder().join("gatehouse.toml");
-        let text = std::fs::read_to_string(&config).expect("a configuration");
-        std::fs::write(&config, format!("{text}\n[plugins.compiler]\nmemory_mib = 48\n")).expect("a file");
+        gateway.set_config(&(gateway.config() + "\n[plugins.compiler]\nmemory_mib = 48\n"));
         let reloaded = gateway.command(&["reload"]).await;
         assert!(reloaded.contains("plugins.compiler.memory_mib"), "{reloaded}");
         let builds = Builds::new();
         let component = builds.build(77);
-        let output = gateway.try_command(&["plugin", "check", &component.display().to_string()]).await;
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{error}");
+        let (code, error) = gateway.refused(&["plugin", "check", &component.display().to_string()]).await;
+        assert_eq!(code, Some(1), "{error}");
         assert!(error.contains("compile: ") && error.contains("`plugins.compiler.memory_mib`"), "{error}");
-        assert!(caller.send("GET", "/v1/models", &[], "").await.status == 200);
+        assert!(caller.get("/v1/models").await.status == 200);
         // A component that imports what no plugin may is refused before anything is compiled.
         let wrong = {
             let name = b"acme:secrets/vault@1.0.0";
@@ -95,8 +90,7 @@ fn a_component_that_is_too_much_for_the_compiler_is_refused_and_the_gateway_serv
             [head.concat().as_slice(), name, &[5, 0]].concat()
         };
         let file = builds.write("wrong.wasm", &wrong).display().to_string();
-        let output = gateway.try_command(&["plugin", "check", &file]).await;
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        let (_, error) = gateway.refused(&["plugin", "check", &file]).await;
         assert!(error.contains("inspect: it imports acme:secrets/vault@1.0.0"), "{error}");
     });
 }
@@ -110,13 +104,12 @@ fn a_bad_version_is_refused_alike_by_check_and_install() {
             start(&format!("{NO_CANARY}[plugins.settings.guest]\nsise = 1\n\n")).await;
         let builds = Builds::new();
         let version = |version: &str, claims: Value| {
-            let mut all = json!({
+            let all = json!({
                 "family": "guest", "version": version,
                 "models": [{"id": "guest-1", "surfaces": ["images.generate"]}],
                 "providers": ["bfl"], "price_keys": ["ctx-pro"], "self_tests": [],
             });
-            claims.as_object().expect("claims").iter().for_each(|(key, claim)| all[key] = claim.clone());
-            puppet_claiming(&all)
+            puppet_claiming(&with(all, claims))
         };
         let write = |name: &str, bytes: &[u8]| builds.write(name, bytes).display().to_string();
         gateway.command(&["plugin", "install", &write("good.wasm", &version("1.0.0", json!({})))]).await;
@@ -156,9 +149,8 @@ fn a_bad_version_is_refused_alike_by_check_and_install() {
             for (file, (_, stage, reason)) in files.iter().zip(&bad) {
                 let mut told = Vec::new();
                 for command in ["check", "install"] {
-                    let output = gateway.try_command(&["plugin", command, file]).await;
-                    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-                    assert_eq!(output.status.code(), Some(1), "{command} {reason}: {text}");
+                    let (code, text) = gateway.refused(&["plugin", command, file]).await;
+                    assert_eq!(code, Some(1), "{command} {reason}: {text}");
                     assert!(text.contains(stage) && text.contains(reason), "{command}: {text}");
                     told.push(text);
                 }
@@ -168,9 +160,8 @@ fn a_bad_version_is_refused_alike_by_check_and_install() {
         gateway.restart().await;
         let caller = caller.at(gateway.public);
         assert_eq!(caller.end_of(&task).await["status"], "completed", "the task saw nothing of them");
-        let list: Value =
-            serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("JSON");
-        let guests = list["data"].as_array().expect("plugins").iter().filter(|one| one["family"] == "guest");
+        let versions = gateway.plugins().await;
+        let guests = versions.iter().filter(|one| one["family"] == "guest");
         let guests: Vec<_> = guests.map(|one| (&one["version"], &one["state"])).collect();
         assert_eq!(guests, [(&json!("1.0.0"), &json!("active"))], "nothing of them is kept");
         // The operator reads afterwards what was tried: each installation by the running gateway has its report.

@@ -31,9 +31,8 @@ fn configuration_never_stops_a_start_because_of_a_family() {
                 secret.display()
             )
         };
-        let config = gateway.folder().join("gatehouse.toml");
-        let sound = std::fs::read_to_string(&config).expect("a configuration") + &account("kling");
-        std::fs::write(&config, &sound).expect("a configuration");
+        let sound = gateway.config() + &account("kling");
+        gateway.set_config(&sound);
         let defaults = "[prices]\n\"surf-1\" = \"3\"\n[providers.kling]\nbase_url = \"http://127.0.0.1:9\"\n";
         let (plugin, family) =
             (author.file("surf.wasm", surf("accepted", 1)), author.file("f.toml", defaults));
@@ -59,13 +58,9 @@ fn configuration_never_stops_a_start_because_of_a_family() {
         let component = gateway.folder().join(format!("data/plugins/{digest}.wasm"));
         std::fs::remove_file(&component).expect("the component");
         let model = "[models.m]\nprovider = \"nobody\"\nprotocol = \"chat\"\nprices = { input = \"1\", output = \"1\" }\n";
-        std::fs::write(&config, format!("{sound}{NOBODYS}{}{model}", account("nobody"))).expect("a file");
-        let text = |output: &std::process::Output| {
-            String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned()
-        };
-        let checked = gateway.try_command(&["check-config"]).await;
-        let said = text(&checked);
-        assert_eq!(checked.status.code(), Some(2), "{said}");
+        gateway.set_config(&format!("{sound}{NOBODYS}{}{model}", account("nobody")));
+        let (code, said) = gateway.refused(&["check-config"]).await;
+        assert_eq!(code, Some(2), "{said}");
         assert!(said.contains("surf.toml:1:") && said.contains("models.m.provider"), "{said}");
 
         gateway.restart().await;
@@ -87,18 +82,16 @@ fn configuration_never_stops_a_start_because_of_a_family() {
         }
         let status = caller.task(&waiting).await["status"].clone();
         assert!(status != "failed", "a task waits for its version: {status}");
-        let reloaded = gateway.try_command(&["reload"]).await;
-        assert_eq!(reloaded.status.code(), Some(2), "{}", text(&reloaded));
+        let (code, said) = gateway.refused(&["reload"]).await;
+        assert_eq!(code, Some(2), "{said}");
 
         // What was wrong is put right while the gateway runs.
-        std::fs::write(&config, &sound).expect("a file");
+        gateway.set_config(&sound);
         gateway.command(&install).await;
         gateway.command(&["plugin", "install", &guest_file]).await;
-        let list: Value =
-            serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("JSON");
-        let states = list["data"].as_array().expect("plugins").iter();
+        let versions = gateway.plugins().await;
         let states: Vec<&Value> =
-            states.filter(|one| one["family"] == "surf" || one["family"] == "guest").collect();
+            versions.iter().filter(|one| one["family"] == "surf" || one["family"] == "guest").collect();
         assert!(states.iter().all(|one| one["state"] == "active"), "{states:?}");
         gateway.expect_sound_ledger().await;
     });

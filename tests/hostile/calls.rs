@@ -281,9 +281,7 @@ fn a_task_cannot_use_the_files_of_another() {
         let owner = scene
             .submit(&json!({"steps": [save, {"call": {"path": "/told", "json": {"$seen": 0}}}, gate]}))
             .await;
-        while scene.trap.seen_at("/gate").is_empty() {
-            scene.caller.send("GET", "/v1/tasks", &[], "").await;
-        }
+        scene.until_called("/gate", 1).await;
         // The owner still runs and its file exists; the other task has learnt its name.
         let told = scene.trap.seen_at("/told").remove(0);
         let at = told.rfind("blob:").expect("the name of a file");

@@ -1,25 +1,20 @@
 //! Fresh versions that fail tasks which no other version can take, or that bill more than was held.
 
-use gatehouse_harness::{puppet_claiming, run, until};
+use gatehouse_harness::{puppet_claiming, run, until, with};
 use serde_json::{Value, json};
 
 use crate::hostile::scene::gateway::Scene;
 
 /// The state in the list of the version with that semver.
 async fn state_of(scene: &Scene, version: &str) -> String {
-    let list = scene.gateway.command(&["plugin", "list", "--json"]).await;
-    let list: Value = serde_json::from_str(&list).expect("a list as JSON");
-    let mut puppets = list["data"].as_array().expect("plugins").iter();
-    let found = puppets.find(|one| one["family"] == "puppet" && one["version"] == version);
+    let versions = scene.gateway.plugins().await;
+    let found = versions.iter().find(|one| one["family"] == "puppet" && one["version"] == version);
     found.map(|one| one["state"].as_str().unwrap_or_default().to_owned()).expect("that version")
 }
 
 fn version(version: &str, claims: &Value) -> Vec<u8> {
-    let mut all = json!({"version": version, "state_version": 2, "reads_state": [1]});
-    for (key, value) in claims.as_object().expect("claims") {
-        all[key] = value.clone();
-    }
-    puppet_claiming(&all)
+    let all = json!({"version": version, "state_version": 2, "reads_state": [1]});
+    puppet_claiming(&with(all, claims.clone()))
 }
 
 /// The standby does not read what the canary wrote: without a place to wait, the canary's fault would be the end of the task.

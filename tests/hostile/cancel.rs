@@ -7,15 +7,13 @@ use serde_json::{Value, json};
 use crate::hostile::scene::gateway::Scene;
 
 async fn cancel(scene: &Scene, task: &str) -> Response {
-    scene.caller.send("POST", &format!("/v1/tasks/{task}/cancel"), &[], "").await
+    scene.caller.cancel(task).await
 }
 
 /// Submits it, and waits until its provider has been called there.
 async fn called(scene: &Scene, path: &str, steps: &Value) -> String {
     let task = scene.submit(&json!({"steps": steps})).await.task_id();
-    while scene.trap.seen_at(path).is_empty() {
-        scene.caller.send("GET", "/v1/tasks", &[], "").await;
-    }
+    scene.until_called(path, 1).await;
     task
 }
 
@@ -27,9 +25,7 @@ fn a_task_with_a_call_in_flight_is_not_cancelled() {
         let ready = json!([{"call": {"path": "/gate"}}, {"fail": "stopped"}]);
         let (going_on, stopping) =
             (called(&scene, "/gate", &steps).await, called(&scene, "/gate", &ready).await);
-        while scene.trap.seen_at("/gate").len() < 2 {
-            scene.caller.send("GET", "/v1/tasks", &[], "").await;
-        }
+        scene.until_called("/gate", 2).await;
         for task in [&going_on, &stopping] {
             let answer = cancel(&scene, task).await;
             assert_eq!(answer.status, 409, "{}", answer.json());

@@ -33,7 +33,7 @@ fn endless_loops_do_not_starve_other_requests() {
             .collect();
         // The first answer shows that the threads are taken and the queue stands behind them.
         while answered.load(Ordering::SeqCst) == 0 {
-            scene.caller.send("GET", "/v1/models", &[], "").await;
+            scene.caller.get("/v1/models").await;
         }
         for _ in 0..HONEST {
             honest::serve(&scene.caller).await;
@@ -60,7 +60,7 @@ fn slow_steps_do_not_starve_other_tasks() {
         let crowd = futures_util::future::join_all(crowd).await;
         let tasks: Vec<String> = crowd.into_iter().map(|answer| answer.task_id()).collect();
         let failed = async || {
-            let list = scene.caller.send("GET", "/v1/tasks?limit=100&status=failed", &[], "").await.json();
+            let list = scene.caller.get("/v1/tasks?limit=100&status=failed").await.json();
             list["data"].as_array().map_or(0, Vec::len)
         };
         // By then all of them are due, and steps are taken in the order in which they fall due.

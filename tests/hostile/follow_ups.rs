@@ -1,7 +1,7 @@
 //! Requests that refer to tasks and names: follow-ups, requests that join a living task, interim and failed results,
 //! and what another customer gets of all that.
 
-use gatehouse_harness::{puppet_claiming, run, until_some};
+use gatehouse_harness::{puppet_claiming, run, until_some, with};
 use serde_json::{Value, json};
 
 use crate::hostile::scene::gateway::{IMAGES, Scene};
@@ -28,11 +28,7 @@ async fn start() -> Scene {
 }
 
 fn body(script: &Value, more: &Value) -> Value {
-    let mut body = json!({"model": "puppet-1", "prompt": "a red kite", "script": script});
-    for (field, value) in more.as_object().expect("an object") {
-        body[field] = value.clone();
-    }
-    body
+    with(json!({"model": "puppet-1", "prompt": "a red kite", "script": script}), more.clone())
 }
 
 /// A task that shows a view, waits for an hour, and ends once something happens, with an asset of its own.
@@ -54,12 +50,12 @@ fn a_request_joins_a_living_task_and_pays_its_part() {
         let task = first.task_id();
         let path = format!("/v1/tasks/{task}");
         let interim = until_some("the task shows what it has", async || {
-            let task = scene.caller.send("GET", &path, &[], "").await.json()["data"].clone();
+            let task = scene.caller.get(&path).await.json()["data"].clone();
             task.get("result").is_some().then_some(task)
         })
         .await;
         assert_eq!((&interim["result"], &interim["status"]), (&json!({"so": "far"}), &json!("submitted")));
-        let view = scene.caller.send("GET", &format!("/v1/puppet/{task}"), &[], "").await.json();
+        let view = scene.caller.get(&format!("/v1/puppet/{task}")).await.json();
         assert_eq!((&view["surface"], &view["public"]), (&json!("puppet.read"), &json!({"so": "far"})));
         assert_eq!((&view["private"], &view["same_task"]), (&json!({"kept": 1}), &json!(true)));
 

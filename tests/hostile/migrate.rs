@@ -33,9 +33,7 @@ async fn under_way(scene: &Scene, rows: &[(Value, bool, &'static str)]) -> Vec<S
         let script = json!({"migrate": migrate, "steps": [gate, rest, rest, rest]});
         tasks.push(scene.submit(&script).await.task_id());
     }
-    while scene.trap.seen_at("/gate").len() < rows.len() {
-        scene.caller.send("GET", "/v1/tasks", &[], "").await;
-    }
+    scene.until_called("/gate", rows.len()).await;
     tasks
 }
 
@@ -97,9 +95,7 @@ fn a_state_that_cannot_be_read_after_the_switch_stays_with_its_version() {
             let steps = json!([safe("/early"), safe("/gate"), rest, rest, rest]);
             tasks.push(scene.submit(&json!({"migrate": migrate, "steps": steps})).await.task_id());
         }
-        while scene.trap.seen_at("/gate").len() < rows.len() {
-            scene.caller.send("GET", "/v1/tasks", &[], "").await;
-        }
+        scene.until_called("/gate", rows.len()).await;
         scene.install(&puppet_claiming(&newer())).await;
         scene.trap.open_gate();
         expect_ends(&scene, &rows, &tasks, false).await;

@@ -54,17 +54,11 @@ fn no_secret_is_found_where_it_does_not_belong() {
     run(async {
         let scene = Scene::start("[log]\nlevel = \"trace\"\n").await;
         let data = scene.gateway.folder().join("data");
-        let admin: Value =
-            serde_json::from_slice(&fs::read(data.join("admin.json")).expect("the admin file"))
-                .expect("JSON");
-        let viewer: Value =
-            serde_json::from_slice(&fs::read(data.join("admin-viewer.json")).expect("the viewers' file"))
-                .expect("JSON");
-        let key = scene.caller.bearer().split_off("Bearer ".len());
+        let key = scene.caller.secret().to_owned();
         let mut search = SecretSearch::default()
             .also_for("the API key", key.as_bytes())
-            .also_for("the operators' token", admin["token"].as_str().expect("a token").as_bytes())
-            .also_for("the viewers' token", viewer["token"].as_str().expect("a token").as_bytes())
+            .also_for("the operators' token", scene.gateway.operator().secret().as_bytes())
+            .also_for("the viewers' token", scene.gateway.viewer().secret().as_bytes())
             .also_for("the pepper", &fs::read(data.join("pepper")).expect("a pepper"));
         for (name, secret) in ["bearer", "header", "query", "honest"].into_iter().zip(&scene.secrets) {
             search = search.also_for(&format!("the {name} secret"), secret.as_bytes());
@@ -131,7 +125,7 @@ fn no_secret_is_found_where_it_does_not_belong() {
 async fn everything_else(scene: &Scene, key: &str, collected: &mut Vec<(String, Vec<u8>)>) {
     let (public, admin) = (scene.gateway.public, scene.gateway.admin());
     for path in ["/v1/models", "/v1/tasks?limit=100", "/v1/nothing", "/v1/tasks/task_none"] {
-        collected.push((path.to_owned(), scene.caller.send("GET", path, &[], "").await.body.to_vec()));
+        collected.push((path.to_owned(), scene.caller.get(path).await.body.to_vec()));
     }
     let broken = scene.caller.send("POST", IMAGES, &[("content-type", "application/json")], "{").await;
     collected.push(("a broken request".to_owned(), broken.body.to_vec()));

@@ -1,7 +1,7 @@
 //! Charges of several lines, prices of a thousand units, and settlements up to a limit that was accepted: what is held, what is
 //! billed in the end, and what becomes of a version that asks for more.
 
-use gatehouse_harness::{puppet_claiming, run, send, until};
+use gatehouse_harness::{puppet_claiming, run, until};
 use serde_json::{Value, json};
 
 use crate::hostile::scene::gateway::Scene;
@@ -38,19 +38,20 @@ fn script(submit: &Value, settle: &Value) -> Value {
     json!({"submit": submit, "steps": [{"done": done}]})
 }
 
+async fn spent(scene: &Scene) -> i64 {
+    scene.gateway.account_without_holds("acme").await["spent"].as_i64().expect("micro-credits")
+}
+
 /// Without it the second line of a charge is free, a thousandth costs a whole unit, or a family bills above what was accepted.
 #[test]
 fn lines_and_limits_are_billed_by_the_prices_of_their_acceptance() {
     run(async {
         let mut scene = Scene::start(PRICES).await;
         for (submit, settle, cost, log) in rows() {
-            let before =
-                scene.gateway.account_without_holds("acme").await["spent"].as_i64().expect("micro-credits");
+            let before = spent(&scene).await;
             let task = scene.finish(&script(&submit, &settle)).await;
             assert_eq!(task["status"], "completed", "{submit}: {task}");
-            let after =
-                scene.gateway.account_without_holds("acme").await["spent"].as_i64().expect("micro-credits");
-            assert_eq!(after - before, cost, "{submit} settled as {settle}: {task}");
+            assert_eq!(spent(&scene).await - before, cost, "{submit} settled as {settle}: {task}");
             assert!(scene.gateway.log_text().contains(log), "{submit}: {log}");
         }
         let dry = json!({
@@ -72,23 +73,15 @@ fn lines_and_limits_are_billed_by_the_prices_of_their_acceptance() {
         let held = json!({"submit": {"at-most": {"lines": [{"quantity": 2}, {"keys": ["puppet-song", "puppet"], "quantity": 4000}]}},
             "steps": [{"wait": 1500}, {"done": {"settle": {"keys": ["puppet-song", "puppet"], "quantity": 3000}}}]});
         let id = scene.submit(&held).await.task_id();
-        let endpoint =
-            std::fs::read(scene.gateway.folder().join("data/admin.json")).expect("an endpoint file");
-        let endpoint: Value = serde_json::from_slice(&endpoint).expect("JSON");
-        let bearer = format!("Bearer {}", endpoint["token"].as_str().expect("a token"));
-        let headers = [("authorization", bearer.as_str())];
-        let path = format!("/admin/v1/tasks/{id}");
-        let address = endpoint["address"].as_str().expect("an address").parse().expect("an address");
-        let shown: Value = send(address, "GET", &path, &headers, "").await.json();
+        let shown = scene.gateway.operator().get(&format!("/admin/v1/tasks/{id}")).await.json();
         assert_eq!(
             (&shown["held_micro"], &shown["at_most"][1]["per"]),
             (&json!(6_000_000), &json!(1000)),
             "{shown}"
         );
         scene.gateway.kill().await;
-        let file = scene.gateway.folder().join("gatehouse.toml");
-        let text = std::fs::read_to_string(&file).expect("a configuration");
-        std::fs::write(&file, text.replace("credits = \"0.5\"", "credits = \"50\"")).expect("a file");
+        let dearer = scene.gateway.config().replace("credits = \"0.5\"", "credits = \"50\"");
+        scene.gateway.set_config(&dearer);
         scene.gateway.restart().await;
         let task = scene.caller.at(scene.gateway.public).end_of(&id).await;
         assert!(task["status"] == "completed" && task["cost"] == 1.5, "{task}");
@@ -116,10 +109,8 @@ fn a_canary_that_settles_above_its_own_limit_is_rolled_back() {
             assert!(task["status"] == "completed" && task["cost"] == 6.0, "{task}");
         }
         until("it is rolled back", async || {
-            let list = scene.gateway.command(&["plugin", "list", "--json"]).await;
-            let list: Value = serde_json::from_str(&list).expect("a list as JSON");
-            let mut versions = list["data"].as_array().expect("plugins").iter();
-            versions.any(|one| one["version"] == "2.0.0" && one["state"] == "rolled_back")
+            let versions = scene.gateway.plugins().await;
+            versions.iter().any(|one| one["version"] == "2.0.0" && one["state"] == "rolled_back")
         })
         .await;
         scene.gateway.expect_sound_ledger().await;

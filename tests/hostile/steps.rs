@@ -3,7 +3,7 @@
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use gatehouse_harness::run;
+use gatehouse_harness::{message_of, run};
 use serde_json::{Value, json};
 
 use crate::hostile::scene::gateway::Scene;
@@ -254,7 +254,7 @@ async fn check(scene: &Scene, script: &Value, end: &End) -> Result<f64, String> 
         return wrong(&text);
     }
     let task = scene.caller.end_of(&answer.task_id()).await;
-    let message = task["error"]["message"].as_str().unwrap_or_default();
+    let message = message_of(&task);
     let (well, cost) = match end {
         Done(cost, words) => {
             (task["status"] == "completed" && task["result"].to_string().contains(words), *cost)
@@ -280,7 +280,7 @@ fn a_status_never_goes_back() {
         let script = json!({"submit": {"stage": "processing", "progress": 90}, "steps": [gate]});
         let id = scene.submit(&script).await.task_id();
         while scene.trap.seen().is_empty() {
-            scene.caller.send("GET", "/v1/tasks", &[], "").await;
+            scene.caller.get("/v1/tasks").await;
         }
         let task = scene.caller.task(&id).await;
         assert_eq!((&task["status"], &task["progress"]), (&json!("processing"), &json!(90)), "{task}");

@@ -7,7 +7,7 @@
 use std::net::SocketAddr;
 
 use futures_util::future::join_all;
-use gatehouse_harness::{Connection, Response};
+use gatehouse_harness::{Connection, Response, message_of};
 use serde_json::Value;
 
 use crate::http::TestGateway;
@@ -184,7 +184,7 @@ impl Answer {
             }
             Self::Ours(status, words) => {
                 let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
-                let says = body["error"]["message"].as_str().is_some_and(|text| text.contains(words));
+                let says = message_of(&body).contains(words);
                 if reply.status == status && body["error"]["code"] == status && has_id && says {
                     Ok(())
                 } else {

@@ -53,10 +53,10 @@ fn requests_of_one_key() {
     run(async {
         let gateway = TestGateway::start("[server.limits]\nrequests_per_key = 2").await;
         let mut held = [under_way(&gateway).await, under_way(&gateway).await];
-        let refused = gateway.caller.send("GET", "/v1/models", &[], "").await;
+        let refused = gateway.caller.get("/v1/models").await;
         assert_eq!((refused.status, refused.header("retry-after").is_empty()), (429, false));
         let other = gateway.process.open_account("other", "1").await;
-        assert_eq!(other.send("GET", "/v1/models", &[], "").await.status, 200, "the limit is per key");
+        assert_eq!(other.get("/v1/models").await.status, 200, "the limit is per key");
         for client in &mut held {
             client.send("{\"model\":\"none-such\"}").await;
             assert_eq!(client.read().await.expect("an answer").status, 400);

@@ -163,8 +163,10 @@ fn broken(name: &'static str, chunks: &str) -> Case {
 #[test]
 fn chunks() {
     let long = "x".repeat(40_000);
+    let capitals = chunked(&format!("15\r\n{BODY}\r\n0\r\n\r\n")).replace("chunked", "Chunked");
     run(check(vec![
         whole("one chunk", &format!("15\r\n{BODY}\r\n0\r\n\r\n")),
+        ended("an encoding in capitals", capitals + HIDDEN, 400, QUOTED),
         whole("two chunks", "5\r\n{\"mod\r\n10\r\nel\":\"none-such\"}\r\n0\r\n\r\n"),
         whole("zeros before a size", &format!("00015\r\n{BODY}\r\n000\r\n\r\n")),
         whole("an extension", &format!("15;a=b\r\n{BODY}\r\n0;c\r\n\r\n")),

@@ -18,8 +18,10 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, Setup};
-use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_harness::{Caller, Gateway};
+use gatehouse_sandbox::Sandbox;
+
+use crate::gateways::{setup, usual_sandbox};
 
 /// Longer than any limit configured here.
 const TEST_LIMIT: Duration = Duration::from_secs(120);
@@ -41,10 +43,8 @@ struct TestGateway {
 impl TestGateway {
     /// A gateway whose configuration has these tables on top.
     async fn start(more: &str) -> Self {
-        let provider = Sandbox::start(Settings::default()).await.expect("a sandbox");
-        let addresses = serde_json::to_value(provider.context()).expect("addresses");
-        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(more);
-        let process = Gateway::start(setup).await;
+        let provider = usual_sandbox().await;
+        let process = Gateway::start(setup(&provider).with(more)).await;
         let caller = process.open_account("acme", "1000").await;
         Self { process, caller, _provider: provider }
     }
@@ -55,7 +55,7 @@ impl TestGateway {
 
     /// A valid request is served, whatever other clients do.
     async fn serves_valid_requests(&self) {
-        let models = self.caller.send("GET", "/v1/models", &[], "").await;
+        let models = self.caller.get("/v1/models").await;
         assert_eq!(models.status, 200, "{}", models.json());
     }
 }

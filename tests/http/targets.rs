@@ -49,6 +49,8 @@ fn hosts() {
         served("a host that differs in case", absolute("http://a/livez", "Host: A\r\n")),
         served("an https target on cleartext", absolute("https://a/livez", "Host: a\r\n")),
         refused("a target for another host", absolute("http://b/livez", "Host: a\r\n"), 400, "differs"),
+        refused("a port that the host lacks", absolute("http://a/livez", "Host: a:80\r\n"), 400, "differs"),
+        refused("a wrong port twice", absolute("http://a:65536/livez", "Host: a:65536\r\n"), 400, "Host"),
         refused("a target for another port", absolute("http://a:81/livez", "Host: a\r\n"), 400, "differs"),
         refused("a target without the host line", absolute("http://a/livez", ""), 400, "Host"),
         refused("a user in the target", absolute("http://u@a/livez", "Host: u@a\r\n"), 400, "Host"),

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use gatehouse_harness::{run, send_to};
 use serde_json::{Value, json};
 
-use crate::journey::scene::{Scene, none_broken, shortened, uri, with};
+use crate::faults::none_broken;
+use crate::journey::scene::{Scene, shortened, uri, with};
 
 /// Text and flags of a prompt, the flags in no order.
 fn parts(prompt: &str) -> (String, BTreeSet<String>) {

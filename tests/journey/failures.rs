@@ -1,9 +1,10 @@
 //! Failures of the proxy: what the client reads, the refund, and how often the proxy was asked.
 
-use gatehouse_harness::run;
+use gatehouse_harness::{message_of, run};
 use serde_json::{Value, json};
 
-use crate::journey::scene::{Scene, none_broken};
+use crate::faults::expect_all;
+use crate::journey::scene::Scene;
 
 const BANNED: &str = "Banned prompt detected";
 const TIMEOUT: &str = "Task timeout";
@@ -75,7 +76,7 @@ fn each_failure_has_its_reason_and_costs_nothing() {
             let prompt = format!("a kite {marker}");
             let task = scene.end("imagine", &json!({"prompt": prompt})).await;
             let view = scene.view(task["id"].as_str().expect("an id")).await;
-            let message = task["error"]["message"].as_str().unwrap_or_default();
+            let message = message_of(&task);
             let exact = [BANNED, TIMEOUT, UNAVAILABLE].contains(reason);
             let fits =
                 if exact { message == *reason } else { !message.is_empty() && message.contains(reason) };
@@ -91,7 +92,7 @@ fn each_failure_has_its_reason_and_costs_nothing() {
             }
             Err(format!("  {marker}: expected {reason:?}\n    {task}\n    {view}"))
         });
-        none_broken(futures_util::future::join_all(looks).await);
+        expect_all(looks).await;
         let account = scene.gateway.account_without_holds("acme").await;
         assert_eq!(
             (&account["spent"], &account["available"]),
@@ -120,7 +121,7 @@ fn passing_faults_cost_one_task() {
             }
             Err(format!("  {marker}: {task}"))
         });
-        none_broken(futures_util::future::join_all(looks).await);
+        expect_all(looks).await;
         let account = scene.gateway.account_without_holds("acme").await;
         assert_eq!(account["spent"], json!(4_000_000 * SUCCEEDING.len()), "{account}");
     });
@@ -184,7 +185,7 @@ fn modals_fail_and_are_refunded() {
             let waiting = scene.waiting(&up).await;
             assert_eq!(scene.submit("modal", &json!({"task_id": waiting, "prompt": prompt})).await, waiting);
             let task = scene.caller.end_of(&waiting).await;
-            let message = task["error"]["message"].as_str().unwrap_or_default();
+            let message = message_of(&task);
             assert!(message.contains(reason), "{prompt}: {task}");
             assert_eq!(task["cost"], 0.0, "{prompt}");
         }
@@ -194,6 +195,6 @@ fn modals_fail_and_are_refunded() {
 }
 
 async fn all_tasks(scene: &Scene) -> Vec<Value> {
-    let list = scene.caller.send("GET", "/v1/tasks?limit=100", &[], "").await.json();
+    let list = scene.caller.get("/v1/tasks?limit=100").await.json();
     list["data"].as_array().expect("a list").clone()
 }

@@ -1,24 +1,16 @@
 //! Missing and wrong fields of every route, each a 400 that names the field; and the edge of each range.
 
-use gatehouse_harness::run;
+use gatehouse_harness::{message_of, run};
 use serde_json::{Value, json};
 
-use crate::journey::scene::{Scene, is_refused, none_broken, shortened, uri, with};
+use crate::faults::expect_all;
+use crate::journey::scene::{Scene, uri, with};
 
 type Row<'a> = (&'a str, Value, &'a [&'a str]);
 
 async fn check(scene: &Scene, rows: &[Row<'_>]) {
     let before = scene.sandbox.midjourney_record().accounts[0].submits;
-    let looks = rows.iter().map(async |(route, body, words)| {
-        let answer = scene.post(route, body).await;
-        let shown = format!("  {route} {}\n    came: {} {}", shortened(body), answer.status, answer.text());
-        if is_refused(&answer, words) {
-            Ok(())
-        } else {
-            Err(format!("{shown}\n    expected a 400 with {words:?}"))
-        }
-    });
-    none_broken(futures_util::future::join_all(looks).await);
+    expect_all(rows.iter().map(|(route, body, words)| scene.refuses(route, body, words))).await;
     assert_eq!(scene.sandbox.midjourney_record().accounts[0].submits, before, "nothing was sent");
 }
 
@@ -140,7 +132,7 @@ fn pictures_that_nobody_can_use_fail_the_task() {
                     continue;
                 }
                 let task = scene.caller.end_of(&answer.task_id()).await;
-                let message = task["error"]["message"].as_str().unwrap_or_default();
+                let message = message_of(&task);
                 assert_eq!((&task["status"], &task["cost"]), (&json!("failed"), &json!(0)), "{route} {task}");
                 assert!(words.iter().all(|word| message.contains(word)), "{route} {url}: {message}");
             }

@@ -1,7 +1,7 @@
 //! SIGKILL at every step of the modal flow. Afterwards the task is there, the proxy was asked once, and the customer
 //! pays once or not at all.
 
-use gatehouse_harness::{Gateway, pause, run, until};
+use gatehouse_harness::{pause, run, until};
 use gatehouse_sandbox::Sandbox;
 use gatehouse_sandbox::midjourney::TaskRecord;
 use serde_json::{Value, json};
@@ -116,8 +116,8 @@ async fn through(scene: &mut Scene, kill: Kill, round: usize, up: &str) -> Value
     };
     let modal = json!({"task_id": id, "prompt": format!("door {round} {marker}")});
     let token = format!("modal-{round}");
-    let headers = [("content-type", "application/json"), ("idempotency-key", token.as_str())];
-    let answer = scene.caller.send("POST", &path("modal"), &headers, modal.to_string()).await;
+    let headers = [("idempotency-key", token.as_str())];
+    let answer = scene.caller.post_with(&headers, &path("modal"), &modal).await;
     assert_eq!(answer.task_id(), id, "{}", answer.text());
     if kill_now(Joined) {
         restart(scene).await;
@@ -134,15 +134,13 @@ async fn through(scene: &mut Scene, kill: Kill, round: usize, up: &str) -> Value
         restart(scene).await;
     }
     // A client that repeats its request gets the same receipt, whatever was lost.
-    let again = scene.caller.send("POST", &path("modal"), &headers, modal.to_string()).await;
+    let again = scene.caller.post_with(&headers, &path("modal"), &modal).await;
     assert_eq!(again.task_id(), id, "{}", again.text());
     scene.caller.end_of(&id).await
 }
 
 async fn restart(scene: &mut Scene) {
-    let gateway: &mut Gateway = &mut scene.gateway;
-    gateway.kill().await;
-    gateway.restart().await;
+    scene.gateway.crash().await;
     scene.caller = scene.caller.at(scene.gateway.public);
 }
 

@@ -3,7 +3,8 @@
 use gatehouse_harness::{Caller, run, until};
 use serde_json::{Value, json};
 
-use crate::journey::scene::{Scene, is_of, links, none_broken, picture, shortened, uri, with};
+use crate::faults::expect_all;
+use crate::journey::scene::{Scene, is_of, links, path, picture, shortened, uri, with};
 
 /// A price for many keys, so that a cost names the key.
 const PRICES: &[(&str, u32)] = &[
@@ -105,7 +106,7 @@ fn keys_are_charged_from_most_to_least_specific() {
             ("remix-subtle", of(&newer, json!({"index": 1})), 1),
         ];
         let looks = rows.iter().map(|(route, body, expected)| costs(&scene, route, body, *expected));
-        none_broken(futures_util::future::join_all(looks).await);
+        expect_all(looks).await;
         for (more, price) in
             [(json!({}), 21.0), (json!({"speed": "fast"}), 22.0), (json!({"speed": "turbo"}), 21.0)]
         {
@@ -143,12 +144,8 @@ fn an_inpaint_and_its_modal_have_one_id_and_one_charge() {
 
         let area = uri(512, 512, [255, 255, 255]);
         let modal = json!({"task_id": waiting, "prompt": "a blue door", "mask_url": area, "speed": "turbo"});
-        let token = [("content-type", "application/json"), ("idempotency-key", "once")];
         for _ in 0..2 {
-            let answer = scene
-                .caller
-                .send("POST", &crate::journey::scene::path("modal"), &token, modal.to_string())
-                .await;
+            let answer = scene.caller.post_with(&[("idempotency-key", "once")], &path("modal"), &modal).await;
             assert_eq!(answer.task_id(), waiting, "{}", answer.text());
         }
         let task = scene.caller.end_of(&waiting).await;
@@ -208,23 +205,17 @@ fn a_modal_that_cannot_be_paid_leaves_the_task_waiting() {
     run(async {
         let scene = Scene::start().await;
         let poor: Caller = scene.gateway.open_account("poor", "9").await;
-        let send =
-            async |route: &str, body: Value| poor.post(&crate::journey::scene::path(route), &body).await;
+        let send = async |route: &str, body: Value| poor.post(&path(route), &body).await;
         let grid = send("imagine", json!({"prompt": "a kite --v 7"})).await.task_id();
         poor.end_of(&grid).await;
         let up = send("upscale", json!({"task_id": grid, "index": 1})).await.task_id();
         poor.end_of(&up).await;
         let waiting = send("inpaint", json!({"task_id": up})).await.task_id();
         let view = format!("/v1/journey/{waiting}");
-        let shown = async || poor.send("GET", &view, &[], "").await.json();
+        let shown = async || poor.get(&view).await.json();
         until("it waits for words", async || shown().await["status"] == "MODAL").await;
         let short = send("modal", json!({"task_id": waiting, "prompt": "a door"})).await;
-        assert_eq!(
-            (short.status, &short.json()["error"]["type"]),
-            (402, &json!("payment_required")),
-            "{}",
-            short.text()
-        );
+        assert_eq!(short.refusal("type"), (402, json!("payment_required")), "{}", short.text());
         scene.gateway.command(&["account", "deposit", "poor", "10"]).await;
         assert_eq!(send("modal", json!({"task_id": waiting, "prompt": "a door"})).await.status, 200);
         assert_eq!(poor.end_of(&waiting).await["status"], "completed");
@@ -239,10 +230,7 @@ fn an_untouched_modal_times_out_and_costs_nothing() {
         let up = scene.single("a kite --v 7", 1).await;
         let before = scene.gateway.account_without_holds("acme").await["spent"].clone();
         // From now on a task has two seconds.
-        let file = scene.gateway.folder().join("gatehouse.toml");
-        let config =
-            std::fs::read_to_string(&file).expect("a configuration") + "\n[tasks]\ntime_limit_s = 2\n";
-        std::fs::write(&file, config).expect("a configuration");
+        scene.gateway.set_config(&(scene.gateway.config() + "\n[tasks]\ntime_limit_s = 2\n"));
         scene.gateway.terminate().await;
         scene.gateway.restart().await;
         scene.caller = scene.caller.at(scene.gateway.public);
@@ -267,15 +255,14 @@ fn a_repeated_modal_gets_its_first_receipt_again() {
         let up = scene.single("a kite --v 7", 1).await;
         let waiting = scene.waiting(&up).await;
         let send = async |token: &str, prompt: &str| {
-            let headers = [("content-type", "application/json"), ("idempotency-key", token)];
-            let body = json!({"task_id": waiting, "prompt": prompt}).to_string();
-            scene.caller.send("POST", &crate::journey::scene::path("modal"), &headers, body).await
+            let body = json!({"task_id": waiting, "prompt": prompt});
+            scene.caller.post_with(&[("idempotency-key", token)], &path("modal"), &body).await
         };
         assert_eq!(send("one", "a door").await.task_id(), waiting);
         assert_eq!(scene.caller.end_of(&waiting).await["status"], "completed");
         assert_eq!(send("one", "a door").await.task_id(), waiting);
         let other = send("one", "a gate").await;
-        assert_eq!((other.status, &other.json()["error"]["reason"]), (422, &json!("idempotency_conflict")));
+        assert_eq!(other.refusal("reason"), (422, json!("idempotency_conflict")));
         assert_eq!(send("two", "a door").await.status, 400, "another request comes too late");
         assert_eq!(scene.latest().modals, 1);
         assert_eq!(scene.gateway.account_without_holds("acme").await["spent"], 12_000_000);

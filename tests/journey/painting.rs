@@ -8,7 +8,7 @@ use gatehouse_harness::run;
 use image::{ImageFormat, RgbImage};
 use serde_json::{Value, json};
 
-use crate::journey::scene::{Scene, is_of, is_refused, links, picture, uri};
+use crate::journey::scene::{Scene, is_of, is_refused, links, picture, uri, with};
 
 /// A white picture as data URI.
 fn white(format: ImageFormat, width: u32, height: u32) -> String {
@@ -124,7 +124,7 @@ fn a_tile_of_a_grid_is_upscaled_within_the_task() {
             ("zoom", json!({"zoom_ratio": 1.5}), "MJ::Outpaint::75::1"),
             ("pan", json!({"direction": "left"}), "MJ::JOB::pan_left::1"),
         ] {
-            let body = crate::journey::scene::with(more, &json!({"task_id": grid, "index": 3}));
+            let body = with(more, &json!({"task_id": grid, "index": 3}));
             let task = scene.end(route, &body).await;
             assert_eq!((&task["status"], &task["cost"]), (&json!("completed"), &json!(4)), "{route}: {task}");
             assert!(scene.latest().custom_id.is_some_and(|id| id.starts_with(button)), "{route}");

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_harness::{Caller, Gateway, Response, Setup, binary, send_to};
+use gatehouse_harness::{Caller, Gateway, Response, Setup, send_to};
 use gatehouse_sandbox::midjourney::TaskRecord;
 use gatehouse_sandbox::{Sandbox, Settings};
 use image::{ImageFormat, RgbImage};
 use serde_json::{Value, json};
+
+use crate::gateways::{self, settings};
 
 /// A gateway process with one customer, an unlimited key, and the simulated proxy.
 pub(crate) struct Scene {
@@ -22,22 +24,16 @@ const KEY: &str = "sandbox-key";
 
 /// A sandbox whose tasks are ready at once.
 pub(crate) async fn sandbox(change: impl FnOnce(&mut Settings)) -> Sandbox {
-    let mut settings = Settings {
-        keys: vec![KEY.to_owned()],
-        job_time: Duration::ZERO,
-        retry_after_s: 0,
-        max_in_flight: 100_000,
-        ..Settings::default()
-    };
+    let mut settings =
+        Settings { keys: vec![KEY.to_owned()], max_in_flight: 100_000, ..settings(Duration::ZERO) };
     change(&mut settings);
     Sandbox::start(settings).await.expect("a sandbox")
 }
 
 /// The configuration of a gateway that uses the sandbox's proxy and polls it quickly.
 pub(crate) fn setup(sandbox: &Sandbox) -> Setup {
-    let context = serde_json::to_value(sandbox.context()).expect("addresses");
     let (api, files) = (&sandbox.midjourney().api, &sandbox.midjourney().files);
-    Setup::new(&binary(env!("CARGO_BIN_EXE_gatehouse")), &context)
+    gateways::setup(sandbox)
         .with_provider("midjourney", api, "{ header = \"mj-api-secret\" }", 10_000, &["main"])
         .with(&format!("[providers.midjourney]\nmedia_origins = [\"{files}\"]\n"))
         .with("[plugins.settings.journey.pace]\nshortest_ms = 10\nlongest_ms = 100\n")
@@ -58,6 +54,16 @@ impl Scene {
 
     pub(crate) async fn post(&self, route: &str, body: &Value) -> Response {
         self.caller.post(&path(route), body).await
+    }
+
+    /// Whether a request is refused by a 400 of the family that has all these words.
+    pub(crate) async fn refuses(&self, route: &str, body: &Value, words: &[&str]) -> Result<(), String> {
+        let answer = self.post(route, body).await;
+        if is_refused(&answer, words) {
+            return Ok(());
+        }
+        let came = format!("{} {}", answer.status, answer.text());
+        Err(format!("  {route} {}\n    came: {came}, expected a 400 with {words:?}", shortened(body)))
     }
 
     /// Submits what is accepted; the task's id.
@@ -101,7 +107,7 @@ impl Scene {
 
     /// The task as the family renders it.
     pub(crate) async fn view(&self, id: &str) -> Value {
-        let answer = self.caller.send("GET", &format!("/v1/journey/{id}"), &[], "").await;
+        let answer = self.caller.get(&format!("/v1/journey/{id}")).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer.json()
     }
@@ -193,12 +199,6 @@ pub(crate) fn with(mut body: Value, more: &Value) -> Value {
 
 pub(crate) fn shortened(body: &Value) -> String {
     body.to_string().chars().take(200).collect()
-}
-
-/// Fails with every row that is broken.
-pub(crate) fn none_broken(broken: impl IntoIterator<Item = Result<(), String>>) {
-    let broken: Vec<String> = broken.into_iter().filter_map(Result::err).collect();
-    assert!(broken.is_empty(), "{} rows are broken:\n{}", broken.len(), broken.join("\n"));
 }
 
 /// Whether an answer is a 400 of the family that has all these words.

@@ -3,7 +3,8 @@
 use gatehouse_harness::{run, send_to};
 use serde_json::{Value, json};
 
-use crate::journey::scene::{Scene, is_refused, links, nearest, none_broken, shortened, uri, with};
+use crate::faults::none_broken;
+use crate::journey::scene::{Scene, links, nearest, uri, with};
 
 #[test]
 fn the_first_frame_is_the_clients_picture_or_a_tile() {
@@ -109,13 +110,7 @@ fn wrong_fields() {
         ];
         let mut broken = Vec::new();
         for (body, words) in rows {
-            let answer = scene.post("video", &body).await;
-            let shown = format!("  {}\n    came: {} {}", shortened(&body), answer.status, answer.text());
-            broken.push(if is_refused(&answer, words) {
-                Ok(())
-            } else {
-                Err(format!("{shown}\n    expected {words:?}"))
-            });
+            broken.push(scene.refuses("video", &body, words).await);
         }
         none_broken(broken);
     });

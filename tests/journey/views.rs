@@ -174,7 +174,7 @@ fn tasks_of_other_families_and_other_methods() {
             .await;
         let other = answer.task_id();
         for id in [other.as_str(), "task_01ARZ3NDEKTSV4RRFFQ69G5FAV", "nonsense"] {
-            let answer = scene.caller.send("GET", &format!("/v1/journey/{id}"), &[], "").await;
+            let answer = scene.caller.get(&format!("/v1/journey/{id}")).await;
             let error = &answer.json()["error"];
             assert_eq!(
                 (answer.status, &error["type"], &error["code"]),
@@ -186,6 +186,6 @@ fn tasks_of_other_families_and_other_methods() {
         let wrong = scene.caller.send("DELETE", &format!("/v1/journey/{grid}"), &[], "").await;
         assert_eq!(wrong.status, 405);
         let unknown = scene.post("shout", &json!({"prompt": "a kite"})).await;
-        assert_eq!((unknown.status, &unknown.json()["error"]["type"]), (404, &json!("not_found")));
+        assert_eq!(unknown.refusal("type"), (404, json!("not_found")));
     });
 }

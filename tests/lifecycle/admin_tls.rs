@@ -198,17 +198,15 @@ fn check_config_names_the_key_of_an_unusable_file() {
         let ca = Ca::new();
         let sandbox = sandbox(Duration::ZERO).await;
         let gateway = Gateway::start(setup(&sandbox)).await;
-        let file = gateway.folder().join("gatehouse.toml");
-        let text = fs::read_to_string(&file).expect("a configuration");
+        let text = gateway.config();
         for (broken, expected) in [
             (ca.table(Path::new("/no/such/file")), "admin.tls.client_ca"),
             (ca.table(&ca.file("ca.pem")).replace("server.key", "command.key"), "do not go together"),
             (format!("[admin.tls]\nkey = {:?}\n", ca.file("server.key")), "add `certificate"),
         ] {
-            fs::write(&file, format!("{text}\n{broken}")).expect("written");
-            let output = gateway.try_command(&["check-config"]).await;
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert_eq!(output.status.code(), Some(2), "{said}");
+            gateway.set_config(&format!("{text}\n{broken}"));
+            let (code, said) = gateway.refused(&["check-config"]).await;
+            assert_eq!(code, Some(2), "{said}");
             assert!(said.contains(expected) && said.contains("gatehouse.toml:"), "{expected}: {said}");
         }
     });

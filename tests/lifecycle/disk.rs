@@ -47,7 +47,7 @@ async fn expect_reads(caller: &Caller, done: &str, link: &str) {
     let task = caller.task(done).await;
     assert_eq!(task["status"], "completed", "{task}");
     assert_eq!(send_to(link, &[]).await.status, 200);
-    assert_eq!(caller.send("GET", "/v1/tasks?limit=1", &[], "").await.status, 200);
+    assert_eq!(caller.get("/v1/tasks?limit=1").await.status, 200);
 }
 
 async fn text(caller: &Caller) -> Response {
@@ -92,8 +92,7 @@ fn a_full_disk_refuses_what_writes_and_serves_what_reads() {
 
         // Full to the last byte, and a start on it.
         disk.fill(0);
-        gateway.kill().await;
-        gateway.restart().await;
+        gateway.crash().await;
         let caller = caller.at(gateway.public);
         let host = link.split('/').nth(2).expect("a host").to_owned();
         let link = link.replacen(&host, &gateway.public.to_string(), 1);

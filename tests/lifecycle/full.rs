@@ -2,13 +2,12 @@
 //! start continues. A full disk is another matter, see `disk`.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
 use gatehouse_harness::{Gateway, Setup, run};
 
-use crate::lifecycle::{request, sandbox, setup, submits};
+use crate::lifecycle::{request, sandbox, script, setup, submits};
 
 /// More submissions than fit into a new store's file.
 const MOST: usize = 2000;
@@ -17,16 +16,13 @@ const MOST: usize = 2000;
 /// get longer than twice the store's file at its start (the shell counts in 512 bytes). The signal that comes with it is ignored, so that
 /// the process sees an error.
 fn limited(folder: &Path, tight: &Path) -> String {
-    let script = folder.join("gatehouse");
     let text = format!(
-        "#!/bin/sh\nif [ -e '{}' ]; then\n  trap '' XFSZ\n  \
-         ulimit -f $(( $(wc -c < \"$4/core.redb\") / 256 + 1 ))\nfi\nexec '{}' \"$@\"\n",
+        "if [ -e '{}' ]; then\n  trap '' XFSZ\n  \
+         ulimit -f $(( $(wc -c < \"$4/core.redb\") / 256 + 1 ))\nfi\nexec '{}' \"$@\"",
         tight.display(),
         env!("CARGO_BIN_EXE_gatehouse"),
     );
-    fs::write(&script, text).expect("a script");
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a script that may run");
-    script.display().to_string()
+    script(folder, &text).display().to_string()
 }
 
 #[test]

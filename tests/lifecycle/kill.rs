@@ -16,6 +16,7 @@ use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::Value;
 use tokio::sync::{Notify, Semaphore};
 
+use crate::gateways::settings;
 use crate::lifecycle::{request, setting, setup, submits};
 
 const CLIENTS: usize = 16;
@@ -64,13 +65,8 @@ fn no_acknowledged_task_is_lost_or_done_twice() {
         let between = setting("GATEHOUSE_BETWEEN", 100);
         println!("GATEHOUSE_SEED={seed} GATEHOUSE_KILLS={kills}");
         let mut random = fastrand::Rng::with_seed(seed as u64);
-        let settings = Settings {
-            job_time: Duration::from_millis(30),
-            retry_after_s: 0,
-            max_in_flight: 100_000,
-            credits: 1 << 40,
-            ..Settings::default()
-        };
+        let settings =
+            Settings { max_in_flight: 100_000, credits: 1 << 40, ..settings(Duration::from_millis(30)) };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
         let limits = format!("[providers.bfl]\nconcurrency = {CONCURRENCY}\n");
         let mut gateway = Gateway::start(setup(&sandbox).with(&limits).with_inherited_socket()).await;

@@ -1,22 +1,17 @@
 //! Limits that the operating system sets for the process: the gateway lives within them, or says which key to change.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
 use gatehouse_harness::{Gateway, run};
 use tokio::net::TcpStream;
 
-use crate::lifecycle::{request, sandbox, setup};
+use crate::lifecycle::{request, sandbox, script, setup};
 
 /// The gateway behind a shell that sets a limit.
 fn behind(limit: &str, folder: &Path) -> String {
-    let script = folder.join("gatehouse");
-    let text = format!("#!/bin/sh\n{limit}\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_gatehouse"));
-    fs::write(&script, text).expect("a script");
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a script that may run");
-    script.display().to_string()
+    let text = format!("{limit}\nexec '{}' \"$@\"", env!("CARGO_BIN_EXE_gatehouse"));
+    script(folder, &text).display().to_string()
 }
 
 /// Connections would take every descriptor otherwise: tasks would fail, and no command would reach the gateway.

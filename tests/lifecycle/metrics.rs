@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gatehouse_harness::{Gateway, Provider, reply, run, send};
+use gatehouse_harness::{Gateway, Provider, reply, run};
 use serde_json::json;
 
 use crate::lifecycle::{sandbox, setup};
@@ -14,8 +14,7 @@ fn counters_begin_at_zero_and_every_metric_is_described() {
     run(async {
         let sandbox = sandbox(Duration::ZERO).await;
         let gateway = Gateway::start(setup(&sandbox)).await;
-        let page = async || send(gateway.admin(), "GET", "/metrics", &[], "").await.text();
-        let text = page().await;
+        let text = gateway.metrics().await;
         for line in [
             "gatehouse_upstream_account_errors_total{provider=\"bfl\",account=\"main\"} 0",
             "gatehouse_upstream_calls_total{provider=\"bfl\",account=\"main\",outcome=\"server_error\"} 0",
@@ -40,7 +39,7 @@ fn counters_begin_at_zero_and_every_metric_is_described() {
         }
         let caller = gateway.open_account("acme", "100").await;
         caller.finish("/v1/images/generations", &json!({"model": "ctx-pro", "prompt": "x"})).await;
-        let text = page().await;
+        let text = gateway.metrics().await;
         let named = |word: &str| -> BTreeSet<String> {
             let lines =
                 text.lines().filter_map(|line| line.strip_prefix(&format!("# {word} "))?.split_once(' '));
@@ -68,7 +67,7 @@ fn a_refused_account_is_counted_once_for_a_call() {
         for calls in 1..=2 {
             assert!(caller.post("/v1/chat/completions", &body).await.status >= 500);
             assert_eq!(provider.received().len(), calls);
-            let text = send(gateway.admin(), "GET", "/metrics", &[], "").await.text();
+            let text = gateway.metrics().await;
             let line = format!(
                 "gatehouse_upstream_account_errors_total{{provider=\"texts\",account=\"only\"}} {calls}"
             );

@@ -27,29 +27,29 @@ mod traces;
 mod webhooks;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
-use gatehouse_harness::{Setup, binary, variable};
-use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_harness::variable;
+use gatehouse_sandbox::Sandbox;
 use serde_json::{Value, json};
 
-pub(crate) async fn sandbox(job_time: Duration) -> Sandbox {
-    let settings = Settings { job_time, retry_after_s: 0, max_in_flight: 10_000, ..Settings::default() };
-    Sandbox::start(settings).await.expect("a sandbox")
-}
-
-pub(crate) fn setup(sandbox: &Sandbox) -> Setup {
-    Setup::new(
-        &binary(env!("CARGO_BIN_EXE_gatehouse")),
-        &serde_json::to_value(sandbox.context()).expect("addresses"),
-    )
-}
+use crate::gateways::{sandbox, setup};
 
 /// The size of a test: small by default, larger through the environment.
 fn setting(name: &str, usual: usize) -> usize {
     variable(name).map_or(usual, |text| {
         text.parse().unwrap_or_else(|_| panic!("{name}: expected a number, not {text:?}"))
     })
+}
+
+/// A program below `folder` that starts the gateway in a way of its own.
+fn script(folder: &Path, text: &str) -> PathBuf {
+    let script = folder.join("gatehouse");
+    fs::write(&script, format!("#!/bin/sh\n{text}\n")).expect("a script");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a script that may run");
+    script
 }
 
 fn request(prompt: &str) -> Value {

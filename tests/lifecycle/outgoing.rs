@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gatehouse_harness::{Gateway, Provider, Received, reply, run, serve_connections, until};
-use rustls::ServerConfig;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio_rustls::TlsAcceptor;
 
+use crate::gateways::tls_provider;
 use crate::lifecycle::{sandbox, setup};
 
 const LOGIN: &str = "proxy-authorization: Basic c2FuZGJveDprZXk=";
@@ -59,17 +58,21 @@ fn extra_headers_and_parameters_go_along_and_are_not_shown() {
     });
 }
 
+async fn read_head(stream: &mut TcpStream) -> Vec<u8> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.expect("a head"));
+    }
+    head
+}
+
 /// A proxy that knows one name; what it was asked for.
 async fn proxy(provider: &Provider, asked: Arc<Mutex<Vec<String>>>) -> String {
     let target = provider.address;
     let address = serve_connections(move |mut stream: TcpStream| {
         let asked = Arc::clone(&asked);
         async move {
-            let mut head = Vec::new();
-            while !head.ends_with(b"\r\n\r\n") {
-                head.push(stream.read_u8().await.expect("a head"));
-            }
-            let head = String::from_utf8(head).expect("text");
+            let head = String::from_utf8(read_head(&mut stream).await).expect("text");
             let answer = match (head.starts_with("CONNECT provider.example:80 "), head.contains(LOGIN)) {
                 (_, false) => "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
                 (false, true) => "HTTP/1.1 403 Forbidden\r\n\r\n",
@@ -129,8 +132,7 @@ fn a_provider_is_reached_through_a_proxy() {
         })
         .await;
         let reference = "oci://registry.example/us/painter:1";
-        let pulled = gateway.try_command(&["plugin", "install", reference]).await;
-        let said = String::from_utf8_lossy(&pulled.stderr).into_owned();
+        let (_, said) = gateway.refused(&["plugin", "install", reference]).await;
         assert!(said.contains("answered 403 to CONNECT registry.example:443"), "{said}");
         assert!(!said.contains("c2FuZGJveDprZXk="), "{said}");
         assert!(!log.contains("c2FuZGJveDprZXk=") && !log.contains("sandbox:key"), "{log}");
@@ -148,10 +150,7 @@ async fn curious_proxy(target: SocketAddr, seen: Seen) -> String {
     let address = serve_connections(move |mut stream: TcpStream| {
         let seen = Arc::clone(&seen);
         async move {
-            let mut head = Vec::new();
-            while !head.ends_with(b"\r\n\r\n") {
-                head.push(stream.read_u8().await.expect("a head"));
-            }
+            let head = read_head(&mut stream).await;
             seen.lock().expect("bytes").extend(head);
             stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.expect("an answer");
             let there = TcpStream::connect(target).await.expect("the provider");
@@ -176,33 +175,14 @@ async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, seen: Seen) {
     }
 }
 
-/// A provider of that name with a certificate of its own, and the file that it is trusted by.
-async fn tls_provider(name: &str) -> (Provider, tempfile::TempDir) {
-    let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).expect("a certificate");
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("roots.pem"), made.cert.pem()).expect("a file");
-    let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .expect("versions")
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], made.signing_key.into())
-        .expect("a certificate with its key");
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    let answer = |received: &Received| reply(200, &[("content-type", "application/json")], echo(received));
-    let wrap = move |stream| {
-        let acceptor = acceptor.clone();
-        async move { acceptor.accept(stream).await.ok() }
-    };
-    (Provider::start_over(answer, wrap).await, folder)
-}
-
 /// Without it a proxy reads every key and prompt, or one that answers in a provider's place is believed.
 #[test]
 fn tls_is_spoken_with_the_provider_through_a_proxy() {
     run(async {
         let sandbox = sandbox(Duration::ZERO).await;
-        let (provider, folder) = tls_provider("provider.example").await;
+        let answer =
+            |received: &Received| reply(200, &[("content-type", "application/json")], echo(received));
+        let (provider, folder) = tls_provider("provider.example", &["h2", "http/1.1"], answer).await;
         let seen = Seen::default();
         let proxy = curious_proxy(provider.address, Arc::clone(&seen)).await;
         let setup = setup(&sandbox)

@@ -4,10 +4,9 @@
 use std::fs;
 
 use gatehouse_harness::{Gateway, run};
-use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
-use crate::lifecycle::setup;
+use crate::gateways::{setup, usual_sandbox};
 
 const LIST: &str = r#"{
     "sample_spec": {"input_cost_per_token": 0.0, "mode": "one of chat, embedding"},
@@ -21,15 +20,14 @@ const LIST: &str = r#"{
 
 async fn import(gateway: &Gateway, more: &[&str]) -> Value {
     let list = gateway.folder().join("list.json").display().to_string();
-    let text = gateway.command(&[&["prices", "import", &list, "--json"], more].concat()).await;
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    gateway.json(&[&["prices", "import", &list], more].concat()).await
 }
 
 /// Without it an operator retypes the prices of forty models, one of them wrong, or a tool does so without a look.
 #[test]
 fn a_list_is_compared_and_written_only_when_asked() {
     run(async {
-        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
+        let sandbox = usual_sandbox().await;
         let more = format!(
             "[providers.chat]\nbase_url = \"{}\"\nauth = \"bearer\"\n\n\
              [providers.chat.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n\
@@ -40,9 +38,7 @@ fn a_list_is_compared_and_written_only_when_asked() {
         );
         let gateway = Gateway::start(setup(&sandbox).with(&more)).await;
         fs::write(gateway.folder().join("list.json"), LIST).expect("a list");
-        let path = gateway.folder().join("gatehouse.toml");
-        let config = || fs::read_to_string(&path).expect("a configuration");
-        let before = config();
+        let before = gateway.config();
 
         let shown = import(&gateway, &["--model", "over-chat"]).await;
         let of_model = &shown["models"][0];
@@ -64,16 +60,16 @@ fn a_list_is_compared_and_written_only_when_asked() {
         ] {
             assert!(words.contains(line), "{line}: {words}");
         }
-        assert_eq!((&shown["applied"], config()), (&json!(false), before.clone()), "nothing is written");
+        assert_eq!((&shown["applied"], gateway.config()), (&json!(false), before), "nothing is written");
 
         let applied =
             import(&gateway, &["--model", "over-chat", "--credits-per-dollar", "100", "--apply"]).await;
         assert_eq!(applied["applied"], json!(true), "{applied}");
         let changed = applied["reload"]["changed"].as_array().expect("a list");
         assert!(changed.contains(&json!("models.over-chat.prices.input")), "{applied}");
-        assert!(config().contains("# agreed in May") && config().contains("input = \"250\""), "{}", config());
-        let active = gateway.command(&["prices", "show", "--json"]).await;
-        let active: Value = serde_json::from_str(&active).expect("prices as JSON");
+        let written = gateway.config();
+        assert!(written.contains("# agreed in May") && written.contains("input = \"250\""), "{written}");
+        let active = gateway.json(&["prices", "show"]).await;
         let tokens = active["tokens"].as_array().expect("models");
         let of_model = tokens.iter().find(|row| row["model"] == "over-chat").expect("it is there");
         let prices = ["input_micro", "output_micro", "cached_micro"].map(|name| &of_model[name]);
@@ -90,7 +86,6 @@ fn a_list_is_compared_and_written_only_when_asked() {
 
         let rounded = import(&gateway, &["--model", "unlisted=other"]).await;
         assert_eq!(rounded["models"][0]["changes"][0]["rounded_up"], json!(true), "{rounded}");
-        let kept = config();
         for (arguments, why) in [
             (
                 ["--model", "unlisted=broken", "--apply"],
@@ -99,17 +94,13 @@ fn a_list_is_compared_and_written_only_when_asked() {
             (["--model", "none", "--apply"], "expected a text model of the configuration"),
             (["--model", "unlisted=none", "--apply"], "the list has no entry \"none\""),
         ] {
-            let refused = gateway.try_command(&[&["prices", "import", &list], &arguments[..]].concat()).await;
-            let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-            assert!(!refused.status.success() && said.contains(why), "{arguments:?}: {said}");
+            let (_, said) = gateway.refused(&[&["prices", "import", &list], &arguments[..]].concat()).await;
+            assert!(said.contains(why), "{arguments:?}: {said}");
         }
         // A gateway that refuses the file has it as it was.
-        fs::write(&path, kept.replace("[models.\"unlisted\"]", "[models.\"unlisted\"]\nnonsense = 1"))
-            .expect("a configuration");
-        let spoilt = config();
-        let refused =
-            gateway.try_command(&["prices", "import", &list, "--model", "unlisted=other", "--apply"]).await;
-        assert!(!refused.status.success());
-        assert_eq!(config(), spoilt);
+        let spoilt = gateway.config().replace("[models.\"unlisted\"]", "[models.\"unlisted\"]\nnonsense = 1");
+        gateway.set_config(&spoilt);
+        gateway.refused(&["prices", "import", &list, "--model", "unlisted=other", "--apply"]).await;
+        assert_eq!(gateway.config(), spoilt);
     });
 }

@@ -1,15 +1,15 @@
 //! Variants of the price book: what their customers are shown, held and billed, across reloads, and what becomes of customers
 //! whose variant is gone.
 
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gatehouse_harness::{Caller, Gateway, run, until};
-use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_sandbox::Sandbox;
 use serde_json::{Value, json};
 
+use crate::gateways::{settings, usual_sandbox};
 use crate::lifecycle::{request, setup};
 
 const IMAGES: &str = "/v1/images/generations";
@@ -28,14 +28,6 @@ fn more(chat: &str, picture: &str) -> String {
     )
 }
 
-async fn reload(gateway: &Gateway, change: impl Fn(String) -> String) -> Value {
-    let path = gateway.folder().join("gatehouse.toml");
-    let config = fs::read_to_string(&path).expect("a configuration");
-    fs::write(&path, change(config)).expect("a configuration");
-    let text = gateway.command(&["reload", "--json"]).await;
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
-
 /// What a dry run says of a picture.
 async fn quoted(caller: &Caller) -> Value {
     let mut body = request("a kite");
@@ -47,7 +39,7 @@ async fn quoted(caller: &Caller) -> Value {
 
 /// Prices of a model as its list shows them.
 async fn listed(caller: &Caller, model: &str) -> Value {
-    let answer = caller.send("GET", &format!("/v1/models/{model}"), &[], "").await.json();
+    let answer = caller.get(&format!("/v1/models/{model}")).await.json();
     let prices = answer["prices"].as_array().unwrap_or_else(|| panic!("{answer}")).clone();
     prices.iter().map(|price| price["unit_price"].clone()).collect()
 }
@@ -78,16 +70,14 @@ fn a_customer_is_shown_held_and_billed_at_the_prices_of_its_variant() {
         // The provider's time stands still, so no job ends before it is to.
         let clock = Arc::new(AtomicU64::new(1_800_000_000_000));
         let now = Arc::clone(&clock);
-        let job_time = Duration::from_millis(20);
-        let settings = Settings { job_time, retry_after_s: 0, max_in_flight: 10_000, ..Settings::default() };
-        let sandbox = Sandbox::start(settings.with_now(move || now.load(Ordering::SeqCst))).await;
+        let settings = settings(Duration::from_millis(20)).with_now(move || now.load(Ordering::SeqCst));
+        let sandbox = Sandbox::start(settings).await;
         let sandbox = sandbox.expect("a sandbox");
         let gateway = Gateway::start(setup(&sandbox).with(&more(&sandbox.chat().origin, "3"))).await;
         let (plain, partner) =
             (gateway.open_account("acme", "1000").await, gateway.open_account("beta", "1000").await);
-        let refused = gateway.try_command(&["account", "edit", "beta", "--prices", "partnr"]).await;
-        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(!refused.status.success() && said.contains("expected one of other, partner, got"), "{said}");
+        let (_, said) = gateway.refused(&["account", "edit", "beta", "--prices", "partnr"]).await;
+        assert!(said.contains("expected one of other, partner, got"), "{said}");
         let shown = gateway.command(&["account", "edit", "beta", "--prices", "partner"]).await;
         assert!(shown.contains("partner"), "{shown}");
 
@@ -100,8 +90,8 @@ fn a_customer_is_shown_held_and_billed_at_the_prices_of_its_variant() {
         expect_text_cost(&gateway, &partner, "beta", 15).await;
 
         let (early, other) = (submit(&partner, "before").await, submit(&plain, "book").await);
-        let changed =
-            reload(&gateway, |config| config.replace("\"ctx-pro\" = \"3\"", "\"ctx-pro\" = \"1\"")).await;
+        let cheaper = gateway.config().replace("\"ctx-pro\" = \"3\"", "\"ctx-pro\" = \"1\"");
+        let changed = gateway.reload(&cheaper).await;
         assert_eq!(changed["changed"], json!(["price_variants.partner.prices.ctx-pro"]));
         let late = submit(&partner, "after").await;
         let versions = gateway.command(&["prices", "diff", "2"]).await;
@@ -114,12 +104,9 @@ fn a_customer_is_shown_held_and_billed_at_the_prices_of_its_variant() {
         assert!(preview(&[]).await.contains("ctx-pro: 1 credits"), "{}", preview(&[]).await);
         assert!(preview(&["--book", "1"]).await.contains("ctx-pro: 3 credits"), "at the prices of then");
 
-        let gone = reload(&gateway, |config| {
-            let at = config.find("[price_variants.partner.prices]").expect("a variant");
-            let end = config.find("[price_variants.other.prices]").expect("another");
-            format!("{}{}", &config[..at], &config[end..])
-        })
-        .await;
+        let at = cheaper.find("[price_variants.partner.prices]").expect("a variant");
+        let end = cheaper.find("[price_variants.other.prices]").expect("another");
+        let gone = gateway.reload(&(cheaper[..at].to_owned() + &cheaper[end..])).await;
         let warned = gone["warnings"].to_string();
         assert!(warned.contains("price_variants.partner is gone: customers that point to it pay"), "{gone}");
         let orphan = submit(&partner, "no variant").await;
@@ -134,11 +121,8 @@ fn a_customer_is_shown_held_and_billed_at_the_prices_of_its_variant() {
         }
         // An edit of something else leaves it where it points, though the name is not there.
         gateway.command(&["account", "edit", "beta", "--low-balance", "1"]).await;
-        let none = gateway.command(&["account", "edit", "beta", "--prices", "none", "--json"]).await;
-        assert!(
-            none.contains("\"price_variant\": null") || none.contains("\"price_variant\":null"),
-            "{none}"
-        );
+        let none = gateway.json(&["account", "edit", "beta", "--prices", "none"]).await;
+        assert_eq!(none.get("price_variant"), Some(&Value::Null), "{none}");
         gateway.expect_sound_ledger().await;
     });
 }
@@ -147,10 +131,9 @@ fn a_customer_is_shown_held_and_billed_at_the_prices_of_its_variant() {
 #[test]
 fn check_config_names_what_a_variant_cannot_mean() {
     run(async {
-        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
+        let sandbox = usual_sandbox().await;
         let gateway = Gateway::start(setup(&sandbox).with(&more(&sandbox.chat().origin, "3"))).await;
-        let path = gateway.folder().join("gatehouse.toml");
-        let config = fs::read_to_string(&path).expect("a configuration");
+        let config = gateway.config();
         for (from, to, why) in [
             (
                 "variants.partner.models.\"over-chat\"",
@@ -162,10 +145,9 @@ fn check_config_names_what_a_variant_cannot_mean() {
             ("[price_variants.other.prices]", "[price_variants.Other.prices]", "small letters"),
         ] {
             assert!(config.contains(from), "{from}");
-            fs::write(&path, config.replace(from, to)).expect("a configuration");
-            let checked = gateway.try_command(&["check-config"]).await;
-            let said = String::from_utf8_lossy(&checked.stderr).into_owned();
-            assert!(!checked.status.success() && said.contains(why), "{to}: {said}");
+            gateway.set_config(&config.replace(from, to));
+            let (_, said) = gateway.refused(&["check-config"]).await;
+            assert!(said.contains(why), "{to}: {said}");
         }
     });
 }

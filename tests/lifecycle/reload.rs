@@ -10,32 +10,15 @@ use gatehouse_harness::{Caller, Gateway, run, until};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
+use crate::gateways;
 use crate::lifecycle::{request, setting, setup};
 
 const IMAGES: &str = "/v1/images/generations";
 const PRICE: &str = "[prices]\n\"ctx-pro\" = \"4\"\n\n";
 
 fn settings() -> Settings {
-    Settings {
-        job_time: Duration::from_millis(20),
-        retry_after_s: 0,
-        max_in_flight: 10_000,
-        keys: vec!["sandbox-key".to_owned(), "second-key".to_owned()],
-        ..Settings::default()
-    }
-}
-
-fn config_of(gateway: &Gateway) -> String {
-    fs::read_to_string(gateway.folder().join("gatehouse.toml")).expect("a configuration")
-}
-
-fn put(gateway: &Gateway, config: &str) {
-    fs::write(gateway.folder().join("gatehouse.toml"), config).expect("a configuration");
-}
-
-async fn reload(gateway: &Gateway) -> Value {
-    let text = gateway.command(&["reload", "--json"]).await;
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    let keys = vec!["sandbox-key".to_owned(), "second-key".to_owned()];
+    Settings { keys, ..gateways::settings(Duration::from_millis(20)) }
 }
 
 /// SIGHUP; returns once the log says that many times what became of it.
@@ -44,20 +27,8 @@ async fn hang_up(gateway: &Gateway, words: &str, times: usize) {
     until(words, async || gateway.log_text().matches(words).count() >= times).await;
 }
 
-fn receipt(answer: &Value) -> String {
-    answer["data"][0]["task_id"].as_str().unwrap_or_else(|| panic!("a receipt: {answer}")).to_owned()
-}
-
 async fn end_of(caller: &Caller, task: &str) -> Value {
-    let path = format!("/v1/tasks/{task}");
-    let mut task = Value::Null;
-    // Four gateways at once on a busy machine may take longer than one wait.
-    for _ in 0..4 {
-        task = caller.send("GET", &path, &[("prefer", "wait=30")], "").await.json()["data"].take();
-        if task["status"] == "completed" || task["status"] == "failed" {
-            break;
-        }
-    }
+    let task = caller.end_of(task).await;
     assert_eq!(task["status"], "completed", "{task}");
     task
 }
@@ -68,8 +39,7 @@ async fn load(caller: Caller, answered: Arc<AtomicUsize>, over: Arc<AtomicBool>)
     let text = |stream: bool| json!({"model": "over-chat", "stream": stream, "messages": [{"role": "user", "content": "hi"}]});
     while !over.load(Ordering::SeqCst) {
         let image = caller.post(IMAGES, &request(&format!("kite {}", tasks.len()))).await;
-        assert_eq!(image.status, 200, "{}", image.json());
-        tasks.push(receipt(&image.json()));
+        tasks.push(image.task_id());
         let whole = caller.post("/v1/chat/completions", &text(false)).await;
         assert_eq!(whole.status, 200, "{}", whole.text());
         let stream = caller.post("/v1/chat/completions", &text(true)).await;
@@ -102,7 +72,7 @@ fn prices_and_providers_change_under_load_and_no_request_fails() {
         );
         let gateway = Gateway::start(setup(&first).with(&more)).await;
         let caller = gateway.open_account("acme", "1000000").await;
-        let even = config_of(&gateway);
+        let even = gateway.config();
         let odd = even
             .replace(&format!("base_url = \"{}\"", a.submit), &format!("base_url = \"{}\"", b.submit))
             .replace("\"ctx-pro\" = \"4\"", "\"ctx-pro\" = \"5\"")
@@ -115,11 +85,12 @@ fn prices_and_providers_change_under_load_and_no_request_fails() {
             .collect();
         let rounds = setting("GATEHOUSE_RELOADS", 6);
         for round in 1..=rounds {
-            put(&gateway, if round % 2 == 0 { &even } else { &odd });
+            let config = if round % 2 == 0 { &even } else { &odd };
             if round % 3 == 0 {
+                gateway.set_config(config);
                 hang_up(&gateway, "configuration reloaded", round).await;
             } else {
-                let result = reload(&gateway).await;
+                let result = gateway.reload(config).await;
                 let gone = if round % 2 == 0 { "providers.chat-odd" } else { "providers.chat-even" };
                 let changed = result["changed"].as_array().expect("a list");
                 for key in ["prices.ctx-pro", "providers.bfl.base_url", "models.over-chat.provider", gone] {
@@ -163,10 +134,10 @@ fn a_task_keeps_the_price_of_its_submission() {
         let sandbox = sandbox.expect("a sandbox");
         let gateway = Gateway::start(setup(&sandbox).with(PRICE)).await;
         let caller = gateway.open_account("acme", "1000").await;
-        let submit = async |prompt: &str| receipt(&caller.post(IMAGES, &request(prompt)).await.json());
+        let submit = async |prompt: &str| caller.post(IMAGES, &request(prompt)).await.task_id();
         let early = submit("before").await;
-        put(&gateway, &config_of(&gateway).replace("\"ctx-pro\" = \"4\"", "\"ctx-pro\" = \"5.5\""));
-        assert_eq!(reload(&gateway).await["changed"], json!(["prices.ctx-pro"]));
+        let dearer = gateway.config().replace("\"ctx-pro\" = \"4\"", "\"ctx-pro\" = \"5.5\"");
+        assert_eq!(gateway.reload(&dearer).await["changed"], json!(["prices.ctx-pro"]));
         let late = submit("after").await;
         assert_eq!(gateway.account("acme").await["reserved"], 9_500_000, "both holds, each at its price");
         clock.fetch_add(60_000, Ordering::SeqCst);
@@ -185,12 +156,12 @@ fn a_secret_is_read_again_and_a_restart_is_named_where_it_is_needed() {
         let gateway = Gateway::start(setup(&sandbox)).await;
         let caller = gateway.open_account("acme", "1000").await;
         let image = async |prompt: &str| {
-            let task = receipt(&caller.post(IMAGES, &request(prompt)).await.json());
+            let task = caller.post(IMAGES, &request(prompt)).await.task_id();
             end_of(&caller, &task).await;
         };
         image("with the first").await;
         fs::write(gateway.folder().join("secret"), "second-key\n").expect("a secret");
-        let result = reload(&gateway).await;
+        let result = gateway.json(&["reload"]).await;
         let named = json!(["providers.bfl.accounts.main.secret has another value"]);
         assert_eq!((&result["accounts"], &result["changed"]), (&named, &json!([])));
         assert!(!result.to_string().contains("second-key") && !gateway.log_text().contains("second-key"));
@@ -199,10 +170,11 @@ fn a_secret_is_read_again_and_a_restart_is_named_where_it_is_needed() {
             sandbox.context_record().submits.iter().map(|submit| submit.account).collect();
         assert_eq!(accounts, [0, 1]);
 
-        let config = config_of(&gateway)
+        let config = gateway
+            .config()
             .replace("listen = \"127.0.0.1:0\"\n\n[admin]", "listen = \"127.0.0.1:1\"\n\n[admin]")
             + "\n[plugins]\nthreads = 3\nrequire_signature = false\n\n[plugins.limits]\nmemory_mib = 4000\n\n[prices]\nkite = \"1\"\n";
-        put(&gateway, &config);
+        gateway.set_config(&config);
         let text = gateway.command(&["reload"]).await;
         for line in [
             "reloaded",
@@ -213,7 +185,7 @@ fn a_secret_is_read_again_and_a_restart_is_named_where_it_is_needed() {
         ] {
             assert!(text.lines().any(|found| found == line), "{line}: {text}");
         }
-        let again = reload(&gateway).await;
+        let again = gateway.json(&["reload"]).await;
         assert_eq!(again["changed"], json!([]), "{again}");
         assert_eq!(
             again["needs_restart"].as_array().map(Vec::len),
@@ -230,7 +202,7 @@ fn an_error_in_the_file_changes_nothing() {
         let sandbox = Sandbox::start(settings()).await.expect("a sandbox");
         let mut gateway = Gateway::start(setup(&sandbox).with(PRICE)).await;
         let caller = gateway.open_account("acme", "1000").await;
-        let good = config_of(&gateway);
+        let good = gateway.config();
         let line_of = |config: &str, words: &str| {
             config.lines().position(|line| line.contains(words)).expect("the line") + 1
         };
@@ -252,10 +224,9 @@ fn an_error_in_the_file_changes_nothing() {
         ];
         let mut refused = 0;
         for (config, expected) in cases {
-            put(&gateway, config);
-            let answer = gateway.try_command(&["reload"]).await;
-            let text = String::from_utf8_lossy(&answer.stderr).into_owned();
-            assert_eq!(answer.status.code(), Some(2), "{text}");
+            gateway.set_config(config);
+            let (code, text) = gateway.refused(&["reload"]).await;
+            assert_eq!(code, Some(2), "{text}");
             refused += 1;
             hang_up(&gateway, "configuration not reloaded; nothing has changed", refused + 1).await;
             refused += 1;
@@ -266,15 +237,13 @@ fn an_error_in_the_file_changes_nothing() {
                     assert!(text.contains(&at) && text.contains(remedy), "{at} {remedy}: {text}");
                 }
             }
-            let task = receipt(&caller.post(IMAGES, &request(&format!("kite {refused}"))).await.json());
+            let task = caller.post(IMAGES, &request(&format!("kite {refused}"))).await.task_id();
             assert_eq!(end_of(&caller, &task).await["cost"], 4);
         }
-        put(&gateway, &good);
-        assert_eq!(reload(&gateway).await["changed"], json!([]), "nothing of it was taken over");
+        assert_eq!(gateway.reload(&good).await["changed"], json!([]), "nothing of it was taken over");
         gateway.terminate().await;
-        let stopped = gateway.try_command(&["reload"]).await;
-        let text = String::from_utf8_lossy(&stopped.stderr).into_owned();
-        assert!(stopped.status.code() == Some(1) && text.contains("no gateway runs"), "{text}");
+        let (code, text) = gateway.refused(&["reload"]).await;
+        assert!(code == Some(1) && text.contains("no gateway runs"), "{text}");
     });
 }
 
@@ -327,15 +296,14 @@ fn a_model_is_served_once_its_provider_has_an_account() {
                 "{models:?}"
             );
         }
-        assert_eq!(caller.send("GET", "/v1/models/imagine-1.5-gw", &[], "").await.status, 404);
-        let document = caller.send("GET", "/v1/openapi.json", &[], "").await.text();
+        assert_eq!(caller.get("/v1/models/imagine-1.5-gw").await.status, 404);
+        let document = caller.get("/v1/openapi.json").await.text();
         assert!(document.contains("ctx-pro") && !document.contains("imagine-1.5-gw"));
 
         let secret = gateway.folder().join("secret").display().to_string();
         let account =
             |name: &str| format!("\n[providers.{name}.accounts.main]\nsecret = {{ file = \"{secret}\" }}\n");
-        put(&gateway, &(config_of(&gateway) + &account("xai") + &account("anthropic")));
-        reload(&gateway).await;
+        gateway.reload(&(gateway.config() + &account("xai") + &account("anthropic"))).await;
         for headers in pages {
             let models = listed(&caller, headers).await;
             assert!(
@@ -349,7 +317,7 @@ fn a_model_is_served_once_its_provider_has_an_account() {
             let answer = caller.post(path, &body).await;
             assert_eq!(answer.status, 200, "{path}: {}", answer.text());
         }
-        let document = caller.send("GET", "/v1/openapi.json", &[], "").await.text();
+        let document = caller.get("/v1/openapi.json").await.text();
         assert!(document.contains("imagine-1.5-gw"));
     });
 }

@@ -3,9 +3,10 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+use crate::lifecycle::script;
 
 /// Keeps the mount until its standard input ends.
 const KEEP: &str = "mount -t tmpfs -o size=\"$1\",mode=0700 none \"$0\" && echo mounted && read -r end";
@@ -40,15 +41,12 @@ impl SmallDisk {
             println!("no disk can be mounted here: {read:?}, {:?}", keeper.wait());
             return None;
         }
-        let script = folder.join("gatehouse");
         let (pid, at) = (keeper.id(), mount.display());
         let text = format!(
-            "#!/bin/sh\n[ -e \"$4\" ] || [ -L \"$4\" ] || ln -s '{at}' \"$4\"\n\
-             exec nsenter --target {pid} --user --preserve-credentials --mount '{binary}' \"$@\"\n"
+            "[ -e \"$4\" ] || [ -L \"$4\" ] || ln -s '{at}' \"$4\"\n\
+             exec nsenter --target {pid} --user --preserve-credentials --mount '{binary}' \"$@\""
         );
-        fs::write(&script, text).expect("a script");
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a script that may run");
-        Some(Self { keeper, mount, script })
+        Some(Self { keeper, mount, script: script(folder, &text) })
     }
 
     /// A file of the disk, as processes outside of its namespace reach it.

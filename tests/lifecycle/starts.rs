@@ -4,7 +4,6 @@ use std::fs;
 use std::time::Duration;
 
 use gatehouse_harness::{Gateway, run, send};
-use serde_json::Value;
 
 use crate::lifecycle::{request, sandbox, setup};
 
@@ -12,12 +11,9 @@ const IMAGES: &str = "/v1/images/generations";
 
 /// The digest of a family's active version.
 async fn digest_of(gateway: &Gateway, family: &str) -> String {
-    let text = gateway.command(&["plugin", "list", "--json"]).await;
-    let list: Value = serde_json::from_str(&text).expect("JSON");
-    let plugins = list["data"].as_array().expect("a list").iter();
-    let digest =
-        plugins.filter(|plugin| plugin["family"] == family).find_map(|plugin| plugin["digest"].as_str());
-    digest.unwrap_or_else(|| panic!("{family} in {text}")).to_owned()
+    let plugins = gateway.plugins().await;
+    let found = plugins.iter().find(|plugin| plugin["family"] == family);
+    found.and_then(|plugin| plugin["digest"].as_str()).unwrap_or_else(|| panic!("{plugins:?}")).to_owned()
 }
 
 /// Without it a start says nothing for half a minute, and a balancer takes the gateway for dead.

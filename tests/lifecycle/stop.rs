@@ -104,9 +104,7 @@ fn a_second_process_on_the_same_data_says_so() {
     run(async {
         let sandbox = sandbox(Duration::ZERO).await;
         let gateway = Gateway::start(setup(&sandbox)).await;
-        let refused = gateway.try_command(&["serve"]).await;
-        assert!(!refused.status.success());
-        let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+        let (_, text) = gateway.refused(&["serve"]).await;
         assert!(text.contains("another gatehouse process has this store open"), "{text}");
     });
 }

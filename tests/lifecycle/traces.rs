@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, Provider, Setup, reply, run, send, until};
+use gatehouse_harness::{Caller, Gateway, Provider, Setup, reply, run, until};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as AnyValue;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -105,16 +105,9 @@ fn write_parts(text: &mut String, parts: &BTreeMap<Vec<u8>, Vec<&Span>>, of: &[u
     }
 }
 
-async fn send_traced(caller: &Caller, gateway: &Gateway, path: &str, body: &serde_json::Value) -> String {
-    let bearer = caller.bearer();
-    let headers = [
-        ("authorization", bearer.as_str()),
-        ("content-type", "application/json"),
-        ("x-response-format", "bare"),
-        ("traceparent", CLIENT),
-        ("tracestate", "vendor=1"),
-    ];
-    let answer = send(gateway.public, "POST", path, &headers, body.to_string()).await;
+async fn send_traced(caller: &Caller, path: &str, body: &serde_json::Value) -> String {
+    let headers = [("x-response-format", "bare"), ("traceparent", CLIENT), ("tracestate", "vendor=1")];
+    let answer = caller.post_with(&headers, path, body).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.text()
 }
@@ -147,7 +140,7 @@ fn a_streamed_text_is_one_tree_and_its_provider_is_told() {
         let caller = gateway.open_account("acme", "100").await;
         let body =
             json!({"model": "streamed", "stream": true, "messages": [{"role": "user", "content": "hello"}]});
-        assert!(send_traced(&caller, &gateway, "/v1/chat/completions", &body).await.contains("two"));
+        assert!(send_traced(&caller, "/v1/chat/completions", &body).await.contains("two"));
         // Nobody asked for a trace of this one.
         assert_eq!(caller.post("/v1/chat/completions", &body).await.status, 200);
         until("the trace is there", async || spans(&collector).iter().any(|span| span.kind == 2)).await;
@@ -190,16 +183,8 @@ fn a_task_keeps_its_trace_across_a_restart() {
         let mut gateway = Gateway::start(traced(setup(&sandbox), &collector, "sample = 0.0")).await;
         let caller = gateway.open_account("acme", "100").await;
         let body = json!({"model": "ctx-pro", "prompt": "x"});
-        let bearer = caller.bearer();
-        let headers = [
-            ("authorization", bearer.as_str()),
-            ("content-type", "application/json"),
-            ("x-response-format", "wrapped"),
-            ("traceparent", CLIENT),
-        ];
-        let answer = send(gateway.public, "POST", "/v1/images/generations", &headers, body.to_string()).await;
-        let receipt = answer.json();
-        let task = receipt["data"][0]["task_id"].as_str().expect("a task").to_owned();
+        let headers = [("x-response-format", "wrapped"), ("traceparent", CLIENT)];
+        let task = caller.post_with(&headers, "/v1/images/generations", &body).await.task_id();
         until("the call has left", async || !sandbox.context_record().submits.is_empty()).await;
         gateway.terminate().await;
         let before = spans(&collector).len();

@@ -15,7 +15,7 @@ use std::time::Duration;
 use gatehouse_harness::{Gateway, run};
 use serde_json::{Value, json};
 
-use crate::lifecycle::{sandbox, setup};
+use crate::gateways::{sandbox, setup};
 use crate::packages::install_if_missing;
 
 /// How the names of metrics begin; those of labels do not.

@@ -106,7 +106,7 @@ fn a_key_sees_its_models_and_a_swap_is_another_document() {
     run(async {
         let scene = Scene::start(Duration::ZERO).await;
         let narrow = scene.gateway.make_key("acme", &["--unlimited", "--model", "ctx-pro"]).await;
-        let seen = narrow.send("GET", DOCUMENT, &[], "").await.json();
+        let seen = narrow.get(DOCUMENT).await.json();
         assert_eq!(
             seen["x-gatehouse-plugins"].as_array().map(Vec::len),
             Some(1),
@@ -117,7 +117,7 @@ fn a_key_sees_its_models_and_a_swap_is_another_document() {
         assert_eq!(model["enum"], json!(["ctx-pro"]));
         assert!(seen["paths"]["/v1/chat/completions"].is_null());
 
-        let before = scene.caller.send("GET", DOCUMENT, &[], "").await;
+        let before = scene.caller.get(DOCUMENT).await;
         let etag = before.header("etag").to_owned();
         let condition = [("if-none-match", etag.as_str())];
         assert_eq!(scene.caller.send("GET", DOCUMENT, &condition, "").await.status, 304);

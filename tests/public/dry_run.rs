@@ -21,7 +21,7 @@ async fn rows(scene: &Scene) -> Vec<(String, Value, &'static str, Option<f64>)> 
     let single = scene.done(&journey("upscale"), &json!({"task_id": older, "index": 1})).await;
     let waiting = scene.caller.post(&journey("inpaint"), &json!({"task_id": single})).await.task_id();
     loop {
-        let view = scene.caller.send("GET", &format!("/v1/journey/{waiting}"), &[], "").await.json();
+        let view = scene.caller.get(&format!("/v1/journey/{waiting}")).await.json();
         if view["status"] == "MODAL" {
             break;
         }

@@ -79,8 +79,7 @@ fn a_kill_loses_no_end() {
             let first = event(&mut client).await.0;
             tasks.push((id, first, client));
         }
-        scene.gateway.kill().await;
-        scene.gateway.restart().await;
+        scene.gateway.crash().await;
         for (id, last, _broken) in tasks {
             let (mut client, head) = follow(&scene.caller, scene.gateway.public, &id, Some(&last)).await;
             assert_eq!(head.status, 200);

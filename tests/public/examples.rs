@@ -291,7 +291,7 @@ fn every_example_of_the_page_works_as_printed() {
                 std::fs::write(file(at, language), text).expect("a file");
             }
         }
-        let key = scene.caller.bearer().trim_start_matches("Bearer ").to_owned();
+        let key = scene.caller.secret().to_owned();
         let runs = LANGUAGES.map(|language| perform(language, folder.path(), &key));
         futures_util::future::join_all(runs).await;
         let mut faults = Vec::new();

@@ -21,12 +21,12 @@ fn lines(mut command: Command) -> String {
 pub(super) async fn get_a_picture(scene: &Scene) {
     let ((python, scripts), (node, packages)) =
         tokio::task::block_in_place(|| (GENERATORS.ready(), TYPESCRIPT.ready()));
-    let document = scene.caller.send("GET", "/v1/openapi.json", &[], "").await;
+    let document = scene.caller.get("/v1/openapi.json").await;
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("public.json");
     std::fs::write(&file, &document.body).expect("a file");
     let base = format!("http://{}", scene.gateway.public);
-    let key = scene.caller.bearer().trim_start_matches("Bearer ").to_owned();
+    let key = scene.caller.secret().to_owned();
     let command = |program: &std::path::Path, script: std::path::PathBuf| {
         let mut command = Command::new(program);
         command.arg(script).arg(&file).args([&base, &key]).arg(folder.path());

@@ -42,7 +42,7 @@ fn fault(set: Set, jobs: usize, output: &Output) -> Option<String> {
 }
 
 fn secret(caller: &Caller) -> String {
-    caller.bearer().trim_start_matches("Bearer ").to_owned()
+    caller.secret().to_owned()
 }
 
 #[test]

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use gatehouse_harness::{Caller, Gateway, Setup};
-use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_sandbox::Sandbox;
 use serde_json::{Value, json};
+
+use crate::gateways::{self, sandbox};
 
 /// A gateway process, its providers, and a customer with an unlimited key.
 pub(crate) struct Scene {
@@ -22,8 +24,7 @@ impl Scene {
 
     /// The same with `more` configuration.
     pub(crate) async fn start_with(job_time: Duration, more: &str) -> Self {
-        let settings = Settings { job_time, retry_after_s: 0, max_in_flight: 10_000, ..Settings::default() };
-        let sandbox = Sandbox::start(settings).await.expect("a sandbox");
+        let sandbox = sandbox(job_time).await;
         let gateway = Gateway::start(setup(&sandbox).with(more).with_inherited_socket()).await;
         let caller = gateway.open_account("acme", "100000").await;
         Self { gateway, sandbox, caller }
@@ -61,7 +62,7 @@ impl Scene {
 
     /// What the gateway keeps for the customer: money, tasks and files.
     pub(crate) async fn kept(&self) -> Value {
-        let tasks = self.caller.send("GET", "/v1/tasks?limit=100", &[], "").await.json();
+        let tasks = self.caller.get("/v1/tasks?limit=100").await.json();
         let ids: Vec<Value> =
             tasks["data"].as_array().expect("tasks").iter().map(|task| task["id"].clone()).collect();
         json!({
@@ -79,7 +80,6 @@ fn files(folder: &Path) -> usize {
 }
 
 fn setup(sandbox: &Sandbox) -> Setup {
-    let context = serde_json::to_value(sandbox.context()).expect("addresses");
     let (imagine, ark, veo) = (sandbox.imagine(), sandbox.ark(), sandbox.veo());
     let (dashscope, midjourney) = (sandbox.dashscope(), sandbox.midjourney());
     let here = env!("CARGO_MANIFEST_DIR");
@@ -88,7 +88,7 @@ fn setup(sandbox: &Sandbox) -> Setup {
     let origins = |provider: &str, files: &str| {
         format!("[providers.{provider}]\nmedia_origins = [\"{files}\"]\nrate_per_second = 100000.0\n")
     };
-    Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
+    gateways::setup(sandbox)
         .with_provider("xai", &imagine.api, "\"bearer\"", 1000, &["main"])
         .with(&origins("xai", &imagine.files))
         .with(&pace("imagine"))

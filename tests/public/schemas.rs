@@ -15,7 +15,7 @@ pub(super) async fn lints_clean(scene: &Scene) {
     let (_, packages) = tokio::task::block_in_place(|| LINTER.ready());
     let narrow = scene.gateway.make_key("acme", &["--unlimited", "--model", "ctx-pro"]).await;
     let whole = send(scene.gateway.public, "GET", "/v1/openapi.json", &[], "").await;
-    let own = narrow.send("GET", "/v1/openapi.json", &[], "").await;
+    let own = narrow.get("/v1/openapi.json").await;
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("public.json");
     for answer in [&whole, &own] {
@@ -38,7 +38,7 @@ fn thousands_of_requests_are_answered_as_the_document_says() {
         let compare = |more: &[&str], file: &Path| {
             compared(file, &format!("http://{}", scene.gateway.public), &scene.caller.bearer(), more)
         };
-        let mut document = scene.caller.send("GET", "/v1/openapi.json", &[], "").await.json();
+        let mut document = scene.caller.get("/v1/openapi.json").await.json();
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("public.json");
         let write = |document: &Value| std::fs::write(&file, document.to_string()).expect("a file");

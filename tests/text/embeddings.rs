@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_harness::{Caller, run};
+use gatehouse_harness::{Caller, message_of, run, with};
 use serde_json::{Value, json};
 
 use crate::text::scene::{Scene, Wire};
@@ -16,11 +16,8 @@ const MODELS: &str = "[models.vectors]\nkind = \"embedding\"\nprovider = \"chat\
 
 /// A request of that caller with `fields` over a good one; the status and the body.
 async fn ask_as(caller: &Caller, fields: Value) -> (u16, Value) {
-    let mut body = json!({ "model": "vectors", "input": "a red kite", "dimensions": 8 });
-    for (name, value) in fields.as_object().expect("an object") {
-        body[name] = value.clone();
-    }
-    let answer = caller.send("POST", PATH, &[("content-type", "application/json")], body.to_string()).await;
+    let body = with(json!({ "model": "vectors", "input": "a red kite", "dimensions": 8 }), fields);
+    let answer = caller.post(PATH, &body).await;
     (answer.status, answer.json())
 }
 
@@ -114,10 +111,7 @@ fn a_refusal_names_its_field_and_costs_nothing() {
             let body = json!({
                 "model": "vectors", "max_tokens": 100, "input": "hi", "messages": [{ "role": "user", "content": "hi" }],
             });
-            let answer = scene
-                .caller
-                .send("POST", path, &[("content-type", "application/json")], body.to_string())
-                .await;
+            let answer = scene.caller.post(path, &body).await;
             assert_eq!(answer.status, 400, "{path}");
             assert!(answer.json().to_string().contains("POST /v1/embeddings serves it"), "{path}");
         }
@@ -125,10 +119,7 @@ fn a_refusal_names_its_field_and_costs_nothing() {
         // What the provider refuses comes in its own words.
         let (status, body) = ask(&scene, json!({ "dimensions": 2000 })).await;
         assert_eq!(status, 400);
-        assert!(
-            body["error"]["message"].as_str().is_some_and(|said| said.contains("'dimensions' = 2000")),
-            "{body}"
-        );
+        assert!(message_of(&body).contains("'dimensions' = 2000"), "{body}");
         assert_eq!(scene.spent().await, 0);
         scene.gateway.expect_sound_ledger().await;
     });
@@ -168,10 +159,7 @@ fn a_failing_provider_costs_nothing_and_shows_nothing() {
         let (before, sent) = (scene.spent().await, scene.record(Wire::Chat).count);
         let (status, body) = ask(&scene, json!({ "input": vec!["kite"; 400], "dimensions": 1536 })).await;
         assert_eq!(status, 413, "{body}");
-        assert!(
-            body["error"]["message"].as_str().is_some_and(|said| said.contains("fewer inputs")),
-            "{body}"
-        );
+        assert!(message_of(&body).contains("fewer inputs"), "{body}");
         assert_eq!((scene.spent().await, scene.record(Wire::Chat).count), (before, sent + 1));
         let fits = json!({ "input": vec!["kite"; 400], "dimensions": 1536, "encoding_format": "base64" });
         assert_eq!(vectors(&good(&scene, fits).await).len(), 400);
@@ -191,7 +179,7 @@ fn keys_quotas_and_balances_hold_here_too() {
         let (status, body) = ask_as(&poor, json!({})).await;
         assert_eq!((status, &body["error"]["code"]), (402, &json!("insufficient_quota")), "{body}");
 
-        let list = scene.caller.send("GET", "/v1/models", &[], "").await.json();
+        let list = scene.caller.get("/v1/models").await.json();
         let kind = |id: &str| {
             let models = list["data"].as_array().expect("a list");
             models.iter().find(|model| model["id"] == id).map(|model| model["kind"].clone())
@@ -204,7 +192,7 @@ fn keys_quotas_and_balances_hold_here_too() {
         ] {
             assert_eq!(kind(id), Some(json!(expected)), "{id}");
         }
-        let one = only.send("GET", "/v1/models/vectors", &[], "").await.json();
+        let one = only.get("/v1/models/vectors").await.json();
         assert_eq!(one["kind"], "embedding");
         scene.gateway.expect_sound_ledger().await;
     });

@@ -1,10 +1,10 @@
 //! Texts of some megabytes, as models read a million tokens; and bodies no plugin can hold, which are a failure of the
 //! request and never a fault of the plugin.
 
-use gatehouse_harness::{Gateway, Provider, Setup, reply, run};
-use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_harness::{Provider, reply, run};
 use serde_json::{Value, json};
 
+use crate::gateways::over;
 use crate::text::scene::{CROSSINGS, Scene, Wire, request};
 
 #[test]
@@ -44,8 +44,7 @@ fn a_body_no_plugin_can_hold_is_a_client_error() {
             let message = error["message"].as_str().unwrap_or_default();
             assert!(answer.status == 400 && message.contains(expected), "{client:?}: {error}");
         }
-        let metrics = gatehouse_harness::send(scene.gateway.admin(), "GET", "/metrics", &[], "").await;
-        let page = String::from_utf8_lossy(&metrics.body).into_owned();
+        let page = scene.gateway.metrics().await;
         let faults = ["outcome=\"memory\"", "outcome=\"deadline\""];
         let mut counted = page.lines().filter(|line| faults.iter().any(|fault| line.contains(fault)));
         assert!(counted.all(|line| line.ends_with(" 0")), "{page}");
@@ -63,15 +62,9 @@ fn an_event_no_plugin_can_hold_is_the_providers_failure() {
         let provider =
             Provider::start(move |_| reply(200, &[("content-type", "text/event-stream")], event.clone()))
                 .await;
-        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
-        let context = serde_json::to_value(sandbox.context()).expect("addresses");
-        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
-            .with_provider("big", &provider.url(), "\"bearer\"", 8, &["only"])
-            .with_model("over-big", "big", "chat", "big", "");
-        let gateway = Gateway::start(setup).await;
-        let caller = gateway.open_account("main", "1000").await;
+        let (gateway, caller) = over(&provider, &["only"], &["chat"]).await;
         let messages = json!([{"role": "user", "content": "hello"}]);
-        let body = json!({"model": "over-big", "max_tokens": 9, "stream": true, "messages": messages});
+        let body = json!({"model": "chat", "max_tokens": 9, "stream": true, "messages": messages});
         let answer = caller.post("/v1/chat/completions", &body).await;
         assert!(answer.status == 502 && answer.text().contains("too large"), "{}", answer.text());
         let log = gateway.log_text();

@@ -2,10 +2,10 @@
 //! charged; or it is read to its end, where the provider is set so.
 
 use gatehouse_harness::{Connection, run, until};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::http::http2::frames::{DATA, END, HEAD, HEADERS, Link, RST_STREAM, fields, frame};
-use crate::text::scene::{Scene, Wire, request};
+use crate::text::scene::{Scene, Wire, request_on};
 
 const HTTP2: &str = "[server]\ncleartext_http2 = true\n\n";
 pub(crate) const DRAINED: &str = "[server]\ncleartext_http2 = true\n\n[providers.chat]\ndrain_cancelled = true\n\n\
@@ -21,11 +21,7 @@ const SURFACES: [(&str, &str); 3] = [
 const PROVIDERS: [Wire; 2] = [Wire::Chat, Wire::Messages];
 
 fn asked(path: &str, provider: Wire, text: &str, streaming: bool) -> Value {
-    let mut body = request(provider, text, streaming);
-    if path == "/v1/responses" {
-        body = json!({"model": body["model"], "max_output_tokens": 500, "stream": streaming, "input": text});
-    }
-    body
+    request_on(path, provider.model(), text, streaming)
 }
 
 /// A client in one of the versions of HTTP.
@@ -36,17 +32,15 @@ enum Client {
 
 impl Client {
     async fn send(scene: &Scene, is_http2: bool, path: &str, body: &Value) -> Self {
+        if !is_http2 {
+            return Self::Http1(scene.caller.begin(&[("x-response-format", "bare")], path, body).await);
+        }
         let (bearer, body) = (scene.caller.bearer(), body.to_string());
         let headers = [
             ("authorization", bearer.as_str()),
             ("content-type", "application/json"),
             ("x-response-format", "bare"),
         ];
-        if !is_http2 {
-            let mut connection = Connection::open(scene.gateway.public).await;
-            connection.request("POST", path, &headers, body.as_bytes()).await;
-            return Self::Http1(connection);
-        }
         let mut link = Link::open(scene.gateway.public, b"").await;
         let pseudo = [(":method", "POST"), (":scheme", "http"), (":authority", "a"), (":path", path)];
         link.send(&frame(HEADERS, HEAD, 1, &fields(&[&pseudo[..], &headers].concat()))).await;

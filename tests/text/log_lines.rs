@@ -1,6 +1,6 @@
 //! The line of a text request in the log: one, with its charge, also where the client left before the bill.
 
-use gatehouse_harness::{run, send, until, with};
+use gatehouse_harness::{run, until, with};
 use serde_json::{Value, json};
 
 use crate::text::left::DRAINED;
@@ -14,11 +14,7 @@ async fn lines(scene: &Scene, query: &str) -> Vec<Value> {
 
 /// The rows of a list of the admin API.
 async fn rows(scene: &Scene, path: &str) -> Vec<Value> {
-    let file = std::fs::read(scene.gateway.folder().join("data/admin.json")).expect("an endpoint file");
-    let endpoint: Value = serde_json::from_slice(&file).expect("JSON");
-    let bearer = format!("Bearer {}", endpoint["token"].as_str().expect("a token"));
-    let (path, headers) = (format!("/admin/v1/{path}"), [("authorization", bearer.as_str())]);
-    let answer = send(scene.gateway.admin(), "GET", &path, &headers, "").await;
+    let answer = scene.gateway.operator().get(&format!("/admin/v1/{path}")).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()["data"].as_array().expect("rows").clone()
 }
@@ -145,7 +141,7 @@ fn the_line_says_who_answered_and_what_it_took() {
                 assert_eq!(line["first_token_ms"].is_u64(), streaming, "{line}");
             }
         }
-        let page = send(scene.gateway.admin(), "GET", "/metrics", &[], "").await.text();
+        let page = scene.gateway.metrics().await;
         let labels =
             "gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"chat\",gen_ai_request_model=\"over-chat\"";
         for line in [

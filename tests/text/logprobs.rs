@@ -1,6 +1,6 @@
 //! Log probabilities of tokens: from a chat provider through both endpoints, whole and streamed; a messages provider has none.
 
-use gatehouse_harness::run;
+use gatehouse_harness::{run, with};
 use serde_json::{Value, json};
 
 use crate::text::responses::{BOTH, create, events, model, whole, words};
@@ -90,8 +90,7 @@ fn a_response_has_them_in_its_events_and_its_parts() {
         for (fields, param) in
             [(json!({"include": [INCLUDE]}), "include[0]"), (json!({"top_logprobs": 1}), "top_logprobs")]
         {
-            let mut body = json!({"model": model(Wire::Messages), "input": "x"});
-            body.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
+            let body = with(json!({"model": model(Wire::Messages), "input": "x"}), fields);
             let (status, text) = create(&scene, &body).await;
             let error: Value = serde_json::from_str(&text).expect("JSON");
             assert_eq!((status, &error["error"]["param"]), (400, &json!(param)), "{text}");

@@ -3,15 +3,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use gatehouse_harness::{Gateway, Provider, Setup, reply, run};
-use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_harness::{Provider, reply, run};
 use serde_json::{Value, json};
 
-fn chunk(delta: Value, reason: Option<&str>) -> String {
-    json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
-        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
-    .to_string()
-}
+use crate::gateways::over;
+use crate::text::scene::{SURFACES, chunk, request_on};
 
 /// Without it a server's stream is an answer that nobody can read, for a label that no client reads.
 #[test]
@@ -25,17 +21,11 @@ fn a_stream_is_one_whatever_it_is_called() {
             reply(200, &headers, body)
         })
         .await;
-        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
-        let context = serde_json::to_value(sandbox.context()).expect("addresses");
-        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
-            .with_provider("other", &provider.url(), "\"bearer\"", 8, &["only"])
-            .with_model("over-other", "other", "chat", "other", "");
-        let gateway = Gateway::start(setup).await;
-        let caller = gateway.open_account("main", "1000").await;
+        let (gateway, caller) = over(&provider, &["only"], &["chat"]).await;
         let chunks = [
-            chunk(json!({"role": "assistant", "content": "Hel"}), None),
-            chunk(json!({"content": "lo"}), None),
-            chunk(json!({}), Some("stop")),
+            chunk(&json!({"role": "assistant", "content": "Hel"}), None).to_string(),
+            chunk(&json!({"content": "lo"}), None).to_string(),
+            chunk(&json!({}), Some("stop")).to_string(),
         ];
         let events = |before: &str, end: &str| {
             let done = "[DONE]".to_owned();
@@ -59,15 +49,8 @@ fn a_stream_is_one_whatever_it_is_called() {
             (None, whole.to_string()),
         ] {
             *said.lock().expect("a lock") = (kind, body.clone());
-            for path in ["/v1/chat/completions", "/v1/messages", "/v1/responses"] {
-                let messages = json!([{"role": "user", "content": "hi"}]);
-                let asked = match path {
-                    "/v1/responses" => json!({"model": "over-other", "stream": true, "input": "hi"}),
-                    _ => {
-                        json!({"model": "over-other", "max_tokens": 9, "stream": true, "messages": messages})
-                    }
-                };
-                let answer = caller.post(path, &asked).await;
+            for path in SURFACES {
+                let answer = caller.post(path, &request_on(path, "chat", "hi", true)).await;
                 let text = answer.text();
                 assert_eq!(answer.status, 200, "{path} {kind:?} {body}: {text}");
                 let data = text.lines().filter_map(|line| line.strip_prefix("data: "));

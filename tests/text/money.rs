@@ -1,7 +1,7 @@
 //! What a text costs, whatever its provider counts: in any place, above the hold, and more than its customer has. The tokens it
 //! is billed for are those that usage shows, whichever protocol it speaks.
 
-use gatehouse_harness::{Caller, Provider, reply, run};
+use gatehouse_harness::{Caller, Provider, reply, run, with};
 use serde_json::{Value, json};
 
 use crate::text::scene::{CROSSINGS, Receiving, Scene, Wire, request};
@@ -145,8 +145,7 @@ fn what_is_passed_costs_what_the_operator_says() {
             (json!({"web_search_options": {}}), plain + 10_000),
             (json!({"web_search_options": {}, "service_tier": "priority"}), 2 * plain + 10_000),
         ] {
-            let mut body = asked("passing", &told);
-            body.as_object_mut().expect("an object").extend(fields.as_object().expect("fields").clone());
+            let mut body = with(asked("passing", &told), fields.clone());
             let before = scene.spent().await;
             ended(scene.send(Wire::Chat, &body).await).await;
             assert_eq!(scene.spent().await - before, cost, "{fields}");
@@ -177,7 +176,7 @@ fn usage_counts_the_tokens_that_were_billed() {
         let refused = scene.send(Wire::Chat, &request(Wire::Chat, "[[400]]x", false)).await.end().await;
         assert_eq!(refused.status, 400, "{refused:?}");
         let spent = scene.spent().await;
-        let usage = scene.caller.send("GET", "/v1/usage", &[], "").await.json();
+        let usage = scene.caller.get("/v1/usage").await.json();
         let total = &usage["total"];
         let read = ["input_tokens", "cached_tokens", "cache_write_tokens"]
             .map(|field| total[field].as_u64().expect("a count"));

@@ -3,11 +3,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use gatehouse_harness::{Caller, Gateway, Provider, Response, Setup, reply, run};
-use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_harness::{Caller, Gateway, Provider, Response, reply, run};
 use serde_json::{Value, json};
 
-const SURFACES: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
+use crate::gateways::over;
+use crate::text::scene::{SURFACES, chunk, request_on};
+
 const PROTOCOLS: [&str; 3] = ["chat", "messages", "generatecontent"];
 const EVENTS: &str = "text/event-stream";
 
@@ -23,26 +24,8 @@ async fn scene() -> (Gateway, Caller, Says) {
         reply(200, &[("content-type", kind)], body)
     })
     .await;
-    let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
-    let context = serde_json::to_value(sandbox.context()).expect("addresses");
-    let mut setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context).with_provider(
-        "other",
-        &provider.url(),
-        "\"bearer\"",
-        8,
-        &["only"],
-    );
-    for protocol in PROTOCOLS {
-        setup = setup.with_model(protocol, "other", protocol, "other", "");
-    }
-    let gateway = Gateway::start(setup).await;
-    let caller = gateway.open_account("main", "1000").await;
+    let (gateway, caller) = over(&provider, &["only"], &PROTOCOLS).await;
     (gateway, caller, says)
-}
-
-fn chunk(delta: &Value, reason: Option<&str>) -> Value {
-    json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
-        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 }
 
 /// The events of a stream that says "Hello".
@@ -77,16 +60,9 @@ fn events(all: &[Value], end: &str) -> String {
     all.iter().map(|event| format!("data: {event}\n\n")).collect::<String>() + end
 }
 
-fn asked(surface: &str, model: &str, stream: bool) -> Value {
-    if surface == "/v1/responses" {
-        return json!({"model": model, "stream": stream, "input": "hi"});
-    }
-    json!({"model": model, "max_tokens": 50, "stream": stream, "messages": [{"role": "user", "content": "hi"}]})
-}
-
-async fn ask(caller: &Caller, surface: &str, body: &Value) -> Response {
-    let headers = [("x-response-format", "bare"), ("content-type", "application/json")];
-    caller.send("POST", surface, &headers, body.to_string()).await
+async fn ask(caller: &Caller, surface: &str, model: &str, streaming: bool) -> Response {
+    let body = request_on(surface, model, "hi", streaming);
+    caller.post_with(&[("x-response-format", "bare")], surface, &body).await
 }
 
 /// The data of a stream's events, or the one body.
@@ -158,7 +134,7 @@ fn an_answer_in_another_form_is_the_same_answer() {
                         if !streaming && (!is_whole || is_own) {
                             continue;
                         }
-                        let answer = ask(&caller, surface, &asked(surface, protocol, streaming)).await;
+                        let answer = ask(&caller, surface, protocol, streaming).await;
                         let text = answer.text();
                         let of = format!("{surface} {protocol} {streaming} {kind} {body}: {text}");
                         assert_eq!(answer.status, 200, "{of}");
@@ -170,7 +146,7 @@ fn an_answer_in_another_form_is_the_same_answer() {
             for body in [events(&all[..2], ""), events(&all[..1], "data: Internal Server Error\n\n")] {
                 *says.lock().expect("a lock") = (EVENTS, body.clone());
                 for surface in SURFACES {
-                    let answer = ask(&caller, surface, &asked(surface, protocol, false)).await;
+                    let answer = ask(&caller, surface, protocol, false).await;
                     let is_complete = protocol == "generatecontent" && !body.contains("Error");
                     let expected = if is_complete { 200 } else { 502 };
                     assert_eq!(answer.status, expected, "{surface} {protocol} {body}: {}", answer.text());
@@ -202,7 +178,7 @@ fn the_name_of_a_call_may_come_in_pieces() {
             *says.lock().expect("a lock") =
                 (EVENTS, events(&[&pieces[..], &end].concat(), "data: [DONE]\n\n"));
             for surface in SURFACES {
-                let answer = ask(&caller, surface, &asked(surface, "chat", true)).await;
+                let answer = ask(&caller, surface, "chat", true).await;
                 let text = answer.text();
                 assert_eq!(answer.status, 200, "{surface} {pieces:?}: {text}");
                 assert_eq!(called(&text), ["get_weather"], "{surface} {pieces:?}: {text}");

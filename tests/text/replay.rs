@@ -1,7 +1,7 @@
 //! The stream of a kept response once more: the same events under the same numbers, from any of them on, and only for the
 //! customer that made it.
 
-use gatehouse_harness::{Connection, run, until};
+use gatehouse_harness::{run, until};
 use serde_json::{Value, json};
 
 use crate::text::left::DRAINED;
@@ -14,7 +14,7 @@ fn path(response: &Value) -> String {
 
 /// The events of a kept response after `query`.
 async fn replayed(scene: &Scene, path: &str, query: &str) -> Vec<Value> {
-    let (status, text) = ask(scene, &scene.caller, "GET", &format!("{path}?stream=true{query}"), "").await;
+    let (status, text) = ask(&scene.caller, "GET", &format!("{path}?stream=true{query}"), "").await;
     assert_eq!(status, 200, "{path} {query}: {text}");
     text.split("\n\n")
         .filter_map(|frame| frame.split_once("\ndata: "))
@@ -59,7 +59,7 @@ fn a_stream_is_told_again_as_it_was() {
                     assert_eq!(rest, told[after + 1..], "{body} after {after}");
                 }
                 let beyond = format!("{path}?stream=true&starting_after={}", told.len());
-                let (status, text) = ask(&scene, &scene.caller, "GET", &beyond, "").await;
+                let (status, text) = ask(&scene.caller, "GET", &beyond, "").await;
                 let error: Value = serde_json::from_str(&text).expect("JSON");
                 assert_eq!((status, &error["error"]["param"]), (400, &json!("starting_after")), "{text}");
             }
@@ -74,10 +74,7 @@ fn a_client_that_lost_its_connection_goes_on_where_it_was() {
         let scene = Scene::start(DRAINED).await;
         for provider in BOTH {
             let body = json!({"model": model(provider), "input": "[[stall:3]][[words:40]] the keeper", "stream": true});
-            let bearer = scene.caller.bearer();
-            let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-            let mut connection = Connection::open(scene.gateway.public).await;
-            connection.request("POST", "/v1/responses", &headers, body.to_string().as_bytes()).await;
+            let mut connection = scene.caller.begin(&[], "/v1/responses", &body).await;
             connection.until("response.output_text.delta").await;
             scene.until_held(1).await;
             let read = String::from_utf8_lossy(connection.ahead()).into_owned();
@@ -88,10 +85,7 @@ fn a_client_that_lost_its_connection_goes_on_where_it_was() {
             let data = read.lines().filter_map(|line| line.strip_prefix("data: "));
             let told: Vec<Value> = data.filter_map(|data| serde_json::from_str(data).ok()).collect();
             let path = path(&told[0]["response"]);
-            until("the response is kept", async || {
-                ask(&scene, &scene.caller, "GET", &path, "").await.0 == 200
-            })
-            .await;
+            until("the response is kept", async || ask(&scene.caller, "GET", &path, "").await.0 == 200).await;
             let last = &told.last().expect("events")["sequence_number"];
             let rest = replayed(&scene, &path, &format!("&starting_after={last}")).await;
             assert_eq!(rest[0]["sequence_number"], json!(last.as_u64().expect("a number") + 1));
@@ -115,20 +109,20 @@ fn only_its_owner_reads_it_and_only_what_is_kept() {
         assert_eq!(told[8]["response"], response);
         // It was answered whole: no client has numbers of it.
         let (status, text) =
-            ask(&scene, &scene.caller, "GET", &format!("{path}?stream=true&starting_after=2"), "").await;
+            ask(&scene.caller, "GET", &format!("{path}?stream=true&starting_after=2"), "").await;
         assert_eq!((status, text.contains("was answered whole")), (400, true), "{text}");
 
-        let found = ask(&scene, &other, "GET", &format!("{path}?stream=true"), "").await;
-        let never = ask(&scene, &other, "GET", "/v1/responses/resp_0?stream=true", "").await;
+        let found = ask(&other, "GET", &format!("{path}?stream=true"), "").await;
+        let never = ask(&other, "GET", "/v1/responses/resp_0?stream=true", "").await;
         let id = response["id"].as_str().expect("an id");
         assert_eq!((found.0, found.1.replace(id, "resp_0")), (404, never.1));
-        ask(&scene, &scene.caller, "DELETE", &path, "").await;
-        assert_eq!(ask(&scene, &scene.caller, "GET", &format!("{path}?stream=true"), "").await.0, 404);
+        ask(&scene.caller, "DELETE", &path, "").await;
+        assert_eq!(ask(&scene.caller, "GET", &format!("{path}?stream=true"), "").await.0, 404);
 
         let body = json!({"model": model(Wire::Chat), "input": "a kite", "stream": true, "store": false});
         let (_, text) = create(&scene, &body).await;
         let unkept = &events(&text)[0]["response"];
         let path = format!("/v1/responses/{}?stream=true", unkept["id"].as_str().expect("an id"));
-        assert_eq!(ask(&scene, &scene.caller, "GET", &path, "").await.0, 404);
+        assert_eq!(ask(&scene.caller, "GET", &path, "").await.0, 404);
     });
 }

@@ -2,7 +2,7 @@
 //! a chat completion, conversations that go on from a kept response, and who may read one.
 
 use base64::Engine as _;
-use gatehouse_harness::{Caller, run, send, send_to};
+use gatehouse_harness::{Caller, run, send_to, with};
 use serde_json::{Value, json};
 
 use crate::text::scene::{Scene, Wire, request};
@@ -10,22 +10,14 @@ use crate::text::scene::{Scene, Wire, request};
 pub(crate) const BOTH: [Wire; 2] = [Wire::Chat, Wire::Messages];
 
 /// A request of that caller; the status and the body.
-pub(crate) async fn ask(
-    scene: &Scene,
-    caller: &Caller,
-    method: &str,
-    path: &str,
-    body: &str,
-) -> (u16, String) {
-    let bearer = caller.bearer();
-    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-    let answer = send(scene.gateway.public, method, path, &headers, body.to_owned()).await;
-    (answer.status, String::from_utf8(answer.body.to_vec()).expect("text"))
+pub(crate) async fn ask(caller: &Caller, method: &str, path: &str, body: &str) -> (u16, String) {
+    let answer = caller.send(method, path, &[("content-type", "application/json")], body.to_owned()).await;
+    (answer.status, answer.text())
 }
 
 /// A response of the main caller, as text.
 pub(crate) async fn create(scene: &Scene, body: &Value) -> (u16, String) {
-    ask(scene, &scene.caller, "POST", "/v1/responses", &body.to_string()).await
+    ask(&scene.caller, "POST", "/v1/responses", &body.to_string()).await
 }
 
 pub(crate) async fn whole(scene: &Scene, body: &Value) -> Value {
@@ -58,7 +50,7 @@ pub(crate) fn words(response: &Value) -> String {
 }
 
 pub(crate) fn model(provider: Wire) -> Value {
-    request(provider, "", false)["model"].clone()
+    provider.model().into()
 }
 
 /// What differs from one run to the next, in place of it a name.
@@ -148,13 +140,7 @@ fn the_events_of_a_text() {
             let item = |status: &str, content: Value| json!({"id": "<msg>", "type": "message", "status": status, "content": content, "role": "assistant"});
             let done = item("completed", json!([part(&word)]));
             let of_item = |kind: &str, more: Value| {
-                let mut event =
-                    json!({"type": kind, "item_id": "<msg>", "output_index": 0, "content_index": 0});
-                event
-                    .as_object_mut()
-                    .expect("an object")
-                    .extend(more.as_object().expect("an object").clone());
-                event
+                with(json!({"type": kind, "item_id": "<msg>", "output_index": 0, "content_index": 0}), more)
             };
             let none = json!([]);
             let mut expected = vec![
@@ -258,10 +244,10 @@ fn a_conversation_is_its_owners_alone() {
             ),
             ("POST", "/v1/responses".into(), referring.to_string(), 404),
         ] {
-            let found = ask(&scene, &other, method, &path, &body).await;
+            let found = ask(&other, method, &path, &body).await;
             let unknown =
                 |text: &str| text.replace(&id, "resp_0").replace(item.as_str().expect("an id"), "msg_0");
-            let never = ask(&scene, &scene.caller, method, &unknown(&path), &unknown(&body)).await;
+            let never = ask(&scene.caller, method, &unknown(&path), &unknown(&body)).await;
             assert_eq!((found.0, unknown(&found.1)), (status, never.1), "{method} {path}");
             assert_eq!(never.0, status);
         }
@@ -273,9 +259,9 @@ fn a_conversation_is_its_owners_alone() {
         }});
         assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), expected);
 
-        let (status, text) = ask(&scene, &scene.caller, "GET", &path, "").await;
+        let (status, text) = ask(&scene.caller, "GET", &path, "").await;
         assert_eq!((status, serde_json::from_str::<Value>(&text).expect("JSON")), (200, first.clone()));
-        let (_, text) = ask(&scene, &scene.caller, "GET", &format!("{path}/input_items"), "").await;
+        let (_, text) = ask(&scene.caller, "GET", &format!("{path}/input_items"), "").await;
         let items: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(
             (&items["data"][0]["content"], &items["has_more"]),
@@ -283,9 +269,9 @@ fn a_conversation_is_its_owners_alone() {
         );
 
         // Gone is gone, and a conversation that began with it cannot go on from a part of it.
-        let (status, text) = ask(&scene, &scene.caller, "DELETE", &path, "").await;
+        let (status, text) = ask(&scene.caller, "DELETE", &path, "").await;
         assert_eq!((status, text.contains("\"deleted\":true")), (200, true), "{text}");
-        assert_eq!(ask(&scene, &scene.caller, "GET", &path, "").await.0, 404);
+        assert_eq!(ask(&scene.caller, "GET", &path, "").await.0, 404);
         let third = json!({"model": model, "input": "x", "previous_response_id": second["id"]});
         assert_eq!(create(&scene, &third).await.0, 400);
     });
@@ -297,7 +283,7 @@ fn what_is_not_to_be_kept_is_not_and_the_oldest_make_room() {
         let scene = Scene::start("[text]\nresponses_per_customer = 2\n\n").await;
         let read = async |response: &Value| {
             let path = format!("/v1/responses/{}", response["id"].as_str().expect("an id"));
-            ask(&scene, &scene.caller, "GET", &path, "").await.0
+            ask(&scene.caller, "GET", &path, "").await.0
         };
         let mut kept = Vec::new();
         for store in [json!(false), Value::Null, json!(true), json!(true)] {
@@ -353,7 +339,7 @@ fn a_failure_ends_a_stream_with_the_whole_response() {
                     .collect();
                 assert_eq!(scene.spent().await - before - price_of(&delivered), chat, "{provider:?} {mark}");
                 let path = format!("/v1/responses/{}", response["id"].as_str().expect("an id"));
-                assert_eq!(ask(&scene, &scene.caller, "GET", &path, "").await.0, 404);
+                assert_eq!(ask(&scene.caller, "GET", &path, "").await.0, 404);
             }
             let (status, text) =
                 create(&scene, &json!({"model": model(provider), "input": "[[400]]x", "stream": true})).await;

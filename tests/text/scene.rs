@@ -1,9 +1,11 @@
 //! A gateway with two models, each served by two accounts, and streams read line by line as a client has them.
 
-use gatehouse_harness::{Caller, Connection, Gateway, Setup, until};
+use gatehouse_harness::{Caller, Connection, Gateway, until};
+use gatehouse_sandbox::Sandbox;
 use gatehouse_sandbox::text::TextRecord;
-use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
+
+use crate::gateways::{setup, usual_sandbox};
 
 /// Calls that each provider's account allows at a time.
 const LIMIT: u32 = 64;
@@ -29,15 +31,41 @@ impl Wire {
     }
 
     /// The model whose provider has this protocol.
-    fn model(self) -> &'static str {
+    pub(crate) fn model(self) -> &'static str {
         if self == Self::Chat { "over-chat" } else { "over-messages" }
     }
 }
 
 /// A request for a model of that provider.
 pub(crate) fn request(provider: Wire, text: &str, streaming: bool) -> Value {
+    request_on(Wire::Chat.path(), provider.model(), text, streaming)
+}
+
+/// The surfaces of text.
+pub(crate) const SURFACES: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
+
+/// A request on that surface for a model.
+pub(crate) fn request_on(surface: &str, model: &str, text: &str, streaming: bool) -> Value {
+    if surface == "/v1/responses" {
+        return json!({"model": model, "max_output_tokens": 500, "stream": streaming, "input": text});
+    }
     let messages = json!([{"role": "user", "content": text}]);
-    json!({"model": provider.model(), "max_tokens": 500, "stream": streaming, "messages": messages})
+    json!({"model": model, "max_tokens": 500, "stream": streaming, "messages": messages})
+}
+
+/// A chunk of a chat provider's stream.
+pub(crate) fn chunk(delta: &Value, reason: Option<&str>) -> Value {
+    json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+}
+
+/// A provider's stream of these events, with the names that some have.
+pub(crate) fn frames(events: &[Value]) -> String {
+    let frame = |event: &Value| match event["type"].as_str() {
+        Some(name) => format!("event: {name}\ndata: {event}\n\n"),
+        None => format!("data: {event}\n\n"),
+    };
+    events.iter().map(frame).collect()
 }
 
 pub(crate) struct Scene {
@@ -49,11 +77,10 @@ pub(crate) struct Scene {
 impl Scene {
     /// Starts all of it, with `more` configuration. Keep-alives come every second.
     pub(crate) async fn start(more: &str) -> Self {
-        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
-        let context = serde_json::to_value(sandbox.context()).expect("addresses");
+        let sandbox = usual_sandbox().await;
         let (messages, chat) = (&sandbox.messages().origin, &sandbox.chat().origin);
         let accounts = ["first", "second"];
-        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
+        let setup = setup(&sandbox)
             .with("[server.limits]\nkeep_alive_seconds = 1\n\n")
             .with_provider("messages", messages, "{ header = \"x-api-key\" }", LIMIT, &accounts)
             .with_provider("chat", chat, "\"bearer\"", LIMIT, &accounts)
@@ -90,8 +117,7 @@ impl Scene {
 
     /// The sum of a counter over its labels.
     pub(crate) async fn counter(&self, name: &str) -> u64 {
-        let metrics = gatehouse_harness::send(self.gateway.admin(), "GET", "/metrics", &[], "").await;
-        let page = String::from_utf8_lossy(&metrics.body).into_owned();
+        let page = self.gateway.metrics().await;
         let values =
             page.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('{')?.split(' ').nth(1));
         values.map(|value| value.parse::<u64>().expect("a count")).sum()
@@ -104,15 +130,8 @@ impl Scene {
 
     /// The same with another key.
     pub(crate) async fn send_as(&self, caller: &Caller, client: Wire, body: &Value) -> Receiving {
-        let bearer = caller.bearer();
-        let headers = [
-            ("authorization", bearer.as_str()),
-            ("x-response-format", "bare"),
-            ("content-type", "application/json"),
-            ("connection", "close"),
-        ];
-        let mut connection = Connection::open(self.gateway.public).await;
-        connection.request("POST", client.path(), &headers, body.to_string().as_bytes()).await;
+        let headers = [("x-response-format", "bare"), ("connection", "close")];
+        let connection = caller.at(self.gateway.public).begin(&headers, client.path(), body).await;
         Receiving { connection, client }
     }
 }

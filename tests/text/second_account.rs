@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use gatehouse_harness::{Connection, Gateway, Provider, Setup, reply, run, serve_http};
-use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_harness::{Provider, reply, run, serve_http};
 use hyper::body::{Body, Frame, Incoming};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::text::scene::Scene;
+use crate::gateways::over;
+use crate::text::scene::{SURFACES, Scene, chunk, frames, request_on};
 
 /// Pieces of a stream, each after what it waits for.
 struct Pieces(VecDeque<(Option<oneshot::Receiver<()>>, String)>);
@@ -44,25 +44,11 @@ struct Wire {
     failures: [&'static str; 2],
 }
 
-fn events(all: &[Value]) -> String {
-    all.iter()
-        .map(|event| match event["type"].as_str() {
-            Some(name) => format!("event: {name}\ndata: {event}\n\n"),
-            None => format!("data: {event}\n\n"),
-        })
-        .collect()
-}
-
-fn chunk(delta: Value, reason: Option<&str>) -> Value {
-    json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
-        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
-}
-
 const WIRES: [Wire; 2] = [
     Wire {
         model: "over-scripted-messages",
         head: || {
-            events(&[
+            frames(&[
                 json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant",
             "model": "m", "content": [], "stop_reason": null, "stop_sequence": null,
             "usage": {"input_tokens": 7, "output_tokens": 1}}}),
@@ -70,7 +56,7 @@ const WIRES: [Wire; 2] = [
             ])
         },
         rest: || {
-            events(&[
+            frames(&[
                 json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
                 json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "served"}}),
                 json!({"type": "content_block_stop", "index": 0}),
@@ -86,9 +72,9 @@ const WIRES: [Wire; 2] = [
     },
     Wire {
         model: "over-scripted-chat",
-        head: || events(&[chunk(json!({"role": "assistant", "content": ""}), None)]),
+        head: || frames(&[chunk(&json!({"role": "assistant", "content": ""}), None)]),
         rest: || {
-            events(&[chunk(json!({"content": "served"}), None), chunk(json!({}), Some("stop"))])
+            frames(&[chunk(&json!({"content": "served"}), None), chunk(&json!({}), Some("stop"))])
                 + "data: [DONE]\n\n"
         },
         failures: ["data: {\"error\":{\"code\":\"503\",\"message\":\"no\"}}\n\n", ": \n\n"],
@@ -129,26 +115,15 @@ fn an_error_after_the_head_of_a_stream_is_the_next_accounts_chance() {
         let scene = scene(&script).await;
         for wire in &WIRES {
             for failure in wire.failures {
-                for path in ["/v1/chat/completions", "/v1/messages", "/v1/responses"] {
+                for path in SURFACES {
                     let (go, gate) = oneshot::channel();
                     let bad = [(None, (wire.head)()), (Some(gate), failure.to_owned())];
                     let good = [(None, (wire.head)()), (None, (wire.rest)())];
                     script.lock().expect("a lock").extend([Pieces(bad.into()), Pieces(good.into())]);
-                    let mut body = json!({"model": wire.model, "max_tokens": 50, "stream": true,
-                        "messages": [{"role": "user", "content": "hi"}]});
-                    if path == "/v1/responses" {
-                        body = json!({"model": wire.model, "stream": true, "input": "hi"});
-                    }
-                    let bearer = scene.caller.bearer();
-                    let headers = [
-                        ("authorization", bearer.as_str()),
-                        ("content-type", "application/json"),
-                        ("connection", "close"),
-                    ];
-                    let mut connection = Connection::open(scene.gateway.public).await;
-                    connection.request("POST", path, &headers, body.to_string().as_bytes()).await;
+                    let body = request_on(path, wire.model, "hi", true);
+                    let mut connection = scene.caller.begin(&[("connection", "close")], path, &body).await;
                     // The gateway has read the head of the first answer when it has answered another request.
-                    let models = scene.caller.send("GET", "/v1/models", &[], "").await;
+                    let models = scene.caller.get("/v1/models").await;
                     assert_eq!(models.status, 200);
                     go.send(()).expect("the first answer is read");
                     let answer = connection.read().await.expect("an answer");
@@ -187,21 +162,11 @@ fn more_than_an_account_takes_in_a_minute_is_the_next_accounts_chance() {
             reply(status, &[("content-type", "application/json")], body)
         })
         .await;
-        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
-        let context = serde_json::to_value(sandbox.context()).expect("addresses");
-        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
-            .with_provider("other", &provider.url(), "\"bearer\"", 8, &["first", "second"])
-            .with_model("over-other", "other", "chat", "m", "");
-        let gateway = Gateway::start(setup).await;
-        let caller = gateway.open_account("main", "1000").await;
+        let (gateway, caller) = over(&provider, &["first", "second"], &["chat"]).await;
         let good = r#"{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"served"},"finish_reason":"stop"}]}"#;
-        for path in ["/v1/chat/completions", "/v1/messages", "/v1/responses"] {
+        for path in SURFACES {
             for stream in [false, true] {
-                let body = match path {
-                    "/v1/responses" => json!({"model": "over-other", "stream": stream, "input": "hi"}),
-                    _ => json!({"model": "over-other", "max_tokens": 50, "stream": stream,
-                        "messages": [{"role": "user", "content": "hi"}]}),
-                };
+                let body = request_on(path, "chat", "hi", stream);
                 // The first account is asked first each time: it has taken no harm.
                 for (replies, status) in [
                     (vec![(413, TOO_MUCH), (200, good)], 200),

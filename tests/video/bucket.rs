@@ -1,10 +1,7 @@
 //! Media in a bucket: a public S3 server that checks signatures, behind a relay that can be closed.
 
-use std::time::Duration;
-
 use base64::Engine as _;
 use gatehouse_harness::{run, send_to, until};
-use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
 use crate::clients::bucket::{BucketServer, Relay};
@@ -14,7 +11,7 @@ const IMAGES: &str = "/v1/images/generations";
 
 async fn start(server: &BucketServer, relay: &Relay) -> TestGateway {
     let table = server.media(&format!("http://{}", relay.address));
-    TestGateway::start_with(Settings { job_time: Duration::ZERO, ..Settings::default() }, &table).await
+    TestGateway::start_with(&table).await
 }
 
 /// A film of that many MiB.
@@ -118,9 +115,7 @@ fn a_reply_that_waits_gives_its_permit_back_and_a_bound_holds() {
         // One permit at the provider, and one reply that may wait without it.
         let bounds = "[providers.veo]\nconcurrency = 1\n\n[tasks]\nwaiting_files = 1\n\n";
         let table = server.media(&format!("http://{}", relay.address)) + bounds;
-        let gateway =
-            TestGateway::start_with(Settings { job_time: Duration::ZERO, ..Settings::default() }, &table)
-                .await;
+        let gateway = TestGateway::start_with(&table).await;
         relay.open.send_replace(false);
         let waits = "the files of a reply wait for the media store";
         let first = gateway.submit(&film(1)).await.task_id();
@@ -153,9 +148,7 @@ fn a_reply_that_is_a_file_waits_too() {
         let relay = Relay::to(server.text("address")).await;
         let table = server.media(&format!("http://{}", relay.address))
             + "[plugins.settings.scene]\nstorage_uri = \"gs://films/scene/\"\n\n";
-        let gateway =
-            TestGateway::start_with(Settings { job_time: Duration::ZERO, ..Settings::default() }, &table)
-                .await;
+        let gateway = TestGateway::start_with(&table).await;
         relay.open.send_replace(false);
         // One is written in one go, one in parts.
         let tasks = [gateway.submit(&film(1)).await.task_id(), gateway.submit(&film(8)).await.task_id()];
@@ -186,22 +179,17 @@ fn a_bucket_that_refuses_stops_the_start_and_one_that_is_away_does_not() {
         assert!(log.contains("requests with files are refused and results wait"), "{log}");
         assert_eq!(gateway.process.terminate().await, Some(0));
         relay.open.send_replace(true);
-        let file = gateway.process.folder().join("gatehouse.toml");
-        let told = async || {
-            let output = gateway.process.try_command(&["serve"]).await;
-            (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
-        };
-        let right = std::fs::read_to_string(&file).expect("a configuration");
+        let right = gateway.process.config();
         server.made["secret"] = json!("another");
         let wrong = server.media(&format!("http://{}", relay.address));
         let table = &right[right.find("[media]").expect("its table")..];
         let end = table.find("\n[providers").unwrap_or(table.len());
-        std::fs::write(&file, right.replace(&table[..end], &wrong)).expect("written");
-        let (started, said) = told().await;
-        assert!(!started && said.contains("answered 403") && said.contains("let the access key"), "{said}");
-        std::fs::write(&file, right).expect("written");
+        gateway.process.set_config(&right.replace(&table[..end], &wrong));
+        let (_, said) = gateway.process.refused(&["serve"]).await;
+        assert!(said.contains("answered 403") && said.contains("let the access key"), "{said}");
+        gateway.process.set_config(&right);
         server.ask("remove");
-        let (started, said) = told().await;
-        assert!(!started && said.contains("NoSuchBucket") && said.contains("make the bucket"), "{said}");
+        let (_, said) = gateway.process.refused(&["serve"]).await;
+        assert!(said.contains("NoSuchBucket") && said.contains("make the bucket"), "{said}");
     });
 }

@@ -50,8 +50,7 @@ async fn killed_when(family: &Family, prompt: &str, happened: fn(&Job) -> bool) 
     let body = json!({"model": family.model, "prompt": format!("a red kite {prompt}")});
     let id = gateway.submit(&body).await.task_id();
     until("the moment of the kill", async || happened(&(family.job)(&gateway))).await;
-    gateway.process.kill().await;
-    gateway.process.restart().await;
+    gateway.process.crash().await;
     gateway.caller = gateway.caller.at(gateway.process.public);
     let task = gateway.caller.end_of(&id).await;
     gateway.process.expect_sound_ledger().await;

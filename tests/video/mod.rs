@@ -12,12 +12,14 @@ mod scene;
 
 use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, Response, Setup, send_to, with};
+use gatehouse_harness::{Caller, Gateway, Response, Setup, message_of, send_to, with};
 use gatehouse_sandbox::{Sandbox, Settings};
 use mp4_atom::{Codec, Moov, ReadFrom};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(crate) use motion::TEMPLATES;
+
+use crate::gateways::setup;
 
 /// The route of the video families.
 const ROUTE: &str = "/v1/videos/generations";
@@ -32,20 +34,20 @@ struct TestGateway {
 impl TestGateway {
     /// With providers whose jobs are ready at once.
     async fn start() -> Self {
-        Self::start_with(Settings { job_time: Duration::ZERO, ..Settings::default() }, "").await
+        Self::start_with("").await
     }
 
-    async fn start_with(settings: Settings, more: &str) -> Self {
-        Self::start_by(settings, |setup, _| setup.with(more)).await
+    async fn start_with(more: &str) -> Self {
+        Self::start_over(at_once(), more).await
     }
 
-    /// With more configuration, made of the sandbox's addresses.
-    async fn start_by(settings: Settings, more: impl FnOnce(Setup, &Sandbox) -> Setup) -> Self {
+    /// With providers of these settings.
+    async fn start_over(settings: Settings, more: &str) -> Self {
         Self::start_of(settings, |setup, sandbox| {
-            let setup = [motion::configure, clip::configure, scene::configure]
+            [motion::configure, clip::configure, scene::configure]
                 .into_iter()
-                .fold(setup, |setup, configure| configure(setup, sandbox));
-            more(setup, sandbox)
+                .fold(setup, |setup, configure| configure(setup, sandbox))
+                .with(more)
         })
         .await
     }
@@ -54,11 +56,7 @@ impl TestGateway {
     async fn start_of(settings: Settings, configure: impl FnOnce(Setup, &Sandbox) -> Setup) -> Self {
         let sandbox =
             Sandbox::start(Settings { max_in_flight: 10_000, ..settings }).await.expect("a sandbox");
-        let setup = Setup::new(
-            env!("CARGO_BIN_EXE_gatehouse"),
-            &serde_json::to_value(sandbox.context()).expect("addresses"),
-        );
-        let process = Gateway::start(configure(setup, &sandbox)).await;
+        let process = Gateway::start(configure(setup(&sandbox), &sandbox)).await;
         let caller = process.open_account("acme", "1000000").await;
         Self { process, sandbox, caller }
     }
@@ -74,20 +72,30 @@ impl TestGateway {
 
     /// Submits and expects a 400 that names the field and has these words.
     async fn expect_refusal(&self, body: &Value, words: &str) {
-        let answer = self.submit(body).await;
-        let error = &answer.json()["error"];
-        assert_eq!(
-            (answer.status, &error["type"]),
-            (400, &json!("invalid_request_error")),
-            "{body}: {error}"
-        );
-        assert!(error["message"].as_str().is_some_and(|message| message.contains(words)), "{body}: {error}");
+        expect_refused(&self.submit(body).await, 400, body, words);
     }
 
     /// The address of one of the sandbox's sample files.
     fn sample(&self, name: &str) -> String {
         format!("{}/samples/{name}", self.sandbox.context().samples)
     }
+}
+
+/// An error envelope of this status with these words, as the answer to a body.
+fn expect_refused(answer: &Response, status: u16, body: &Value, words: &str) {
+    let answered = answer.json();
+    let kind = if status == 404 { "not_found_error" } else { "invalid_request_error" };
+    assert_eq!(
+        (answer.status, answered["error"]["type"].as_str()),
+        (status, Some(kind)),
+        "{body}: {answered}"
+    );
+    assert!(message_of(&answered).contains(words), "{body}: {answered}");
+}
+
+/// Providers whose jobs are ready at once.
+fn at_once() -> Settings {
+    Settings { job_time: Duration::ZERO, ..Settings::default() }
 }
 
 /// What a film says of itself.

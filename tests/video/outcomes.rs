@@ -1,7 +1,6 @@
 //! What the fault tables of the video families share: their outcomes, and how one row is judged.
 
 use futures_util::future::join_all;
-use gatehouse_sandbox::Settings;
 use serde_json::Value;
 
 use super::TestGateway;
@@ -46,8 +45,7 @@ pub(super) fn is_paid(task: &Value) -> bool {
 
 /// Requests whose providers never end them: they fail at the time limit, and cost nothing.
 pub(super) async fn expect_time_limit(bodies: impl IntoIterator<Item = Value>) {
-    let settings = Settings { job_time: std::time::Duration::ZERO, ..Settings::default() };
-    let gateway = TestGateway::start_with(settings, TIME_LIMIT).await;
+    let gateway = TestGateway::start_with(TIME_LIMIT).await;
     let ends = bodies.into_iter().map(async |body| gateway.finish(&body).await);
     expect_timed_out(&join_all(ends).await);
     gateway.process.expect_sound_ledger().await;

@@ -17,8 +17,7 @@ async fn edit(gateway: &TestGateway, key: &Caller, options: &[&str]) {
 
 /// The key as the operator sees it.
 async fn shown(gateway: &TestGateway, key: &Caller) -> Value {
-    let text = gateway.process.command(&["key", "show", key.id(), "--json"]).await;
-    serde_json::from_str(&text).expect("JSON")
+    gateway.process.json(&["key", "show", key.id()]).await
 }
 
 /// A refusal that says all there is to know, and when to come back.
@@ -50,7 +49,7 @@ fn requests_a_minute_are_limited_and_counted_down() {
         check_limited(&refused, &key, &["3 requests per minute", "retry in"]);
         assert_eq!(refused.header("x-ratelimit-remaining-requests"), "0");
         // Reads count against nothing, and another key has its own.
-        assert_eq!(key.send("GET", "/v1/tasks", &[], "").await.status, 200);
+        assert_eq!(key.get("/v1/tasks").await.status, 200);
         assert_eq!(gateway.submit(&request(json!({}))).await.status, 200);
         // Taken away, it limits no more, at once.
         edit(&gateway, &key, &["--rpm", "none"]).await;
@@ -146,13 +145,11 @@ fn an_edit_holds_from_the_next_request_on_and_names_its_revision() {
         edit(&gateway, &key, &["--expires", "never"]).await;
         assert_eq!(status(json!({})).await, 200);
         assert_eq!(shown(&gateway, &key).await["revision"], 4);
-        let late =
-            gateway.process.try_command(&["key", "edit", key.id(), "--rpm", "1", "--if-revision", "3"]).await;
-        let text = String::from_utf8_lossy(&late.stderr).into_owned();
-        assert!(!late.status.success() && text.contains("it is at revision 4, not 3"), "{text}");
+        let late = ["key", "edit", key.id(), "--rpm", "1", "--if-revision", "3"];
+        let (_, text) = gateway.process.refused(&late).await;
+        assert!(text.contains("it is at revision 4, not 3"), "{text}");
         assert_eq!(shown(&gateway, &key).await["limits"]["requests_per_minute"], json!(null));
-        let unknown = ["key", "edit", key.id(), "--model-limit", "nothing=rpm:1"];
-        assert!(!gateway.process.try_command(&unknown).await.status.success());
+        gateway.process.refused(&["key", "edit", key.id(), "--model-limit", "nothing=rpm:1"]).await;
     });
 }
 

@@ -3,23 +3,19 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use super::prices::admin;
 use crate::api::TestGateway;
 
 async fn get(gateway: &TestGateway, path: &str) -> Value {
-    let answer = admin(gateway, "GET", path, &Value::Null).await;
+    let answer = gateway.process.operator().get(path).await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.text());
     answer.json()
 }
 
 /// Replaces the price of `ctx-pro` in the configuration, and has it read.
 async fn price(gateway: &TestGateway, credits: &str) {
-    let file = gateway.process.folder().join("gatehouse.toml");
-    let text = std::fs::read_to_string(&file).expect("a configuration");
+    let text = gateway.process.config();
     let (rest, _) = text.split_once("\n# price\n").unwrap_or((&text, ""));
-    std::fs::write(&file, format!("{rest}\n# price\n[prices]\n\"ctx-pro\" = \"{credits}\"\n"))
-        .expect("written");
-    gateway.process.command(&["reload"]).await;
+    gateway.process.reload(&format!("{rest}\n# price\n[prices]\n\"ctx-pro\" = \"{credits}\"\n")).await;
 }
 
 #[test]
@@ -62,14 +58,14 @@ fn versions_of_the_price_book_are_kept_and_compared() {
             ("/admin/v1/price-books/3/changes?against=9", 404),
             ("/admin/v1/price-books/3/changes?against=x", 400),
         ] {
-            assert_eq!(admin(&gateway, "GET", path, &Value::Null).await.status, status, "{path}");
+            assert_eq!(gateway.process.operator().get(path).await.status, status, "{path}");
         }
 
         // A request as an earlier version would have priced it.
         let body = json!({"model": "ctx-pro", "prompt": "a kite"});
         let preview = async |book: Value| {
             let asked = json!({"path": "/v1/images/generations", "body": body, "price_book": book});
-            admin(&gateway, "POST", "/admin/v1/price-books/preview", &asked).await
+            gateway.process.operator().post("/admin/v1/price-books/preview", &asked).await
         };
         assert_eq!(preview(json!(2)).await.json()["sum_micro"], 7_000_000);
         assert_eq!(preview(Value::Null).await.json()["sum_micro"], 8_500_000);
@@ -80,9 +76,7 @@ fn versions_of_the_price_book_are_kept_and_compared() {
         // The same prices after a restart are no new version.
         gateway.process.terminate().await;
         gateway.process.restart().await;
-        let told: Value =
-            serde_json::from_str(&gateway.process.command(&["prices", "history", "--json"]).await)
-                .expect("JSON");
+        let told = gateway.process.json(&["prices", "history"]).await;
         assert_eq!(told["data"].as_array().map(Vec::len), Some(3), "{told}");
     });
 }
@@ -113,9 +107,7 @@ fn deployments_leave_reports_over_a_restart() {
         // A file that is no component is refused, and the report says by which stage.
         let junk = gateway.process.folder().join("junk.wasm");
         std::fs::write(&junk, b"no component").expect("written");
-        let refused =
-            gateway.process.try_command(&["plugin", "install", junk.to_str().expect("a path")]).await;
-        assert!(!refused.status.success());
+        gateway.process.refused(&["plugin", "install", junk.to_str().expect("a path")]).await;
         let newest = get(&gateway, "/admin/v1/deployments?limit=1").await["data"][0].clone();
         assert_eq!(
             (&newest["outcome"], &newest["family"], &newest["who"]),

@@ -1,15 +1,12 @@
 //! Logs for operators: the requests and lines that a gateway keeps in memory, their filters, and their tail.
 
-use gatehouse_harness::{Connection, Response, run, send, until};
+use gatehouse_harness::{Connection, Response, run, until};
 use serde_json::{Value, json};
 
-use crate::api::operators::bearer;
 use crate::api::{TestGateway, request};
 
 async fn logs(gateway: &TestGateway, query: &str) -> Response {
-    let path = format!("/admin/v1/logs?{query}");
-    let bearer = bearer(gateway);
-    send(gateway.process.admin(), "GET", &path, &[("authorization", bearer.as_str())], "").await
+    gateway.process.operator().get(&format!("/admin/v1/logs?{query}")).await
 }
 
 async fn rows(gateway: &TestGateway, query: &str) -> Vec<Value> {
@@ -26,7 +23,7 @@ fn requests_are_kept_with_what_is_no_secret() {
         assert_eq!(bad.status, 400);
         gateway.finish(&request(json!({"prompt": "a very private kite"}))).await;
         let path = "/v1/media/nothing?signature=abc";
-        assert_eq!(gateway.caller.send("GET", path, &[], "").await.status, 404);
+        assert_eq!(gateway.caller.get(path).await.status, 404);
 
         // The line of a request is there once its answer has left.
         let of_status = async |status: &str| rows(&gateway, &format!("status={status}")).await;
@@ -41,7 +38,7 @@ fn requests_are_kept_with_what_is_no_secret() {
         // Who still sends a key that is refused is found by its id.
         let old = gateway.process.make_key("acme", &["--unlimited"]).await;
         gateway.process.command(&["key", "revoke", old.id()]).await;
-        assert_eq!(old.send("GET", "/v1/models", &[], "").await.status, 401);
+        assert_eq!(old.get("/v1/models").await.status, 401);
         until("the refusal is logged", async || of_status("401").await.len() == 1).await;
         let revoked = of_status("401").await.remove(0);
         let revoked = &revoked["request"];
@@ -60,15 +57,14 @@ fn requests_are_kept_with_what_is_no_secret() {
 
         let all =
             logs(&gateway, "limit=100").await.text() + &logs(&gateway, "kind=process&limit=100").await.text();
-        let secret = gateway.caller.bearer();
-        for hidden in ["private kite", "signature=abc", secret.trim_start_matches("Bearer ")] {
+        for hidden in ["private kite", "signature=abc", gateway.caller.secret()] {
             assert!(!all.contains(hidden), "{hidden} in {all}");
         }
         for (query, param) in
             [("status=9xx", "status"), ("cost=much", "cost"), ("level=loud", "level"), ("kind=all", "kind")]
         {
             let answer = logs(&gateway, query).await;
-            assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!(param)), "{query}");
+            assert_eq!(answer.refusal("param"), (400, json!(param)), "{query}");
         }
     });
 }
@@ -78,7 +74,7 @@ fn pages_follow_one_another_and_the_process_has_its_own() {
     run(async {
         let gateway = TestGateway::start().await;
         for _ in 0..5 {
-            gateway.caller.send("GET", "/v1/models", &[], "").await;
+            gateway.caller.get("/v1/models").await;
         }
         let query = "text=/v1/models&limit=2";
         until("all are logged", async || rows(&gateway, "text=/v1/models").await.len() == 5).await;
@@ -108,13 +104,13 @@ fn a_tail_sends_what_comes_and_ends_with_the_gateway() {
     run(async {
         let mut gateway = TestGateway::start().await;
         let mut client = Connection::open(gateway.process.admin()).await;
-        let (bearer, host) = (bearer(&gateway), gateway.process.admin().to_string());
+        let (bearer, host) = (gateway.process.operator().bearer(), gateway.process.admin().to_string());
         let headers = [("Host", host.as_str()), ("Authorization", bearer.as_str())];
         client.request("GET", "/admin/v1/logs/tail?status=4xx", &headers, b"").await;
         let head = client.read_head().await.expect("a head");
         assert_eq!((head.status, head.header("content-type")), (200, "text/event-stream"));
         client.read_until("retry: 2000\n\n").await;
-        gateway.caller.send("GET", "/v1/models", &[], "").await;
+        gateway.caller.get("/v1/models").await;
         gateway.submit(&json!({"model": "ctx-pro"})).await;
         let mut text = String::new();
         while !text.contains("event: line\n") {

@@ -1,30 +1,20 @@
 //! Prices for operators: the book by family, and what a request would cost, without a key, money or a task.
 
-use gatehouse_harness::{Response, run, send};
+use gatehouse_harness::run;
 use serde_json::{Value, json};
 
 use crate::api::TestGateway;
 
 const PREVIEW: &str = "/admin/v1/price-books/preview";
 
-/// A request of the admin API.
-pub(super) async fn admin(gateway: &TestGateway, method: &str, path: &str, body: &Value) -> Response {
-    let text = std::fs::read(gateway.process.folder().join("data/admin.json")).expect("an endpoint file");
-    let endpoint: Value = serde_json::from_slice(&text).expect("JSON");
-    let bearer = format!("Bearer {}", endpoint["token"].as_str().expect("a token"));
-    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-    let body = if body.is_null() { String::new() } else { body.to_string() };
-    send(gateway.process.admin(), method, path, &headers, body).await
-}
-
 #[test]
 fn a_preview_is_what_the_request_then_costs() {
     run(async {
         let gateway = TestGateway::start().await;
-        let tasks = async || gateway.caller.send("GET", "/v1/tasks", &[], "").await.json()["data"].clone();
+        let tasks = async || gateway.caller.get("/v1/tasks").await.json()["data"].clone();
         let body = json!({"model": "ctx-pro", "prompt": "a red kite"});
         let asked = json!({"path": "/v1/images/generations", "body": body});
-        let answer = admin(&gateway, "POST", PREVIEW, &asked).await;
+        let answer = gateway.process.operator().post(PREVIEW, &asked).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         let preview = answer.json();
         assert_eq!((&preview["model"], &preview["at_most"]), (&json!("ctx-pro"), &json!(false)));
@@ -35,9 +25,8 @@ fn a_preview_is_what_the_request_then_costs() {
 
         // The same by the operation, and by the command.
         let by_name = json!({"operation": "images.generate", "body": body});
-        assert_eq!(admin(&gateway, "POST", PREVIEW, &by_name).await.json(), preview);
-        let command = ["prices", "preview", "images.generate", &body.to_string(), "--json"];
-        let told: Value = serde_json::from_str(&gateway.process.command(&command).await).expect("JSON");
+        assert_eq!(gateway.process.operator().post(PREVIEW, &by_name).await.json(), preview);
+        let told = gateway.process.json(&["prices", "preview", "images.generate", &body.to_string()]).await;
         assert_eq!(told["sum_micro"], preview["sum_micro"], "{told}");
 
         // What it is charged then.
@@ -52,11 +41,10 @@ fn a_preview_is_what_the_request_then_costs() {
 fn a_text_is_priced_at_the_most_and_errors_name_their_fields() {
     run(async {
         let gateway = TestGateway::start_with(
-            gatehouse_sandbox::Settings::default(),
             "[models.\"my-text\"]\nprovider = \"bfl\"\nprotocol = \"chat\"\nprices = { input = \"3\", output = \"15\" }\n",
         )
         .await;
-        let ask = async |body: Value| admin(&gateway, "POST", PREVIEW, &body).await;
+        let ask = async |body: Value| gateway.process.operator().post(PREVIEW, &body).await;
         let text = json!({"model": "my-text", "max_tokens": 1000, "messages": [{"role": "user", "content": "hello"}]});
         let answer = ask(json!({"path": "/v1/chat/completions", "body": text})).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
@@ -79,12 +67,10 @@ fn a_text_is_priced_at_the_most_and_errors_name_their_fields() {
             (json!({"path": images, "operation": "images.generate", "body": {}}), "operation"),
         ] {
             let answer = ask(body.clone()).await;
-            assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!(param)), "{body}");
+            assert_eq!(answer.refusal("param"), (400, json!(param)), "{body}");
         }
-        let command = ["prices", "preview", "images.generate", "{}"];
-        let refused = gateway.process.try_command(&command).await;
-        assert_eq!(refused.status.code(), Some(1));
-        assert!(String::from_utf8_lossy(&refused.stderr).contains("prompt"), "{refused:?}");
+        let (code, said) = gateway.process.refused(&["prices", "preview", "images.generate", "{}"]).await;
+        assert!(code == Some(1) && said.contains("prompt"), "{code:?}: {said}");
     });
 }
 
@@ -92,8 +78,8 @@ fn a_text_is_priced_at_the_most_and_errors_name_their_fields() {
 fn the_book_says_whose_price_is_whose() {
     run(async {
         let more = "[prices]\n\"nobodys-key\" = \"1\"\n";
-        let gateway = TestGateway::start_with(gatehouse_sandbox::Settings::default(), more).await;
-        let book = admin(&gateway, "GET", "/admin/v1/price-books/active", &Value::Null).await.json();
+        let gateway = TestGateway::start_with(more).await;
+        let book = gateway.process.operator().get("/admin/v1/price-books/active").await.json();
         let families = book["families"].as_array().expect("families");
         let family = families.iter().find(|family| family["family"] == "context-image").expect("the family");
         assert!(!family["units"].as_array().expect("prices").is_empty(), "{family}");

@@ -1,15 +1,12 @@
 //! What clients note down about their requests: kept with tasks and lines of the log, found by filters, exported, never secret.
 
-use gatehouse_harness::{Response, run, send, until};
+use gatehouse_harness::{Response, run, until};
 use serde_json::{Value, json};
 
-use crate::api::operators::bearer;
 use crate::api::{ROUTE, TestGateway, request};
 
 async fn admin(gateway: &TestGateway, path: &str) -> Response {
-    let bearer = bearer(gateway);
-    let headers = [("authorization", bearer.as_str())];
-    send(gateway.process.admin(), "GET", &format!("/admin/v1/{path}"), &headers, "").await
+    gateway.process.operator().get(&format!("/admin/v1/{path}")).await
 }
 
 async fn ids(gateway: &TestGateway, query: &str) -> Vec<String> {
@@ -24,7 +21,7 @@ async fn ids(gateway: &TestGateway, query: &str) -> Vec<String> {
 fn a_task_keeps_its_tags_and_is_found_by_them() {
     run(async {
         let mut gateway = TestGateway::start().await;
-        let secret = gateway.caller.bearer().trim_start_matches("Bearer ").to_owned();
+        let secret = gateway.caller.secret().to_owned();
         let noted = json!({"user": "ann", "metadata": {"team": "red", "order": "=7", "key": secret}});
         let tagged = gateway.finish(&request(noted)).await;
         let other = gateway.finish(&request(json!({"user": "bob", "metadata": {"team": "red"}}))).await;
@@ -33,8 +30,7 @@ fn a_task_keeps_its_tags_and_is_found_by_them() {
         let id = |task: &Value| task["id"].as_str().expect("an id").to_owned();
         let (tagged, other, odd) = (id(&tagged), id(&other), id(&odd));
         // A task's row has them, so a restart loses nothing.
-        gateway.process.kill().await;
-        gateway.process.restart().await;
+        gateway.process.crash().await;
         for (query, found) in [
             ("", vec![&odd, &other, &tagged]),
             ("user=ann", vec![&tagged]),
@@ -73,7 +69,7 @@ fn a_task_keeps_its_tags_and_is_found_by_them() {
 fn a_request_has_its_tags_in_its_line_and_no_key() {
     run(async {
         let gateway = TestGateway::start().await;
-        let secret = gateway.caller.bearer().trim_start_matches("Bearer ").to_owned();
+        let secret = gateway.caller.secret().to_owned();
         let noted =
             json!({"user": secret, "metadata": {"team": "red", "note": format!("my key is {secret}")}});
         let sent = gateway.caller.post(ROUTE, &request(noted)).await;

@@ -66,7 +66,7 @@ impl BenchGateway {
 
     /// The gateway's metrics at this moment.
     pub(crate) async fn metrics(&self) -> Metrics {
-        Metrics::read(self.harness.admin()).await
+        Metrics::read(&self.harness).await
     }
 
     /// Posts `body` to the image surface `count` times.

@@ -1,16 +1,16 @@
 //! The gateway's own metrics, read as its operator's Prometheus would.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+
+use gatehouse_harness::Gateway;
 
 /// One page of metrics.
 pub(crate) struct Metrics(String);
 
 impl Metrics {
     /// Asks the operators' listener.
-    pub(crate) async fn read(admin: SocketAddr) -> Self {
-        let answer = gatehouse_harness::send(admin, "GET", "/metrics", &[], "").await;
-        Self(String::from_utf8(answer.body.to_vec()).expect("a page of text"))
+    pub(crate) async fn read(gateway: &Gateway) -> Self {
+        Self(gateway.metrics().await)
     }
 
     /// A value, all its labels together; 0 when it has never been counted.

@@ -1,24 +1,20 @@
 //! Keys to send requests as, where there are more than a list shows: pages of them, and a search.
 
-use gatehouse_harness::{Gateway, run, send};
+use gatehouse_harness::{Gateway, run};
 use serde_json::{Value, json};
 
-use super::{bearer, start};
+use super::start;
 use crate::console::browser::Tab;
 
 /// Makes keys through the admin API; their ids in order.
 async fn make_keys(gateway: &Gateway, count: usize) -> Vec<String> {
-    let bearer = bearer(gateway);
+    let operator = gateway.operator();
     let mut ids = Vec::new();
     for number in 0..count {
         let body = json!({"customer": "sandbox", "name": format!("many {number:03}")}).to_string();
         let repeat = format!("key-{number}");
-        let headers = [
-            ("authorization", bearer.as_str()),
-            ("content-type", "application/json"),
-            ("idempotency-key", repeat.as_str()),
-        ];
-        let answer = send(gateway.admin(), "POST", "/admin/v1/keys", &headers, body).await;
+        let headers = [("content-type", "application/json"), ("idempotency-key", repeat.as_str())];
+        let answer = operator.send("POST", "/admin/v1/keys", &headers, body).await;
         assert_eq!(answer.status, 201, "{}", answer.text());
         ids.push(answer.json()["key"]["id"].as_str().expect("an id").to_owned());
     }

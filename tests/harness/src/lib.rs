@@ -18,7 +18,9 @@ mod wait;
 pub use clock::TestClock;
 pub use environment::{binary, variable};
 pub use fixture::{component, component_file, puppet, puppet_claiming};
-pub use gateway::{Caller, CompiledCode, Gateway, Setup, SharedCode, code_cache, user_cache, with};
+pub use gateway::{
+    Caller, CompiledCode, Gateway, Setup, SharedCode, code_cache, message_of, user_cache, with,
+};
 pub use http::{Connection, End, Error, PersistentClient, Response, send, send_to, try_send};
 pub use provider::{Provider, Received, Reply, reply, serve_connections, serve_http};
 pub use seed::TestSeed;

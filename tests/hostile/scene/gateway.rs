@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, Response, Setup, puppet};
+use gatehouse_harness::{Caller, Gateway, Response, puppet};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::recorder::Recorder;
 use super::secret_forms;
+use crate::gateways::{settings, setup};
 
 pub(crate) const IMAGES: &str = "/v1/images/generations";
 
@@ -31,15 +32,8 @@ impl Scene {
     pub(crate) async fn start(more: &str) -> Self {
         let files = tempfile::tempdir().expect("a folder");
         let honest = secret_forms::letters();
-        let settings = Settings {
-            keys: vec![honest.clone()],
-            job_time: Duration::ZERO,
-            retry_after_s: 0,
-            max_in_flight: 10_000,
-            ..Settings::default()
-        };
+        let settings = Settings { keys: vec![honest.clone()], ..settings(Duration::ZERO) };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
-        let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
         let secrets: Vec<String> = (0..3).map(|_| secret_forms::any()).chain([honest]).collect();
         let (trap, evil) = (Recorder::start(&secrets).await, Recorder::start(&secrets).await);
         let mut tables = format!("[prices]\npuppet = \"2\"\n\"puppet.dear\" = \"9000000000\"\n\n{more}\n\n");
@@ -53,8 +47,7 @@ impl Scene {
             let file = file.display();
             tables += &format!("[providers.{name}.accounts.main]\nsecret = {{ file = \"{file}\" }}\n\n");
         }
-        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(&tables);
-        let gateway = Gateway::start(setup).await;
+        let gateway = Gateway::start(setup(&sandbox).with(&tables)).await;
         let caller = gateway.open_account("acme", "100000").await;
         let scene = Self { gateway, caller, trap, evil, secrets, files, _sandbox: sandbox };
         scene.install(puppet()).await;
@@ -70,6 +63,13 @@ impl Scene {
 
     pub(crate) async fn install(&self, wasm: &[u8]) {
         self.gateway.command(&["plugin", "install", &self.component(wasm)]).await;
+    }
+
+    /// Waits until the provider was called that often at a path; requests go on meanwhile.
+    pub(crate) async fn until_called(&self, path: &str, times: usize) {
+        while self.trap.seen_at(path).len() < times {
+            self.caller.get("/v1/tasks").await;
+        }
     }
 
     pub(crate) async fn submit(&self, script: &Value) -> Response {

@@ -3,11 +3,10 @@
 mod parents;
 
 use gatehouse_harness::run;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::journey::scene::{
-    Scene, is_of, is_refused, links, nearest, none_broken, picture, shortened, with,
-};
+use crate::faults::none_broken;
+use crate::journey::scene::{Scene, is_of, links, nearest, picture, with};
 
 /// How the button began that made the latest task, its hash left out.
 fn pressed(scene: &Scene) -> String {
@@ -85,7 +84,7 @@ fn an_index_is_the_tile_it_says() {
                 (json!(1.5), &["index", "1.5"]),
                 (json!(null), &["index"]),
             ] {
-                broken.push(refused(&scene, route, &json!({"task_id": grid, "index": index}), words).await);
+                broken.push(scene.refuses(route, &json!({"task_id": grid, "index": index}), words).await);
             }
         }
         none_broken(broken);
@@ -130,15 +129,8 @@ fn a_custom_id_is_one_of_the_parents_buttons() {
             ("inpaint", &up, json!("")),
             ("reroll", &grid, json!(5)),
         ] {
-            broken.push(
-                refused(
-                    &scene,
-                    route,
-                    &json!({"task_id": parent, "custom_id": id, "index": 1}),
-                    &["custom_id"],
-                )
-                .await,
-            );
+            let body = json!({"task_id": parent, "custom_id": id, "index": 1});
+            broken.push(scene.refuses(route, &body, &["custom_id"]).await);
         }
         none_broken(broken);
     });
@@ -161,7 +153,7 @@ fn other_fields() {
             ("inpaint", json!({"speed": 1}), &["speed"]),
             ("high-variation", json!({"index": 5}), &["index"]),
         ] {
-            broken.push(refused(&scene, route, &with(more, &json!({"task_id": up})), words).await);
+            broken.push(scene.refuses(route, &with(more, &json!({"task_id": up})), words).await);
         }
         for (more, words) in [
             (json!({"prompt": 5}), &["prompt", "string"][..]),
@@ -170,7 +162,7 @@ fn other_fields() {
             (json!({"mask": "ftp://a.example/b.png"}), &["mask"]),
             (json!({"speed": "slow"}), &["speed", "slow"]),
         ] {
-            broken.push(refused(&scene, "modal", &with(more, &json!({"task_id": waiting})), words).await);
+            broken.push(scene.refuses("modal", &with(more, &json!({"task_id": waiting})), words).await);
         }
         none_broken(broken);
         assert_eq!(
@@ -179,17 +171,4 @@ fn other_fields() {
             "a refused modal leaves the task as it was"
         );
     });
-}
-
-async fn refused(scene: &Scene, route: &str, body: &Value, words: &[&str]) -> Result<(), String> {
-    let answer = scene.post(route, body).await;
-    if is_refused(&answer, words) {
-        return Ok(());
-    }
-    Err(format!(
-        "  {route} {}\n    came: {} {}, expected {words:?}",
-        shortened(body),
-        answer.status,
-        answer.text()
-    ))
 }

@@ -3,7 +3,8 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::journey::scene::{Scene, is_refused, none_broken, path, shortened, with};
+use crate::faults::none_broken;
+use crate::journey::scene::{Scene, path, with};
 
 /// Every route that follows up a completed task, with the other fields it needs.
 fn routes() -> [(&'static str, Value); 11] {
@@ -20,19 +21,6 @@ fn routes() -> [(&'static str, Value); 11] {
         ("remix-strong", json!({"index": 2})),
         ("remix-subtle", json!({"index": 1})),
     ]
-}
-
-async fn refused(scene: &Scene, route: &str, body: &Value, words: &[&str]) -> Result<(), String> {
-    let answer = scene.post(route, body).await;
-    if is_refused(&answer, words) {
-        return Ok(());
-    }
-    Err(format!(
-        "  {route} {}\n    came: {} {}, expected {words:?}",
-        shortened(body),
-        answer.status,
-        answer.text()
-    ))
 }
 
 #[test]
@@ -74,9 +62,7 @@ fn kinds_and_versions() {
                 let body = with(more.clone(), &json!({"task_id": parent}));
                 if !allowed {
                     broken.push(
-                        refused(&scene, route, &body, &["task_id"])
-                            .await
-                            .map_err(|it| format!("{kind}: {it}")),
+                        scene.refuses(route, &body, &["task_id"]).await.map_err(|it| format!("{kind}: {it}")),
                     );
                     continue;
                 }
@@ -133,14 +119,14 @@ fn states_and_owners() {
                         Err(format!("  modal of {words}: {} {}", answer.status, answer.text()))
                     });
                 } else {
-                    broken.push(refused(&scene, route, &body(json!(id)), &["task_id", words]).await);
+                    broken.push(scene.refuses(route, &body(json!(id)), &["task_id", words]).await);
                 }
             }
             if route != "video" {
                 broken.push(missing(&scene, route, &more).await);
             }
             for wrong in [json!(5), json!({}), json!(true), json!(["x"]), json!([grid]), json!("")] {
-                broken.push(refused(&scene, route, &body(wrong), &["task_id"]).await);
+                broken.push(scene.refuses(route, &body(wrong), &["task_id"]).await);
             }
             // Another customer's task is as unknown as one that never existed.
             let foreign = rival.post(&path(route), &body(json!(grid))).await;
@@ -174,14 +160,14 @@ fn states_and_owners() {
         }
         none_broken(broken);
         for id in [grid.as_str(), "task_01ARZ3NDEKTSV4RRFFQ69G5FAV", "nonsense"] {
-            let answer = rival.send("GET", &format!("/v1/journey/{id}"), &[], "").await;
-            assert_eq!((answer.status, &answer.json()["error"]["type"]), (404, &json!("not_found")), "{id}");
+            let answer = rival.get(&format!("/v1/journey/{id}")).await;
+            assert_eq!(answer.refusal("type"), (404, json!("not_found")), "{id}");
         }
         assert_eq!(scene.sandbox.midjourney_record().accounts[0].submits, 2, "no follow-up was sent");
     });
 }
 
 async fn missing(scene: &Scene, route: &str, more: &Value) -> Result<(), String> {
-    refused(scene, route, more, &["task_id"]).await?;
-    refused(scene, route, &with(more.clone(), &json!({"task_id": null})), &["task_id"]).await
+    scene.refuses(route, more, &["task_id"]).await?;
+    scene.refuses(route, &with(more.clone(), &json!({"task_id": null})), &["task_id"]).await
 }

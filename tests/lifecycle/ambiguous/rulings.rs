@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, Response, run, send, until};
+use gatehouse_harness::{Caller, Gateway, Response, run, until};
 use gatehouse_sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -34,8 +34,7 @@ impl Lost {
     /// Kills the gateway once the provider has that many jobs, and starts it again.
     async fn kill_after(&mut self, count: usize) {
         until("the provider has the job", async || self.submits() == count).await;
-        self.gateway.kill().await;
-        self.gateway.restart().await;
+        self.gateway.crash().await;
         self.caller = self.caller.at(self.gateway.public);
         self.until_asked().await;
     }
@@ -48,21 +47,9 @@ impl Lost {
         submits(&self.sandbox).values().sum()
     }
 
-    async fn admin(&self, file: &str, method: &str, path: &str, key: &str, body: &Value) -> Response {
-        let text = std::fs::read(self.gateway.folder().join("data").join(file)).expect("an endpoint file");
-        let endpoint: Value = serde_json::from_slice(&text).expect("JSON");
-        let bearer = format!("Bearer {}", endpoint["token"].as_str().expect("a token"));
-        let mut headers = vec![("authorization", bearer.as_str()), ("content-type", "application/json")];
-        if !key.is_empty() {
-            headers.push(("idempotency-key", key));
-        }
-        let text = if body.is_null() { String::new() } else { body.to_string() };
-        send(self.gateway.admin(), method, &format!("/admin/v1{path}"), &headers, text).await
-    }
-
     /// The tasks that wait for a ruling.
     async fn listed(&self) -> Vec<String> {
-        let answer = self.admin("admin-viewer.json", "GET", "/tasks?ambiguous=true", "", &Value::Null).await;
+        let answer = self.gateway.viewer().get("/admin/v1/tasks?ambiguous=true").await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         let rows = answer.json();
         let rows = rows["data"].as_array().expect("tasks");
@@ -70,11 +57,17 @@ impl Lost {
     }
 
     async fn rule(&self, key: &str, body: &Value) -> Response {
-        self.admin("admin.json", "POST", &format!("/tasks/{}/reconcile", self.id), key, body).await
+        self.rule_as(&self.gateway.operator(), key, body).await
+    }
+
+    async fn rule_as(&self, who: &Caller, key: &str, body: &Value) -> Response {
+        let headers = [("content-type", "application/json"), ("idempotency-key", key)];
+        let headers = if key.is_empty() { &headers[..1] } else { &headers };
+        who.send("POST", &format!("/admin/v1/tasks/{}/reconcile", self.id), headers, body.to_string()).await
     }
 
     async fn metric(&self, line: &str) -> bool {
-        let page = send(self.gateway.admin(), "GET", "/metrics", &[], "").await.text();
+        let page = self.gateway.metrics().await;
         page.lines().any(|known| known == line)
     }
 
@@ -107,8 +100,7 @@ fn a_reply_that_is_handed_in_completes_the_task_without_a_second_submit() {
         let ruling = json!({"ruling": "adopt", "reason": "it is in their console",
             "reply": {"status": 200, "body": lost.reply(0)}});
         assert_eq!(lost.rule("", &ruling).await.status, 400, "an idempotency key is needed");
-        let path = format!("/tasks/{}/reconcile", lost.id);
-        assert_eq!(lost.admin("admin-viewer.json", "POST", &path, "v", &ruling).await.status, 403);
+        assert_eq!(lost.rule_as(&lost.gateway.viewer(), "v", &ruling).await.status, 403);
         for (wrong, param) in [
             (json!({"ruling": "adopt", "reason": "x"}), "reply"),
             (json!({"ruling": "resend", "reason": "x", "reply": {"status": 200, "body": {}}}), "reply"),
@@ -133,7 +125,7 @@ fn a_reply_that_is_handed_in_completes_the_task_without_a_second_submit() {
             ),
         ] {
             let answer = lost.rule(&wrong.to_string().len().to_string(), &wrong).await;
-            assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!(param)), "{wrong}");
+            assert_eq!(answer.refusal("param"), (400, json!(param)), "{wrong}");
         }
         let stale = json!({"ruling": "fail", "reason": "x", "revision": 0});
         assert_eq!(lost.rule("stale", &stale).await.status, 409);
@@ -157,10 +149,8 @@ fn a_reply_that_is_handed_in_completes_the_task_without_a_second_submit() {
         assert!(texts[0].starts_with("ruled by an operator: ambiguous POST to bfl"), "{texts:?}");
         assert!(texts[0].ends_with("adopt: it is in their console"), "{texts:?}");
         assert!(texts[1].starts_with("ambiguous POST to bfl") && texts[1].ends_with(": ask"), "{texts:?}");
-        let lines = lost
-            .admin("admin.json", "GET", &format!("/audit?object=tasks/{}", lost.id), "", &Value::Null)
-            .await
-            .json();
+        let path = format!("/admin/v1/audit?object=tasks/{}", lost.id);
+        let lines = lost.gateway.operator().get(&path).await.json();
         let done = lines["data"].as_array().expect("lines").iter().find(|line| {
             let request = &line["request"];
             request["operation"] == "reconcileTask" && request["status"] == 200 && request["reason"] == ""
@@ -181,8 +171,7 @@ fn a_call_leaves_again_as_often_as_was_ruled_and_a_task_that_is_given_up_is_refu
     run(async {
         let mut lost = Lost::start().await;
         // A restart in between changes nothing.
-        lost.gateway.kill().await;
-        lost.gateway.restart().await;
+        lost.gateway.crash().await;
         lost.caller = lost.caller.at(lost.gateway.public);
         lost.until_asked().await;
         assert_eq!(lost.submits(), 1);
@@ -191,16 +180,16 @@ fn a_call_leaves_again_as_often_as_was_ruled_and_a_task_that_is_given_up_is_refu
         assert!(ruled.contains("sent again"), "{ruled}");
         lost.kill_after(2).await;
 
-        let refused = lost.gateway.try_command(&["reconcile", &id, "fail", "--reason", ""]).await;
-        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+        let (code, said) = lost.gateway.refused(&["reconcile", &id, "fail", "--reason", ""]).await;
+        assert_eq!(code, Some(1), "{said}");
         let told = "The provider has lost the job";
         let ruled = lost.gateway.command(&["reconcile", &id, "fail", "--reason", told]).await;
         assert!(ruled.contains("failed and refunded"), "{ruled}");
         let task = lost.caller.end_of(&id).await;
         assert_eq!((&task["status"], &task["error"]["message"]), (&json!("failed"), &json!(told)), "{task}");
         assert_eq!(task["cost"], 0.0);
-        let refused = lost.gateway.try_command(&["reconcile", &id, "resend", "--reason", "x"]).await;
-        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+        let (code, said) = lost.gateway.refused(&["reconcile", &id, "resend", "--reason", "x"]).await;
+        assert_eq!(code, Some(1), "{said}");
         assert_eq!(lost.submits(), 2, "one for each ruling, and the first");
         lost.gateway.expect_sound_ledger().await;
         assert_eq!(lost.balance().await, (100_000_000, 0, 0));
@@ -219,12 +208,10 @@ fn a_connection_that_breaks_in_a_running_gateway_is_asked_about_and_a_reload_kee
         lost.until_asked().await;
         let shown = lost.gateway.command(&["tasks", "--ambiguous"]).await;
         assert!(shown.contains("no reply: broken"), "{shown}");
-        let file = lost.gateway.folder().join("gatehouse.toml");
-        let text = std::fs::read_to_string(&file).expect("a configuration");
+        let text = lost.gateway.config();
         let off = text.replace("ask_when_ambiguous = true", "ask_when_ambiguous = false");
         assert_ne!(text, off);
-        std::fs::write(&file, off).expect("a configuration");
-        lost.gateway.command(&["reload"]).await;
+        lost.gateway.reload(&off).await;
         lost.until_asked().await;
         // From now on the plugin decides, as it does without the setting.
         let other = lost.caller.post("/v1/images/generations", &body).await.task_id();
@@ -252,8 +239,8 @@ fn a_reply_that_is_no_json_is_adopted_with_its_type_and_status() {
         assert_eq!(task["cost"], 0.0, "{task}");
         let steps = lost.gateway.command(&["steps", &lost.id]).await;
         assert!(steps.contains("422") && steps.contains("Blocked by our filter"), "{steps}");
-        let path = format!("/audit?object=tasks/{}", lost.id);
-        let lines = lost.admin("admin.json", "GET", &path, "", &Value::Null).await.text();
+        let path = format!("/admin/v1/audit?object=tasks/{}", lost.id);
+        let lines = lost.gateway.operator().get(&path).await.text();
         assert!(lines.contains("reply.content_type") && lines.contains("text/html"), "{lines}");
 
         // The bytes of a file, as they are: a type of JSON with its parameters, and the reply of the provider.

@@ -32,12 +32,11 @@ async fn seen(gateway: &Gateway, caller: &Caller, tasks: &BTreeSet<String>) -> S
     for task in tasks {
         seen.push(caller.task(task).await);
     }
-    seen.push(caller.send("GET", "/v1/tasks?limit=10", &[], "").await.json()["data"].take());
+    seen.push(caller.get("/v1/tasks?limit=10").await.json()["data"].take());
     for command in
         [&["account", "list"][..], &["key", "list"], &["tasks"], &["webhook", "list", "--account", "acme"]]
     {
-        let text = gateway.command(&[command, &["--json"]].concat()).await;
-        seen.push(serde_json::from_str(&text).expect("JSON"));
+        seen.push(gateway.json(command).await);
     }
     Value::Array(seen).to_string().replace(&gateway.public.to_string(), "here")
 }
@@ -70,8 +69,7 @@ fn a_gateway_keeps_everything_in_a_database() {
             assert_eq!(caller.end_of(task).await["status"], "completed");
         }
         let joined = json!({"model": "ctx-pro", "prompt": "once"});
-        let headers = [("idempotency-key", "one"), ("content-type", "application/json")];
-        let twice = async || caller.send("POST", IMAGES, &headers, joined.to_string()).await.task_id();
+        let twice = async || caller.post_with(&[("idempotency-key", "one")], IMAGES, &joined).await.task_id();
         let (first, second) = (twice().await, twice().await);
         assert_eq!(first, second);
         caller.end_of(&first).await;
@@ -88,8 +86,7 @@ fn a_gateway_keeps_everything_in_a_database() {
         gateway.expect_sound_ledger().await;
 
         let before = seen(&gateway, &caller, &tasks).await;
-        gateway.kill().await;
-        gateway.restart().await;
+        gateway.crash().await;
         let caller = caller.at(gateway.public);
         assert_eq!(seen(&gateway, &caller, &tasks).await, before);
         assert_eq!(gateway.terminate().await, Some(0));
@@ -122,20 +119,17 @@ fn a_database_has_one_gateway_and_backups_of_its_own() {
 
         let folder = tempfile::tempdir().expect("a folder");
         let other = folder.path().display().to_string();
-        let second = gateway.try_command(&["serve", "--data", &other]).await;
-        let (code, said) = (second.status.code(), words(&second));
+        let (code, said) = gateway.refused(&["serve", "--data", &other]).await;
         assert!(code == Some(1) && said.contains("another gateway"), "{code:?}: {said}");
-        let command = gateway.try_command(&["account", "list", "--data", &other]).await;
-        let (code, said) = (command.status.code(), words(&command));
+        let (code, said) = gateway.refused(&["account", "list", "--data", &other]).await;
         assert!(code == Some(1) && said.contains("another gateway"), "{code:?}: {said}");
-        let migration = gateway.try_command(&["store", "migrate"]).await;
-        assert_eq!(migration.status.code(), Some(1), "{}", words(&migration));
+        let (code, said) = gateway.refused(&["store", "migrate"]).await;
+        assert_eq!(code, Some(1), "{said}");
 
-        let backup = gateway.try_command(&["backup", &folder.path().join("new").display().to_string()]).await;
-        let said = words(&backup);
-        assert!(!backup.status.success() && said.contains("pg_dump") && said.contains("pepper"), "{said}");
-        let restore = gateway.try_command(&["restore", &other]).await;
-        assert!(!restore.status.success() && words(&restore).contains("pg_restore"), "{}", words(&restore));
+        let (_, said) = gateway.refused(&["backup", &folder.path().join("new").display().to_string()]).await;
+        assert!(said.contains("pg_dump") && said.contains("pepper"), "{said}");
+        let (_, said) = gateway.refused(&["restore", &other]).await;
+        assert!(said.contains("pg_restore"), "{said}");
         let ready = send(gateway.admin(), "GET", "/readyz", &[], "").await;
         assert_eq!(ready.status, 200, "{}", ready.text());
     });

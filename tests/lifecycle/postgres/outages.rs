@@ -49,8 +49,7 @@ pub(super) async fn client(load: Arc<Load>, caller: Caller) {
 async fn submit(load: &Load, caller: &Caller) {
     let prompt = format!("prompt-{}", load.next.fetch_add(1, Ordering::SeqCst));
     loop {
-        let headers = [("idempotency-key", prompt.as_str()), ("content-type", "application/json")];
-        let answer = caller.send("POST", IMAGES, &headers, request(&prompt).to_string()).await;
+        let answer = caller.post_with(&[("idempotency-key", &prompt)], IMAGES, &request(&prompt)).await;
         if answer.status == 200 {
             load.receipts.lock().expect("no panic").insert(prompt, answer.task_id());
             break;
@@ -204,9 +203,9 @@ fn a_commit_whose_answer_is_lost_counts_once() {
         for (number, cut) in cuts.into_iter().cycle().take(4).enumerate() {
             relay.cut_at(cut);
             let prompt = format!("cut-{number}");
-            let headers = [("idempotency-key", prompt.as_str()), ("content-type", "application/json")];
             let taken = async || {
-                let answer = caller.send("POST", IMAGES, &headers, request(&prompt).to_string()).await;
+                let answer =
+                    caller.post_with(&[("idempotency-key", &prompt)], IMAGES, &request(&prompt)).await;
                 (answer.status == 200).then(|| answer.task_id())
             };
             let task = gatehouse_harness::until_some("the task is taken", taken).await;

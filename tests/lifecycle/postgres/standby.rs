@@ -54,10 +54,7 @@ impl Fleet {
         let public = setup.inherited_address();
         let caller = caller.at(public);
         let second = tokio::spawn(Gateway::start(setup));
-        until("the standby sends on", async || {
-            caller.send("GET", "/v1/balance", &[], "").await.status == 200
-        })
-        .await;
+        until("the standby sends on", async || caller.get("/v1/balance").await.status == 200).await;
         let load = Arc::<Load>::default();
         let clients = (0..CLIENTS).map(|_| tokio::spawn(client(Arc::clone(&load), caller.clone()))).collect();
         until("receipts come", async || load.len() >= 20).await;

@@ -40,7 +40,7 @@ fn a_start_waits_for_its_database_and_says_so() {
             tokio::task::block_in_place(|| server.start_again());
         };
         tokio::join!(gateway.restart(), waiting);
-        assert_eq!(caller.at(gateway.public).send("GET", "/v1/balance", &[], "").await.status, 200);
+        assert_eq!(caller.at(gateway.public).get("/v1/balance").await.status, 200);
         assert_eq!(send(gateway.admin(), "GET", "/readyz", &[], "").await.status, 200);
         gateway.expect_sound_ledger().await;
     });

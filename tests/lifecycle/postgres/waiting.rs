@@ -79,8 +79,7 @@ fn a_standby_is_healthy_has_metrics_and_compiles_before_its_turn() {
                 (now.len() > left && now.keys().any(|name| name.starts_with(&digest))).then_some(now)
             })
             .await;
-            let ours = a.command(&["fleet", "status", "--json"]).await;
-            let ours: Value = serde_json::from_str(&ours).expect("JSON");
+            let ours = a.json(&["fleet", "status"]).await;
             assert_eq!(
                 (&ours["nodes"][0]["role"], &ours["warnings"]),
                 (&"at_work".into(), &serde_json::json!([]))
@@ -94,7 +93,7 @@ fn a_standby_is_healthy_has_metrics_and_compiles_before_its_turn() {
         assert!(!folder.join("data/admin-waiting.json").exists());
         let (is_healthy, said) = command(&folder, &["health"]).await;
         assert!(is_healthy && said == "ready\n", "{said}");
-        let page = send(b.admin(), "GET", "/metrics", &[], "").await.text();
+        let page = b.metrics().await;
         assert!(page.lines().any(|line| line == "gatehouse_standby 0"), "{page}");
         b.expect_sound_ledger().await;
     });
@@ -110,14 +109,13 @@ fn an_empty_database_in_place_of_the_one_of_a_folder_is_refused() {
         let mut gateway = Gateway::start(setup(&sandbox).with(&super::at(&own))).await;
         gateway.open_account("acme", "10").await;
         assert_eq!(gateway.terminate().await, Some(0));
-        let file = gateway.folder().join("gatehouse.toml");
-        let right = fs::read_to_string(&file).expect("a configuration");
-        fs::write(&file, right.replace(&own, &other)).expect("written");
+        let right = gateway.config();
+        gateway.set_config(&right.replace(&own, &other));
         for arguments in [&["serve"][..], &["account", "list"]] {
             let (done, said) = command(gateway.folder(), arguments).await;
             assert!(!done && said.contains("see that data.url names the right one"), "{said}");
         }
-        fs::write(&file, right).expect("written");
+        gateway.set_config(&right);
         gateway.restart().await;
         assert!(gateway.command(&["account", "list"]).await.contains("acme"));
     });

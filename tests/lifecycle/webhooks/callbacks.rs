@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Answer, Receiver, start};
 
 async fn secret(caller: &Caller) -> String {
-    let answer = caller.send("GET", "/v1/callbacks/secret", &[], "").await.json();
+    let answer = caller.get("/v1/callbacks/secret").await.json();
     answer["data"]["secret"].as_str().expect("a secret").to_owned()
 }
 
@@ -41,17 +41,16 @@ fn a_kill_loses_no_callback_and_repeats_it_under_its_id() {
         }
         for kill in 1..=tasks.len() {
             until("a delivery hangs", async || told(&receiver).len() >= kill).await;
-            gateway.kill().await;
-            gateway.restart().await;
+            gateway.crash().await;
         }
-        let caller = gateway.caller(caller.bearer().trim_start_matches("Bearer "));
+        let caller = caller.at(gateway.public);
         until("each came until it was taken", async || {
             told(&receiver).len() == tasks.len() && told(&receiver).keys().all(|id| receiver.times(id) >= 3)
         })
         .await;
         for task in &tasks {
             let path = format!("/v1/tasks/{task}/callback");
-            let outcome = async || caller.send("GET", &path, &[], "").await.json()["data"].take();
+            let outcome = async || caller.get(&path).await.json()["data"].take();
             until("its customer reads that it was taken", async || outcome().await["status"] == "delivered")
                 .await;
         }
@@ -98,8 +97,7 @@ fn a_callback_to_a_name_that_resolves_to_a_private_address_is_refused_and_its_cu
         let answer = caller.post("/v1/images/generations", &body).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         let task = answer.task_id();
-        let read =
-            async |caller: &Caller| caller.send("GET", &format!("/v1/tasks/{task}/callback"), &[], "").await;
+        let read = async |caller: &Caller| caller.get(&format!("/v1/tasks/{task}/callback")).await;
         caller.end_of(&task).await;
         let attempted = async || {
             let data = read(&caller).await.json()["data"].take();
@@ -116,7 +114,7 @@ fn a_callback_to_a_name_that_resolves_to_a_private_address_is_refused_and_its_cu
             .post("/v1/images/generations", &json!({"model": "ctx-pro", "prompt": "a kite"}))
             .await
             .task_id();
-        let none = caller.send("GET", &format!("/v1/tasks/{plain}/callback"), &[], "").await;
+        let none = caller.get(&format!("/v1/tasks/{plain}/callback")).await;
         assert_eq!(none.status, 404);
         assert!(none.message().contains("without a callback_url"), "{}", none.message());
     });
@@ -141,14 +139,9 @@ fn every_shape_of_a_submission_is_called_back_once_and_a_repetition_not_again() 
         {
             let mut body = body;
             let key = format!("request-{number}");
-            let headers = [
-                ("content-type", "application/json"),
-                ("x-response-format", format),
-                ("idempotency-key", &key),
-                ("prefer", "wait=60"),
-            ];
+            let headers = [("x-response-format", format), ("idempotency-key", &key), ("prefer", "wait=60")];
             body["callback_url"] = json!(format!("http://{address}/{number}"));
-            let answer = caller.send("POST", path, &headers, body.to_string()).await;
+            let answer = caller.post_with(&headers, path, &body).await;
             assert_eq!(answer.status, 200, "{path}: {}", answer.text());
             // The client waited, so that the task has ended, and is in the answer or named by it.
             let json = answer.json();
@@ -159,10 +152,10 @@ fn every_shape_of_a_submission_is_called_back_once_and_a_repetition_not_again() 
                 None => answer.header("x-gateway-task-id").to_owned(),
             };
             assert_eq!(caller.task(&task).await["status"], "completed", "{path}: {json}");
-            let again = caller.send("POST", path, &headers, body.to_string()).await;
+            let again = caller.post_with(&headers, path, &body).await;
             assert_eq!((again.status, again.header("idempotency-replayed")), (200, "true"), "{path}");
             body["callback_url"] = json!(format!("http://{address}/elsewhere"));
-            let other = caller.send("POST", path, &headers, body.to_string()).await;
+            let other = caller.post_with(&headers, path, &body).await;
             assert_eq!(other.status, 422, "{path}: {}", other.text());
             expected.insert(format!("/{number}"), task);
         }

@@ -90,8 +90,7 @@ pub(in crate::lifecycle) async fn start_with(receiver: SocketAddr, more: &str) -
 }
 
 async fn result(gateway: &Gateway, arguments: &[&str]) -> Value {
-    let text = gateway.command(&[&["webhook"], arguments, &["--json"]].concat()).await;
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    gateway.json(&[&["webhook"], arguments].concat()).await
 }
 
 /// Makes a webhook; its id and secret.
@@ -133,8 +132,7 @@ fn a_kill_loses_no_event_and_repeats_it_under_its_id() {
                 receiver.all().iter().map(|arrival| &arrival.id).collect::<BTreeSet<_>>().len() >= kill
             })
             .await;
-            gateway.kill().await;
-            gateway.restart().await;
+            gateway.crash().await;
         }
         until("every event was taken", async || {
             let shown = result(&gateway, &["show", &id]).await;
@@ -223,8 +221,8 @@ fn redirects_are_failures_and_a_receiver_that_is_gone_is_left_alone() {
 
         // Addresses of this machine that the operator did not write out are refused when they are given.
         for url in ["http://127.0.0.1:1/", "https://169.254.169.254/", "ftp://example.com/"] {
-            let refused = gateway.try_command(&["webhook", "create", url, "--account", "acme"]).await;
-            assert_eq!(refused.status.code(), Some(1), "{url}");
+            let (code, said) = gateway.refused(&["webhook", "create", url, "--account", "acme"]).await;
+            assert_eq!(code, Some(1), "{url}: {said}");
         }
     });
 }

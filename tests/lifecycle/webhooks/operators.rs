@@ -64,12 +64,10 @@ fn an_account_that_fails_for_longer_than_its_setting_is_told_to_the_operators_al
             ["create", "http://127.0.0.1:1/x", "--operators", "--event", "task.failed"].as_slice(),
             &["create", "http://127.0.0.1:1/x", "--account", "acme", "--event", "account.down"],
         ] {
-            let refused = gateway.try_command(&[&["webhook"], arguments].concat()).await;
-            assert!(!refused.status.success(), "{arguments:?}");
+            gateway.refused(&[&["webhook"], arguments].concat()).await;
         }
         // What was told before a restart is not forgotten: one that answers by then is told to be up.
-        gateway.kill().await;
-        gateway.restart().await;
+        gateway.crash().await;
         works.store(true, Ordering::Relaxed);
         let caller = caller.at(gateway.public);
         until("the account is told to be up", async || {
@@ -107,8 +105,7 @@ fn a_keys_share_of_its_quota_is_told_once_also_through_a_kill() {
             key.end_of(&task).await;
         }
         until("it is told", async || !receiver.all().is_empty()).await;
-        gateway.kill().await;
-        gateway.restart().await;
+        gateway.crash().await;
         until("it is told again", async || receiver.all().len() > 1).await;
         let all = receiver.all();
         assert!(all.iter().all(|one| one.id == all[0].id && one.body == all[0].body), "one event");

@@ -9,8 +9,7 @@ use super::{Answer, Receiver, result, start, submit, webhook};
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 async fn make(caller: &Caller, body: &Value, token: &str) -> Response {
-    let headers = [JSON, ("idempotency-key", token)];
-    caller.send("POST", "/v1/webhooks", &headers, body.to_string()).await
+    caller.post_with(&[("idempotency-key", token)], "/v1/webhooks", body).await
 }
 
 fn text(value: &Value) -> String {
@@ -48,12 +47,12 @@ fn a_customer_has_webhooks_of_its_own_which_nobody_else_touches() {
                 assert_eq!(answer.status, 404, "{method} {path}: {}", answer.text());
             }
         }
-        let listed = caller.send("GET", "/v1/webhooks", &[], "").await.json();
+        let listed = caller.get("/v1/webhooks").await.json();
         assert_eq!(
             (listed["data"].as_array().map(Vec::len), &listed["data"][0]["id"]),
             (Some(1), &json!(id))
         );
-        assert_eq!(rival.send("GET", "/v1/webhooks", &[], "").await.json()["data"], json!([]));
+        assert_eq!(rival.get("/v1/webhooks").await.json()["data"], json!([]));
 
         // It hears of the customer's tasks, signed, and shows what was sent.
         let task = submit(&caller, "a kite").await;
@@ -63,8 +62,7 @@ fn a_customer_has_webhooks_of_its_own_which_nobody_else_touches() {
         let own = receiver.all().into_iter().find(|arrival| arrival.path == "/own").expect("it came");
         verifier.verify(&own.body, &own.headers).expect("signed");
         let path = format!("/v1/webhooks/{id}");
-        let deliveries =
-            async || caller.send("GET", &format!("{path}/deliveries"), &[], "").await.json()["data"].take();
+        let deliveries = async || caller.get(&format!("{path}/deliveries")).await.json()["data"].take();
         until("it is delivered", async || deliveries().await[0]["status"] == "delivered").await;
         let delivery = deliveries().await[0].take();
         assert_eq!((&delivery["task"], &delivery["event"]), (&json!(task), &json!("task.completed")));
@@ -86,11 +84,11 @@ fn a_customer_has_webhooks_of_its_own_which_nobody_else_touches() {
         assert_eq!(shown["webhook"]["made_by"], caller.id());
         result(&gateway, &["disable", &id]).await;
         let enable = caller.post(&path, &json!({"enabled": true})).await;
-        assert_eq!((enable.status, &enable.json()["error"]["param"]), (403, &json!("enabled")));
+        assert_eq!(enable.refusal("param"), (403, json!("enabled")));
         assert_eq!(caller.send("DELETE", &path, &[], "").await.status, 403, "nor is it removed");
         let twin = json!({"url": format!("http://{address}/own?token=another")});
         let again = make(&caller, &twin, "twin").await;
-        assert_eq!((again.status, &again.json()["error"]["param"]), (403, &json!("url")), "{}", again.text());
+        assert_eq!(again.refusal("param"), (403, json!("url")), "{}", again.text());
         let elsewhere =
             make(&caller, &json!({"url": format!("http://{address}/elsewhere")}), "elsewhere").await;
         assert_eq!(elsewhere.status, 200, "{}", elsewhere.text());
@@ -102,7 +100,7 @@ fn a_customer_has_webhooks_of_its_own_which_nobody_else_touches() {
         assert_eq!(off["data"]["disabled_reason"], "its owner disabled it");
         assert_eq!(caller.post(&path, &json!({"enabled": true})).await.json()["data"]["enabled"], true);
         result(&gateway, &["remove", &id]).await;
-        assert_eq!(caller.send("GET", &path, &[], "").await.status, 404);
+        assert_eq!(caller.get(&path).await.status, 404);
 
         // Each change has its line with the key, and neither a secret nor the query of the address is on record.
         let lines = Value::from(gateway.audit(&["--requests"]).await).to_string();
@@ -135,7 +133,7 @@ fn addresses_that_are_not_public_are_refused_for_webhooks_and_callbacks_alike() 
             "example.com/hook",
         ] {
             let answer = caller.post("/v1/webhooks", &json!({ "url": url })).await;
-            assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!("url")), "{url}");
+            assert_eq!(answer.refusal("param"), (400, json!("url")), "{url}");
             for (path, format, body) in [
                 ("/v1/images/generations", "wrapped", json!({"model": "ctx-pro", "prompt": "a kite"})),
                 ("/v1/images/generations", "bare", json!({"model": "ctx-pro", "prompt": "a kite"})),
@@ -150,18 +148,12 @@ fn addresses_that_are_not_public_are_refused_for_webhooks_and_callbacks_alike() 
             ] {
                 let mut body = body;
                 body["callback_url"] = json!(url);
-                let headers = [JSON, ("x-response-format", format)];
-                let answer = caller.send("POST", path, &headers, body.to_string()).await;
-                let param = answer.json()["error"]["param"].clone();
-                assert_eq!(
-                    (answer.status, param),
-                    (400, json!("callback_url")),
-                    "{path} {url}: {}",
-                    answer.text()
-                );
+                let answer = caller.post_with(&[("x-response-format", format)], path, &body).await;
+                let refusal = (400, json!("callback_url"));
+                assert_eq!(answer.refusal("param"), refusal, "{path} {url}: {}", answer.text());
             }
         }
-        let tasks = caller.send("GET", "/v1/tasks", &[], "").await.json();
+        let tasks = caller.get("/v1/tasks").await.json();
         assert_eq!(tasks["data"], json!([]), "nothing was made");
 
         // As many as a customer may have, and no more.
@@ -189,8 +181,7 @@ fn a_customer_hears_that_its_balance_is_low() {
         let url = format!("http://{address}/money");
         let made = caller.post("/v1/webhooks", &json!({"url": url, "events": ["balance.low"]})).await;
         assert_eq!(made.status, 200, "{}", made.text());
-        let edited = gateway.command(&["account", "edit", "acme", "--low-balance", "1000", "--json"]).await;
-        let edited: Value = serde_json::from_str(&edited).expect("JSON");
+        let edited = gateway.json(&["account", "edit", "acme", "--low-balance", "1000"]).await;
         assert_eq!(edited["low_balance_micro"], 1_000_000_000, "{edited}");
         for prompt in ["one", "two"] {
             caller.end_of(&submit(&caller, prompt).await).await;

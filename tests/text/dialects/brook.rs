@@ -26,7 +26,7 @@ fn a_dialect_serves_every_surface_whole_and_streamed() {
         let early = send(&scene, SURFACES[0], &request(SURFACES[0], "over-brook", "hi", false)).await;
         assert_eq!(early.status, 503, "{}", early.text());
         assert_eq!(early.json()["error"]["reason"], "model_not_served", "{}", early.text());
-        let listed = async || scene.caller.send("GET", "/v1/models", &[], "").await.text();
+        let listed = async || scene.caller.get("/v1/models").await.text();
         assert!(!listed().await.contains("over-brook"));
         install(&scene, "brook.wasm", &component("tests/fixtures/brook")).await;
         assert!(listed().await.contains("over-brook"));

@@ -13,12 +13,9 @@ use bytes::Bytes;
 use gatehouse_harness::{Response, serve_http};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::text::scene::Scene;
-
-/// The surfaces of text.
-const SURFACES: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
+use crate::text::scene::{SURFACES, Scene, request_on as request};
 
 /// One answer of the provider.
 #[derive(Clone, Debug)]
@@ -93,16 +90,6 @@ impl Provider {
     }
 }
 
-/// A request on that surface.
-fn request(surface: &str, model: &str, text: &str, stream: bool) -> Value {
-    if surface == "/v1/responses" {
-        return json!({"model": model, "max_output_tokens": 500, "stream": stream, "input": text});
-    }
-    let messages = json!([{"role": "user", "content": text}]);
-    json!({"model": model, "max_tokens": 500, "stream": stream, "messages": messages})
-}
-
 async fn send(scene: &Scene, surface: &str, body: &Value) -> Response {
-    let headers = [("x-response-format", "bare"), ("content-type", "application/json")];
-    scene.caller.send("POST", surface, &headers, body.to_string()).await
+    scene.caller.post_with(&[("x-response-format", "bare")], surface, body).await
 }

@@ -2,12 +2,13 @@
 //! second account, and a swap of its version under load.
 
 use gatehouse_harness::{component, run};
+use gatehouse_sandbox::Sandbox;
 use gatehouse_sandbox::text::Received;
-use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
 use super::brook::install;
 use super::{SURFACES, request, send};
+use crate::gateways::usual_sandbox;
 use crate::text::scene::Scene;
 
 const MODEL: &str = "over-gemini";
@@ -17,7 +18,7 @@ const PIXEL: &str =
 
 /// A gateway, and a provider of its own beside that of the scene.
 async fn start() -> (Scene, Sandbox) {
-    let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
+    let sandbox = usual_sandbox().await;
     let provider = format!(
         "[providers.gemini]\nbase_url = \"{}\"\nauth = {{ header = \"x-goog-api-key\" }}\n\n",
         sandbox.gemini().origin

@@ -8,9 +8,8 @@ use crate::text::scene::{Scene, Wire, request};
 const STREAMS: usize = 140;
 
 async fn ask(caller: &Caller, text: &str) -> u16 {
-    let headers = [("x-response-format", "bare"), ("content-type", "application/json")];
-    let body = request(Wire::Chat, text, false).to_string();
-    caller.send("POST", Wire::Chat.path(), &headers, body).await.status
+    let body = request(Wire::Chat, text, false);
+    caller.post_with(&[("x-response-format", "bare")], Wire::Chat.path(), &body).await.status
 }
 
 /// Streams of one customer hold all it can get for as long as they like.
@@ -84,9 +83,8 @@ fn open_streams_of_one_customer_leave_some_to_others() {
         asked["dry_run"] = true.into();
         let priced = scene.send(Wire::Chat, &asked).await.end().await;
         assert_eq!(priced.status, 200, "to ask for a price opens no stream: {priced:?}");
-        let headers = [("x-response-format", "bare"), ("content-type", "application/json")];
-        let body = request(Wire::Chat, "hello", true).to_string();
-        let answer = other.send("POST", Wire::Chat.path(), &headers, body).await;
+        let body = request(Wire::Chat, "hello", true);
+        let answer = other.post_with(&[("x-response-format", "bare")], Wire::Chat.path(), &body).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         assert_eq!(scene.record(Wire::Chat).held, 7, "the provider was not asked for the eighth");
         scene.sandbox.release();

@@ -1,11 +1,10 @@
 //! A thousand streams at once through the real listener. Providers cut some, clients leave some, and every hold is settled
 //! or released.
 
-use std::net::SocketAddr;
-
-use gatehouse_harness::{Caller, Connection, Gateway, Setup, run_load};
-use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_harness::{Caller, Connection, Gateway, run_load};
 use serde_json::json;
+
+use crate::gateways::{setup, usual_sandbox};
 
 const STREAMS: usize = 1_000;
 
@@ -46,7 +45,7 @@ struct Client {
 }
 
 impl Client {
-    async fn open(address: SocketAddr, caller: &Caller, number: usize) -> Self {
+    async fn open(caller: &Caller, number: usize) -> Self {
         let outcome = OUTCOMES[number % OUTCOMES.len()];
         let chat = number.is_multiple_of(2) == (number % 12 < 6);
         let content = format!("{} stream number {number} of many", outcome.marker());
@@ -55,14 +54,7 @@ impl Client {
         let body = json!({"model": model, "max_tokens": 500, "stream": true,
             "messages": [{"role": "user", "content": content}]});
         let path = if chat { "/v1/chat/completions" } else { "/v1/messages" };
-        let (bearer, body) = (caller.bearer(), body.to_string());
-        let headers = [
-            ("authorization", bearer.as_str()),
-            ("content-type", "application/json"),
-            ("connection", "close"),
-        ];
-        let mut connection = Connection::open(address).await;
-        connection.request("POST", path, &headers, body.as_bytes()).await;
+        let connection = caller.begin(&[("connection", "close")], path, &body).await;
         Self { connection, outcome, chat }
     }
 
@@ -107,9 +99,8 @@ const TABLES: &str = "\
 #[test]
 fn a_thousand_streams_leak_no_hold() {
     run_load(async {
-        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
-        let context = serde_json::to_value(sandbox.context()).expect("addresses");
-        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
+        let sandbox = usual_sandbox().await;
+        let setup = setup(&sandbox)
             .with(TABLES)
             .with_provider(
                 "mass-a",
@@ -126,7 +117,7 @@ fn a_thousand_streams_leak_no_hold() {
         let before = gateway.memory_kib();
         let mut clients = Vec::with_capacity(STREAMS);
         for number in 0..STREAMS {
-            clients.push(Client::open(gateway.public, &caller, number).await);
+            clients.push(Client::open(&caller, number).await);
         }
         for client in &mut clients {
             client.read_some().await;

@@ -8,12 +8,11 @@ mod provider;
 use gatehouse_harness::{Response, run, until};
 use serde_json::{Value, json};
 
-use crate::text::scene::Scene;
+use crate::text::scene::{SURFACES as PATHS, Scene, request_on};
 use crate::text::targets::provider::{Scripted, USAGE};
 
 /// Micro-credits of a token read and of one written, by target: the second one is the dearest.
 const PRICES: [(i64, i64); 3] = [(2, 5), (100, 200), (7, 11)];
-const PATHS: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
 
 /// What the first two targets do, how many calls it takes until the third one answers, and how many of them may be billed.
 /// The first has two accounts.
@@ -91,12 +90,7 @@ impl Test {
     }
 
     async fn ask(&self, path: &str, model: &str, text: &str, streaming: bool) -> Response {
-        let mut body = json!({"model": model, "max_tokens": 50, "stream": streaming,
-            "messages": [{"role": "user", "content": text}]});
-        if path == "/v1/responses" {
-            body = json!({"model": model, "max_output_tokens": 50, "stream": streaming, "input": text});
-        }
-        self.scene.caller.post(path, &body).await
+        self.scene.caller.post(path, &request_on(path, model, text, streaming)).await
     }
 
     /// The line of the log of that answer.

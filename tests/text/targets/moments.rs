@@ -1,8 +1,6 @@
 //! Targets in the middle of something: a configuration that is replaced while one works, breakers that are open, a provider
 //! that says only that it is there, and one that speaks a dialect.
 
-use std::fs;
-
 use gatehouse_harness::{run, until};
 use serde_json::{Value, json};
 
@@ -27,14 +25,12 @@ fn a_request_keeps_the_targets_and_prices_that_it_began_with() {
             let asks = test.ask(PATHS[0], "m-moving", "hi", streaming);
             let reloads = async {
                 until("the first target has the call", async || !test.scripted.take_seen().is_empty()).await;
-                let path = test.scene.gateway.folder().join("gatehouse.toml");
-                let config = fs::read_to_string(&path).expect("a configuration");
+                let config = test.scene.gateway.config();
                 let dearer =
                     config.replace("input = \"7\", output = \"11\"", "input = \"70\", output = \"110\"");
                 let gone = dearer.replace("upstream = \"good\"", "upstream = \"400\"");
                 assert_ne!(gone, config);
-                fs::write(&path, gone).expect("a configuration");
-                test.scene.gateway.command(&["reload"]).await;
+                test.scene.gateway.reload(&gone).await;
                 test.scripted.go.notify_one();
                 config
             };
@@ -42,8 +38,7 @@ fn a_request_keeps_the_targets_and_prices_that_it_began_with() {
             let of = format!("streaming {streaming}: {}", answer.text());
             assert_eq!((answer.status, answer.header("x-gateway-target")), (200, "good/good"), "{of}");
             assert_eq!(test.scene.spent().await - before, cost(PRICES[2]), "{of}");
-            fs::write(test.scene.gateway.folder().join("gatehouse.toml"), config).expect("a configuration");
-            test.scene.gateway.command(&["reload"]).await;
+            test.scene.gateway.reload(&config).await;
             assert_eq!(test.scripted.take_seen().len(), 1, "round {number}: the second target alone");
         }
     });

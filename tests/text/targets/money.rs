@@ -1,6 +1,6 @@
 //! What is held for a request that several targets may answer: the dearest of them, each by its own cap on output.
 
-use gatehouse_harness::run;
+use gatehouse_harness::{run, with};
 use serde_json::{Value, json};
 
 use super::{PATHS, PRICES, Test, cost, model, provider, target};
@@ -53,9 +53,7 @@ fn the_hold_is_the_dearest_of_what_each_usable_target_may_cost_at_its_own_cap() 
     run(async {
         let test = Test::start(&[], models).await;
         let body = |model: &str, more: Value| {
-            let mut body = json!({"model": model, "messages": [{"role": "user", "content": "hi"}]});
-            body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
-            body
+            with(json!({"model": model, "messages": [{"role": "user", "content": "hi"}]}), more)
         };
         let all = f64::from(MAX_OUTPUT);
         for (body, cap, price) in [
@@ -93,7 +91,7 @@ fn the_target_that_answered_is_billed_once_within_a_hold_of_the_dearest() {
             let line = test.line(&answer).await;
             assert_eq!(amount(&line, "charged_micro"), Some(cost(PRICES[2])), "{line}");
             let held = amount(&line, "held_micro");
-            assert!(held > Some(50 * PRICES[1].1), "fifty tokens at the dearest: {line}");
+            assert!(held > Some(500 * PRICES[1].1), "five hundred tokens at the dearest: {line}");
             assert_eq!(test.scene.spent().await - before, cost(PRICES[2]));
         }
         test.scene.gateway.expect_sound_ledger().await;

@@ -12,6 +12,8 @@ use hyper::body::{Body, Frame, Incoming};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use crate::text::scene::{chunk, frames};
+
 /// Tokens of each answer, read and written.
 pub(super) const USAGE: (i64, i64) = (10, 3);
 
@@ -109,11 +111,11 @@ impl Scripted {
                 let ping = if form.is_messages {
                     json!({"type": "ping"})
                 } else {
-                    chunk(json!({"content": ""}), None)
+                    chunk(&json!({"content": ""}), None)
                 };
                 answer.body_mut().more = Some(Box::pin(async move {
                     go.notified().await;
-                    lines(&[ping])
+                    frames(&[ping])
                 }));
                 answer.body_mut().stays_open = true;
                 answer
@@ -170,27 +172,14 @@ fn events(text: String) -> http::Response<Answer> {
     respond(200, "text/event-stream", text)
 }
 
-fn lines(all: &[Value]) -> String {
-    let line = |event: &Value| match event["type"].as_str() {
-        Some(name) => format!("event: {name}\ndata: {event}\n\n"),
-        None => format!("data: {event}\n\n"),
-    };
-    all.iter().map(line).collect()
-}
-
-fn chunk(delta: Value, reason: Option<&str>) -> Value {
-    json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
-        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
-}
-
 /// What of a stream comes before its content.
 fn head(form: Form) -> String {
     if form.is_messages {
         let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
             "stop_reason": null, "stop_sequence": null, "usage": {"input_tokens": USAGE.0, "output_tokens": 1}});
-        lines(&[json!({"type": "message_start", "message": message})])
+        frames(&[json!({"type": "message_start", "message": message})])
     } else {
-        lines(&[chunk(json!({"role": "assistant", "content": ""}), None)])
+        frames(&[chunk(&json!({"role": "assistant", "content": ""}), None)])
     }
 }
 
@@ -204,7 +193,7 @@ fn good(form: Form) -> http::Response<Answer> {
     if form.is_google {
         let answer = json!({"candidates": [{"content": {"parts": [{"text": "served"}], "role": "model"}, "finishReason": "STOP",
             "index": 0}], "usageMetadata": {"promptTokenCount": read, "candidatesTokenCount": written}, "responseId": "r"});
-        return if form.streaming { events(lines(&[answer])) } else { whole(200, answer.to_string()) };
+        return if form.streaming { events(frames(&[answer])) } else { whole(200, answer.to_string()) };
     }
     let messages_usage = json!({"input_tokens": read, "output_tokens": written});
     let chat_usage =
@@ -217,7 +206,7 @@ fn good(form: Form) -> http::Response<Answer> {
             .to_string(),
         ),
         (true, true) => {
-            let rest = lines(&[
+            let rest = frames(&[
                 json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
                 json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "served"}}),
                 json!({"type": "content_block_stop", "index": 0}),
@@ -233,9 +222,9 @@ fn good(form: Form) -> http::Response<Answer> {
             .to_string(),
         ),
         (false, true) => {
-            let mut last = chunk(json!({}), Some("stop"));
+            let mut last = chunk(&json!({}), Some("stop"));
             last["usage"] = chat_usage;
-            events(head(form) + &lines(&[chunk(json!({"content": "served"}), None), last]) + "data: [DONE]\n\n")
+            events(head(form) + &frames(&[chunk(&json!({"content": "served"}), None), last]) + "data: [DONE]\n\n")
         }
     }
 }

@@ -117,9 +117,7 @@ fn a_queued_video_is_cancelled_at_the_provider_and_a_running_one_goes_on() {
             until(wanted, async || gateway.caller.task(&id).await["status"] == wanted).await;
             id
         };
-        let cancel = async |id: &str| {
-            gateway.caller.send("POST", &format!("/v1/tasks/{id}/cancel"), &[], "").await.status
-        };
+        let cancel = async |id: &str| gateway.caller.cancel(id).await.status;
         let queued = start("a kite [[always-queued]]", "pending").await;
         until("cancelled", async || {
             cancel(&queued).await;

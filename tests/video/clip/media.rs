@@ -1,11 +1,11 @@
 //! References: what the host looks at, each limit from both sides, and how each mode reaches the provider.
 
 use base64::Engine as _;
-use futures_util::future::join_all;
-use gatehouse_harness::{run, send_to};
+use gatehouse_harness::{message_of, run, send_to};
 use serde_json::{Value, json};
 
 use super::{seen, text};
+use crate::faults::expect_all;
 use crate::video::{TestGateway, film_of, with};
 
 /// A completed task, or a failed one with these words.
@@ -15,7 +15,7 @@ async fn check(gateway: &TestGateway, rows: Vec<(Value, End)>) {
     let looks = rows.into_iter().map(async |(fields, end)| {
         let task =
             gateway.finish(&text(with(json!({"resolution": "480p", "duration": 4}), fields.clone()))).await;
-        let message = task["error"]["message"].as_str().unwrap_or_default();
+        let message = message_of(&task);
         let well = match end {
             Ok(()) => task["status"] == "completed" && film_of(&task).await.milliseconds == 4000,
             Err(words) => {
@@ -23,10 +23,9 @@ async fn check(gateway: &TestGateway, rows: Vec<(Value, End)>) {
                 task["error"]["type"] == "invalid_request_error" && message.contains(words) && is_refunded
             }
         };
-        if well { None } else { Some(format!("{fields}: {task}")) }
+        if well { Ok(()) } else { Err(format!("{fields}: {task}")) }
     });
-    let broken: Vec<_> = join_all(looks).await.into_iter().flatten().collect();
-    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    expect_all(looks).await;
 }
 
 #[test]

@@ -121,8 +121,7 @@ fn a_task_that_never_ends_fails_at_its_limit() {
 fn a_client_cancels_what_still_waits() {
     run(async {
         let gateway = TestGateway::start().await;
-        let cancel =
-            async |id: &str| gateway.caller.send("POST", &format!("/v1/tasks/{id}/cancel"), &[], "").await;
+        let cancel = async |id: &str| gateway.caller.cancel(id).await;
         let running = gateway.submit(&text27(json!({"prompt": "[[never-ready]]"}))).await.task_id();
         let queued = gateway.submit(&text27(json!({"prompt": "[[queued]]"}))).await.task_id();
         for (id, status) in [(&running, "processing"), (&queued, "pending")] {

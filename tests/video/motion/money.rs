@@ -12,10 +12,9 @@ use crate::video::TestGateway;
 #[test]
 fn a_second_costs_by_model_and_resolution() {
     run(async {
-        let settings = Settings { job_time: Duration::ZERO, ..Settings::default() };
         let prices = "[prices]\n\"motion-2.6\" = \"3\"\n\"motion-2.6@1080p\" = \"5\"\n\"motion-2.7\" = \"7\"\n\
                       \"motion-2.7@1080p\" = \"11\"\n";
-        let gateway = TestGateway::start_with(settings, prices).await;
+        let gateway = TestGateway::start_with(prices).await;
         let image = gateway.sample("512x512.png");
         let clip = gateway.sample("640x480-3s.mp4");
         let mut total = 0.0;
@@ -45,7 +44,7 @@ fn a_second_costs_by_model_and_resolution() {
 fn progress_is_synthesised_and_never_falls() {
     run(async {
         let settings = Settings { job_time: Duration::from_secs(2), ..Settings::default() };
-        let gateway = TestGateway::start_with(settings, "").await;
+        let gateway = TestGateway::start_over(settings, "").await;
         let id = gateway.submit(&text27(json!({}))).await.task_id();
         let mut seen: Vec<(i64, String)> = Vec::new();
         loop {

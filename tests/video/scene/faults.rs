@@ -4,7 +4,6 @@
 //! never blames the client for a provider's failure. What may have been begun is never sent again.
 
 use gatehouse_harness::run;
-use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
 use super::text;
@@ -93,9 +92,8 @@ fn every_fault_has_its_outcome() {
 #[test]
 fn every_fault_has_its_outcome_with_a_bucket() {
     run(async {
-        let settings = Settings { job_time: std::time::Duration::ZERO, ..Settings::default() };
         let bucket = "[plugins.settings.scene]\nstorage_uri = \"gs://films/scene/\"\n";
-        let gateway = TestGateway::start_with(settings, bucket).await;
+        let gateway = TestGateway::start_with(bucket).await;
         check_rows(&gateway, FAULTS.iter().chain(DOWNLOADS)).await;
     });
 }

@@ -1,14 +1,11 @@
 //! Continuations: the original's owner, state, family and model, its 7 seconds more, the new part alone, the chain, the account
 //! of the original, and a gateway that is killed in between.
 
-use std::time::Duration;
-
-use gatehouse_harness::{run, until};
-use gatehouse_sandbox::Settings;
+use gatehouse_harness::{message_of, run, until};
 use serde_json::{Value, json};
 
 use super::{id, key_file, text};
-use crate::video::{FilmFacts, TestGateway, film_of, with};
+use crate::video::{FilmFacts, TestGateway, expect_refused, film_of, with};
 
 fn remix(more: Value) -> Value {
     with(json!({"model": "scene-3.1-fast", "prompt": "it lands"}), more)
@@ -41,7 +38,7 @@ fn a_video_is_continued_from_8_to_15_seconds_and_on() {
         // Where the host cannot cut, the task fails with that reason.
         let broken = remix(json!({"prompt": "[[truncated-file]]", "raw": true}));
         let uncut = gateway.finish_remix(id(&second), &broken).await;
-        let message = uncut["error"]["message"].as_str().unwrap_or_default();
+        let message = message_of(&uncut);
         assert!(
             message.starts_with("the new part cannot be had alone: the result cannot be cut: "),
             "{uncut}"
@@ -64,11 +61,8 @@ fn a_video_is_continued_from_8_to_15_seconds_and_on() {
             assert_eq!(film(&last).await.2, seconds * 1000);
         }
         let answer = gateway.remix(id(&last), &remix(json!({}))).await;
-        let message = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
-        assert_eq!(
-            (answer.status, message.as_str()),
-            (400, "`task_id`: expected a video of at most 30 s, got one of 36 s")
-        );
+        let words = "`task_id`: expected a video of at most 30 s, got one of 36 s";
+        assert_eq!(answer.refusal("message"), (400, json!(words)));
         assert_eq!(gateway.sandbox.veo_record().declined, []);
         gateway.process.expect_sound_ledger().await;
     });
@@ -80,14 +74,7 @@ fn only_a_finished_video_of_ones_own_is_continued() {
         let gateway = TestGateway::start().await;
         let done = gateway.finish(&text(json!({}))).await;
         let refused = async |task: &str, body: Value, status: u16, words: &str| {
-            let answer = gateway.remix(task, &body).await;
-            let error = &answer.json()["error"];
-            let kind = if status == 404 { "not_found_error" } else { "invalid_request_error" };
-            assert_eq!((answer.status, &error["type"]), (status, &json!(kind)), "{body}: {error}");
-            assert!(
-                error["message"].as_str().is_some_and(|message| message.contains(words)),
-                "{body}: {error}"
-            );
+            expect_refused(&gateway.remix(task, &body).await, status, &body, words);
         };
         let rows = [
             (json!({"prompt": null}), "`prompt`: expected a string, got null"),
@@ -113,7 +100,7 @@ fn only_a_finished_video_of_ones_own_is_continued() {
         let other = gateway.process.open_account("rival", "1000").await;
         let answer = other.post(&format!("/v1/videos/{}/remix", id(&done)), &remix(json!({}))).await;
         let message = format!("unknown video \"{}\"", id(&done));
-        assert_eq!((answer.status, &answer.json()["error"]["message"]), (404, &json!(message)));
+        assert_eq!(answer.refusal("message"), (404, json!(message)));
         let running = gateway.submit(&text(json!({"prompt": "[[never-ready]]"}))).await.task_id();
         refused(&running, remix(json!({})), 400, "`task_id`: expected a completed video, got one that is ")
             .await;
@@ -137,9 +124,8 @@ fn only_a_finished_video_of_ones_own_is_continued() {
 #[test]
 fn a_bucket_keeps_videos_for_their_continuation() {
     run(async {
-        let settings = Settings { job_time: Duration::ZERO, ..Settings::default() };
         let bucket = "[plugins.settings.scene]\nstorage_uri = \"gs://films/scene/\"\n";
-        let gateway = TestGateway::start_with(settings, bucket).await;
+        let gateway = TestGateway::start_with(bucket).await;
         let first = gateway.finish(&text(json!({"prompt": "first"}))).await;
         assert_eq!(film_of(&first).await.milliseconds, 8000);
         assert_eq!(gateway.begun("first").downloads, 1);
@@ -159,10 +145,9 @@ fn a_bucket_keeps_videos_for_their_continuation() {
 #[test]
 fn the_account_of_the_original_continues_it() {
     run(async {
-        let settings = Settings { job_time: Duration::ZERO, ..Settings::default() };
         let second =
             format!("[providers.veo.accounts.second]\nsecret = {{ file = \"{}\" }}\n", key_file("second"));
-        let gateway = TestGateway::start_with(settings, &second).await;
+        let gateway = TestGateway::start_with(&second).await;
         let mut accounts = std::collections::BTreeSet::new();
         for round in 0..40 {
             let (first, next) = (format!("first {round}"), format!("next {round}"));
@@ -188,8 +173,7 @@ fn a_kill_between_a_continuation_and_its_reply_costs_nothing_and_repeats_nothing
         let spent = gateway.process.account("acme").await["spent"].clone();
         let task = gateway.remix(id(&first), &remix(json!({"prompt": "[[submit-hang]]"}))).await.task_id();
         until("the provider has both", async || gateway.sandbox.veo_record().accepted >= 2).await;
-        gateway.process.kill().await;
-        gateway.process.restart().await;
+        gateway.process.crash().await;
         gateway.caller = gateway.caller.at(gateway.process.public);
         let ended = gateway.caller.end_of(&task).await;
         assert!(ended["status"] == "failed" && ended["cost"] == 0.0, "{ended}");

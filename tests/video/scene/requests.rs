@@ -1,7 +1,6 @@
 //! The specification's table of new videos: what is refused, what the provider gets for what is accepted, what it costs.
 
-use gatehouse_harness::run;
-use gatehouse_sandbox::Settings;
+use gatehouse_harness::{message_of, run};
 use serde_json::{Value, json};
 
 use super::text;
@@ -148,7 +147,7 @@ async fn images_that_do_not_fit_fail_the_task(gateway: &TestGateway) {
         ("redirect-to-private", "dependency unavailable: `first_frame_image`: "),
     ] {
         let task = gateway.finish(&text(json!({"first_frame_image": gateway.sample(sample)}))).await;
-        let message = task["error"]["message"].as_str().unwrap_or_default();
+        let message = message_of(&task);
         assert!(task["status"] == "failed" && task["cost"] == 0.0 && message.starts_with(words), "{task}");
         assert_eq!(task["error"]["type"], "invalid_request_error", "{task}");
     }
@@ -157,11 +156,10 @@ async fn images_that_do_not_fit_fail_the_task(gateway: &TestGateway) {
 #[test]
 fn a_second_costs_by_model_resolution_and_sound() {
     run(async {
-        let settings = Settings { job_time: std::time::Duration::ZERO, ..Settings::default() };
         let prices = "[prices]\n\"scene-3.1-fast-official\" = \"3\"\n\"scene-3.1-fast-official@720p-audio\" = \"5\"\n\
                       \"scene-3.1-fast-official@4k\" = \"7\"\n\"scene-3.1-fast-official@4k-audio\" = \"11\"\n\
                       \"scene-3.1-quality-official\" = \"13\"\n";
-        let gateway = TestGateway::start_with(settings, prices).await;
+        let gateway = TestGateway::start_with(prices).await;
         let mut total = 0.0;
         for (fields, cost) in [
             (json!({}), 8.0 * 3.0),

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::http::{Error, Response, send, try_send};
+use crate::http::{Connection, Error, Response, send, try_send};
 
 /// A client of a gateway, with its API key.
 #[derive(Clone)]
@@ -28,6 +28,12 @@ impl Caller {
         &self.id
     }
 
+    /// The whole key.
+    #[must_use]
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
     /// The `Authorization` header.
     #[must_use]
     pub fn bearer(&self) -> String {
@@ -46,12 +52,37 @@ impl Caller {
         send(self.address, method, path, &[headers, &[("authorization", &bearer)]].concat(), body).await
     }
 
+    /// Asks for a path with the key.
+    pub async fn get(&self, path: &str) -> Response {
+        self.send("GET", path, &[], "").await
+    }
+
+    /// Asks for the end of a task.
+    pub async fn cancel(&self, id: &str) -> Response {
+        self.send("POST", &format!("/v1/tasks/{id}/cancel"), &[], "").await
+    }
+
     /// Posts JSON with the key.
     pub async fn post(&self, path: &str, body: &Value) -> Response {
         self.send("POST", path, &[("content-type", "application/json")], body.to_string()).await
     }
 
-    /// The same where the gateway may be gone.
+    /// The same with more headers.
+    pub async fn post_with(&self, headers: &[(&str, &str)], path: &str, body: &Value) -> Response {
+        let headers = [headers, &[("content-type", "application/json")]].concat();
+        self.send("POST", path, &headers, body.to_string()).await
+    }
+
+    /// Posts JSON with the key on a connection of its own, and reads nothing of the answer.
+    pub async fn begin(&self, headers: &[(&str, &str)], path: &str, body: &Value) -> Connection {
+        let bearer = self.bearer();
+        let own = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        let mut connection = Connection::open(self.address).await;
+        connection.request("POST", path, &[headers, &own].concat(), body.to_string().as_bytes()).await;
+        connection
+    }
+
+    /// Posts JSON with the key where the gateway may be gone.
     ///
     /// # Errors
     /// Where the connection fails, or no whole answer comes.
@@ -92,6 +123,12 @@ impl Caller {
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer.json()["data"].take()
     }
+}
+
+/// `error.message` of a task or of an error envelope; empty where there is none.
+#[must_use]
+pub fn message_of(body: &Value) -> &str {
+    body["error"]["message"].as_str().unwrap_or_default()
 }
 
 /// `body` with `more` fields, which replace those of the same name.

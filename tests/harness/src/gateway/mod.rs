@@ -2,10 +2,11 @@
 
 mod caller;
 mod compiled_code;
+mod operator;
 mod process;
 mod setup;
 
-pub use caller::{Caller, with};
+pub use caller::{Caller, message_of, with};
 pub use compiled_code::{CompiledCode, SharedCode, code_cache, user_cache};
 pub use process::Gateway;
 pub use setup::Setup;

@@ -165,15 +165,6 @@ impl Gateway {
         .await
     }
 
-    /// The admin listener, which serves the metrics.
-    #[must_use]
-    pub fn admin(&self) -> SocketAddr {
-        let file = self.folder.path().join("data/admin.json");
-        let text = std::fs::read_to_string(file).expect("a running gateway's admin file");
-        let admin: Value = serde_json::from_str(&text).expect("JSON");
-        admin["address"].as_str().and_then(|address| address.parse().ok()).expect("an address")
-    }
-
     /// SIGKILL, and the process is gone when this returns.
     pub async fn kill(&mut self) {
         let mut child = self.child.take().expect("a running gateway");
@@ -227,8 +218,8 @@ impl Gateway {
         output
     }
 
-    /// The same with `--json`.
-    async fn outcome(&self, arguments: &[&str]) -> Value {
+    /// What a command prints with `--json`.
+    pub async fn json(&self, arguments: &[&str]) -> Value {
         let text = self.command(&[arguments, &["--json"]].concat()).await;
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("not JSON ({error}): {text}"))
     }
@@ -251,7 +242,7 @@ impl Gateway {
     }
 
     async fn new_key(&self, arguments: &[&str]) -> Caller {
-        let outcome = self.outcome(arguments).await;
+        let outcome = self.json(arguments).await;
         let text = |value: &Value| value.as_str().expect("text").to_owned();
         Caller { address: self.public, id: text(&outcome["key"]["id"]), secret: text(&outcome["secret"]) }
     }
@@ -265,14 +256,14 @@ impl Gateway {
 
     /// An account as `account show` has it: its amounts in micro-credits, by short names.
     pub async fn account(&self, account: &str) -> Value {
-        let shown = self.outcome(&["account", "show", account]).await;
+        let shown = self.json(&["account", "show", account]).await;
         let names = [("available", "available_micro"), ("reserved", "held_micro"), ("spent", "spent_micro")];
         names.iter().map(|(short, name)| ((*short).to_owned(), shown[*name].clone())).collect()
     }
 
     /// Lines of the audit record as `audit` has them, newest first.
     pub async fn audit(&self, arguments: &[&str]) -> Vec<Value> {
-        let mut outcome = self.outcome(&[&["audit"], arguments].concat()).await;
+        let mut outcome = self.json(&[&["audit"], arguments].concat()).await;
         serde_json::from_value(outcome["data"].take()).expect("a list of lines")
     }
 
@@ -286,7 +277,7 @@ impl Gateway {
     pub async fn settled_account(&self, caller: &Caller, account: &str) -> Value {
         for status in ["submitted", "pending", "processing"] {
             let path = format!("/v1/tasks?limit=1&status={status}");
-            while let Some(task) = caller.send("GET", &path, &[], "").await.json()["data"][0]["id"].as_str() {
+            while let Some(task) = caller.get(&path).await.json()["data"][0]["id"].as_str() {
                 caller.end_of(task).await;
             }
         }
@@ -295,7 +286,7 @@ impl Gateway {
 
     /// Fails the test unless `gatehouse doctor` finds the ledger sound.
     pub async fn expect_sound_ledger(&self) {
-        let outcome = self.outcome(&["doctor"]).await;
+        let outcome = self.json(&["doctor"]).await;
         assert_eq!(
             (&outcome["findings"], &outcome["imbalance_micro"]),
             (&Value::Array(vec![]), &Value::from(0)),
@@ -328,7 +319,7 @@ impl Gateway {
         let mut command = Command::new(&self.program);
         command
             .arg("--config")
-            .arg(self.folder.path().join("gatehouse.toml"))
+            .arg(self.config_file())
             .arg("--data")
             .arg(self.folder.path().join("data"))
             .args(arguments)

@@ -95,6 +95,12 @@ impl Response {
         self.json()["error"]["message"].as_str().unwrap_or_default().to_owned()
     }
 
+    /// The status, and a field of `error` of any of the error envelopes.
+    #[must_use]
+    pub fn refusal(&self, field: &str) -> (u16, Value) {
+        (self.status, self.json()["error"][field].clone())
+    }
+
     /// Whether this answer is the connection's last, as the server says.
     #[must_use]
     pub fn says_close(&self) -> bool {

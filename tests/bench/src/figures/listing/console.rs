@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use gatehouse_harness::send;
-use serde_json::Value;
 
 use super::table::Table;
 use crate::gateway::BenchGateway;
@@ -66,8 +65,7 @@ pub(super) async fn measure(gateway: &BenchGateway) {
 
 /// The cookies of an operator's session.
 async fn log_in(gateway: &BenchGateway) -> String {
-    let made = gateway.harness.command(&["console", "link", "--json"]).await;
-    let made: Value = serde_json::from_str(&made).expect("JSON");
+    let made = gateway.harness.json(&["console", "link"]).await;
     let link = made["urls"][0].as_str().expect("a link");
     let (_, token) = link.split_once('#').expect("a token behind the link");
     let (admin, form) = (gateway.harness.admin(), format!("token={token}"));

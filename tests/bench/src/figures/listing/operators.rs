@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use gatehouse_harness::Response;
-use serde_json::Value;
 
 use super::table::Table;
 use crate::gateway::BenchGateway;
@@ -31,7 +30,7 @@ const FILTERED: &[&str] = &[
 
 /// Reads them.
 pub(super) async fn measure(gateway: &BenchGateway) {
-    let bearer = format!("Bearer {}", token(gateway));
+    let bearer = gateway.harness.operator().bearer();
     let mut table = Table::new(gateway, "admin API", vec![("authorization".to_owned(), bearer)]);
     let document = table.read("/admin/v1/openapi.json").await.json();
     let paths = document["paths"].as_object().expect("paths").iter();
@@ -60,13 +59,6 @@ pub(super) async fn measure(gateway: &BenchGateway) {
 
 fn of_api(path: &str) -> String {
     format!("/admin/v1{path}")
-}
-
-/// The operator's token.
-fn token(gateway: &BenchGateway) -> String {
-    let text = std::fs::read(gateway.harness.folder().join("data/admin.json")).expect("a running gateway");
-    let endpoint: Value = serde_json::from_slice(&text).expect("JSON");
-    endpoint["token"].as_str().expect("a token").to_owned()
 }
 
 /// Keeps what names the first object of a list, by the last part of its path.
