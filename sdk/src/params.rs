@@ -19,6 +19,7 @@ use serde_json::Value;
 pub use invalid_param::InvalidParam;
 pub use media_names::known_media;
 use sentences::EnglishRules;
+pub use sentences::came;
 
 /// Reads the parameters out of a request's body. `null` in an optional field counts as absent.
 ///
@@ -66,10 +67,7 @@ where
     P::Context: Default,
 {
     if !body.is_object() {
-        return Err(InvalidParam::at(
-            None,
-            format!("expected a JSON object, got {}", sentences::came(Some(body))),
-        ));
+        return Err(InvalidParam::at(None, format!("expected a JSON object, got {}", came(Some(body)))));
     }
     let whole = numbers::has_whole_float(body).then(|| numbers::with_integers(body.clone()));
     let params: P = serde_path_to_error::deserialize(whole.as_ref().unwrap_or(body)).map_err(|error| {
@@ -195,22 +193,6 @@ pub fn not_blank<C>(text: &str, _: &C) -> garde::Result {
         return Err(garde::Error::new("expected a text that is not blank"));
     }
     Ok(())
-}
-
-/// What came, as a client reads it: `"3"` is `the string "3"`, nothing is `nothing`.
-///
-/// ```
-/// use gatehouse_sdk::params::came;
-/// use serde_json::json;
-///
-/// assert_eq!(came(Some(&json!("3"))), "the string \"3\"");
-/// assert_eq!(came(Some(&json!([1, 2]))), "an array of 2");
-/// assert_eq!(came(None), "nothing");
-/// assert_eq!(came(Some(&json!("blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAV"))), "an embedded file");
-/// ```
-#[must_use]
-pub fn came(value: Option<&Value>) -> String {
-    sentences::came(value)
 }
 
 #[cfg(test)]

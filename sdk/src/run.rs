@@ -47,16 +47,10 @@ pub fn migrate<F: Jobs>(from_version: u32, state: &[u8]) -> Result<Vec<u8>, Stri
 /// # Errors
 /// The family's own refusal.
 pub fn prepare<F: Text>(cx: &Context, request: TextRequest) -> Result<Prepared<Vec<u8>>, Refusal> {
-    let prepared = F::prepare(cx, request)?;
-    Ok(Prepared {
-        call: prepared.call,
-        streaming: prepared.streaming,
-        input_bytes: prepared.input_bytes,
-        pictures: prepared.pictures,
-        max_output_tokens: prepared.max_output_tokens,
-        state: encode(&prepared.state),
-        extra: prepared.extra,
-    })
+    let Prepared { call, streaming, input_bytes, pictures, max_output_tokens, state, extra } =
+        F::prepare(cx, request)?;
+    let state = encode(&state);
+    Ok(Prepared { call, streaming, input_bytes, pictures, max_output_tokens, state, extra })
 }
 
 /// Translates a whole answer.

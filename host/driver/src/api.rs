@@ -1,5 +1,5 @@
 //! The types of the driver's interface: what `edge` and `admin` hand in and what they get back. The calls
-//! themselves are methods of `Driver`, in `submit`, `queries`, `cancel` and `text`.
+//! themselves are methods of its services, in `submit`, `read`, `step` and `text`.
 
 use std::sync::Arc;
 

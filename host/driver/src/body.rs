@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_model::{Json, Tags, UnreadableJson, check_json_text};
-use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -112,10 +112,10 @@ impl CheckedBody {
     /// false, or its `callback_url` no text.
     pub fn parse(bytes: Bytes, implied: Option<&str>) -> Result<Self, SubmitError> {
         if bytes.trim_ascii().is_empty() {
-            return Err(whole("the request body is empty, expected a JSON object".to_owned()));
+            return Err(SubmitError::invalid("the request body is empty, expected a JSON object".to_owned()));
         }
         let json = Json::try_from(bytes).map_err(|error| {
-            whole(format!("the request body is not UTF-8 after byte {}", error.valid_up_to()))
+            SubmitError::invalid(format!("the request body is not UTF-8 after byte {}", error.valid_up_to()))
         })?;
         let text: &str = &json;
         check_json_text(text).map_err(|why| unreadable(&why))?;
@@ -126,9 +126,10 @@ impl CheckedBody {
         } else {
             serde_json::from_str::<IgnoredAny>(text).map(|_| Head::default())
         };
-        let head = head.map_err(|error| whole(format!("the request body is not JSON: {error}")))?;
+        let head =
+            head.map_err(|error| SubmitError::invalid(format!("the request body is not JSON: {error}")))?;
         if !is_object {
-            return Err(whole("the request body must be a JSON object".to_owned()));
+            return Err(SubmitError::invalid("the request body must be a JSON object".to_owned()));
         }
         let implies = implied.is_some();
         let model = match (implied, head.model) {
@@ -137,9 +138,14 @@ impl CheckedBody {
             (None, Some(Value::String(model))) if !model.trim().is_empty() => Some(model),
             (None, Some(other)) => return Err(SubmitError::bad_model(&other)),
         };
-        let callback = head.callback_url.map(callback).transpose()?.flatten();
+        // The address is checked later. `null` counts as left out.
+        let callback =
+            head.callback_url.map(|raw| own::<Option<String>>(raw, "callback_url", "an address as a string"));
+        let callback = callback.transpose()?.flatten();
         let tags = tags(head.user, head.metadata);
-        let dry_run = head.dry_run.map(dry_run).transpose()?.unwrap_or_default();
+        // Money is at stake, so nothing else counts as an answer, `null` neither.
+        let dry_run = head.dry_run.map(|raw| own::<bool>(raw, "dry_run", "true or false"));
+        let dry_run = dry_run.transpose()?.unwrap_or_default();
         // The one behind goes first: the other's place stays as it is.
         let mut taken: Vec<&str> =
             [head.dry_run, head.callback_url].into_iter().flatten().map(RawValue::get).collect();
@@ -226,21 +232,11 @@ pub(crate) async fn off_worker<T: Send + 'static>(
     })
 }
 
-/// Money is at stake, so nothing else counts as an answer, `null` neither.
-fn dry_run(value: &RawValue) -> Result<bool, SubmitError> {
+/// The value of a field of the host's own.
+fn own<T: DeserializeOwned>(value: &RawValue, field: &str, expected: &str) -> Result<T, SubmitError> {
     serde_json::from_str(value.get()).map_err(|_| {
         let found: String = value.get().chars().take(SHOWN).collect();
-        let message = format!("dry_run: expected true or false, got {found}");
-        SubmitError::Invalid { field: Some("dry_run".to_owned()), message }
-    })
-}
-
-/// The address, which is checked later. `null` counts as left out.
-fn callback(value: &RawValue) -> Result<Option<String>, SubmitError> {
-    serde_json::from_str(value.get()).map_err(|_| {
-        let found: String = value.get().chars().take(SHOWN).collect();
-        let message = format!("callback_url: expected an address as a string, got {found}");
-        SubmitError::Invalid { field: Some("callback_url".to_owned()), message }
+        SubmitError::wrong_field(field, format_args!("expected {expected}, got {found}"))
     })
 }
 
@@ -285,12 +281,8 @@ fn without_member(object: &str, at: usize, length: usize) -> String {
 fn unreadable(why: &UnreadableJson) -> SubmitError {
     match why.field() {
         Some(field) => SubmitError::Invalid { field: Some(field.to_owned()), message: why.to_string() },
-        None => whole(format!("the request body: {why}")),
+        None => SubmitError::invalid(format!("the request body: {why}")),
     }
-}
-
-fn whole(message: String) -> SubmitError {
-    SubmitError::Invalid { field: None, message }
 }
 
 impl SubmitError {
@@ -300,17 +292,13 @@ impl SubmitError {
     }
 
     pub(crate) fn no_model() -> Self {
-        model_error("expected the id of a model, nothing came")
+        Self::wrong_field("model", "expected the id of a model, nothing came")
     }
 
     fn bad_model(found: &Value) -> Self {
         let found: String = found.to_string().chars().take(SHOWN).collect();
-        model_error(&format!("expected the id of a model as a string, got {found}"))
+        Self::wrong_field("model", format_args!("expected the id of a model as a string, got {found}"))
     }
-}
-
-fn model_error(message: &str) -> SubmitError {
-    SubmitError::Invalid { field: Some("model".to_owned()), message: format!("model: {message}") }
 }
 
 #[cfg(test)]

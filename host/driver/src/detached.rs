@@ -30,8 +30,9 @@ mod tests {
 
     #[tokio::test]
     async fn work_runs_to_its_end_without_its_caller_and_keeps_the_body() {
-        let (started, resume, body) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(vec![1]));
-        let bytes = Bytes::from_owner(Owner(Arc::clone(&body)));
+        let (started, resume) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let body: Arc<[u8]> = Arc::from([1]);
+        let bytes = Bytes::from_owner(Arc::clone(&body));
         let (signal, resumed) = (Arc::clone(&started), Arc::clone(&resume));
         let work = async move {
             signal.notify_one();
@@ -53,13 +54,5 @@ mod tests {
     async fn a_panic_is_an_internal_error() {
         let work = async { if true { panic!("a bug") } else { Ok::<(), SubmitError>(()) } };
         assert!(matches!(detached(Bytes::new(), work).await, Err(SubmitError::Internal(_))));
-    }
-
-    struct Owner(Arc<Vec<u8>>);
-
-    impl AsRef<[u8]> for Owner {
-        fn as_ref(&self) -> &[u8] {
-            &self.0
-        }
     }
 }

@@ -60,23 +60,13 @@ impl Disk {
         }
     }
 
-    /// What is kept there.
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// Whether it takes no new task.
-    pub(crate) fn is_low(&self) -> bool {
+    fn is_low(&self) -> bool {
         self.is_low.load(Ordering::Relaxed)
     }
 
-    /// What was free above its mark at the last look, in bytes; `None` where that is not known.
-    pub(crate) fn room(&self) -> Option<u64> {
-        Some(self.room.load(Ordering::Relaxed)).filter(|room| *room != UNKNOWN)
-    }
-
     /// Reads the free space and acts on it: the state, the metrics, and a log line where it changes.
-    pub(crate) fn look(&self) {
+    fn look(&self) {
         let space = match (self.read)() {
             Ok(space) => space,
             Err(error) => {
@@ -107,17 +97,13 @@ impl Disk {
 
 /// All disks that may become full, with the store, which waits for room by itself.
 pub(crate) struct Disks {
-    disks: Vec<Disk>,
-    store: Store,
-    clock: Arc<dyn Clock>,
+    /// Without any, none is ever low.
+    pub(crate) disks: Vec<Disk>,
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Disks {
-    /// Without any disk, none is ever low.
-    pub(crate) fn new(disks: Vec<Disk>, store: Store, clock: Arc<dyn Clock>) -> Self {
-        Self { disks, store, clock }
-    }
-
     /// Refuses what would write while a disk is low or full.
     pub(crate) fn check(&self) -> Result<(), SubmitError> {
         self.full().map_or(Ok(()), |disk| Err(SubmitError::DiskFull(disk)))
@@ -128,12 +114,13 @@ impl Disks {
         if self.store.waits_for_room() {
             return Some("store");
         }
-        self.disks.iter().find(|disk| disk.is_low()).map(Disk::name)
+        self.disks.iter().find(|disk| disk.is_low()).map(|disk| disk.name)
     }
 
-    /// What files may still take of the media store's disk; `None` where that is not known.
+    /// What files may still take of the media store's disk, in bytes; `None` where that is not known.
     pub(crate) fn media_room(&self) -> Option<u64> {
-        self.disks.iter().find(|disk| disk.name() == "media")?.room()
+        let media = self.disks.iter().find(|disk| disk.name == "media")?;
+        Some(media.room.load(Ordering::Relaxed)).filter(|room| *room != UNKNOWN)
     }
 
     /// Reads the free space of every disk, on a blocking thread.

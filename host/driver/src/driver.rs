@@ -243,19 +243,10 @@ impl Driver {
     /// The services, and what starts the steps of tasks.
     fn join(parts: Parts) -> Result<(Self, Arc<Steps>), StartError> {
         let Parts { store, plugins, upstream, media, config, clock, seed, pepper, tracer, disks } = parts;
-        let webhooks = OwnWebhooks {
-            store: store.clone(),
-            upstream: upstream.clone(),
-            clock: Arc::clone(&clock),
-            seed: Arc::clone(&seed),
-            pepper: pepper.clone(),
-            over_http: config.webhooks_over_http,
-            remembered: config.idempotency_lifetime(),
-            changes: RateLimiter::default(),
-        };
-        let disks = Arc::new(Disks::new(disks, store.clone(), Arc::clone(&clock)));
+        let disks = Arc::new(Disks { disks, store: store.clone(), clock: Arc::clone(&clock) });
         let served = Arc::new(Served { plugins: plugins.clone(), upstream: upstream.clone() });
-        let tables = PreparedTables::of(&config)?.over(&upstream);
+        let tables = PreparedTables::new(&config.prices, &config.models, &config.price_variants)?;
+        let tables = tables.over(&upstream);
         let gate = (store.clone(), Arc::clone(&clock));
         upstream.begin_calls_when(move || {
             let (store, clock) = gate.clone();
@@ -293,6 +284,7 @@ impl Driver {
             references: ReferenceReader { shared: Arc::clone(&shared) },
             steps: Arc::clone(&steps),
         };
+        let webhooks = OwnWebhooks { shared: Arc::clone(&shared), changes: RateLimiter::default() };
         let process =
             Process { shared: Arc::clone(&shared), live: Arc::clone(&live), background: Mutex::default() };
         let driver = Self {
@@ -330,8 +322,7 @@ impl Driver {
     /// # Errors
     /// Why nothing would be sent there, for its owner.
     pub fn check_webhook_url(&self, url: &str) -> Result<(), String> {
-        let over_http = self.shared.config.webhooks_over_http;
-        self.shared.upstream.fetcher().check_post_url(url, over_http).map_err(|error| error.to_string())
+        self.shared.check_webhook_url(url)
     }
 
     /// The disk, "store" or "media", for whose sake new tasks are refused.

@@ -2,6 +2,7 @@
 //!
 //! A message here may be shown to a client, except where a variant says that it is for the log.
 
+use std::fmt::Display;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -163,6 +164,19 @@ pub enum SubmitError {
     Store(#[from] StoreError),
 }
 
+impl SubmitError {
+    /// A request that cannot be used as a whole.
+    pub(crate) fn invalid(message: String) -> Self {
+        Self::Invalid { field: None, message }
+    }
+
+    /// A field that cannot be used: the message begins with its path.
+    pub(crate) fn wrong_field(field: impl Into<String>, problem: impl Display) -> Self {
+        let field = field.into();
+        Self::Invalid { message: format!("{field}: {problem}"), field: Some(field) }
+    }
+}
+
 impl From<gatehouse_media::Error> for SubmitError {
     fn from(error: gatehouse_media::Error) -> Self {
         match error.outage() {
@@ -210,6 +224,12 @@ pub enum WebhookError {
     /// A wrong field, a conflict of idempotency keys, a busy gateway, or a failed store.
     #[error(transparent)]
     Request(#[from] SubmitError),
+}
+
+impl From<StoreError> for WebhookError {
+    fn from(error: StoreError) -> Self {
+        SubmitError::from(error).into()
+    }
 }
 
 /// Why a task was not rendered.

@@ -245,7 +245,7 @@ impl Keeping {
         if let Some(record) = answers.records.get_mut(&self.of.id()) {
             record.answer = answer;
         }
-        answers.make_room();
+        while answers.bytes > BUDGET && answers.make_room(|_, _| true) {}
     }
 }
 
@@ -291,15 +291,13 @@ impl Answers {
             if self.bytes <= BUDGET && !is_too_much {
                 return true;
             }
-            let makes_room = |name: &CustomerId, share: &Share| {
-                share.oldest().is_some() && if is_too_much { name == customer } else { share.bytes >= own }
+            let gives_way = |name: &CustomerId, share: &Share| {
+                if is_too_much { name == customer } else { share.bytes >= own }
             };
-            let full = self.customers.iter().filter(|(name, share)| makes_room(name, share));
-            let Some(most) = full.max_by_key(|(_, share)| share.bytes).map(|(name, _)| name.clone()) else {
+            if !self.make_room(gives_way) {
                 self.give_back(customer, bytes);
                 return false;
-            };
-            self.drop_oldest(&most);
+            }
         }
     }
 
@@ -312,14 +310,14 @@ impl Answers {
         }
     }
 
-    fn make_room(&mut self) {
-        while self.bytes > BUDGET {
-            let full = self.customers.iter().filter(|(_, share)| share.oldest().is_some());
-            let Some(most) = full.max_by_key(|(_, share)| share.bytes).map(|(name, _)| name.clone()) else {
-                return;
-            };
-            self.drop_oldest(&most);
-        }
+    /// Drops the oldest of the customer that has most, of those who give way; whether there was one.
+    fn make_room(&mut self, gives_way: impl Fn(&CustomerId, &Share) -> bool) -> bool {
+        let full = self.customers.iter().filter(|(_, share)| share.oldest().is_some());
+        let full = full.filter(|(name, share)| gives_way(name, share));
+        let most = full.max_by_key(|(_, share)| share.bytes).map(|(name, _)| name.clone());
+        let Some(most) = most else { return false };
+        self.drop_oldest(&most);
+        true
     }
 
     /// The bytes of the oldest answer; once no answer is left, the oldest record.

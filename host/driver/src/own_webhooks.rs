@@ -9,22 +9,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{
-    Clock, DeliveryId, Digest, Key, Pepper, RateVerdict, RequestId, Seed, Task, UnixMs, WebhookId,
-};
-use gatehouse_store::{DeliveryQuery, Store, StoreError};
+use gatehouse_model::{DeliveryId, Digest, Key, RateVerdict, RequestId, Task, UnixMs, WebhookId};
+use gatehouse_store::{DeliveryQuery, StoreError};
 use gatehouse_tasks::{
     AdminIdempotency, Applied, AuditedRequest, Command, FieldChange, MAX_OWN_WEBHOOKS, MAX_WEBHOOKS,
     Rejection, SealedSecret, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
     callback_of, shown_url,
 };
-use gatehouse_upstream::Upstream;
 use serde_json::Value;
 use url::Url;
 
 use crate::detached::detached;
 use crate::errors::{SubmitError, WebhookError};
 use crate::rates::{RateId, RateLimiter};
+use crate::shared::Shared;
 use crate::webhook_secret::WebhookSecret;
 
 /// Changes of webhooks a minute, of one key and those of its rotations: each leaves a line in the audit record.
@@ -141,14 +139,7 @@ impl Prepared {
 
 /// Customers' own webhooks.
 pub struct OwnWebhooks {
-    pub(crate) store: Store,
-    pub(crate) upstream: Upstream,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) seed: Arc<dyn Seed>,
-    pub(crate) pepper: Pepper,
-    pub(crate) over_http: bool,
-    /// How long a request with an idempotency key is remembered.
-    pub(crate) remembered: Duration,
+    pub(crate) shared: Arc<Shared>,
     /// The changes that each key has made.
     pub(crate) changes: RateLimiter,
 }
@@ -156,9 +147,7 @@ pub struct OwnWebhooks {
 impl OwnWebhooks {
     /// The webhooks that the customer's keys made, oldest first.
     pub async fn own_webhooks(&self, key: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
-        let most = MAX_WEBHOOKS + MAX_OWN_WEBHOOKS;
-        let page = self.store.list_webhooks(Some(key.customer.clone()), None, most).await?;
-        Ok(page.rows.into_iter().filter(|webhook| webhook.made_by.is_some()).collect())
+        Ok(self.webhooks(key).await?.into_iter().filter(|webhook| webhook.made_by.is_some()).collect())
     }
 
     /// One of them.
@@ -177,8 +166,8 @@ impl OwnWebhooks {
         if self.own_webhook(key, id).await?.is_none() {
             return Ok(None);
         }
-        let page =
-            self.store.list_deliveries(DeliveryQuery { webhook: id, pending: false }, after, limit).await?;
+        let query = DeliveryQuery { webhook: id, pending: false };
+        let page = self.shared.store.list_deliveries(query, after, limit).await?;
         Ok(Some((page.rows, page.next.is_some())))
     }
 
@@ -186,7 +175,7 @@ impl OwnWebhooks {
     pub async fn own_callback(&self, task: &Task) -> Result<Option<TaskCallback>, StoreError> {
         let Some(url) = &task.callback else { return Ok(None) };
         let delivery = match callback_of(task) {
-            Some(id) => self.store.delivery(id).await?,
+            Some(id) => self.shared.store.delivery(id).await?,
             None => None,
         };
         Ok(Some(TaskCallback { url: shown_url(url), delivery, is_over: task.finished.is_some() }))
@@ -207,11 +196,11 @@ impl OwnWebhooks {
     /// The secret that signs the callbacks of tasks which are submitted with this key.
     #[must_use]
     pub fn callback_secret(&self, key: &Key) -> String {
-        WebhookSecret::of_key(&self.pepper, &key.id).reveal()
+        WebhookSecret::of_key(&self.shared.pepper, &key.id).reveal()
     }
 
     async fn change_now(&self, request: WebhookRequest) -> Result<ChangedWebhook, WebhookError> {
-        let at = self.clock.now();
+        let at = self.shared.now();
         self.take_change(&request.key, at)?;
         // A request names the fields that are to change, so it holds for whatever another one has made of the webhook.
         for _ in 1..MAX_TRIES {
@@ -229,7 +218,7 @@ impl OwnWebhooks {
             token: Digest::of_fields(&[b"customer", key.id.0.as_bytes(), token.as_bytes()]),
             fingerprint: *fingerprint,
             object: String::new(),
-            expires: at.plus(self.remembered),
+            expires: at.plus(self.shared.config.idempotency_lifetime()),
         });
         // What the first one did may be why the same could not be done now: the webhook is gone, or disabled.
         let prepared = match action.webhook() {
@@ -251,17 +240,17 @@ impl OwnWebhooks {
         let idempotency = idempotency.map(|memory| AdminIdempotency { object: made.clone(), ..memory });
         let change = change.map(|change| Box::new(Command::Webhook { change: Box::new(change), at }));
         let command = Command::Administer { change, audit: Box::new(audit), idempotency, at };
-        let (made, repeated) = match self.store.execute(command).await.map_err(SubmitError::from)? {
+        let (made, repeated) = match self.shared.store.execute(command).await? {
             Ok(Applied::Administered { object, repeated: true, .. }) => (object, true),
             Ok(_) => (made, false),
             Err(rejection) => return Err(rejection.into()),
         };
         let delivery = match made.parse::<DeliveryId>() {
-            Ok(delivery) => self.store.delivery(delivery).await.map_err(SubmitError::from)?,
+            Ok(delivery) => self.shared.store.delivery(delivery).await?,
             Err(_) => None,
         };
         let id = action.webhook().or_else(|| made.parse().ok()).unwrap_or(webhook);
-        let webhook = self.own_webhook(key, id).await.map_err(SubmitError::from)?;
+        let webhook = self.own_webhook(key, id).await?;
         let is_removal = matches!(action, WebhookAction::Remove(_));
         if webhook.is_none() && delivery.is_none() && !is_removal {
             return Err(WebhookError::Unknown(id));
@@ -273,7 +262,7 @@ impl OwnWebhooks {
     /// Whether a request with the same idempotency key is remembered. The commit judges whether it was the same request.
     async fn came_before(&self, memory: Option<&AdminIdempotency>, at: UnixMs) -> Result<bool, WebhookError> {
         let Some(memory) = memory else { return Ok(false) };
-        let found = self.store.admin_idempotency_record(&memory.token).await.map_err(SubmitError::from)?;
+        let found = self.shared.store.admin_idempotency_record(&memory.token).await?;
         Ok(found.is_some_and(|record| at < record.expires))
     }
 
@@ -286,7 +275,7 @@ impl OwnWebhooks {
             WebhookAction::Create(policy) => {
                 self.check_address(&policy.url)?;
                 self.check_allowed(key, &policy.url).await?;
-                let (id, policy) = (WebhookId::new(at, &*self.seed), policy.clone());
+                let (id, policy) = (WebhookId::new(at, &*self.shared.seed), policy.clone());
                 let (secret, sealed) = self.mint(id, at);
                 let fields = changes(None, Some(&policy));
                 let (owner, made_by) = (key.customer.clone(), Some(key.id.clone()));
@@ -313,7 +302,7 @@ impl OwnWebhooks {
             }
             WebhookAction::Test(id) => {
                 let id = self.owned(key, *id).await?.id;
-                let delivery = DeliveryId::new(at, &*self.seed);
+                let delivery = DeliveryId::new(at, &*self.shared.seed);
                 let change = WebhookChange::Test { id, delivery };
                 Prepared { made: delivery.to_string(), ..prepared(id, change, Vec::new()) }
             }
@@ -330,13 +319,12 @@ impl OwnWebhooks {
     }
 
     async fn owned(&self, key: &Key, id: WebhookId) -> Result<WebhookEndpoint, WebhookError> {
-        let found = self.own_webhook(key, id).await.map_err(SubmitError::from)?;
-        found.ok_or(WebhookError::Unknown(id))
+        self.own_webhook(key, id).await?.ok_or(WebhookError::Unknown(id))
     }
 
     fn mint(&self, id: WebhookId, at: UnixMs) -> (WebhookSecret, SealedSecret) {
-        let secret = WebhookSecret::mint(&*self.seed);
-        let sealed = secret.seal(&self.pepper, id, at, &*self.seed);
+        let secret = WebhookSecret::mint(&*self.shared.seed);
+        let sealed = secret.seal(&self.shared.pepper, id, at, &*self.shared.seed);
         (secret, sealed)
     }
 
@@ -356,21 +344,25 @@ impl OwnWebhooks {
     }
 
     fn check_address(&self, url: &str) -> Result<(), WebhookError> {
-        let checked = self.upstream.fetcher().check_post_url(url, self.over_http);
-        checked.map_err(|error| invalid("url", &error.to_string()))
+        let checked = self.shared.check_webhook_url(url);
+        checked.map_err(|problem| SubmitError::wrong_field("url", problem).into())
     }
 
     /// Refuses an address at which an operator stopped a webhook of this customer, also one that an operator made; another query
     /// is the same address.
     async fn check_allowed(&self, key: &Key, url: &str) -> Result<(), WebhookError> {
-        let most = MAX_WEBHOOKS + MAX_OWN_WEBHOOKS;
-        let page = self.store.list_webhooks(Some(key.customer.clone()), None, most).await;
-        let rows = page.map_err(SubmitError::from)?.rows;
-        let same = rows.iter().find(|row| row.is_disabled_by_operator() && place(&row.url) == place(url));
-        match same {
-            Some(_) => Err(WebhookError::StoppedAddress(shown_url(url))),
-            None => Ok(()),
+        let is_stopped =
+            |row: &WebhookEndpoint| row.is_disabled_by_operator() && place(&row.url) == place(url);
+        match self.webhooks(key).await?.iter().any(is_stopped) {
+            true => Err(WebhookError::StoppedAddress(shown_url(url))),
+            false => Ok(()),
         }
+    }
+
+    /// The customer's webhooks, those that operators made too.
+    async fn webhooks(&self, key: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
+        let most = MAX_WEBHOOKS + MAX_OWN_WEBHOOKS;
+        Ok(self.shared.store.list_webhooks(Some(key.customer.clone()), None, most).await?.rows)
     }
 
     /// Counts one more change of the key's webhooks.
@@ -378,17 +370,16 @@ impl OwnWebhooks {
         let id = RateId { lineage: key.lineage().clone(), model: None, tokens: false };
         let mut states = self.changes.lock();
         let state = states.of_mut(&id, now);
-        match state.check(CHANGES_A_MINUTE, 1, now) {
+        let wait = match state.check(CHANGES_A_MINUTE, 1, now) {
             RateVerdict::Now => {
                 state.take(CHANGES_A_MINUTE, 1, now);
-                Ok(())
+                return Ok(());
             }
-            RateVerdict::After(wait) => Err(WebhookError::TooOften { limit: CHANGES_A_MINUTE, wait }),
+            RateVerdict::After(wait) => wait,
             // One is never more than the limit.
-            RateVerdict::Never => {
-                Err(WebhookError::TooOften { limit: CHANGES_A_MINUTE, wait: Duration::ZERO })
-            }
-        }
+            RateVerdict::Never => Duration::ZERO,
+        };
+        Err(WebhookError::TooOften { limit: CHANGES_A_MINUTE, wait })
     }
 }
 
@@ -398,16 +389,11 @@ fn place(url: &str) -> Option<(String, String)> {
     Some((url.origin().ascii_serialization(), url.path().to_owned()))
 }
 
-fn invalid(field: &str, problem: &str) -> WebhookError {
-    let (field, message) = (Some(field.to_owned()), format!("{field}: {problem}"));
-    SubmitError::Invalid { field, message }.into()
-}
-
 impl From<Rejection> for WebhookError {
     fn from(rejection: Rejection) -> Self {
         match rejection {
             Rejection::NoWebhook(id) => Self::Unknown(id),
-            Rejection::Malformed { field, problem } => invalid(field, &problem),
+            Rejection::Malformed { field, problem } => SubmitError::wrong_field(field, problem).into(),
             Rejection::IdempotencyConflict => SubmitError::IdempotencyConflict.into(),
             Rejection::WebhookChanged { webhook, .. } => Self::Changed(webhook),
             rejection @ (Rejection::TooManyWebhooks(_) | Rejection::WebhookDisabled(_)) => {

@@ -1,7 +1,6 @@
 //! How the maker of a request learns what it took: what is left of its key's rates, who answered, and its money. A client may
 //! leave before the work ends: what is to be known then waits for it.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,10 +13,9 @@ use crate::rates::{RateStatus, RateUse};
 
 /// Where the maker of a request finds out what is left of its rates, and what it holds and pays, whatever becomes of it.
 /// Empty until the rates that it counts against are known.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct RequestReport(Arc<Reported>);
 
-#[derive(Debug)]
 struct Reported {
     began: Instant,
     rates: OnceLock<Arc<RateUse>>,
@@ -39,7 +37,6 @@ type Waiting = Box<dyn FnOnce(RequestFacts) + Send>;
 
 /// The work of a request, or of one of the text requests that it is made of; dropped at its end, however it comes. What waits
 /// is told then, if not before.
-#[derive(Debug)]
 pub(crate) struct WorkGuard {
     report: RequestReport,
     is_charged: AtomicBool,
@@ -53,12 +50,6 @@ impl Default for Reported {
             trace: OnceLock::new(),
             state: Mutex::default(),
         }
-    }
-}
-
-impl fmt::Debug for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}, open: {}, waited for: {}", self.facts, self.open, self.waiting.is_some())
     }
 }
 

@@ -33,10 +33,7 @@ impl Served {
 
     /// The refusal of a request that names no model, where no family has one for it.
     pub(crate) fn no_default_model(&self) -> SubmitError {
-        if self.plugins.families_not_ready().is_empty() {
-            return SubmitError::no_model();
-        }
-        self.unknown_model(String::new())
+        self.starting().unwrap_or_else(SubmitError::no_model)
     }
 
     /// Refuses a job of a family that needs a provider without an account.
@@ -46,15 +43,16 @@ impl Served {
 
     /// Refuses a text of the model of that id where no provider of it has an account.
     pub(crate) fn check_text_provider(&self, tables: &Tables, model: &str) -> Result<(), SubmitError> {
-        if tables.serves_text(model) {
+        let mut targets = tables.models.targets(model).iter();
+        if targets.any(|target| tables.upstream.knows(&target.route.provider)) {
             return Ok(());
         }
         Err(self.without_account(model, tables.models.provider(model)))
     }
 
-    /// Whether a target can be asked: its provider has an account, and a family speaks its dialect.
+    /// Whether a target can be asked now.
     pub(crate) fn can_serve(&self, tables: &Tables, route: &TextRoute) -> bool {
-        tables.upstream.knows(&route.provider) && is_spoken(&self.plugins.registry(), route)
+        can_serve(&self.plugins.registry(), tables, route)
     }
 
     /// The refusal of a text whose model has no target that can be asked.
@@ -69,23 +67,36 @@ impl Served {
 
     /// The refusal of a job whose model no active family has.
     pub(crate) fn no_job_model(&self, registry: &Registry, model: &str) -> SubmitError {
-        match registry.disabled_family(model) {
-            Some(family) => self.switched_off(model, family),
-            None => self.unknown_model(model.to_owned()),
-        }
+        let Some(family) = registry.disabled_family(model) else {
+            return self.unknown_model(model.to_owned());
+        };
+        tracing::warn!(
+            model,
+            family,
+            "a request asks for a model whose family is switched off: `gatehouse plugin list` shows it, and `gatehouse plugin \
+             enable FAMILY` switches it on"
+        );
+        self.not_served(model, SWITCHED_OFF)
     }
 
-    /// The refusal of a text whose model is configured and whose surface no active family serves.
+    /// The refusal of a text whose model is configured and whose surface no active family serves. The family may be switched off,
+    /// broken or not installed: the surface alone does not tell.
     pub(crate) fn no_text_family(&self, model: &str, surface: &str) -> SubmitError {
-        match self.unknown_model(model.to_owned()) {
-            SubmitError::UnknownModel(_) => self.without_plugin(model, surface),
-            starting => starting,
+        if let Some(starting) = self.starting() {
+            return starting;
         }
+        tracing::warn!(
+            model,
+            surface,
+            "a request asks for a text model on a surface that no active plugin serves: `gatehouse plugin list` shows which \
+             families are switched off, failed or missing"
+        );
+        self.not_served(model, NO_PLUGIN)
     }
 
     /// The refusal of a text whose model's dialect no active family speaks.
     pub(crate) fn no_dialect(&self, model: &str, dialect: &str) -> SubmitError {
-        if let starting @ SubmitError::Starting(_) = self.unknown_model(model.to_owned()) {
+        if let Some(starting) = self.starting() {
             return starting;
         }
         let dialects = self.plugins.registry().dialects();
@@ -102,11 +113,8 @@ impl Served {
     /// Whether the text model of that id has a target with an account at its provider and a family that speaks the provider's
     /// dialect.
     pub(crate) fn serves_text(&self, registry: &Registry, tables: &Tables, id: &str) -> bool {
-        tables
-            .models
-            .targets(id)
-            .iter()
-            .any(|target| tables.upstream.knows(&target.route.provider) && is_spoken(registry, &target.route))
+        let targets = tables.models.targets(id).iter();
+        targets.map(|target| &target.route).any(|route| can_serve(registry, tables, route))
     }
 
     /// Whether every provider that the family's jobs need has an account. What belongs to some of its jobs only is optional,
@@ -138,27 +146,6 @@ impl Served {
         self.not_served(model, NO_ACCOUNT)
     }
 
-    fn switched_off(&self, model: &str, family: &str) -> SubmitError {
-        tracing::warn!(
-            model,
-            family,
-            "a request asks for a model whose family is switched off: `gatehouse plugin list` shows it, and `gatehouse plugin \
-             enable FAMILY` switches it on"
-        );
-        self.not_served(model, SWITCHED_OFF)
-    }
-
-    /// The family may be switched off, broken or not installed: the surface alone does not tell.
-    fn without_plugin(&self, model: &str, surface: &str) -> SubmitError {
-        tracing::warn!(
-            model,
-            surface,
-            "a request asks for a text model on a surface that no active plugin serves: `gatehouse plugin list` shows which \
-             families are switched off, failed or missing"
-        );
-        self.not_served(model, NO_PLUGIN)
-    }
-
     /// The refusal of a path of a family that is off; `None` where it is told as one that never was.
     pub(crate) fn path_switched_off(&self, path: &str, family: &str) -> Option<SubmitError> {
         tracing::warn!(
@@ -183,14 +170,8 @@ impl Served {
     }
 }
 
-impl Tables {
-    /// Whether a provider of the text model of that id has an account.
-    fn serves_text(&self, model: &str) -> bool {
-        self.models.targets(model).iter().any(|target| self.upstream.knows(&target.route.provider))
-    }
-}
-
-/// Whether a family speaks what the route's provider does.
-fn is_spoken(registry: &Registry, route: &TextRoute) -> bool {
-    route.protocol.dialect().is_none_or(|dialect| registry.dialect(dialect).is_some())
+/// Whether a target can be asked: its provider has an account, and a family speaks its dialect.
+fn can_serve(registry: &Registry, tables: &Tables, route: &TextRoute) -> bool {
+    let is_spoken = |dialect: &str| registry.dialect(dialect).is_some();
+    tables.upstream.knows(&route.provider) && route.protocol.dialect().is_none_or(is_spoken)
 }

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use crate::config::Config;
 use crate::config::tables::Tables;
 use crate::in_progress::InProgress;
+use crate::store_pause::StorePause;
 
 /// 96 bits: no two customers of a gateway share a pseudonym by chance.
 const PSEUDONYM_BYTES: usize = 12;
@@ -126,6 +127,28 @@ impl Shared {
             customer: self.pseudonym(customer),
             settings: version.settings(),
         }
+    }
+
+    /// What the store answers, as soon as it is there.
+    pub(crate) async fn when_there<T, F>(&self, read: impl Fn() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        let pause = StorePause::default();
+        loop {
+            match read().await {
+                Err(error) if error.passes() => {
+                    self.clock.pause(pause.failed(self.now(), self.seed.unit())).await;
+                }
+                read => return read,
+            }
+        }
+    }
+
+    /// Checks an address for a webhook, as far as it can be without a name server; why nothing would be sent there.
+    pub(crate) fn check_webhook_url(&self, url: &str) -> Result<(), String> {
+        let checked = self.upstream.fetcher().check_post_url(url, self.config.webhooks_over_http);
+        checked.map_err(|error| error.to_string())
     }
 
     /// How long a task of that model may take.

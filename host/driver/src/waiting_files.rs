@@ -34,7 +34,8 @@ pub(crate) struct WaitingFiles {
 pub(crate) struct Waits {
     of: Arc<WaitingFiles>,
     bytes: u64,
-    fits: bool,
+    /// Whether it is within the bounds: it waits without a permit.
+    pub(crate) fits: bool,
 }
 
 impl WaitingFiles {
@@ -74,13 +75,6 @@ impl WaitingFiles {
     }
 }
 
-impl Waits {
-    /// Whether it is within the bounds: it waits without a permit.
-    pub(crate) fn fits(&self) -> bool {
-        self.fits
-    }
-}
-
 impl Drop for Waits {
     fn drop(&mut self) {
         self.of.with(|held| {
@@ -103,20 +97,20 @@ mod tests {
     fn what_does_not_fit_keeps_its_permit_and_lets_nothing_begin() {
         let waiting = Arc::new(WaitingFiles::new(Bounds { count: 3, bytes: 100 }));
         let first = waiting.enter(60);
-        assert!(first.fits() && waiting.has_room());
+        assert!(first.fits && waiting.has_room());
         let large = waiting.enter(50);
-        assert!(!large.fits() && !waiting.has_room(), "its bytes do not fit");
+        assert!(!large.fits && !waiting.has_room(), "its bytes do not fit");
         let linked = waiting.enter(0);
-        assert!(linked.fits() && !waiting.has_room(), "one waits beyond the bounds");
+        assert!(linked.fits && !waiting.has_room(), "one waits beyond the bounds");
         drop(large);
         assert!(waiting.has_room());
         let last = waiting.enter(1);
-        assert!(last.fits() && !waiting.has_room(), "as many as may wait");
-        assert!(!waiting.enter(0).fits());
+        assert!(last.fits && !waiting.has_room(), "as many as may wait");
+        assert!(!waiting.enter(0).fits);
         drop(first);
         assert!(waiting.has_room());
         drop((linked, last));
         let whole = waiting.enter(100);
-        assert!(whole.fits() && !waiting.has_room(), "as many bytes as may wait");
+        assert!(whole.fits && !waiting.has_room(), "as many bytes as may wait");
     }
 }

@@ -16,18 +16,12 @@ use gatehouse_model::{
 };
 
 use crate::errors::{Kind, Refusal};
+#[cfg(test)]
+use crate::tests::support::backend::ScriptedBackend;
 
 /// Declares the trait, and has the driver's services answer by their own methods of the same names: those of `now` at once,
-/// those of `later` in a future. Another type answers by its own methods.
+/// those of `later` in a future. The scripted one answers by its own methods.
 macro_rules! backend {
-    ($methods:tt for $($(#[$only:meta])? $other:ty),*) => {
-        declare! $methods
-        delegate! $methods
-        $($(#[$only])? answer! { $other, $methods })*
-    };
-}
-
-macro_rules! declare {
     (
         now { $($of:ident { $(fn $now:ident($($a:ident: $b:ty),*) -> $c:ty;)* })* }
         later { $($by:ident { $(fn $later:ident($($d:ident: $e:ty),*) -> $f:ty;)* })* }
@@ -37,14 +31,7 @@ macro_rules! declare {
             $($(fn $now(&self, $($a: $b),*) -> $c;)*)*
             $($(fn $later<'a>(&'a self, $($d: $e),*) -> Boxed<'a, $f>;)*)*
         }
-    };
-}
 
-macro_rules! delegate {
-    (
-        now { $($of:ident { $(fn $now:ident($($a:ident: $b:ty),*) -> $c:ty;)* })* }
-        later { $($by:ident { $(fn $later:ident($($d:ident: $e:ty),*) -> $f:ty;)* })* }
-    ) => {
         impl Backend for Driver {
             $($(fn $now(&self, $($a: $b),*) -> $c {
                 self.$of.$now($($a),*)
@@ -53,27 +40,20 @@ macro_rules! delegate {
                 Box::pin(self.$by.$later($($d),*))
             })*)*
         }
-    };
-}
 
-#[cfg(test)]
-macro_rules! answer {
-    ($who:ty, {
-        now { $($of:ident { $(fn $now:ident($($a:ident: $b:ty),*) -> $c:ty;)* })* }
-        later { $($by:ident { $(fn $later:ident($($d:ident: $e:ty),*) -> $f:ty;)* })* }
-    }) => {
-        impl Backend for $who {
+        #[cfg(test)]
+        impl Backend for ScriptedBackend {
             $($(fn $now(&self, $($a: $b),*) -> $c {
-                <$who>::$now(self, $($a),*)
+                ScriptedBackend::$now(self, $($a),*)
             })*)*
             $($(fn $later<'a>(&'a self, $($d: $e),*) -> Boxed<'a, $f> {
-                Box::pin(<$who>::$later(self, $($d),*))
+                Box::pin(ScriptedBackend::$later(self, $($d),*))
             })*)*
         }
     };
 }
 
-backend! {{
+backend! {
     now {
         keys {
             fn keys_generation() -> u64;
@@ -158,7 +138,7 @@ backend! {{
             fn own_webhooks(key: &'a Key) -> Result<Vec<WebhookEndpoint>, StoreError>;
         }
     }
-} for #[cfg(test)] crate::tests::support::backend::ScriptedBackend}
+}
 
 /// The refusal for a store error. `Closed` passes too: another process follows.
 pub(crate) fn store_refusal(error: StoreError) -> Refusal {

@@ -146,23 +146,10 @@ settings! {
 
 /// An `http` or `https` address without query and without a slash at its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct PublicUrl(String);
 
-/// Text that is not a base URL.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("public_url: expected an address such as \"https://api.example.com\", not {0:?}")]
-pub struct WrongPublicUrl(String);
-
-/// MiB of all bodies where nobody said how many.
-const MOST_BODIES_MIB: NonZeroU32 = at_least_one(2048);
-
 impl Limits {
-    /// Bytes of memory for all bodies.
-    pub(crate) fn bodies(&self) -> usize {
-        mib(self.bodies_mib.unwrap_or(MOST_BODIES_MIB))
-    }
-
     /// Connections of one network: never fewer than one address may have.
     pub(crate) fn connections_of_network(&self) -> usize {
         count(self.connections_per_network.max(self.connections_per_ip))
@@ -249,9 +236,9 @@ impl PublicUrl {
 }
 
 impl TryFrom<String> for PublicUrl {
-    type Error = WrongPublicUrl;
+    type Error = String;
 
-    fn try_from(text: String) -> Result<Self, WrongPublicUrl> {
+    fn try_from(text: String) -> Result<Self, String> {
         let valid = url::Url::parse(&text).is_ok_and(|url| {
             matches!(url.scheme(), "http" | "https")
                 && url.has_host()
@@ -260,13 +247,10 @@ impl TryFrom<String> for PublicUrl {
                 && url.query().is_none()
                 && url.fragment().is_none()
         });
-        if valid { Ok(Self(text.trim_end_matches('/').to_owned())) } else { Err(WrongPublicUrl(text)) }
-    }
-}
-
-impl From<PublicUrl> for String {
-    fn from(url: PublicUrl) -> Self {
-        url.0
+        if valid {
+            return Ok(Self(text.trim_end_matches('/').to_owned()));
+        }
+        Err(format!("public_url: expected an address such as \"https://api.example.com\", not {text:?}"))
     }
 }
 
@@ -296,12 +280,8 @@ mod tests {
         assert_eq!(config.public_url.unwrap().as_str(), "https://api.example.com/gate");
         assert_eq!(mib(config.limits.body_mib), 4 << 20);
         assert_eq!(config.limits.head_kib, Limits::default().head_kib);
-    }
-
-    #[test]
-    fn one_address_needs_no_list() {
-        let config: Config = toml::from_str("listen = \"[::1]:0\"").unwrap();
-        assert_eq!(config.listen, ["[::1]:0".parse().unwrap()]);
+        let one: Config = toml::from_str("listen = \"[::1]:0\"").unwrap();
+        assert_eq!(one.listen, ["[::1]:0".parse().unwrap()], "one address needs no list");
     }
 
     #[test]

@@ -31,32 +31,25 @@ pub struct Cors {
 
 /// The scheme, host and port of pages, as browsers write it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct PageOrigin(String);
 
-/// Text that is not an origin.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "cors.origins: expected an origin such as \"https://app.example.com\", without a path or a slash at its end, not {0:?}"
-)]
-pub struct WrongPageOrigin(String);
-
 impl TryFrom<String> for PageOrigin {
-    type Error = WrongPageOrigin;
+    type Error = String;
 
-    fn try_from(text: String) -> Result<Self, WrongPageOrigin> {
+    fn try_from(text: String) -> Result<Self, String> {
         // Compared letter by letter, so it must be spelt as browsers spell it. A `*` would match nothing.
         let is_origin = !text.contains('*')
             && url::Url::parse(&text).is_ok_and(|url| {
                 matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == text
             });
-        if is_origin { Ok(Self(text)) } else { Err(WrongPageOrigin(text)) }
-    }
-}
-
-impl From<PageOrigin> for String {
-    fn from(origin: PageOrigin) -> Self {
-        origin.0
+        if is_origin {
+            return Ok(Self(text));
+        }
+        Err(format!(
+            "cors.origins: expected an origin such as \"https://app.example.com\", without a path or a slash at \
+             its end, not {text:?}"
+        ))
     }
 }
 

@@ -96,7 +96,7 @@ impl Edge {
         let shared = Arc::new(shared);
         let accept = |(_, listener)| tokio::spawn(Arc::clone(&shared).accept(listener));
         let accepting = listeners.into_iter().map(accept).collect();
-        let permits = Arc::clone(shared.permits());
+        let permits = Arc::clone(&shared.open.permits);
         Ok(Self {
             addresses,
             certificates,
@@ -119,7 +119,7 @@ impl Edge {
     /// Requests of this process itself, which come over no listener.
     #[must_use]
     pub fn local(&self) -> LocalRequests {
-        LocalRequests::new(Arc::clone(&self.pipeline))
+        LocalRequests(Arc::clone(&self.pipeline))
     }
 
     /// Bytes of request bodies that are held.

@@ -31,11 +31,11 @@ mod standby;
 mod tests;
 
 pub use acme::Acme;
-pub use config::{Config, Limits, PublicUrl, Tls, WrongPublicUrl};
-pub use cors::{Cors, PageOrigin, WrongPageOrigin};
+pub use config::{Config, Limits, PublicUrl, Tls};
+pub use cors::{Cors, PageOrigin};
 pub use edge::{Edge, Error};
 pub use errors::{ErrorRow, error_table};
 pub use gatehouse_net::{Certificates, ServedBody, TlsError, reachable};
 pub use routing::routes::{SurfaceRow, own_paths, surfaces};
 pub use serving::local::{LocalError, LocalRequests};
-pub use standby::{AtWork, Forwarding, NotSentOn, SendOn, StandbyEdge};
+pub use standby::{AtWork, Forwarding, SendOn, StandbyEdge};

@@ -249,22 +249,4 @@ mod tests {
         check(&[event(None, "one\ntwo")], "data: one\ndata: two\n\n");
         check(&[event(None, "")], "data: \n\n");
     }
-
-    #[test]
-    fn the_last_event_has_what_was_told() {
-        let error = json!({"code": "server_error", "message": "no", "type": "bad_gateway", "param": null});
-        let mut sent = SentResponse::default();
-        let (kind, data) = sent.failed(&error);
-        assert_eq!((kind, &data["sequence_number"], &data["error"]), ("error", &json!(0), &error));
-        let event = |kind: &str, data: Value| Sse { event: Some(kind.to_owned()), data: data.to_string() };
-        let created =
-            json!({"response": {"id": "resp_1", "status": "in_progress", "error": null, "output": []}});
-        sent.add(&[event("response.created", created), event("response.in_progress", json!({}))]);
-        sent.add(&[event("response.output_item.done", json!({"item": {"id": "msg_1"}}))]);
-        let (kind, data) = sent.failed(&error);
-        let response =
-            json!({"id": "resp_1", "status": "failed", "error": error, "output": [{"id": "msg_1"}]});
-        assert_eq!(kind, "response.failed");
-        assert_eq!(data, json!({"type": kind, "sequence_number": 3, "response": response}));
-    }
 }

@@ -22,7 +22,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use serde_json::json;
-use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
@@ -62,19 +61,14 @@ pub struct AtWork {
     pub address: Option<String>,
 }
 
-/// Why a request got no answer of the gateway at work; for the log.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct NotSentOn(pub String);
-
 /// Sends requests to the gateway at work.
 pub trait SendOn: Send + Sync {
-    /// Sends one to this address, and waits for the head of its answer.
+    /// Sends one to this address, and waits for the head of its answer; or says for the log why it got none.
     fn send(
         &self,
         address: String,
         request: Request<ServedBody>,
-    ) -> Boxed<'static, Result<Response<ServedBody>, NotSentOn>>;
+    ) -> Boxed<'static, Result<Response<ServedBody>, String>>;
 }
 
 /// The listeners of a gateway that waits.
@@ -118,7 +112,8 @@ impl StandbyEdge {
     ) -> Result<Self, Error> {
         let certificates = certificates_of(config, certificates)?;
         let bound = listeners(config, inherited)?;
-        let copies = bound.iter().map(|(_, listener)| copy(listener)).collect::<Result<_, _>>();
+        let copies = bound.iter().map(|(_, listener)| listener.as_fd().try_clone_to_owned().map(Into::into));
+        let sockets = copies.collect::<io::Result<Vec<_>>>().map_err(Error::Inherited)?;
         let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
         let service = Arc::new(Standby {
             forwarding,
@@ -132,7 +127,7 @@ impl StandbyEdge {
             Arc::new(Listeners::new(config, service, Arc::clone(&clock), certificates.clone(), watched));
         Ok(Self {
             addresses: bound.iter().map(|(address, _)| *address).collect(),
-            sockets: copies.map_err(Error::Inherited)?,
+            sockets,
             accepting: bound
                 .into_iter()
                 .map(|(_, listener)| tokio::spawn(Arc::clone(&shared).accept(listener)))
@@ -172,11 +167,6 @@ impl StandbyEdge {
     }
 }
 
-/// The same socket.
-fn copy(listener: &TcpListener) -> io::Result<std::net::TcpListener> {
-    listener.as_fd().try_clone_to_owned().map(Into::into)
-}
-
 impl Respond for Standby {
     fn answer(self: Arc<Self>, request: Request<Incoming>, peer: Arc<Peer>) -> Responding {
         Box::pin(async move {
@@ -199,12 +189,7 @@ impl Standby {
         let under_way = peer.observed.activity.begin_request();
         let (mut parts, body) = request.into_parts();
         let authority = head::check(&parts, &peer.observed.flags, &self.limits)?;
-        if peer.is_refused() {
-            return Err(Refusal::new(
-                Kind::RateLimited,
-                "too many connections of this address or its network",
-            ));
-        }
+        peer.check()?;
         let mut at_work = self.forwarding.at_work.clone();
         let AtWork { name, address } = at_work.borrow_and_update().clone();
         let own = match parts.uri.path() {
@@ -243,9 +228,9 @@ impl Standby {
             answer = self.forwarding.send_on.send(address, Request::from_parts(parts, body)) => answer,
             // One that is stopped never answers, also once another one has its place.
             () = reached(self.shutdown.clone(), ShutdownPhase::Draining) => {
-                Err(NotSentOn("this gateway takes over".to_owned()))
+                Err("this gateway takes over".to_owned())
             }
-            Ok(()) = at_work.changed() => Err(NotSentOn("another gateway has taken over".to_owned())),
+            Ok(()) = at_work.changed() => Err("another gateway has taken over".to_owned()),
         };
         let mut answer = answer.map_err(|error| {
             tracing::warn!(at_work = name, %error, "a request that was sent on got no answer");

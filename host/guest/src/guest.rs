@@ -1,12 +1,12 @@
 //! The data of a wasmtime store: WASI context, guest log, memory limit. Made new for every instance, within its limits.
 
-use std::sync::MutexGuard;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use crate::guest_log::{GuestLog, LogSource, SharedGuestLog};
+use crate::guest_log::{GuestLog, LogSource, SharedGuestLog, lock};
 use crate::wasi;
 
 /// What an instance may hold and print; `runtime` reads it from the configuration.
@@ -47,12 +47,13 @@ impl Guest {
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.handles);
         let (memory_left, table_elements) = (limits.memory, limits.table_elements);
-        Self { table, wasi: None, log: SharedGuestLog::new(source, limits), memory_left, table_elements }
+        let log = Arc::new(Mutex::new(GuestLog::new(source, limits)));
+        Self { table, wasi: None, log, memory_left, table_elements }
     }
 
     /// The log, until the guard is dropped.
     pub fn log(&self) -> MutexGuard<'_, GuestLog> {
-        self.log.lock()
+        lock(&self.log)
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_model::{TaskId, escape_control};
+use tracing::Level;
 
 use crate::guest::GuestLimits;
 
@@ -21,19 +22,6 @@ pub struct LogSource {
     pub is_trial: bool,
 }
 
-/// The level of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// Something failed; kept for the fault that may follow.
-    Error,
-    /// Something is odd.
-    Warn,
-    /// Everyday.
-    Info,
-    /// For the plugin's author.
-    Debug,
-}
-
 /// One call's log.
 #[derive(Debug)]
 pub struct GuestLog {
@@ -48,17 +36,10 @@ pub struct GuestLog {
 }
 
 /// Shared with the output streams, which live in the resource table.
-#[derive(Clone)]
-pub(crate) struct SharedGuestLog(Arc<Mutex<GuestLog>>);
+pub(crate) type SharedGuestLog = Arc<Mutex<GuestLog>>;
 
-impl SharedGuestLog {
-    pub(crate) fn new(source: LogSource, limits: &GuestLimits) -> Self {
-        Self(Arc::new(Mutex::new(GuestLog::new(source, limits))))
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, GuestLog> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+pub(crate) fn lock(log: &SharedGuestLog) -> MutexGuard<'_, GuestLog> {
+    log.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Enough of the error lines to name a cause.
@@ -79,7 +60,7 @@ impl GuestLog {
     /// One line through the `log` import.
     pub fn line(&mut self, level: Level, message: &str, fields: &[(String, String)]) {
         let message = &*escape_control(shorten(message, self.line_bytes));
-        if level == Level::Error {
+        if level == Level::ERROR {
             self.remember(message);
         }
         if self.lines_left == 0 {
@@ -119,11 +100,11 @@ impl GuestLog {
     pub fn close(&mut self) -> Option<String> {
         if !self.partial_line.is_empty() {
             let line = std::mem::take(&mut self.partial_line);
-            self.line(Level::Info, &line, &[]);
+            self.line(Level::INFO, &line, &[]);
         }
         if self.dropped > 0 {
             let message = format!("{} more lines were dropped", self.dropped);
-            self.emit(Level::Warn, &message, "");
+            self.emit(Level::WARN, &message, "");
             self.dropped = 0;
         }
         let errors = std::mem::take(&mut self.last_error);
@@ -141,7 +122,7 @@ impl GuestLog {
 
     /// The level of a line in the gateway's log.
     fn shown(&self, level: Level) -> Level {
-        if self.source.is_trial { Level::Debug } else { level }
+        if self.source.is_trial { Level::DEBUG } else { level }
     }
 
     fn emit(&self, level: Level, message: &str, fields: &str) {
@@ -153,10 +134,10 @@ impl GuestLog {
             };
         }
         match self.shown(level) {
-            Level::Error => event!(error),
-            Level::Warn => event!(warn),
-            Level::Info => event!(info),
-            Level::Debug => event!(debug),
+            Level::ERROR => event!(error),
+            Level::WARN => event!(warn),
+            Level::INFO => event!(info),
+            _ => event!(debug),
         }
     }
 }
@@ -183,10 +164,10 @@ mod tests {
     #[test]
     fn lines_of_a_trial_are_for_the_plugins_author() {
         let mut log = log();
-        assert_eq!(log.shown(Level::Error), Level::Error);
+        assert_eq!(log.shown(Level::ERROR), Level::ERROR);
         log.source.is_trial = true;
-        assert_eq!(log.shown(Level::Error), Level::Debug);
-        log.line(Level::Error, "no such model", &[]);
+        assert_eq!(log.shown(Level::ERROR), Level::DEBUG);
+        log.line(Level::ERROR, "no such model", &[]);
         assert_eq!(log.close().as_deref(), Some("no such model"), "the fault names it all the same");
     }
 
@@ -202,7 +183,7 @@ mod tests {
     #[test]
     fn a_line_stays_one() {
         let mut log = log();
-        log.line(Level::Error, "one\ntwo", &[]);
+        log.line(Level::ERROR, "one\ntwo", &[]);
         assert_eq!(log.close().as_deref(), Some("one\\ntwo"));
     }
 
@@ -210,7 +191,7 @@ mod tests {
     fn lines_over_the_limit_are_dropped_and_counted() {
         let mut log = log();
         for _ in 0..1000 {
-            log.line(Level::Info, &"x".repeat(10_000), &[("a".to_owned(), "b".repeat(10_000))]);
+            log.line(Level::INFO, &"x".repeat(10_000), &[("a".to_owned(), "b".repeat(10_000))]);
         }
         assert_eq!((log.lines_left, log.dropped), (0, 1000 - 64));
         assert_eq!(log.close(), None);
@@ -220,13 +201,13 @@ mod tests {
     fn the_last_errors_are_kept_after_the_line_limit() {
         let mut log = log();
         for _ in 0..100 {
-            log.line(Level::Warn, "w", &[]);
+            log.line(Level::WARN, "w", &[]);
         }
-        log.line(Level::Error, "at x.rs:1", &[]);
-        log.line(Level::Error, "cause", &[]);
+        log.line(Level::ERROR, "at x.rs:1", &[]);
+        log.line(Level::ERROR, "cause", &[]);
         assert_eq!(log.close().as_deref(), Some("at x.rs:1; cause"));
-        log.line(Level::Error, &"e".repeat(2000), &[]);
-        log.line(Level::Error, "end", &[]);
+        log.line(Level::ERROR, &"e".repeat(2000), &[]);
+        log.line(Level::ERROR, "end", &[]);
         let errors = log.close().unwrap();
         assert!(errors.len() == LAST_ERROR_BYTES && errors.ends_with("e; end"), "{errors}");
     }
@@ -234,11 +215,11 @@ mod tests {
     #[test]
     fn printed_bytes_become_lines() {
         let mut log = log();
-        log.print(Level::Error, b"one\ntw");
+        log.print(Level::ERROR, b"one\ntw");
         assert_eq!((log.lines_left, log.partial_line.as_str()), (63, "tw"));
-        log.print(Level::Error, &vec![b'z'; 100_000]);
+        log.print(Level::ERROR, &vec![b'z'; 100_000]);
         assert_eq!(log.partial_line.len(), 4096);
-        log.print(Level::Error, b"\n");
+        log.print(Level::ERROR, b"\n");
         assert_eq!((log.lines_left, log.partial_line.as_str()), (62, ""));
         assert!(log.close().unwrap().ends_with("zz"));
     }

@@ -9,5 +9,5 @@ mod wasi;
 mod wasi_linker;
 
 pub use guest::{Guest, GuestLimits, OutOfMemory};
-pub use guest_log::{GuestLog, Level, LogSource, shorten};
+pub use guest_log::{GuestLog, LogSource, shorten};
 pub use wasi_linker::{BlockedWait, link};

@@ -3,13 +3,15 @@
 //!
 //! Printed text goes to the guest log.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::Level;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::{Deterministic, HostMonotonicClock, HostWallClock, WasiCtx, async_trait};
 
-use crate::guest_log::{Level, SharedGuestLog};
+use crate::guest_log::{SharedGuestLog, lock};
 
 /// Enough for any seed.
 const MAX_RANDOM_BYTES: u64 = 64 << 10;
@@ -21,8 +23,8 @@ const RANDOM_PATTERN: &[u8] = b"gatehouse";
 /// A context without access to anything; printed text goes to `log`.
 pub(super) fn locked(log: &SharedGuestLog) -> WasiCtx {
     WasiCtx::builder()
-        .stdout(Printer { log: log.clone(), level: Level::Info })
-        .stderr(Printer { log: log.clone(), level: Level::Error })
+        .stdout(Printer { log: Arc::clone(log), level: Level::INFO })
+        .stderr(Printer { log: Arc::clone(log), level: Level::ERROR })
         .secure_random(Deterministic::new(RANDOM_PATTERN.to_vec()))
         .insecure_random(Deterministic::new(RANDOM_PATTERN.to_vec()))
         .max_random_size(MAX_RANDOM_BYTES)
@@ -89,7 +91,7 @@ impl Pollable for Printer {
 
 impl OutputStream for Printer {
     fn write(&mut self, bytes: bytes::Bytes) -> StreamResult<()> {
-        self.log.lock().print(self.level, &bytes);
+        lock(&self.log).print(self.level, &bytes);
         Ok(())
     }
 

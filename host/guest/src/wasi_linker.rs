@@ -7,7 +7,7 @@ use std::future::{Future, pending};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
+use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
 use wasmtime_wasi::p2::bindings::io::poll as awaited;
 use wasmtime_wasi::p2::bindings::random::insecure_seed;
@@ -20,31 +20,17 @@ use crate::wasi::FrozenClock;
 
 /// Adds every interface of `wasi:cli/imports` to `linker`.
 pub fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    fn view(guest: &mut Guest) -> TableView<'_> {
-        TableView { table: &mut guest.table }
-    }
     wasmtime_wasi::p2::add_to_linker_sync(linker)?;
     linker.allow_shadowing(true);
-    poll::add_to_linker::<Guest, SandboxTable>(linker, view)?;
-    monotonic_clock::add_to_linker::<Guest, SandboxTable>(linker, view)?;
+    poll::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
+    monotonic_clock::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
     // Every hash map asks for the seed. An answer here spares most calls the WASI context.
-    insecure_seed::add_to_linker::<Guest, SandboxTable>(linker, view)?;
+    insecure_seed::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
     linker.allow_shadowing(false);
     Ok(())
 }
 
-/// Names [`TableView`] for the linker.
-struct SandboxTable;
-
-impl HasData for SandboxTable {
-    type Data<'a> = TableView<'a>;
-}
-
-struct TableView<'a> {
-    table: &'a mut ResourceTable,
-}
-
-impl insecure_seed::Host for TableView<'_> {
+impl insecure_seed::Host for Guest {
     fn insecure_seed(&mut self) -> wasmtime::Result<(u64, u64)> {
         Ok((0x6761_7465_686f_7573, 0x6520_7365_6564_2030))
     }
@@ -64,14 +50,12 @@ impl Pollable for Timer {
     }
 }
 
-impl TableView<'_> {
-    fn timer(&mut self, nanoseconds: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        let timer = self.table.push(Timer { due: nanoseconds == 0 })?;
-        subscribe(self.table, timer)
-    }
+fn timer(guest: &mut Guest, nanoseconds: u64) -> wasmtime::Result<Resource<DynPollable>> {
+    let timer = guest.table.push(Timer { due: nanoseconds == 0 })?;
+    subscribe(&mut guest.table, timer)
 }
 
-impl monotonic_clock::Host for TableView<'_> {
+impl monotonic_clock::Host for Guest {
     fn now(&mut self) -> wasmtime::Result<u64> {
         Ok(HostMonotonicClock::now(&FrozenClock))
     }
@@ -81,11 +65,11 @@ impl monotonic_clock::Host for TableView<'_> {
     }
 
     fn subscribe_instant(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        self.timer(when)
+        timer(self, when)
     }
 
     fn subscribe_duration(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        self.timer(when)
+        timer(self, when)
     }
 }
 
@@ -106,22 +90,22 @@ fn now_or_never<T>(future: impl Future<Output = wasmtime::Result<T>>) -> wasmtim
     Err(wasmtime::Error::new(BlockedWait))
 }
 
-impl poll::Host for TableView<'_> {
+impl poll::Host for Guest {
     fn poll(&mut self, pollables: Vec<Resource<DynPollable>>) -> wasmtime::Result<Vec<u32>> {
-        now_or_never(awaited::Host::poll(self.table, pollables))
+        now_or_never(awaited::Host::poll(&mut self.table, pollables))
     }
 }
 
-impl poll::HostPollable for TableView<'_> {
+impl poll::HostPollable for Guest {
     fn ready(&mut self, pollable: Resource<DynPollable>) -> wasmtime::Result<bool> {
-        now_or_never(awaited::HostPollable::ready(self.table, pollable))
+        now_or_never(awaited::HostPollable::ready(&mut self.table, pollable))
     }
 
     fn block(&mut self, pollable: Resource<DynPollable>) -> wasmtime::Result<()> {
-        now_or_never(awaited::HostPollable::block(self.table, pollable))
+        now_or_never(awaited::HostPollable::block(&mut self.table, pollable))
     }
 
     fn drop(&mut self, pollable: Resource<DynPollable>) -> wasmtime::Result<()> {
-        awaited::HostPollable::drop(self.table, pollable)
+        awaited::HostPollable::drop(&mut self.table, pollable)
     }
 }

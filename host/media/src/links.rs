@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::stream::{BoxStream, StreamExt};
-use gatehouse_model::{Media, MediaId, UnixMs};
+use futures_util::TryStreamExt as _;
+use futures_util::stream::BoxStream;
+use gatehouse_model::{Digest, Media, MediaId, UnixMs};
 use object_store::path::Path;
 use url::Url;
 
@@ -12,22 +13,19 @@ use crate::media_store::MediaStore;
 use crate::probe::facts;
 use crate::storage::objects::Error;
 
-/// The header names a part that does not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unsatisfiable;
-
 /// The part of an object of `length` bytes a header asks for, end exclusive. Other units, several ranges and
 /// what is not well formed are ignored, as the RFC allows: the whole is served then,
 /// and the answer is `None`.
-pub(crate) fn part(header: Option<&str>, length: u64) -> Result<Option<Range<u64>>, Unsatisfiable> {
+fn part(header: Option<&str>, length: u64) -> Result<Option<Range<u64>>, MediaRefusal> {
+    let beyond = Err(MediaRefusal::BadRange(length));
     match header.and_then(single) {
         None => Ok(None),
-        Some((Some(first), _)) if first >= length => Err(Unsatisfiable),
+        Some((Some(first), _)) if first >= length => beyond,
         Some((Some(first), last)) => {
             Ok(Some(first..last.map_or(length, |last| length.min(last.saturating_add(1)))))
         }
-        Some((None, Some(0) | None)) => Err(Unsatisfiable),
-        Some((None, Some(_))) if length == 0 => Err(Unsatisfiable),
+        Some((None, Some(0) | None)) => beyond,
+        Some((None, Some(_))) if length == 0 => beyond,
         Some((None, Some(suffix))) => Ok(Some(length.saturating_sub(suffix)..length)),
     }
 }
@@ -118,8 +116,8 @@ impl MediaStore {
     #[must_use]
     pub fn link(&self, base: &str, media: &Media) -> String {
         let name = name(media.id, &media.mime);
-        let expires = media.expires.seconds();
-        let signature = hex(&self.0.pepper.sign(&[PURPOSE, name.as_bytes(), expires.to_string().as_bytes()]));
+        let expires = media.expires.seconds().to_string();
+        let signature = Digest(self.0.pepper.sign(&[PURPOSE, name.as_bytes(), expires.as_bytes()]));
         format!("{base}{PATH}{name}?expires={expires}&signature={signature}")
     }
 
@@ -177,15 +175,11 @@ impl MediaStore {
     /// When the store fails.
     pub async fn linked_file(&self, link: &str) -> Result<Option<(&'static str, Bytes)>, Error> {
         let Some(own) = Url::parse(link).ok().and_then(|url| self.own_link(&url)) else { return Ok(None) };
-        let Some(mut found) = self.0.objects.read(&own.path).await? else { return Ok(None) };
+        let Some(found) = self.0.objects.read(&own.path).await? else { return Ok(None) };
         if found.length > self.0.config.max_blob() {
             return Ok(None);
         }
-        let mut bytes = BytesMut::new();
-        while let Some(piece) = found.body.next().await {
-            bytes.extend_from_slice(&piece?);
-        }
-        Ok(Some((own.mime, bytes.freeze())))
+        Ok(Some((own.mime, found.body.try_collect::<BytesMut>().await?.freeze())))
     }
 
     async fn read(&self, link: Checked, range: Option<&str>) -> Result<MediaFile, MediaRefusal> {
@@ -195,7 +189,7 @@ impl MediaStore {
         let failed = |error| MediaRefusal::of(&error);
         let length =
             self.0.objects.length(&link.path).await.map_err(failed)?.ok_or(MediaRefusal::NotFound)?;
-        let part = part(range, length).map_err(|Unsatisfiable| MediaRefusal::BadRange(length))?;
+        let part = part(range, length)?;
         let (partial, range) = (part.is_some(), part.unwrap_or(0..length));
         let body = self.0.objects.read_part(&link.path, range.clone()).await.map_err(failed)?;
         Ok(MediaFile { mime: link.mime, length, range, partial, expires: link.expires, body })
@@ -211,7 +205,8 @@ impl MediaStore {
     }
 
     fn check_link(&self, name: &str, expires: &str, signature: &str) -> Option<Checked> {
-        let signature = unhex(signature)?;
+        // One link has one spelling: the text of a digest is lower-case hex of its length, nothing else.
+        let Digest(signature) = signature.parse().ok()?;
         if !self.0.pepper.verifies(&[PURPOSE, name.as_bytes(), expires.as_bytes()], &signature) {
             return None;
         }
@@ -235,28 +230,6 @@ pub(crate) fn path(name: &str, expires: UnixMs) -> Path {
     Path::from_iter(["media".to_owned(), expires.day().to_string(), file])
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Lower-case hex of a signature's length, nothing else: one link has one spelling.
-fn unhex(text: &str) -> Option<[u8; 32]> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let pairs: &[[u8; 2]; 32] = text.as_bytes().as_chunks::<2>().0.try_into().ok()?;
-    if text.len() != 64 {
-        return None;
-    }
-    let mut bytes = [0; 32];
-    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-        *byte = digit(*high)? << 4 | digit(*low)?;
-    }
-    Some(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,11 +250,11 @@ mod tests {
             (Some("Bytes=1-2"), 10, Ok(Some(1..3))),
             (Some("bytes= 1-2"), 10, Ok(Some(1..3))),
             (Some("bytes=0-99999999999999999999999"), 10, Ok(Some(0..10))),
-            (Some("bytes=10-"), 10, Err(Unsatisfiable)),
-            (Some("bytes=99999999999999999999999-"), 10, Err(Unsatisfiable)),
-            (Some("bytes=-0"), 10, Err(Unsatisfiable)),
-            (Some("bytes=0-"), 0, Err(Unsatisfiable)),
-            (Some("bytes=-1"), 0, Err(Unsatisfiable)),
+            (Some("bytes=10-"), 10, Err(MediaRefusal::BadRange(10))),
+            (Some("bytes=99999999999999999999999-"), 10, Err(MediaRefusal::BadRange(10))),
+            (Some("bytes=-0"), 10, Err(MediaRefusal::BadRange(10))),
+            (Some("bytes=0-"), 0, Err(MediaRefusal::BadRange(0))),
+            (Some("bytes=-1"), 0, Err(MediaRefusal::BadRange(0))),
             (Some("bytes=4-2"), 10, Ok(None)),
             (Some("bytes=0-1,4-5"), 10, Ok(None)),
             (Some("bytes=-"), 10, Ok(None)),

@@ -234,7 +234,8 @@ impl MediaStore {
     /// The blobs one task may name, for its probes and calls.
     #[must_use]
     pub fn blobs_of(&self, blobs: impl IntoIterator<Item = BlobId>) -> TaskBlobs {
-        TaskBlobs::new(self.clone(), blobs)
+        let own = Mutex::new(blobs.into_iter().collect());
+        TaskBlobs { media: self.clone(), customer: None, waits_until: None, own }
     }
 
     /// Opens any blob; whose it is has been asked before.
@@ -281,17 +282,14 @@ pub(crate) fn blob_path(id: BlobId) -> Path {
 /// See [`MediaStore::blobs_of`]. Blobs saved through it belong to the task from then on.
 pub struct TaskBlobs {
     media: MediaStore,
-    customer: Option<CustomerId>,
+    /// Whose links they are that the task names.
+    pub(crate) customer: Option<CustomerId>,
     /// Until when what is saved waits for a store that is away.
     waits_until: Option<UnixMs>,
     own: Mutex<HashSet<BlobId>>,
 }
 
 impl TaskBlobs {
-    fn new(media: MediaStore, blobs: impl IntoIterator<Item = BlobId>) -> Self {
-        Self { media, customer: None, waits_until: None, own: Mutex::new(blobs.into_iter().collect()) }
-    }
-
     /// The same for that customer's task: its links are fetched with the customer's permits.
     #[must_use]
     pub fn of(self, customer: &CustomerId) -> Self {
@@ -304,14 +302,15 @@ impl TaskBlobs {
         Self { waits_until: Some(moment), ..self }
     }
 
-    /// Whose links they are that the task names.
-    pub(crate) fn customer(&self) -> Option<&CustomerId> {
-        self.customer.as_ref()
+    /// Opens one of the task's blobs; `None` when it is not among them, or gone.
+    async fn read(&self, id: BlobId) -> Result<Option<OpenBlob>, Error> {
+        if self.owns(id) { self.media.open_blob(id).await } else { Ok(None) }
     }
 
-    /// Opens one of the task's blobs; `None` when it is not among them, or gone.
-    pub(crate) async fn read(&self, id: BlobId) -> Result<Option<OpenBlob>, Error> {
-        if self.owns(id) { self.media.open_blob(id).await } else { Ok(None) }
+    /// The same of the blob of that name.
+    pub(crate) async fn named(&self, name: &str) -> Result<Option<(BlobId, OpenBlob)>, Error> {
+        let Ok(id) = name.parse() else { return Ok(None) };
+        Ok(self.read(id).await?.map(|blob| (id, blob)))
     }
 
     pub(crate) fn add(&self, id: BlobId) {

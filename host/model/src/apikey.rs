@@ -138,7 +138,7 @@ fn checksum(body: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::atomic::{AtomicU8, Ordering};
 
     use super::*;
@@ -150,9 +150,13 @@ mod tests {
         }
     }
 
+    pub(crate) fn minted() -> ApiKey {
+        ApiKey::mint(&Counting(AtomicU8::new(7)))
+    }
+
     #[test]
     fn a_minted_key_reads_back() {
-        let key = ApiKey::mint(&Counting(AtomicU8::new(7)));
+        let key = minted();
         assert_eq!(ApiKey::parse(key.reveal()), Ok(key.clone()));
         assert_eq!(key.reveal().len(), 3 + 48);
         assert_eq!(key.id().0.len(), 10);
@@ -160,7 +164,7 @@ mod tests {
 
     #[test]
     fn one_wrong_letter_is_noticed() {
-        let key = ApiKey::mint(&Counting(AtomicU8::new(7)));
+        let key = minted();
         for at in 3..key.reveal().len() {
             let mut text = key.reveal().as_bytes().to_vec();
             text[at] = if text[at] == b'x' { b'y' } else { b'x' };
@@ -170,13 +174,13 @@ mod tests {
 
     #[test]
     fn a_key_does_not_print() {
-        let key = ApiKey::mint(&Counting(AtomicU8::new(7)));
+        let key = minted();
         assert!(!format!("{key:?}").contains(&key.reveal()[4..]));
     }
 
     #[test]
     fn another_pepper_gives_another_digest() {
-        let key = ApiKey::mint(&Counting(AtomicU8::new(7)));
+        let key = minted();
         assert_ne!(key.digest(&Pepper::new([1; 32])), key.digest(&Pepper::new([2; 32])));
     }
 }

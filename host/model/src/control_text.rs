@@ -12,31 +12,24 @@ fn controls(c: char) -> bool {
 #[must_use]
 pub fn escape_control_in_json(json: &str) -> Cow<'_, str> {
     let escapes = |c: char| controls(c) && !matches!(c, '\n' | '\t' | '\r');
-    if !json.chars().any(escapes) {
-        return Cow::Borrowed(json);
-    }
-    let mut shown = String::with_capacity(json.len() + 16);
-    for c in json.chars() {
-        if escapes(c) {
-            // All of them are in the plane that one escape can name.
-            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            shown.push(c);
-        }
-    }
-    Cow::Owned(shown)
+    // All of them are in the plane that one escape can name.
+    escaped(json, escapes, |c, shown| shown.push_str(&format!("\\u{:04x}", u32::from(c))))
 }
 
 /// `text` with its control characters escaped: a plugin's text must not begin a log line of its own nor control an
 /// operator's terminal.
 #[must_use]
 pub fn escape_control(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(controls) {
+    escaped(text, controls, |c, shown| shown.extend(c.escape_default()))
+}
+
+fn escaped(text: &str, escapes: impl Fn(char) -> bool, write: impl Fn(char, &mut String)) -> Cow<'_, str> {
+    if !text.chars().any(&escapes) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if controls(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+        if escapes(c) { write(c, &mut shown) } else { shown.push(c) }
     }
     Cow::Owned(shown)
 }

@@ -123,6 +123,6 @@ impl Customer {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-fn is_first(revision: &u64) -> bool {
+pub(crate) fn is_first(revision: &u64) -> bool {
     *revision == 0
 }

@@ -14,7 +14,7 @@ impl Digest {
     /// The digest of `bytes`.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
-        Self::of_parts(&[bytes])
+        Self(Sha256::digest(bytes).into())
     }
 
     /// The digest of several parts, each preceded by its length so that borders cannot move.
@@ -23,14 +23,6 @@ impl Digest {
         let mut hash = Sha256::new();
         for part in parts {
             hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
-        Self(hash.finalize().into())
-    }
-
-    fn of_parts(parts: &[&[u8]]) -> Self {
-        let mut hash = Sha256::new();
-        for part in parts {
             hash.update(part);
         }
         Self(hash.finalize().into())

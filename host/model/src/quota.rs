@@ -223,8 +223,7 @@ mod tests {
     use super::*;
 
     fn moment(text: &str) -> UnixMs {
-        let time = humantime::parse_rfc3339(text).unwrap();
-        UnixMs(u64::try_from(time.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()).unwrap())
+        UnixMs::parse(text).unwrap()
     }
 
     fn period(text: &str) -> QuotaPeriod {

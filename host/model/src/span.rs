@@ -178,7 +178,7 @@ impl Tracer {
     }
 
     fn anchor(&self) -> (u64, Instant) {
-        (nanoseconds(self.clock.now()), Instant::now())
+        (self.clock.now().nanoseconds(), Instant::now())
     }
 
     fn span_id(&self) -> u64 {
@@ -245,7 +245,7 @@ impl Span {
 
     /// It began and ended at these moments.
     pub fn set_times(&mut self, began: UnixMs, ended: UnixMs) {
-        (self.0.began, self.0.ended) = (nanoseconds(began), Some(nanoseconds(ended)));
+        (self.0.began, self.0.ended) = (began.nanoseconds(), Some(ended.nanoseconds()));
     }
 }
 
@@ -264,10 +264,6 @@ impl Drop for OpenSpan {
         };
         self.trace.tracer.sink.take(span);
     }
-}
-
-fn nanoseconds(moment: UnixMs) -> u64 {
-    moment.0.saturating_mul(1_000_000)
 }
 
 fn cut(text: &str) -> String {

@@ -64,23 +64,13 @@ fn holds_key(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU8, Ordering};
-
     use super::*;
-    use crate::ids::Seed;
-
-    struct Counting(AtomicU8);
-
-    impl Seed for Counting {
-        fn fill(&self, into: &mut [u8]) {
-            into.iter_mut().for_each(|byte| *byte = self.0.fetch_add(7, Ordering::Relaxed));
-        }
-    }
+    use crate::apikey::tests::minted;
 
     /// Without it one client fills the log and the rows of tasks, or writes its secret into them.
     #[test]
     fn what_is_long_or_secret_is_not_kept() {
-        let key = ApiKey::mint(&Counting(AtomicU8::new(7))).reveal().to_owned();
+        let key = minted().reveal().to_owned();
         let pairs = |list: &[(&str, &str)]| -> Vec<_> {
             list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };

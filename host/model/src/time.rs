@@ -30,6 +30,11 @@ impl UnixMs {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
+    /// Nanoseconds since the epoch, stopping at the largest number.
+    pub(crate) fn nanoseconds(self) -> u64 {
+        self.0.saturating_mul(1_000_000)
+    }
+
     /// Whole seconds since the epoch, the form clients read.
     #[must_use]
     pub fn seconds(self) -> u64 {
@@ -45,9 +50,7 @@ impl UnixMs {
     /// The date in UTC, such as 2026-11-22.
     #[must_use]
     pub fn date(self) -> String {
-        let text = self.to_string();
-        let date = text.split_once('T').map(|(date, _)| date.to_owned());
-        date.unwrap_or(text)
+        self.to_string().split('T').next().unwrap_or_default().to_owned()
     }
 
     /// The moment that is written so, as RFC 3339 has it. `None` for any other text, and for moments before the epoch.
@@ -60,9 +63,7 @@ impl UnixMs {
     /// The day of such a date, counted from the epoch. `None` for any other text, and for dates before the epoch.
     #[must_use]
     pub fn parse_date(text: &str) -> Option<u32> {
-        let midnight = humantime::parse_rfc3339(&format!("{text}T00:00:00Z")).ok()?;
-        let since = midnight.duration_since(UNIX_EPOCH).ok()?;
-        u32::try_from(since.as_secs() / (DAY_MS / 1000)).ok()
+        Self::parse(&format!("{text}T00:00:00Z")).map(Self::day)
     }
 
     /// Days since the epoch, the unit history is kept and dropped in.

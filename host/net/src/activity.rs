@@ -2,9 +2,9 @@
 //! what is written and not yet flushed. hyper drops the bytes of an answer when they are written, which inside TLS is before
 //! they leave. Never touches a stream.
 
+use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::{fmt, mem};
 
 /// Requests of one connection under way; without any the connection is idle. A connection is also idle when
 /// its peer takes none of the responses that are ready: HTTP/2 lets it close its window without the socket
@@ -113,13 +113,6 @@ impl Flushes {
 
     fn change<T>(&self, change: impl FnOnce(&mut Unflushed) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl fmt::Debug for Flushes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (any, kept) = self.change(|unflushed| (unflushed.any, unflushed.kept.len()));
-        f.debug_struct("Flushes").field("unflushed", &any).field("kept", &kept).finish()
     }
 }
 

@@ -88,7 +88,7 @@ type HttpConnection<'a> = Connection<'a, TokioIo<Transport<AcceptedStream>>, Res
 type ConnectionEnd = Result<(), <HttpConnection<'static> as GracefulConnection>::Error>;
 
 /// What a connection and its service know of each other.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Observed {
     /// Facts of the byte stream.
     pub flags: Arc<ConnectionFlags>,
@@ -120,16 +120,6 @@ impl ConnectionServer {
 
     /// Serves one connection: `respond` answers each of its requests.
     pub fn serve(
-        &self,
-        stream: impl Into<AcceptedStream>,
-        observed: Observed,
-        protocol: Protocol,
-        respond: Responder,
-    ) -> Boxed<'_, ()> {
-        self.serve_stream(stream.into(), observed, protocol, respond)
-    }
-
-    fn serve_stream(
         &self,
         stream: AcceptedStream,
         observed: Observed,

@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 
 use crate::activity::Flushes;
 use crate::framing::Framing;
@@ -29,6 +30,9 @@ const LINGER_BYTES: usize = 64 << 20;
 /// protocol; of such a peer no more is read than may have been under way when the error was sent.
 const LINGER_HTTP2: Duration = Duration::from_secs(2);
 const LINGER_HTTP2_BYTES: usize = 1 << 20;
+
+/// An accepted connection: a socket, or TLS over one, whose state is much larger.
+pub type AcceptedStream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
 /// Facts about one connection, shared by its byte stream and its service.
 #[derive(Debug, Default)]
@@ -270,77 +274,5 @@ impl<IO: AsyncRead + Unpin> Transport<IO> {
             }
             closing.left = closing.left.saturating_sub(buf.filled().len());
         }
-    }
-}
-
-/// An accepted connection.
-#[derive(Debug)]
-pub enum AcceptedStream {
-    /// Without TLS.
-    Plain(TcpStream),
-    /// Inside TLS, whose state is much larger than a socket.
-    Tls(Box<TlsStream<TcpStream>>),
-}
-
-impl From<TcpStream> for AcceptedStream {
-    fn from(stream: TcpStream) -> Self {
-        Self::Plain(stream)
-    }
-}
-
-impl From<TlsStream<TcpStream>> for AcceptedStream {
-    fn from(stream: TlsStream<TcpStream>) -> Self {
-        Self::Tls(Box::new(stream))
-    }
-}
-
-/// Evaluates an expression with the stream inside, pinned.
-macro_rules! of_either {
-    ($stream:expr, $inner:ident => $do:expr) => {
-        match $stream.get_mut() {
-            AcceptedStream::Plain(stream) => {
-                let $inner = Pin::new(stream);
-                $do
-            }
-            AcceptedStream::Tls(stream) => {
-                let $inner = Pin::new(&mut **stream);
-                $do
-            }
-        }
-    };
-}
-
-impl AsyncRead for AcceptedStream {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        of_either!(self, inner => inner.poll_read(cx, buf))
-    }
-}
-
-impl AsyncWrite for AcceptedStream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        of_either!(self, inner => inner.poll_write(cx, buf))
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        of_either!(self, inner => inner.poll_write_vectored(cx, bufs))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        match self {
-            Self::Plain(stream) => stream.is_write_vectored(),
-            Self::Tls(stream) => stream.is_write_vectored(),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        of_either!(self, inner => inner.poll_flush(cx))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        of_either!(self, inner => inner.poll_shutdown(cx))
     }
 }

@@ -43,10 +43,7 @@ impl<S: Subscriber> Layer<S> for KeepLines {
         let mut text = Text(String::new());
         event.record(&mut text);
         let mut text = text.0;
-        if text.len() > MAX_LINE {
-            let end = (0..=MAX_LINE).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
-            text.truncate(end);
-        }
+        text.truncate(text.floor_char_boundary(MAX_LINE));
         let bytes = text.len() + LINE_BYTES;
         let line = ProcessLine {
             at: SystemClock.now(),

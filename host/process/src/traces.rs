@@ -210,25 +210,23 @@ impl Exporter {
 
     /// Sends until the end, and then what still waits. Boxed, so that it is compiled here.
     #[must_use]
-    pub fn run(self, end: oneshot::Receiver<()>) -> Boxed<'static, ()> {
-        Box::pin(self.send_all(end))
-    }
-
-    async fn send_all(mut self, mut end: oneshot::Receiver<()>) {
-        let mut spans = Vec::with_capacity(BATCH);
-        loop {
-            tokio::select! {
-                biased;
-                received = self.queue.recv_many(&mut spans, BATCH) => if received == 0 { return },
-                _ = &mut end, if !self.queue.is_closed() => {
-                    self.queue.close();
-                    continue;
+    pub fn run(mut self, mut end: oneshot::Receiver<()>) -> Boxed<'static, ()> {
+        Box::pin(async move {
+            let mut spans = Vec::with_capacity(BATCH);
+            loop {
+                tokio::select! {
+                    biased;
+                    received = self.queue.recv_many(&mut spans, BATCH) => if received == 0 { return },
+                    _ = &mut end, if !self.queue.is_closed() => {
+                        self.queue.close();
+                        continue;
+                    }
                 }
+                self.gather(&mut spans, &mut end).await;
+                self.send(std::mem::take(&mut spans)).await;
+                self.tell_of_drops();
             }
-            self.gather(&mut spans, &mut end).await;
-            self.send(std::mem::take(&mut spans)).await;
-            self.tell_of_drops();
-        }
+        })
     }
 
     /// Waits a moment for more, so that a trace's spans leave together.

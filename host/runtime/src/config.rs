@@ -19,42 +19,44 @@ pub const STREAMS: usize = 1536;
 /// Requests answered whole that keep their instance until the provider has answered; more make a second one.
 pub(crate) const REQUEST_INSTANCES: usize = 64;
 
-/// Settings of the plugin runtime.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The gateway's data folder; versions are kept in `plugins` below it.
-    pub data_dir: PathBuf,
-    /// Plugin threads; 0 means one for each processor.
-    pub threads: usize,
-    /// Text streams open at once; each holds an instance. One customer gets at most two thirds of them.
-    pub streams: usize,
-    /// Limits of every family not named in `limits_by_family`.
-    pub limits: Limits,
-    /// Limits of single families.
-    pub limits_by_family: BTreeMap<String, Limits>,
-    /// The operator's table of each family, handed to its plugin with every call.
-    pub settings: BTreeMap<String, serde_json::Value>,
-    /// Families that the configuration switches off.
-    pub disabled: BTreeSet<String>,
-    /// What clients are told of models that this gateway has and does not serve.
-    pub unserved: Unserved,
-    /// The trusted keys, and whether a signature is required.
-    pub trust: Trust,
-    /// Versions that came with the binary. They need no signature, and the configuration may lack a provider or a
-    /// price that they name.
-    pub built_in: BTreeSet<Digest>,
-    /// The configured providers and prices; `None` when the gateway serves no requests.
-    pub inventory: Option<Inventory>,
-    /// When a fresh version is rolled back.
-    pub canary: CanaryConfig,
-    /// What one compilation may use.
-    pub compiler: CompilerLimits,
-    /// Components that are compiled at once, at least one; each may take as much memory as `compiler` allows.
-    pub compilers: usize,
-    /// Code that came with the program.
-    pub packaged_code: Option<PackagedCode>,
-    /// The program that compiles. Without one this process does, without limits: for tests and tools.
-    pub compiler_process: Option<CompilerProcess>,
+settings! {
+    /// Settings of the plugin runtime.
+    #[derive(Clone, Debug)]
+    pub struct Config {
+        /// The gateway's data folder; versions are kept in `plugins` below it.
+        pub data_dir: PathBuf = PathBuf::new(),
+        /// Plugin threads; 0 means one for each processor.
+        pub threads: usize = 0,
+        /// Text streams open at once; each holds an instance. One customer gets at most two thirds of them.
+        pub streams: usize = STREAMS,
+        /// Limits of every family not named in `limits_by_family`.
+        pub limits: Limits = Limits::default(),
+        /// Limits of single families.
+        pub limits_by_family: BTreeMap<String, Limits> = BTreeMap::new(),
+        /// The operator's table of each family, handed to its plugin with every call.
+        pub settings: BTreeMap<String, serde_json::Value> = BTreeMap::new(),
+        /// Families that the configuration switches off.
+        pub disabled: BTreeSet<String> = BTreeSet::new(),
+        /// What clients are told of models that this gateway has and does not serve.
+        pub unserved: Unserved = Unserved::default(),
+        /// The trusted keys, and whether a signature is required.
+        pub trust: Trust = Trust::default(),
+        /// Versions that came with the binary. They need no signature, and the configuration may lack a provider or a
+        /// price that they name.
+        pub built_in: BTreeSet<Digest> = BTreeSet::new(),
+        /// The configured providers and prices; `None` when the gateway serves no requests.
+        pub inventory: Option<Inventory> = None,
+        /// When a fresh version is rolled back.
+        pub canary: CanaryConfig = CanaryConfig::default(),
+        /// What one compilation may use.
+        pub compiler: CompilerLimits = CompilerLimits::default(),
+        /// Components that are compiled at once, at least one; each may take as much memory as `compiler` allows.
+        pub compilers: usize = 1,
+        /// Code that came with the program.
+        pub packaged_code: Option<PackagedCode> = None,
+        /// The program that compiles. Without one this process does, without limits: for tests and tools.
+        pub compiler_process: Option<CompilerProcess> = None,
+    }
 }
 
 /// What clients are told of a model that this gateway has and does not serve: its family is switched off, or its provider has
@@ -81,24 +83,7 @@ impl Config {
     /// Defaults around `data_dir`.
     #[must_use]
     pub fn new(data_dir: PathBuf) -> Self {
-        Self {
-            data_dir,
-            threads: 0,
-            streams: STREAMS,
-            limits: Limits::default(),
-            limits_by_family: BTreeMap::new(),
-            settings: BTreeMap::new(),
-            disabled: BTreeSet::new(),
-            unserved: Unserved::default(),
-            trust: Trust::default(),
-            built_in: BTreeSet::new(),
-            inventory: None,
-            canary: CanaryConfig::default(),
-            compiler: CompilerLimits::default(),
-            compilers: 1,
-            packaged_code: None,
-            compiler_process: None,
-        }
+        Self { data_dir, ..Self::default() }
     }
 
     pub(crate) fn thread_count(&self) -> usize {

@@ -5,7 +5,7 @@
 use std::any::Any;
 
 /// The default limits suffice for any JSON up to this size; each byte of it may become about 50 bytes of values.
-const LARGE_INPUT_BYTES: usize = 256 << 10;
+pub(crate) const LARGE_INPUT_BYTES: usize = 256 << 10;
 /// What a task keeps between its steps.
 pub(crate) const STATE: &str = "state";
 /// What a task is handed once.

@@ -204,23 +204,19 @@ mod tests {
 
     #[test]
     fn a_wrong_section_is_named_with_what_was_expected() {
-        let with = |name: &'static str, content: &[u8]| {
-            let mut wasm = full().write(EMPTY).unwrap();
+        let with = |before: &[u8], name: &str, content: &[u8]| {
+            let mut wasm = before.to_vec();
             CustomSection { name: name.into(), data: content.into() }.append_to(&mut wasm);
             wasm
         };
-        let bare = |name: &'static str, content: &[u8]| {
-            let mut wasm = EMPTY.to_vec();
-            CustomSection { name: name.into(), data: content.into() }.append_to(&mut wasm);
-            wasm
-        };
+        let packed = full().write(EMPTY).unwrap();
         for (wasm, part) in [
-            (with(DEFAULTS, b""), "section gatehouse:defaults is there twice"),
-            (bare(DEFAULTS, &[b' '; (64 << 10) + 1]), "has 65537 bytes, 65536 are allowed"),
-            (bare(LICENCE, b"\xff"), "gatehouse:licence: expected text in UTF-8"),
-            (bare(PLAY, b"[]"), "expected a JSON object of texts by file name"),
-            (bare(PLAY, b"{\"../a.play\": \"\"}"), "that end in .play, got \"../a.play\""),
-            (bare(PLAY, b"{\".play\": \"\"}"), "got \".play\""),
+            (with(&packed, DEFAULTS, b""), "section gatehouse:defaults is there twice"),
+            (with(EMPTY, DEFAULTS, &[b' '; (64 << 10) + 1]), "has 65537 bytes, 65536 are allowed"),
+            (with(EMPTY, LICENCE, b"\xff"), "gatehouse:licence: expected text in UTF-8"),
+            (with(EMPTY, PLAY, b"[]"), "expected a JSON object of texts by file name"),
+            (with(EMPTY, PLAY, b"{\"../a.play\": \"\"}"), "that end in .play, got \"../a.play\""),
+            (with(EMPTY, PLAY, b"{\".play\": \"\"}"), "got \".play\""),
             (EMPTY[..4].to_vec(), "give a WebAssembly component"),
             ([EMPTY, &[0, 200]].concat(), "cannot be read"),
         ] {
@@ -230,7 +226,7 @@ mod tests {
         let large = Package { licence: Some(" ".repeat(300 << 10)), ..full() };
         assert!(matches!(large.write(EMPTY), Err(PackageError::TooLarge { name: LICENCE, .. })));
         // A later gateway may know more of them.
-        assert_eq!(Package::read(&with("gatehouse:more", b"x")), Ok(full()));
+        assert_eq!(Package::read(&with(&packed, "gatehouse:more", b"x")), Ok(full()));
     }
 
     proptest! {

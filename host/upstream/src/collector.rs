@@ -7,13 +7,13 @@ use bytes::Bytes;
 use gatehouse_model::Secret;
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Limited};
 use tokio::time::Instant;
 use url::Url;
 
-use crate::client::exchange::{self, Http, Payload};
-use crate::client::origin::Origin;
+use crate::auth::credential::sensitive;
+use crate::client::exchange::{self, AGENT, Http, payload};
+use crate::client::origin::{Origin, has_login};
 use crate::config::check;
 use crate::config::settings::OutgoingRoute;
 
@@ -47,7 +47,7 @@ pub fn check_collector_url(text: &str) -> Result<Url, String> {
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(format!("expected http or https, got {text:?}"));
     }
-    if !url.username().is_empty() || url.password().is_some() {
+    if has_login(&url) {
         return Err("expected no user name and no password in it; use `headers`".to_owned());
     }
     if url.path() == "/" {
@@ -72,12 +72,10 @@ impl Collector {
         let http = check::network(route)?.client(private, CONNECT_TIMEOUT, 1);
         let mut all = HeaderMap::new();
         all.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"));
-        all.insert(USER_AGENT, HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))));
+        all.insert(USER_AGENT, HeaderValue::from_static(AGENT));
         for (name, value) in headers {
-            let unusable = |_| format!("header {name:?} cannot be sent");
             let key = name.parse::<HeaderName>().map_err(|_| format!("{name:?} is no name of a header"))?;
-            let mut value = HeaderValue::from_str(value.expose()).map_err(unusable)?;
-            value.set_sensitive(true);
+            let value = sensitive(value.expose()).ok_or_else(|| format!("header {name:?} cannot be sent"))?;
             all.insert(key, value);
         }
         Ok(Self { http, uri, headers: all })
@@ -88,8 +86,7 @@ impl Collector {
     /// # Errors
     /// [`NotTaken`]; never with a header's value.
     pub async fn send(&self, batch: Bytes) -> Result<(), NotTaken> {
-        let body: Payload = UnsyncBoxBody::new(Full::new(batch).map_err(|never| match never {}));
-        let mut request = Request::new(body);
+        let mut request = Request::new(payload(batch));
         (*request.method_mut(), *request.uri_mut()) = (Method::POST, self.uri.clone());
         request.headers_mut().clone_from(&self.headers);
         let answered = exchange::send(&self.http, request, Instant::now() + TIMEOUT).await;

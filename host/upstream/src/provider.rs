@@ -47,28 +47,16 @@ impl Provider {
         let network = network.through(proxy.clone());
         let before =
             before.filter(|before| before.checked.connect_timeout == timeout && before.proxy == proxy);
-        let client = |network: &Network, own: &[Pattern], kept: Option<(&[Pattern], &Http)>| {
-            let private = written_out(own);
-            match kept.filter(|(origins, _)| written_out(origins) == private) {
-                Some((_, http)) => http.clone(),
+        let client = |network: &Network, origins: fn(&Checked) -> &Vec<Pattern>, http: fn(&Self) -> &Http| {
+            let private = written_out(origins(&checked));
+            match before.filter(|before| written_out(origins(&before.checked)) == private) {
+                Some(before) => http(before).clone(),
                 None => network.client(private, timeout, MAX_IDLE),
             }
         };
-        let calls = client(
-            &network.behind(gate),
-            &checked.origins,
-            before.map(|before| (&before.checked.origins[..], &before.calls)),
-        );
-        let media = client(
-            &network,
-            &checked.media_origins,
-            before.map(|before| (&before.checked.media_origins[..], &before.media)),
-        );
-        let http = client(
-            &network,
-            &checked.token_origins,
-            before.map(|before| (&before.checked.token_origins[..], &before.tokens.http)),
-        );
+        let calls = client(&network.behind(gate), |checked| &checked.origins, |before| &before.calls);
+        let media = client(&network, |checked| &checked.media_origins, |before| &before.media);
+        let http = client(&network, |checked| &checked.token_origins, |before| &before.tokens.http);
         let tokens = TokenAccess { http, clock: Arc::clone(clock), seed: Arc::clone(seed) };
         Self { name: name.to_owned(), checked, proxy, calls, gate: gate.clone(), media, tokens }
     }

@@ -63,10 +63,6 @@ impl Providers {
         self.pools.load().get(name).cloned()
     }
 
-    pub(crate) fn knows(&self, name: &str) -> bool {
-        self.pools.load().contains_key(name)
-    }
-
     pub(crate) fn names(&self) -> Vec<String> {
         self.pools.load().keys().cloned().collect()
     }

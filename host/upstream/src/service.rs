@@ -15,7 +15,7 @@ use hyper::body::{Body, Incoming};
 use tokio::time::Instant;
 use url::Url;
 
-use crate::client::exchange::{self, ExchangeError, Http, Payload};
+use crate::client::exchange::{self, AGENT, ExchangeError, Http, Payload};
 use crate::client::network::{MAX_IDLE, Network};
 use crate::client::origin::Origin;
 use crate::config::check;
@@ -76,8 +76,7 @@ impl ServiceClient {
         mut request: Request<Payload>,
         timeout: Duration,
     ) -> Boxed<'_, Result<Response<Incoming>, ServiceError>> {
-        let agent = HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION")));
-        request.headers_mut().insert(USER_AGENT, agent);
+        request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(AGENT));
         Box::pin(async move {
             let answered = exchange::send(&self.http, request, Instant::now() + timeout).await;
             answered.map_err(|error| match error {

@@ -17,7 +17,7 @@ use crate::config::check::{self, affinity};
 use crate::config::credential::Secrets;
 use crate::config::settings::{Config, ConfigError, ProviderConfig};
 use crate::fetch::fetcher::Fetcher;
-use crate::pool::account::NoPermit;
+use crate::pool::account::{AccountState, NoPermit};
 use crate::pool::accounts::{Pool, Wanted};
 use crate::pool::customer_queue::PoolRules;
 use crate::pool::operator::ProviderOverview;
@@ -70,22 +70,17 @@ impl Upstream {
     /// Every value of `config` that cannot be used; one for each provider.
     #[must_use]
     pub fn check(config: &Config, secrets: Secrets<'_>) -> Vec<ConfigError> {
-        let providers = config.providers.iter();
-        let providers = providers.filter_map(|(name, one)| check::provider(name, one, secrets).err());
-        let roots = network::roots(config.fetch.extra_roots_file.as_deref()).err().map(check::roots);
-        let private = check::private_hosts("fetch.allow_private", &config.fetch.allow_private).err();
-        let posts = check::private_hosts("webhooks.allow_private", &config.webhooks.allow_private).err();
-        let limits = check::fetch_limits(&config.fetch).err();
-        let fairness = check::fairness(&config.fairness).err();
-        let outgoing = check::outgoing(&config.outgoing, secrets).err();
-        providers
-            .chain(outgoing)
-            .chain(roots)
-            .chain(private)
-            .chain(posts)
-            .chain(limits)
-            .chain(fairness)
-            .collect()
+        let Config { providers, fetch, webhooks, fairness, outgoing } = config;
+        let providers = providers.iter().filter_map(|(name, one)| check::provider(name, one, secrets).err());
+        let others = [
+            check::outgoing(outgoing, secrets).err(),
+            network::roots(fetch.extra_roots_file.as_deref()).err().map(check::roots),
+            check::private_hosts("fetch.allow_private", &fetch.allow_private).err(),
+            check::private_hosts("webhooks.allow_private", &webhooks.allow_private).err(),
+            check::fetch_limits(fetch).err(),
+            check::fairness(fairness).err(),
+        ];
+        providers.chain(others.into_iter().flatten()).collect()
     }
 
     /// What works and should be known: secrets that cannot be taken out of what a provider says. Blocks.
@@ -171,7 +166,7 @@ impl Upstream {
     /// Whether a provider of this name is configured.
     #[must_use]
     pub fn knows(&self, provider: &str) -> bool {
-        self.providers.knows(provider)
+        self.pool(provider).is_some()
     }
 
     /// The names of all configured providers, in no order.
@@ -268,33 +263,28 @@ impl Upstream {
     /// Whether work may be given to an account of the provider that was not `tried` yet: one that is not drained.
     #[must_use]
     pub fn has_account_besides(&self, provider: &str, tried: &[String]) -> bool {
-        self.pool(provider).is_some_and(|pool| pool.has_account_besides(tried))
+        self.pool(provider).is_some_and(|pool| pool.has_account(tried, |_, _| true))
     }
 
     /// The same of an account that the provider does not refuse.
     #[must_use]
     pub fn has_whole_account_besides(&self, provider: &str, tried: &[String]) -> bool {
-        self.pool(provider).is_some_and(|pool| pool.has_whole_account_besides(tried))
+        self.pool(provider).is_some_and(|pool| pool.has_account(tried, AccountState::is_whole))
     }
 
     /// The same of an account that no pause and no open breaker keeps from answering now.
     #[must_use]
     pub fn has_working_account_besides(&self, provider: &str, tried: &[String]) -> bool {
-        self.pool(provider).is_some_and(|pool| pool.has_working_account_besides(tried))
+        self.pool(provider).is_some_and(|pool| pool.has_account(tried, AccountState::is_working))
     }
 
     /// Whether accounts of the provider have the same priority, so that a conversation has one of its own.
     #[must_use]
     pub fn has_equal_accounts(&self, provider: &str) -> bool {
         let Some(pool) = self.pool(provider) else { return false };
-        let mut before = pool.accounts();
-        while let [one, others @ ..] = before {
-            if others.iter().any(|other| other.priority == one.priority) {
-                return true;
-            }
-            before = others;
-        }
-        false
+        let all = pool.accounts();
+        let has_equal = |at: usize| all[..at].iter().any(|other| other.priority == all[at].priority);
+        (1..all.len()).any(has_equal)
     }
 
     /// The permit of a job that an earlier process began, even above the limit. `None` when the account is no

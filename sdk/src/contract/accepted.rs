@@ -78,19 +78,10 @@ impl<S> Accepted<S> {
 
     /// The same with another state, such as that of a family with several machines.
     #[must_use]
-    pub fn map<T>(self, state: impl FnOnce(S) -> T) -> Accepted<T> {
-        Accepted {
-            model: self.model,
-            charge: self.charge,
-            at_most: self.at_most,
-            stage: self.stage,
-            progress: self.progress,
-            expected: self.expected,
-            state: self.state.map(state),
-            brief: self.brief,
-            doomed: self.doomed,
-            extra: self.extra,
-        }
+    pub fn map<T>(self, change: impl FnOnce(S) -> T) -> Accepted<T> {
+        let Self { model, charge, at_most, stage, progress, expected, state, brief, doomed, extra } = self;
+        let state = state.map(change);
+        Accepted { model, charge, at_most, stage, progress, expected, state, brief, doomed, extra }
     }
 
     /// Sets the most that its outcome may settle for.

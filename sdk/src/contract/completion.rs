@@ -220,14 +220,8 @@ impl From<text::TextRequest> for TextRequest {
 
 impl From<Prepared<Vec<u8>>> for text::Prepared {
     fn from(prepared: Prepared<Vec<u8>>) -> Self {
-        Self {
-            call: prepared.call,
-            streaming: prepared.streaming,
-            input_bytes: prepared.input_bytes,
-            pictures: prepared.pictures,
-            max_output_tokens: prepared.max_output_tokens,
-            state: prepared.state,
-            extra: json::extra(prepared.extra),
-        }
+        let Prepared { call, streaming, input_bytes, pictures, max_output_tokens, state, extra } = prepared;
+        let extra = json::extra(extra);
+        Self { call, streaming, input_bytes, pictures, max_output_tokens, state, extra }
     }
 }

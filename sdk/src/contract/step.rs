@@ -239,15 +239,9 @@ impl<S> Step<S> {
 
     /// The same with another state, such as that of a family with several machines.
     #[must_use]
-    pub fn map<T>(self, state: impl FnOnce(S) -> T) -> Step<T> {
-        Step {
-            state: state(self.state),
-            stage: self.stage,
-            progress: self.progress,
-            view: self.view,
-            next: self.next,
-            extra: self.extra,
-        }
+    pub fn map<T>(self, change: impl FnOnce(S) -> T) -> Step<T> {
+        let Self { state, stage, progress, view, next, extra } = self;
+        Step { state: change(state), stage, progress, view, next, extra }
     }
 
     /// Shows a view while the task goes on.

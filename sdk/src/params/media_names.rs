@@ -6,38 +6,32 @@ use serde_json::Value;
 
 use super::InvalidParam;
 use super::sentences::came;
+use crate::contract::media::MediaKind;
 use crate::source::{MIN_BASE64, Source};
 
 /// Words in the names of fields that hold media, and the kind they mean.
-const WORDS: [(&str, Kind); 18] = [
-    ("base64", Kind::Image),
-    ("image", Kind::Image),
-    ("img", Kind::Image),
-    ("picture", Kind::Image),
-    ("pic", Kind::Image),
-    ("photo", Kind::Image),
-    ("frame", Kind::Image),
-    ("mask", Kind::Image),
-    ("reference", Kind::Image),
-    ("ref", Kind::Image),
-    ("video", Kind::Video),
-    ("film", Kind::Video),
-    ("movie", Kind::Video),
-    ("clip", Kind::Video),
-    ("audio", Kind::Audio),
-    ("sound", Kind::Audio),
-    ("voice", Kind::Audio),
-    ("music", Kind::Audio),
+const WORDS: [(&str, MediaKind); 18] = [
+    ("base64", MediaKind::Image),
+    ("image", MediaKind::Image),
+    ("img", MediaKind::Image),
+    ("picture", MediaKind::Image),
+    ("pic", MediaKind::Image),
+    ("photo", MediaKind::Image),
+    ("frame", MediaKind::Image),
+    ("mask", MediaKind::Image),
+    ("reference", MediaKind::Image),
+    ("ref", MediaKind::Image),
+    ("video", MediaKind::Video),
+    ("film", MediaKind::Video),
+    ("movie", MediaKind::Video),
+    ("clip", MediaKind::Video),
+    ("audio", MediaKind::Audio),
+    ("sound", MediaKind::Audio),
+    ("voice", MediaKind::Audio),
+    ("music", MediaKind::Audio),
 ];
 /// How deep lists and objects are looked into.
 const MAX_DEPTH: usize = 4;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Image,
-    Video,
-    Audio,
-}
 
 /// Refuses a field that hands over a picture, a video or a sound under a name that is not one of `own`. Without it the model would
 /// make, and its client pay, something without them.
@@ -76,7 +70,7 @@ pub fn known_media(body: &Value, own: &[&str]) -> Result<(), InvalidParam> {
 }
 
 /// The kind of media that a field's name speaks of.
-fn kind(name: &str) -> Option<Kind> {
+fn kind(name: &str) -> Option<MediaKind> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for letter in name.chars() {

@@ -36,8 +36,19 @@ pub(crate) fn of_rule(body: &Value, path: &str, message: &str) -> InvalidParam {
     InvalidParam::at((!path.is_empty()).then_some(path), format!("{message}{glue} got {}", came(found)))
 }
 
-/// What came, as a client reads it.
-pub(crate) fn came(value: Option<&Value>) -> String {
+/// What came, as a client reads it: `"3"` is `the string "3"`, nothing is `nothing`.
+///
+/// ```
+/// use gatehouse_sdk::params::came;
+/// use serde_json::json;
+///
+/// assert_eq!(came(Some(&json!("3"))), "the string \"3\"");
+/// assert_eq!(came(Some(&json!([1, 2]))), "an array of 2");
+/// assert_eq!(came(None), "nothing");
+/// assert_eq!(came(Some(&json!("blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAV"))), "an embedded file");
+/// ```
+#[must_use]
+pub fn came(value: Option<&Value>) -> String {
     match value {
         None => "nothing".to_owned(),
         Some(Value::Null) => "null".to_owned(),

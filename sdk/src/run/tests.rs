@@ -5,8 +5,7 @@ use std::panic::catch_unwind;
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::Failure;
-use crate::{About, Charge, Family, UnixMs};
+use crate::{About, Charge, Failure, Family, UnixMs};
 
 struct Counter;
 

@@ -65,7 +65,8 @@ impl Script {
         for (line, position) in &self.lines {
             reader.line(line, position);
         }
-        reader.end()
+        reader.finish();
+        reader.done
     }
 }
 
@@ -164,11 +165,6 @@ impl Reader {
             Some(ProviderAnswer::Events(before, _)) if goes_on => before.extend_from_slice(events),
             _ => self.answered(ProviderAnswer::Events(events.to_vec(), self.framing), position),
         }
-    }
-
-    fn end(mut self) -> Vec<Conversation> {
-        self.finish();
-        self.done
     }
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use gatehouse_model::Clock;
 use gatehouse_net::{
-    Certificates, ConnectionLimits, ConnectionServer, HandshakeLimits, Handshakes, Observed, Protocol,
-    Responding, ShutdownPhase, accept, listen,
+    AcceptedStream, Certificates, ConnectionLimits, ConnectionServer, HandshakeLimits, Handshakes, Observed,
+    Protocol, Responding, ShutdownPhase, accept, listen,
 };
 use http::Request;
 use hyper::body::Incoming;
@@ -223,10 +223,14 @@ impl Shared {
         let respond = Box::new(move |request| (shared.answer)(request, &entry, address, &of_requests));
         let serving = async {
             let Some(handshakes) = &self.handshakes else {
+                let stream = AcceptedStream::Left(stream);
                 return self.server.serve(stream, observed, Protocol::Http1, respond).await;
             };
             match handshakes.accept(stream, address).await {
-                Ok(stream) => self.server.serve(stream, observed, Protocol::Http1, respond).await,
+                Ok(stream) => {
+                    let stream = AcceptedStream::Right(Box::new(stream));
+                    self.server.serve(stream, observed, Protocol::Http1, respond).await;
+                }
                 Err(refusal) => tracing::info!(%address, %refusal, "an admin connection was refused"),
             }
         };

@@ -124,9 +124,7 @@ impl Config {
     pub(crate) fn idempotency_lifetime(&self) -> Duration {
         Duration::from_secs(u64::from(self.idempotency_hours) * 3600)
     }
-}
 
-impl Config {
     /// What may wait for the media store without a permit.
     pub(crate) fn waiting_files(&self) -> Bounds {
         let mib = self.waiting_files_mib.map_or(USUAL_WAITING_MIB, |mib| u64::from(mib.get()));

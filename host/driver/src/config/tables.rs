@@ -9,7 +9,6 @@ use gatehouse_model::Price;
 use gatehouse_tasks::PriceTable;
 use gatehouse_upstream::Upstream;
 
-use crate::config::settings::Config;
 use crate::config::variants::{PriceVariantConfig, VariantTables, books};
 use crate::errors::StartError;
 use crate::models::table::{ModelConfig, TextModels};
@@ -61,10 +60,6 @@ impl PreparedTables {
         let models = TextModels::new(models).map_err(|(path, why)| StartError::Models { path, why })?;
         // What is wrong with the book itself is told first.
         Ok(Self { prices, models, variants: variants? })
-    }
-
-    pub(crate) fn of(config: &Config) -> Result<Self, StartError> {
-        Self::new(&config.prices, &config.models, &config.price_variants)
     }
 
     pub(crate) fn over(self, upstream: &Upstream) -> Tables {

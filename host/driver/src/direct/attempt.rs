@@ -117,7 +117,7 @@ impl Answers {
     async fn try_answer(&self, run: &DirectRun, permit: AccountPermit, slot: CallPermit) -> Attempt {
         // The wait for the account may have been long.
         if let Err(error) = self.shared.store.until_it_may_begin().await {
-            return Attempt::Over(Unanswered::Failed(SubmitError::from(error).into()));
+            return Attempt::Over(Unanswered::Failed(error.into()));
         }
         let progress = slot.progress();
         run.report.attempt(permit.provider(), permit.account());

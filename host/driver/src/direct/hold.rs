@@ -26,7 +26,7 @@ pub(super) struct DirectHold {
     /// `None` once it is settled or given back, and where the answer is free.
     held: Option<Credits>,
     /// What the answer costs where it does not settle; no more than what is held.
-    cost: Credits,
+    pub(super) cost: Credits,
     _rates: Arc<RateUse>,
     work: WorkGuard,
 }
@@ -76,11 +76,6 @@ impl DirectHold {
     /// What is held.
     pub(super) fn amount(&self) -> Credits {
         self.held.unwrap_or(Credits::ZERO)
-    }
-
-    /// What the answer costs where it does not settle.
-    pub(super) fn cost(&self) -> Credits {
-        self.cost
     }
 
     /// Spends `amount`, which is no more than what is held, and gives the rest back.

@@ -76,11 +76,11 @@ impl Answers {
         client: &Client,
         mut keeping: Option<Keeping>,
     ) {
-        let mime = answer.pieces.mime().to_owned();
+        let mime = answer.pieces.mime.clone();
         let mut time_limit = self.shared.clock.pause(self.shared.config.text.stream());
         let mut unsent = Unsent::default();
         let end = pass_pieces(answer, client, &mut unsent, keeping.as_mut(), &mut time_limit).await;
-        let amount = held.cost();
+        let amount = held.cost;
         let error = match end {
             End::Complete => match held.settle(amount) {
                 Ok(()) => {
@@ -130,7 +130,8 @@ async fn pass_pieces(
             }
             unsent.push(piece);
         }
-        let is_kept = is_worth_ending(keeping.as_deref());
+        // The rest is worth having without its client.
+        let is_kept = keeping.as_deref().is_some_and(Keeping::is_whole);
         tokio::select! {
             slot = client.reserve(), if !unsent.pieces.is_empty() => match slot {
                 Ok(slot) => {
@@ -175,14 +176,9 @@ async fn send_rest(
     None
 }
 
-/// Whether the rest is worth having without its client.
-fn is_worth_ending(keeping: Option<&Keeping>) -> bool {
-    keeping.is_some_and(Keeping::is_whole)
-}
-
 /// Pays for an answer of which no more is had.
 fn paid_without(held: DirectHold, keeping: Option<Keeping>) -> Result<(), SubmitError> {
-    let amount = held.cost();
+    let amount = held.cost;
     held.settle(amount)?;
     if let Some(keeping) = keeping {
         keeping.keep_nothing();

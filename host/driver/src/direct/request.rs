@@ -114,7 +114,7 @@ impl Answers {
             }
             DirectPlan::Call(exchange) => *exchange,
         };
-        let variant = self.judge.variant_of(&request.key.customer).await.map_err(SubmitError::from)?;
+        let variant = self.judge.variant_of(&request.key.customer).await?;
         let priced = |charge| self.judge.quote_terms(variant.as_deref(), &model, charge, &exchange.at_most);
         let quoted = exchange.charge.as_ref().map(priced).transpose()?;
         if request.body.is_dry_run() {
@@ -166,7 +166,7 @@ impl Answers {
                 Ok(Answered::Whole(whole(response, keeping)))
             }
             Ok(ProviderAnswer::Passing(answer)) => {
-                let (mime, client) = (answer.pieces.mime().to_owned(), run.client);
+                let (mime, client) = (answer.pieces.mime.clone(), run.client);
                 tokio::spawn(async move {
                     let passing = AssertUnwindSafe(self.pass_on(answer, held, &client, keeping));
                     if passing.catch_unwind().await.is_err() {
@@ -182,7 +182,7 @@ impl Answers {
             Err(Unanswered::Failed(error)) => Err(error),
             Err(Unanswered::Left { was_asked }) => {
                 if was_asked {
-                    let cost = held.cost();
+                    let cost = held.cost;
                     held.settle(cost)?;
                 }
                 Err(TextError::upstream("nobody reads the answer any more"))
@@ -193,7 +193,7 @@ impl Answers {
     /// What a whole answer costs: what its family says, up to what is held. A plugin that bills more is at fault, as one that
     /// traps.
     fn amount(&self, run: &DirectRun, response: &DirectResponse, held: &DirectHold, model: &str) -> Credits {
-        let Some(settle) = &response.settle else { return held.cost() };
+        let Some(settle) = &response.settle else { return held.cost };
         let free = Charge::default();
         let Exchange { charge, at_most, .. } = &run.exchange;
         let terms = Terms { charge: charge.as_ref().unwrap_or(&free), at_most, prices: &run.prices };

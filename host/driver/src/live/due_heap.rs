@@ -11,12 +11,15 @@ use gatehouse_model::{TaskId, UnixMs};
 /// Due times of live tasks. Arming a task again replaces its earlier due time.
 #[derive(Default)]
 pub(crate) struct DueHeap {
-    heap: BinaryHeap<Reverse<(UnixMs, u64, TaskId)>>,
+    heap: BinaryHeap<HeapEntry>,
     /// Each task's current generation; a heap entry of another generation is dead.
     timers: HashMap<TaskId, TimerEntry>,
     /// Generations given out; never reused, so that a forgotten task's heap entries stay dead.
     generations: u64,
 }
+
+/// When a task is due, and the generation of its timer.
+type HeapEntry = Reverse<(UnixMs, u64, TaskId)>;
 
 struct TimerEntry {
     generation: u64,
@@ -28,13 +31,10 @@ struct TimerEntry {
 impl DueHeap {
     /// Makes a task due at `due`; an earlier due time does not count any more.
     pub(crate) fn arm(&mut self, task: TaskId, due: UnixMs) {
-        let timer =
-            self.timers.entry(task).or_insert(TimerEntry { generation: 0, armed: false, woken: false });
         self.generations += 1;
-        timer.generation = self.generations;
-        timer.armed = true;
-        timer.woken = false;
-        self.heap.push(Reverse((due, timer.generation, task)));
+        let generation = self.generations;
+        self.timers.insert(task, TimerEntry { generation, armed: true, woken: false });
+        self.heap.push(Reverse((due, generation, task)));
         self.prune();
     }
 
@@ -68,28 +68,17 @@ impl DueHeap {
 
     /// The next task due at `now`, and when it was due. It is not armed until [`DueHeap::rearm`].
     pub(crate) fn take_due(&mut self, now: UnixMs) -> Option<(TaskId, UnixMs)> {
-        while let Some(&Reverse((due, generation, task))) = self.heap.peek() {
-            let current =
-                self.timers.get_mut(&task).filter(|timer| timer.armed && timer.generation == generation);
-            let Some(timer) = current else {
-                self.heap.pop();
-                continue;
-            };
-            if due > now {
-                return None;
-            }
-            timer.armed = false;
-            self.heap.pop();
-            return Some((task, due));
-        }
-        None
+        self.next_due().filter(|due| *due <= now)?;
+        let Reverse((due, _, task)) = self.heap.pop()?;
+        self.timers.get_mut(&task)?.armed = false;
+        Some((task, due))
     }
 
     /// When the next task is due.
     pub(crate) fn next_due(&mut self) -> Option<UnixMs> {
-        while let Some(&Reverse((due, generation, task))) = self.heap.peek() {
-            if self.timers.get(&task).is_some_and(|timer| timer.armed && timer.generation == generation) {
-                return Some(due);
+        while let Some(entry) = self.heap.peek() {
+            if is_current(&self.timers, entry) {
+                return Some(entry.0.0);
             }
             self.heap.pop();
         }
@@ -99,12 +88,14 @@ impl DueHeap {
     /// Re-arming leaves dead entries behind; rebuild once they are the majority.
     fn prune(&mut self) {
         if self.heap.len() > 64 && self.heap.len() > 3 * self.timers.len() {
-            let timers = &self.timers;
-            self.heap.retain(|Reverse((_, generation, task))| {
-                timers.get(task).is_some_and(|timer| timer.armed && timer.generation == *generation)
-            });
+            self.heap.retain(|entry| is_current(&self.timers, entry));
         }
     }
+}
+
+fn is_current(timers: &HashMap<TaskId, TimerEntry>, entry: &HeapEntry) -> bool {
+    let Reverse((_, generation, task)) = entry;
+    timers.get(task).is_some_and(|timer| timer.armed && timer.generation == *generation)
 }
 
 #[cfg(test)]

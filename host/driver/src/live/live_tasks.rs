@@ -109,112 +109,92 @@ impl LiveTasks {
 
     /// Pins another version, after a migration.
     pub(crate) fn pin(&self, task: TaskId, version: Arc<Version>) {
-        if let Some(resources) = self.lock().resources.get_mut(&task) {
-            resources.version = Some(version);
-        }
+        self.with(task, |own| own.version = Some(version));
     }
 
     /// Counts a step of the task's plugin; gives the number of its steps so far.
     pub(crate) fn count_step(&self, task: TaskId) -> u32 {
-        self.lock().resources.get_mut(&task).map_or(0, |resources| {
-            resources.steps = resources.steps.saturating_add(1);
-            resources.steps
-        })
+        let counted = self.with(task, |own| {
+            own.steps = own.steps.saturating_add(1);
+            own.steps
+        });
+        counted.unwrap_or(0)
     }
 
     /// Takes what is counted of the task's steps without a commit.
     pub(crate) fn take_quiet(&self, task: TaskId) -> QuietSteps {
-        let mut state = self.lock();
-        state.resources.get_mut(&task).map(|own| std::mem::take(&mut own.quiet)).unwrap_or_default()
+        self.with(task, |own| std::mem::take(&mut own.quiet)).unwrap_or_default()
     }
 
     /// Keeps what is counted of the task's steps without a commit.
     pub(crate) fn keep_quiet(&self, task: TaskId, quiet: QuietSteps) {
-        if let Some(resources) = self.lock().resources.get_mut(&task) {
-            resources.quiet = quiet;
-        }
+        self.with(task, |own| own.quiet = quiet);
     }
 
     /// Whether that version has failed to read the task's state before.
     pub(crate) fn is_unread_by(&self, task: TaskId, digest: Digest) -> bool {
-        self.lock().resources.get(&task).is_some_and(|resources| resources.unread_by == Some(digest))
+        self.with(task, |own| own.unread_by == Some(digest)).unwrap_or_default()
     }
 
     /// Remembers that a version cannot read the task's state.
     pub(crate) fn mark_unread(&self, task: TaskId, digest: Digest) {
-        if let Some(resources) = self.lock().resources.get_mut(&task) {
-            resources.unread_by = Some(digest);
-        }
+        self.with(task, |own| own.unread_by = Some(digest));
     }
 
     /// Whether that version has faulted on the task's next step before.
     pub(crate) fn is_faulted_by(&self, task: TaskId, digest: Digest) -> bool {
-        self.lock().resources.get(&task).is_some_and(|resources| resources.faulted_by == Some(digest))
+        self.with(task, |own| own.faulted_by == Some(digest)).unwrap_or_default()
     }
 
     /// Remembers that a version faults on the task's next step; `None` once a step was taken.
     pub(crate) fn mark_faulted(&self, task: TaskId, digest: Option<Digest>) {
-        if let Some(resources) = self.lock().resources.get_mut(&task) {
-            resources.faulted_by = digest;
-        }
+        self.with(task, |own| own.faulted_by = digest);
     }
 
     /// Keeps what is known of a reply until its plugin is told.
     pub(crate) fn keep_pending_reply(&self, task: TaskId, pending: PendingReply) {
-        if let Some(resources) = self.lock().resources.get_mut(&task) {
-            resources.pending_reply = Some(pending);
-        }
+        self.with(task, |own| own.pending_reply = Some(pending));
     }
 
     /// Takes what is known of the reply that the plugin is about to be told.
     pub(crate) fn take_pending_reply(&self, task: TaskId) -> Option<PendingReply> {
-        self.lock().resources.get_mut(&task)?.pending_reply.take()
+        self.with(task, |own| own.pending_reply.take())?
     }
 
     /// The task's permit, if it has one.
     pub(crate) fn account_permit(&self, task: TaskId) -> Option<Arc<AccountPermit>> {
-        self.lock().resources.get(&task).and_then(|resources| resources.account_permit.clone())
+        self.with(task, |own| own.account_permit.clone())?
     }
 
     /// Keeps a permit for the task until it ends.
     pub(crate) fn keep_account_permit(&self, task: TaskId, permit: Arc<AccountPermit>) {
-        let before = {
-            let mut state = self.lock();
-            let resources = state.resources.get_mut(&task);
-            resources.and_then(|resources| resources.account_permit.replace(permit))
-        };
         // A returned permit may be granted to another task, which takes the lock.
-        drop(before);
+        drop(self.with(task, |own| own.account_permit.replace(permit)));
     }
 
     /// The task gives its permit back: another account is to have it.
     pub(crate) fn drop_account_permit(&self, task: TaskId) {
-        let before = {
-            let mut state = self.lock();
-            state.resources.get_mut(&task).and_then(|resources| resources.account_permit.take())
-        };
-        drop(before);
+        drop(self.with(task, |own| own.account_permit.take()));
     }
 
     /// Accounts of that provider that have refused the task's calls.
     pub(crate) fn refused(&self, task: TaskId, provider: &str) -> Vec<String> {
-        let state = self.lock();
-        state.resources.get(&task).map(|own| own.refused_by(provider)).unwrap_or_default()
+        self.with(task, |own| own.refused_by(provider)).unwrap_or_default()
     }
 
     /// Remembers that an account has refused the task's call; all that have.
     pub(crate) fn note_refused(&self, task: TaskId, provider: &str, account: &str) -> Vec<String> {
-        let mut state = self.lock();
-        let Some(own) = state.resources.get_mut(&task) else { return vec![account.to_owned()] };
-        own.refused.push((provider.to_owned(), account.to_owned()));
-        own.refused_by(provider)
+        let refused = self.with(task, |own| {
+            own.refused.push((provider.to_owned(), account.to_owned()));
+            own.refused_by(provider)
+        });
+        refused.unwrap_or_else(|| vec![account.to_owned()])
     }
 
     /// Whether the task already waits for that permit.
     pub(crate) fn is_queued(&self, task: TaskId, provider: &str, account: Option<&str>) -> bool {
-        let state = self.lock();
-        let position = state.resources.get(&task).and_then(|resources| resources.position.as_ref());
-        position.is_some_and(|own| own.provider == provider && own.account.as_deref() == account)
+        let is_it = |at: &QueuePosition| at.provider == provider && at.account.as_deref() == account;
+        self.with(task, |own| own.position.as_ref().is_some_and(is_it)).unwrap_or_default()
     }
 
     /// The task waits for a permit in the provider's queue.
@@ -239,8 +219,8 @@ impl LiveTasks {
     /// Where the task stands in the queue that it waits in; `None` where it waits in none.
     pub(crate) fn queue_estimate(&self, task: TaskId) -> Option<QueueEstimate> {
         // The pool has a lock of its own, which is never taken within this one.
-        let waiting = self.lock().resources.get(&task)?.position.as_ref().map(|own| Arc::clone(&own.waiting));
-        waiting?.estimate()
+        let waiting = self.with(task, |own| own.position.as_ref().map(|at| Arc::clone(&at.waiting)));
+        waiting??.estimate()
     }
 
     /// A permit the task waited for: its step goes on with it. One that nobody takes is returned.
@@ -262,16 +242,12 @@ impl LiveTasks {
 
     /// The permits that came while the task waited. With them it leaves the queue; its next call decides anew.
     pub(crate) fn take_granted(&self, task: TaskId) -> Option<Permits> {
-        self.lock().resources.get_mut(&task)?.granted.take()
+        self.with(task, |own| own.granted.take())?
     }
 
     /// The task does not wait for a permit any more.
     pub(crate) fn leave_queue(&self, task: TaskId) {
-        let left = {
-            let mut state = self.lock();
-            state.resources.get_mut(&task).and_then(|resources| resources.position.take())
-        };
-        drop(left);
+        drop(self.with(task, |own| own.position.take()));
     }
 
     /// Remembers where the first call of a model's tasks goes.
@@ -380,6 +356,11 @@ impl LiveTasks {
     fn publish(&self, state: &LiveTasksState) {
         metrics::gauge!(metric::TASKS_LIVE).set(state.resources.len() as f64);
         metrics::gauge!(metric::TASKS_AMBIGUOUS).set(state.ambiguous.len() as f64);
+    }
+
+    /// Reads or changes what is held for a live task. What comes out of it is dropped without the lock.
+    fn with<T>(&self, task: TaskId, act: impl FnOnce(&mut TaskResources) -> T) -> Option<T> {
+        self.lock().resources.get_mut(&task).map(act)
     }
 
     fn lock(&self) -> MutexGuard<'_, LiveTasksState> {

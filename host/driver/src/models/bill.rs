@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use gatehouse_model::{Credits, Prepared, Usage};
 use serde::Deserialize;
 
-use crate::models::counters::{self, UnpricedCounters};
+use crate::models::counters;
 
 /// Credits for a million tokens of each kind.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(Default))]
 #[serde(deny_unknown_fields)]
 pub struct TokenPrices {
     /// Read.
@@ -83,9 +84,9 @@ impl TokenPrices {
 /// The price of one request.
 #[derive(Clone, Debug)]
 pub(crate) struct Bill {
-    prices: TokenPrices,
+    pub(crate) prices: TokenPrices,
     /// Of the request itself, for what it passes.
-    request: Credits,
+    pub(crate) request: Credits,
     input_bytes: u64,
     pictures: u64,
     max_output_tokens: u64,
@@ -150,11 +151,6 @@ impl Bill {
         rounded(exact)?.checked_add(self.request)
     }
 
-    /// What the request itself costs, for what it passes.
-    pub(crate) fn request(&self) -> Credits {
-        self.request
-    }
-
     /// Of the hold: input and output, each with its tokens, the highest price that may apply, and its cost.
     pub(crate) fn parts(&self) -> Option<[(u64, Credits, Credits); 2]> {
         let dearest = |counter| counters::dearest(&self.prices, counter);
@@ -194,11 +190,6 @@ impl Bill {
             usage.kinds().into_iter().map(|(_, count)| count).chain(counters.iter().map(|(_, count)| *count));
         let is_possible = all.into_iter().all(|count| count <= MAX_COUNT);
         if is_possible { cost } else { cost.min(held) }
-    }
-
-    /// Records what of `counters` it does not charge for.
-    pub(crate) fn record_unpriced(&self, record: &UnpricedCounters, model: &str, counters: &[(String, u64)]) {
-        record.record(model, &self.prices, counters);
     }
 
     /// The tokens of a whole answer of `output_bytes` of text, and who counted them. A count of zero tokens is ignored
@@ -268,15 +259,8 @@ mod tests {
 
     fn prices(input: i64, output: i64, cached: Option<i64>, cache_write: Option<i64>) -> TokenPrices {
         let (cached, cache_write) = (cached.map(Credits), cache_write.map(Credits));
-        let output = Some(Credits(output));
-        TokenPrices {
-            input: Credits(input),
-            output,
-            cached,
-            cache_write,
-            cache_write_1h: None,
-            counters: BTreeMap::new(),
-        }
+        let (input, output) = (Credits(input), Some(Credits(output)));
+        TokenPrices { input, output, cached, cache_write, ..TokenPrices::default() }
     }
 
     fn bill(prices: TokenPrices, input_bytes: u64, pictures: u64, max_output_tokens: u64) -> Bill {

@@ -22,7 +22,8 @@ pub(crate) fn check(prices: &BTreeMap<String, Credits>) -> Result<(), (String, S
                 "expected a counter's name in kebab-case of at most 64 bytes, got {name:?}"
             ));
         }
-        if let Some((_, key)) = KNOWN.iter().find(|(known, _)| known == name) {
+        if TOKENS.contains(&name.as_str()) {
+            let key = name.replace('-', "_");
             return wrong(format!("expected its price as `{key}`, beside `counters`"));
         }
         if *price < Credits::ZERO {
@@ -32,14 +33,8 @@ pub(crate) fn check(prices: &BTreeMap<String, Credits>) -> Result<(), (String, S
     Ok(())
 }
 
-/// The counters that are tokens, with the keys of their prices.
-const KNOWN: [(&str, &str); 5] = [
-    ("input", "input"),
-    ("output", "output"),
-    ("cached", "cached"),
-    ("cache-write", "cache_write"),
-    ("cache-write-1h", "cache_write_1h"),
-];
+/// The counters that are tokens. Their prices have the same names, with underscores.
+const TOKENS: [&str; 5] = ["input", "output", "cached", "cache-write", "cache-write-1h"];
 
 /// What a counter is charged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,11 +22,6 @@ pub struct PassPrice {
     pub request: Option<Credits>,
 }
 
-/// The members of a request that is sent.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Sent<'a>(#[serde(borrow)] BTreeMap<Cow<'a, str>, &'a RawValue>);
-
 /// Whether every entry can be used, and is about a field that the model's `pass` names.
 ///
 /// # Errors
@@ -61,17 +56,16 @@ pub(crate) fn priced(
     prices: TokenPrices,
     sent: &Payload,
 ) -> Option<(TokenPrices, Credits)> {
-    let Payload::Json(body) = sent else { return Some((prices, Credits::ZERO)) };
-    if table.is_empty() {
-        return Some((prices, Credits::ZERO));
-    }
-    // A plugin's call is JSON.
-    let Ok(Sent(sent)) = serde_json::from_slice(body) else { return Some((prices, Credits::ZERO)) };
+    let members: BTreeMap<String, &RawValue> = match sent {
+        // A plugin's call is JSON.
+        Payload::Json(body) if !table.is_empty() => serde_json::from_slice(body).unwrap_or_default(),
+        _ => BTreeMap::new(),
+    };
     let (mut prices, mut request) = (prices, Credits::ZERO);
-    for (name, raw) in sent.iter().filter(|(_, raw)| raw.get() != "null") {
+    for (name, raw) in members.iter().filter(|(_, raw)| raw.get() != "null") {
         let text: Option<Cow<'_, str>> = serde_json::from_str(raw.get()).ok();
         let value = text.unwrap_or_else(|| Cow::Borrowed(raw.get()));
-        let Some(price) = table.get(&format!("{name}={value}")).or_else(|| table.get(name.as_ref())) else {
+        let Some(price) = table.get(&format!("{name}={value}")).or_else(|| table.get(name)) else {
             continue;
         };
         if let Some(factor) = price.factor {
@@ -102,9 +96,7 @@ mod tests {
             input: Credits(3),
             output: Some(Credits(5)),
             cached: Some(Credits(1)),
-            cache_write: None,
-            cache_write_1h: None,
-            counters: BTreeMap::new(),
+            ..TokenPrices::default()
         };
         for (sent, input, output, cached, request) in [
             (json!({}), 3, 5, 1, 0),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use gatehouse_model::{Credits, Prepared, Protocol};
+use gatehouse_model::{Credits, Prepared, Protocol, words};
 use serde::Deserialize;
 
 use crate::api::{ListedPrice, Modality, ModelFacts};
@@ -16,15 +16,17 @@ use crate::models::targets::{self, Target, TargetConfig};
 /// The surface of models of kind [`ModelKind::Embedding`].
 const EMBEDDINGS: &str = "embeddings.create";
 
-/// What a model of the table makes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ModelKind {
-    /// Text, on every surface of text.
-    #[default]
-    Text,
-    /// Vectors of texts.
-    Embedding,
+words! {
+    /// What a model of the table makes, by its name in the configuration and for clients.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ModelKind {
+        /// Text, on every surface of text.
+        #[default]
+        Text = "text",
+        /// Vectors of texts.
+        Embedding = "embedding",
+    }
 }
 
 impl ModelKind {
@@ -38,14 +40,6 @@ impl ModelKind {
         match self {
             Self::Text => "chat",
             Self::Embedding => "embeddings",
-        }
-    }
-
-    /// Its name in the configuration and for clients.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Embedding => "embedding",
         }
     }
 }

@@ -70,7 +70,7 @@ impl Files {
             self.disks.check()?;
             self.shared.media.keep_input(bytes).await.map_err(|error| match error {
                 InputError::Store(error) => error.into(),
-                wrong => SubmitError::Invalid { field: None, message: wrong.to_string() },
+                wrong => SubmitError::invalid(wrong.to_string()),
             })
         })
     }

@@ -62,29 +62,19 @@ impl Balances {
 
     /// Sums by key, day and model, in this order.
     pub async fn usage(&self, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {
-        let scope = match filter.key {
-            Some(only) => UsageScope::Key(key.customer.clone(), only),
-            None => UsageScope::EachKey(Some(key.customer.clone())),
-        };
-        self.sums(scope, filter.days, filter.after, filter.max_rows).await
+        self.sums(UsageScope::EachKey(Some(key.customer.clone())), key, filter).await
     }
 
     /// Sums by day and model, of one key or of all keys of the caller's customer together.
     pub async fn usage_in_all(&self, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {
-        let scope = match filter.key {
-            Some(only) => UsageScope::Key(key.customer.clone(), only),
-            None => UsageScope::Customer(key.customer.clone()),
-        };
-        self.sums(scope, filter.days, None, filter.max_rows).await
+        let filter = UsageFilter { after: None, ..filter };
+        self.sums(UsageScope::Customer(key.customer.clone()), key, filter).await
     }
 
-    async fn sums(
-        &self,
-        scope: UsageScope,
-        range: Range<u32>,
-        after: Option<UsagePosition>,
-        max_rows: usize,
-    ) -> Result<UsageRows, StoreError> {
+    /// Of the one key that the filter names, or else of `all`.
+    async fn sums(&self, all: UsageScope, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {
+        let UsageFilter { days: range, key: only, after, max_rows } = filter;
+        let scope = only.map_or(all, |only| UsageScope::Key(key.customer.clone(), only));
         let period = UsagePeriod::Day;
         self.shared.store.usage(UsageQuery { scope, period, range, after, max_rows }).await
     }

@@ -7,7 +7,6 @@ use gatehouse_model::{Key, KeyDigest};
 use gatehouse_store::StoreError;
 
 use crate::shared::Shared;
-use crate::store_pause::StorePause;
 
 /// Looks up keys.
 pub struct Keys {
@@ -40,16 +39,10 @@ impl Keys {
 
     /// Where there are several customers, none of them gets every permit of an account.
     pub(crate) async fn count_customers(&self) {
-        let pause = StorePause::default();
-        loop {
-            match self.shared.store.count_customers().await {
-                Ok(customers) if customers > 1 => return self.shared.upstream.expect_several_customers(),
-                Ok(_) => return,
-                Err(error) if error.passes() => {
-                    self.shared.clock.pause(pause.failed(self.shared.now(), self.shared.seed.unit())).await;
-                }
-                Err(error) => return tracing::warn!(%error, "customers were not counted"),
-            }
+        match self.shared.when_there(|| self.shared.store.count_customers()).await {
+            Ok(customers) if customers > 1 => self.shared.upstream.expect_several_customers(),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "customers were not counted"),
         }
     }
 }

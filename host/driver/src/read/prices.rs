@@ -143,9 +143,7 @@ mod tests {
                 input: Credits(1),
                 output: Some(Credits(output)),
                 cached,
-                cache_write: None,
-                cache_write_1h: None,
-                counters: BTreeMap::new(),
+                ..TokenPrices::default()
             };
             let targets = vec![("p/m".to_owned(), prices.clone())];
             let listed = ModelPrices { aliases: vec![], provider: "p".into(), prices, targets };

@@ -15,7 +15,6 @@ use gatehouse_upstream::QueueEstimate;
 use crate::live::live_tasks::LiveTasks;
 use crate::read::result::{self, Waiting};
 use crate::shared::{Shared, ShutdownState};
-use crate::store_pause::StorePause;
 
 /// Reads tasks.
 pub struct Tasks {
@@ -61,8 +60,11 @@ impl Tasks {
 
     /// A page of the caller's tasks, newest first; their model by any of its names.
     pub async fn tasks(&self, key: &Key, filter: &TaskQuery) -> Result<TaskPage, StoreError> {
-        let model = filter.model.as_deref().map(|model| self.canonical(model));
-        let query = TaskQuery { model, ..filter.clone() };
+        let own_id = |name: &str| {
+            let listed = self.shared.plugins.registry().models().into_iter().find(|entry| entry.id == name);
+            listed.map_or_else(|| name.to_owned(), |entry| entry.model)
+        };
+        let query = TaskQuery { model: filter.model.as_deref().map(own_id), ..filter.clone() };
         self.shared.store.list_tasks(key.customer.clone(), query).await
     }
 
@@ -76,11 +78,6 @@ impl Tasks {
     #[must_use]
     pub fn waiting(&self, task: &Task) -> Option<Waiting> {
         result::waiting(task)
-    }
-
-    fn canonical(&self, model: &str) -> String {
-        let listed = self.shared.plugins.registry().models().into_iter().find(|entry| entry.id == model);
-        listed.map_or_else(|| model.to_owned(), |entry| entry.model)
     }
 }
 
@@ -119,10 +116,9 @@ struct Follower {
 impl Follower {
     /// The next state, and who reads on.
     async fn next(mut self) -> Option<(Result<Task, StoreError>, Option<Self>)> {
-        let pause = StorePause::default();
         self.listener.changed().await;
         loop {
-            match self.shared.store.task(self.id).await {
+            match self.shared.when_there(|| self.shared.store.task(self.id)).await {
                 // A request that joins changes the row, and nothing that a client reads.
                 Ok(Some(task)) if task.revision == self.seen => self.listener.changed().await,
                 Ok(Some(task)) => {
@@ -131,9 +127,6 @@ impl Follower {
                     return Some((Ok(task), rest));
                 }
                 Ok(None) => return None,
-                Err(error) if error.passes() => {
-                    self.shared.clock.pause(pause.failed(self.shared.now(), self.shared.seed.unit())).await;
-                }
                 Err(error) => return Some((Err(error), None)),
             }
         }

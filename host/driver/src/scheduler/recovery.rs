@@ -8,11 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Phase, Task, UnixMs};
-use gatehouse_store::{LongRead, StoreError};
+use gatehouse_store::StoreError;
 use gatehouse_tasks::Command;
 
 use crate::scheduler::run_loop::Scheduler;
-use crate::store_pause::StorePause;
 
 /// First steps of tasks that wait for their provider are spread over at least this and at most [`SPREAD_MAX`],
 /// by the pace at which such tasks are polled anyway.
@@ -25,7 +24,7 @@ impl Scheduler {
         let now = self.shared.now();
         let (mut live, mut without_version, mut last) = (0_u64, 0_u64, None);
         loop {
-            let tasks = self.read(|| self.shared.store.live_tasks(last)).await?;
+            let tasks = self.shared.when_there(|| self.shared.store.live_tasks(last)).await?;
             let Some(newest) = tasks.last() else { break };
             last = Some(newest.id);
             for task in tasks {
@@ -42,25 +41,12 @@ impl Scheduler {
     /// Releases what requests hold that another process began to answer: it is gone, nobody else ends them, and until they expire
     /// they would count against the limits of their keys and the money of their customers.
     async fn release_requests(&self) -> Result<(), StoreError> {
-        let left = self.read(|| self.shared.store.open_requests()).await?;
+        let left = self.shared.when_there(|| self.shared.store.open_requests()).await?;
         if !left.is_empty() {
             tracing::info!(requests = left.len(), "released what requests of the process before held");
         }
         let now = self.shared.now();
         left.into_iter().try_for_each(|id| self.shared.store.post(Command::Release { id, at: now }))
-    }
-
-    /// Reads as soon as the store is there.
-    async fn read<'a, T>(&self, read: impl Fn() -> LongRead<'a, T>) -> Result<T, StoreError> {
-        let pause = StorePause::default();
-        loop {
-            match read().await {
-                Err(error) if error.passes() => {
-                    self.shared.clock.pause(pause.failed(self.shared.now(), self.shared.seed.unit())).await;
-                }
-                read => return read,
-            }
-        }
     }
 
     /// Schedules a task; whether its version is there.

@@ -76,7 +76,7 @@ impl Steps {
         let mut run = RunContext::new(task.clone(), None);
         run.step_permit = Some(step_permit);
         run.steps = 1;
-        run.log.trace_with(self.step_span(task));
+        run.log.span = self.step_span(task);
         let word = event_word(&Event::Start(Bytes::new()));
         run.log.plugin(task.created..self.shared.now(), version.digest(), word, &step);
         let next = self.next_of(&mut run, version, step);

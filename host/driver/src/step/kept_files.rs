@@ -61,7 +61,7 @@ impl FileKeeper {
     /// permit of the task's account back: its provider has answered.
     pub(super) fn begin_wait(&self, bytes: u64, task: &Task, held: &mut HeldPermit) -> Waits {
         let waits = self.waiting.enter(bytes);
-        if waits.fits() {
+        if waits.fits {
             *held = None;
             self.live.drop_account_permit(task.id);
         }
@@ -70,7 +70,7 @@ impl FileKeeper {
 
     /// Ends a wait, if there was one: the task has its permit again, even above the account's limit: its job may still be in flight there.
     pub(super) fn end_wait(&self, waits: Option<Waits>, task: &Task, held: &mut HeldPermit) {
-        let (Some(true), Some(assigned)) = (waits.map(|waits| waits.fits()), &task.assignment) else {
+        let (Some(true), Some(assigned)) = (waits.map(|waits| waits.fits), &task.assignment) else {
             return;
         };
         let permit = self.shared.upstream.resume(&assigned.provider, &assigned.account, &task.customer);

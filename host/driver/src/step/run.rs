@@ -74,7 +74,7 @@ impl Steps {
         let mut run = RunContext::new(task, self.live.account_permit(id));
         run.step_permit = Some(permit);
         run.log = StepLog::after(self.live.take_quiet(id));
-        run.log.trace_with(self.step_span(&run.task));
+        run.log.span = self.step_span(&run.task);
         self.live.note_ambiguous(id, run.task.phase.ambiguous_call().is_some());
         self.run_phases(run, StepOutcome::Continue).await
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use gatehouse_media::NewBlob;
+use gatehouse_media::{NewBlob, Probed};
 use gatehouse_model::{
     Accepted, Action, BlobId, Boxed, Charge, Context, Credits, CustomerId, Event, Finding, Key, Phase, Probe,
     Status, Task, TaskFailure, TaskId, UnixMs,
@@ -20,6 +20,7 @@ use crate::detached::detached;
 use crate::errors::SubmitError;
 use crate::rates::RateUse;
 use crate::shared::ShutdownState;
+use crate::submit::join::no_parent;
 use crate::submit::refusal::rejection_error;
 use crate::submit::submission::{Intake, check_joined_callback};
 
@@ -200,15 +201,11 @@ impl Intake {
         let owner = self.shared.media.blobs_of(kept.iter().chain(adopted).copied()).of(customer);
         let found =
             try_join_all(probes.iter().map(|probe| self.shared.media.probe(probe, &owner))).await.ok()?;
-        Some(
-            found
-                .into_iter()
-                .map(|probed| {
-                    kept.extend(probed.kept);
-                    probed.finding
-                })
-                .collect(),
-        )
+        let finding = |probed: Probed| {
+            kept.extend(probed.kept);
+            probed.finding
+        };
+        Some(found.into_iter().map(finding).collect())
     }
 }
 
@@ -229,10 +226,9 @@ pub(crate) async fn check_funds(
 
 /// What the store would say of a request that joins.
 fn check_join(accepted: &Accepted, parent: Option<&Task>) -> Result<(), SubmitError> {
-    let no_parent = || SubmitError::NotFound("the request names no task to join".to_owned());
     let parent = parent.ok_or_else(no_parent)?;
     if let Some(failure) = &accepted.doomed {
-        return Err(SubmitError::Invalid { field: None, message: failure.message.clone() });
+        return Err(SubmitError::invalid(failure.message.clone()));
     }
     if parent.status.is_final() || matches!(parent.phase, Phase::Over) || parent.failure.is_some() {
         let status = if parent.status.is_final() { parent.status } else { Status::Failed };

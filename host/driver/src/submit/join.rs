@@ -13,7 +13,7 @@ use crate::api::{Receipt, SubmitRequest};
 use crate::errors::SubmitError;
 use crate::money;
 use crate::submit::references::References;
-use crate::submit::refusal::rejection_error;
+use crate::submit::refusal::{rejection_error, store_error};
 use crate::submit::submission::Intake;
 
 /// The task that a request joins, as the request was judged by it.
@@ -75,7 +75,7 @@ impl Intake {
         let JoinedTask { id: parent, model, judged, created } = parent.ok_or_else(no_parent)?;
         if let Some(failure) = accepted.doomed {
             // There is no task of its own that could fail.
-            return Err(SubmitError::Invalid { field: None, message: failure.message });
+            return Err(SubmitError::invalid(failure.message));
         }
         let variant = self.judge.variant_of(&request.key.customer).await?;
         let quote = self.judge.quote_of(variant.as_deref(), &accepted.model, &accepted.charge)?;
@@ -92,7 +92,7 @@ impl Intake {
             deadline: self.shared.row_deadline(created, now.plus(self.shared.time_limit(&accepted.model))),
         };
         let command = Command::Join { parent, request: Box::new(join), idempotency, at: now };
-        match self.execute(command).await? {
+        match self.shared.store.execute(command).await.map_err(store_error)? {
             Ok(Applied::Joined(task)) => {
                 request.report.hold(held);
                 money::held(&model, Purpose::Task, held);
@@ -109,6 +109,6 @@ impl Intake {
     }
 }
 
-fn no_parent() -> SubmitError {
+pub(super) fn no_parent() -> SubmitError {
     SubmitError::NotFound("the request names no task to join".to_owned())
 }

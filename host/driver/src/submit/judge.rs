@@ -45,7 +45,7 @@ impl Judge {
     pub(crate) async fn cut(&self, body: Json) -> Result<Extracted, SubmitError> {
         self.shared.media.extract(body).await.map_err(|error| match error {
             ExtractError::Interrupted => SubmitError::Draining,
-            error => SubmitError::Invalid { field: None, message: error.to_string() },
+            error => SubmitError::invalid(error.to_string()),
         })
     }
 
@@ -148,7 +148,10 @@ impl Judge {
         let links = (!cut.bad_links.is_empty()).then(|| (cut.bad_links, context.clone()));
         let submission = Submission {
             surface: request.surface.to_owned(),
-            model: ModelName { id: found.model.clone(), alias: alias_of(request, &found.model) },
+            model: ModelName {
+                id: found.model.clone(),
+                alias: request.body.model().filter(|name| *name != found.model).map(str::to_owned),
+            },
             body: cut.json,
             parents: refers.parents,
             owned: refers.owned,
@@ -276,18 +279,10 @@ fn is_read(link: &BadLink, surface: Option<&SurfaceInfo>) -> bool {
 /// The refusal of a link that must not be handed on. Clients of Messages read its words as those of their own provider.
 fn bad_link(bad: &BadLink, surface: &str) -> SubmitError {
     let BadLink { field, reason, .. } = bad;
-    let (field, message) = if surface == MESSAGES {
-        let dotted = field.replace('[', ".").replace(']', "");
-        (dotted.clone(), format!("{dotted}: {reason}"))
-    } else {
-        (field.clone(), format!("`{field}`: {reason}"))
-    };
-    SubmitError::Invalid { field: Some(field), message }
-}
-
-/// The name under which a request asked for the model, where that is not its own id.
-fn alias_of(request: &SubmitRequest, id: &str) -> Option<String> {
-    request.body.model().filter(|name| *name != id).map(str::to_owned)
+    if surface == MESSAGES {
+        return SubmitError::wrong_field(field.replace('[', ".").replace(']', ""), reason);
+    }
+    SubmitError::Invalid { field: Some(field.clone()), message: format!("`{field}`: {reason}") }
 }
 
 /// [`Judge::may_use`], with the own ids of models as `own_id` knows them.

@@ -94,8 +94,8 @@ impl ReferenceReader {
             ParentAt::Field(field) => (field, named_tasks(body, field, || takes_list(surface, field))?),
         };
         if ids.len() > MAX_PARENTS {
-            let message = format!("{field}: expected at most {MAX_PARENTS} tasks, got {}", ids.len());
-            return Err(SubmitError::Invalid { field: Some(field.to_owned()), message });
+            let problem = format!("expected at most {MAX_PARENTS} tasks, got {}", ids.len());
+            return Err(SubmitError::wrong_field(field, problem));
         }
         let mut tasks = Vec::with_capacity(ids.len());
         for id in ids {
@@ -162,7 +162,7 @@ fn names(body: &Value, places: &[NameAt]) -> Result<Vec<String>, SubmitError> {
     }
     if found.len() > MAX_NAMES {
         let message = format!("expected at most {MAX_NAMES} names of assets, got {}", found.len());
-        return Err(SubmitError::Invalid { field: None, message });
+        return Err(SubmitError::invalid(message));
     }
     Ok(found.into_iter().map(str::to_owned).collect())
 }
@@ -181,10 +181,8 @@ fn named_tasks(
             let named = |(at, item): (usize, &Value)| match item.as_str() {
                 Some(text) => one(text),
                 None => {
-                    let field = format!("{field}[{at}]");
-                    let message =
-                        format!("{field}: expected the id of a task, got {}", shown(&item.to_string()));
-                    Err(SubmitError::Invalid { field: Some(field), message })
+                    let problem = format!("expected the id of a task, got {}", shown(&item.to_string()));
+                    Err(SubmitError::wrong_field(format!("{field}[{at}]"), problem))
                 }
             };
             items.iter().enumerate().map(named).collect()

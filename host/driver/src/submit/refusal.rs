@@ -23,7 +23,7 @@ pub(crate) fn fault_error(fault: Fault, plugin: impl FnOnce(Fault) -> SubmitErro
     match fault {
         Fault::Busy => SubmitError::Busy,
         Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. } | Fault::RequestTooLong { .. } => {
-            SubmitError::Invalid { field: None, message: format!("besides its media, {fault}") }
+            SubmitError::invalid(format!("besides its media, {fault}"))
         }
         fault => plugin(fault),
     }

@@ -12,7 +12,7 @@ use gatehouse_model::{
     Tags, Task, TaskFailure, TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
-use gatehouse_tasks::{Applied, Command, Idempotency, MAX_URL, Rejection};
+use gatehouse_tasks::{Applied, Command, Idempotency, MAX_URL};
 
 use crate::api::{Receipt, SubmitRequest};
 use crate::body::off_worker;
@@ -34,6 +34,9 @@ use crate::submit::refusal::{rejection_error, store_error};
 /// How often a request that joins a task is judged, while the task moves on at each time. Every other request is judged
 /// once.
 const MAX_JUDGEMENTS: u32 = 16;
+
+/// The field of a body that says where the task's end is to be told.
+const CALLBACK: &str = "callback_url";
 
 /// Takes tasks.
 pub struct Intake {
@@ -194,12 +197,10 @@ impl Intake {
     pub(super) fn check_callback(&self, request: &SubmitRequest) -> Result<(), SubmitError> {
         let Some(url) = request.body.callback() else { return Ok(()) };
         if url.len() > MAX_URL {
-            let message = format!("expected at most {MAX_URL} bytes, got {}", url.len());
-            return Err(bad_callback(&message));
+            let problem = format!("expected at most {MAX_URL} bytes, got {}", url.len());
+            return Err(SubmitError::wrong_field(CALLBACK, problem));
         }
-        let checked =
-            self.shared.upstream.fetcher().check_post_url(url, self.shared.config.webhooks_over_http);
-        checked.map_err(|error| bad_callback(&error.to_string()))
+        self.shared.check_webhook_url(url).map_err(|problem| SubmitError::wrong_field(CALLBACK, problem))
     }
 
     /// Refuses a task that its customer's own tasks keep from beginning before its time limit, as far as can be told.
@@ -230,7 +231,8 @@ impl Intake {
         let task = Box::new(first.as_deref().map_or(task, FirstStep::task));
         let assignment = task.assignment.clone();
         let span = report.begin("hold");
-        let outcome = self.execute(Command::Submit { task, idempotency }).await;
+        let outcome = self.shared.store.execute(Command::Submit { task, idempotency }).await;
+        let outcome = outcome.map_err(store_error);
         drop(span);
         let is_submitted = matches!(outcome, Ok(Ok(Applied::Submitted(_))));
         let first = match first {
@@ -257,10 +259,6 @@ impl Intake {
             Ok(Applied::Repeated(task)) => Ok(Receipt { task, repeated: true }),
             other => Err(rejection_error(&other)),
         }
-    }
-
-    pub(crate) async fn execute(&self, command: Command) -> Result<Result<Applied, Rejection>, SubmitError> {
-        self.shared.store.execute(command).await.map_err(store_error)
     }
 
     async fn new_task(
@@ -331,18 +329,11 @@ pub(super) fn check_joined_callback(
     if parent.callback.as_deref() == Some(url) {
         return Ok(());
     }
-    let message = format!(
+    let problem = format!(
         "this request goes on with task {}, whose end is told as it was submitted: leave it out",
         parent.id
     );
-    Err(bad_callback(&message))
-}
-
-fn bad_callback(problem: &str) -> SubmitError {
-    SubmitError::Invalid {
-        field: Some("callback_url".to_owned()),
-        message: format!("callback_url: {problem}"),
-    }
+    Err(SubmitError::wrong_field(CALLBACK, problem))
 }
 
 /// A digest of everything that makes two submissions the same request.

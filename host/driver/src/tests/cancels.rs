@@ -18,9 +18,7 @@ async fn submitted(data: &Path) -> Process {
     let process = Process::start(data, json!({}), Config::default(), clock).await;
     let commands = beginning().into_iter().map(|one| one.command(&MemoryLedgerStorage::default(), START));
     let submit = Command::Submit { task: Box::new(task(1, 0, 0, 10, START)), idempotency: None };
-    for command in commands.chain([submit]) {
-        process.store.execute(command).await.expect("a store").expect("allowed");
-    }
+    process.execute(commands.chain([submit])).await;
     process
 }
 
@@ -41,8 +39,7 @@ async fn at_its_provider(process: &Process, phase: Phase, stop_asked: bool) {
         sent_again: false,
         audit: None,
     });
-    let sent = Command::Advance { id: task_id(1), revision: 0, change, at: START };
-    process.store.execute(sent).await.expect("a store").expect("allowed");
+    process.execute([Command::Advance { id: task_id(1), revision: 0, change, at: START }]).await;
 }
 
 async fn audit_of(process: &Process, id: TaskId) -> String {

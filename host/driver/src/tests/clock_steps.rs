@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_harness::{TestClock, puppet_claiming, reply, until};
-use gatehouse_model::{Clock, Phase, Task};
-use gatehouse_sample::{START, at_once, task};
+use gatehouse_harness::{TestClock, puppet_claiming};
+use gatehouse_model::{Clock as _, Task};
+use gatehouse_sample::{START, task};
 use serde_json::json;
 
 use crate::scheduler::housekeeping::Housekeeping;
-use crate::tests::support::{Process, PuppetTest, submission};
+use crate::tests::support::{Process, PuppetTest, fine, submission};
 use crate::{Config, SubmitRequest};
 
 const HOURS: Duration = Duration::from_secs(5 * 3600);
@@ -54,7 +54,7 @@ async fn holds_are_not_swept_before_what_took_them_must_have_ended() {
 /// customer's money held for hours more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_joins_after_a_step_gives_its_task_one_time_limit() {
-    let test = PuppetTest::with(|_| reply(200, &[], "fine"), &["main"]).await;
+    let test = PuppetTest::with(fine, &["main"]).await;
     let schema = json!({"type": "object"});
     let joining = puppet_claiming(&json!({
         "version": "1.1.0",
@@ -66,13 +66,12 @@ async fn a_request_that_joins_after_a_step_gives_its_task_one_time_limit() {
     }));
     test.process.plugins.install(&joining).expect("the version");
     let task = test.run(&json!([{"wait": 3_600_000}, {"wait": 3_600_000}, {"wait": 3_600_000}])).await;
-    let stored = || at_once(test.process.store.task(task)).expect("readable").expect("known");
-    until("the task waits", async || matches!(stored().phase, Phase::Wait(_))).await;
+    test.until_waits(task).await;
     test.clock.set_forward(HOURS);
     let body = json!({"model": "puppet-1", "joins": task.to_string(), "script": {}});
     let request = SubmitRequest { surface: "videos.generate", ..submission(&test.key, &body) };
     let receipt = test.process.driver.intake.submit(request).await.expect("it joins");
     assert_eq!(receipt.task, task);
     let limit = Duration::from_secs(1800);
-    assert_eq!(test.process.driver.shared.deadline(&stored()), test.clock.now().plus(limit));
+    assert_eq!(test.process.driver.shared.deadline(&test.stored(task)), test.clock.now().plus(limit));
 }

@@ -51,7 +51,7 @@ async fn a_low_disk_takes_no_new_task_and_serves_the_others() {
         let disks = ["store", "media"].map(|name| (name, Free(Arc::new(AtomicU64::new(SIZE)))));
         let watched = disks.iter().map(|(name, free)| free.disk(name)).collect();
         let answer = |_: &Received| reply(200, &[], "{}");
-        let test = PuppetTest::on_disks(answer, &["main"], watched).await;
+        let test = PuppetTest::started(answer, &["main"], 200, watched).await;
         let free = &disks.iter().find(|(name, _)| *name == low).expect("one of them").1;
         // Not as long as a pause of the watch: the test would take the one for the other.
         let steps = json!([{"wait": 1500}, {"done": {}}]);
@@ -94,7 +94,7 @@ async fn the_customer_that_fills_the_disk_is_refused_and_another_is_not() {
     const PICTURE: usize = 1 << 20;
     let free = Free(Arc::new(AtomicU64::new(MARK + 10 * PICTURE as u64)));
     let answer = |_: &Received| reply(200, &[], "{}");
-    let test = PuppetTest::on_disks(answer, &["main"], vec![free.disk("media")]).await;
+    let test = PuppetTest::started(answer, &["main"], 200, vec![free.disk("media")]).await;
     let other = customer_named(&test.process.store, "other", 77, UnixMs(1)).await;
     let base64 = base64::engine::general_purpose::STANDARD.encode(vec![b'x'; PICTURE]);
     let picture = format!("data:image/png;base64,{base64}");

@@ -1,16 +1,15 @@
 //! One customer's work is nobody else's wait: permits of a provider between customers, streams that nobody reads, and
 //! tasks that could not begin in time.
 
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{CompletionResponse, SubmitError, TextError};
-use gatehouse_harness::{Received, Reply, reply, until};
+use gatehouse_harness::until;
 use gatehouse_model::{Clock as _, Credits, Key, Status, UnixMs};
-use gatehouse_sample::at_once;
 use serde_json::{Value, json};
 
-use crate::tests::support::{PuppetTest, customer_named};
+use crate::tests::support::{PuppetTest, customer_named, gate};
 use crate::tests::text_timeouts::{DRAIN, PERMIT_WAIT, TextTest, stream};
 
 fn one_permit() -> Value {
@@ -81,18 +80,6 @@ fn one_call(path: &str) -> Value {
     json!([{"call": {"path": path, "replay": "token"}}])
 }
 
-/// Holds up each call until the test lets one go.
-fn gate() -> (mpsc::Sender<()>, impl Fn(&Received) -> Reply + Send + Sync + 'static) {
-    let (go, wait) = mpsc::channel();
-    let wait = Mutex::new(wait);
-    let script = move |_: &Received| {
-        // The thread may be the one that drives sockets and timers. The test has ended where the sender is gone.
-        let _ = tokio::task::block_in_place(|| wait.lock().expect("a lock").recv());
-        reply(200, &[], "fine")
-    };
-    (go, script)
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_task_does_not_wait_behind_another_customers_hundred() {
     let (go, script) = gate();
@@ -104,12 +91,11 @@ async fn a_task_does_not_wait_behind_another_customers_hundred() {
     until("the first is under way", async || test.calls("/crowd") == 1).await;
     let task = test.try_run(&other, &one_call("/other")).await.expect("a receipt");
     // It stands in the queue before the first of the crowd ends.
-    let live = || at_once(test.process.store.task(task)).expect("readable").expect("known");
-    until("it waits", async || live().status == Status::Pending).await;
+    until("it waits", async || test.stored(task).status == Status::Pending).await;
     for _ in 0..2 {
         go.send(()).expect("a provider");
     }
-    until("it ends", async || live().status == Status::Completed).await;
+    until("it ends", async || test.stored(task).status == Status::Completed).await;
     assert!(test.calls("/crowd") <= 3, "after one or two of the crowd: {}", test.calls("/crowd"));
     drop(go);
 }
@@ -134,8 +120,7 @@ async fn a_task_that_cannot_begin_in_time_is_refused_and_others_are_not() {
     // Those that wait learn the same: the next one after a minute, the last after all before it.
     let mut waiting = Vec::new();
     for task in &receipts {
-        let task = test.process.store.task(*task).await.expect("readable").expect("known");
-        let found = test.process.driver.tasks.queue_estimate(&task);
+        let found = test.process.driver.tasks.queue_estimate(&test.stored(*task));
         waiting.extend(found.map(|found| (found.position, found.wait.map(|wait| wait.as_secs() / 60))));
     }
     waiting.sort_unstable();
@@ -161,9 +146,7 @@ async fn a_task_that_may_bring_no_files_gives_its_turn_to_the_next() {
     let (go, script) = gate();
     let test = PuppetTest::with_limit(script, &["main"], 1).await;
     let submit = async |steps: Value| test.try_run(&test.key, &steps).await.expect("a receipt");
-    let is = |task, status| {
-        at_once(test.process.store.task(task)).expect("readable").expect("known").status == status
-    };
+    let is = |task, status| test.stored(task).status == status;
     submit(one_call("/first")).await;
     until("the first is under way", async || test.calls("/first") == 1).await;
     let files = submit(json!([{"call": {"path": "/files", "replay": "token", "cut-body": true}}])).await;

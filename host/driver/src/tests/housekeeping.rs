@@ -72,9 +72,7 @@ async fn what_requests_of_the_process_before_held_is_free_at_a_start_and_what_ta
     };
     let owned = Task { key: key.id.clone(), customer: key.customer.clone(), ..task(1, 0, 0, 10, START) };
     let submitted = Command::Submit { task: Box::new(owned), idempotency: None };
-    for command in [held(1), held(2), submitted] {
-        process.store.execute(command).await.expect("a store").expect("allowed");
-    }
+    process.execute([held(1), held(2), submitted]).await;
     let before = process.store.customer(&key.customer).await.expect("readable").expect("known");
     assert_eq!(
         (before.reserved, process.store.open_requests().await.map(|open| open.len())),
@@ -110,8 +108,7 @@ async fn the_ledger_is_marked_within_a_minute_and_then_hourly_where_it_has_grown
     sweep(&clock).await;
     until("the first mark", async || marks().await == [(after(1), 1)]).await;
     let (amount, memo, at) = (Credits(1), String::new(), START);
-    let deposit = Command::Deposit { customer, amount, memo, at };
-    store.execute(deposit).await.expect("a store").expect("allowed");
+    process.execute([Command::Deposit { customer, amount, memo, at }]).await;
     // The third hour finds nothing new.
     for _ in 1..=120 {
         sweep(&clock).await;

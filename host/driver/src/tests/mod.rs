@@ -4,7 +4,6 @@ mod calls;
 mod cancels;
 mod clock_steps;
 mod disks;
-mod failures;
 mod fairness;
 mod housekeeping;
 mod rates;

@@ -4,18 +4,17 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::{
-    CheckedBody, CompletionRequest, CompletionResponse, Config, LimitKind, RateLimited, RequestReport,
-    SubmitError, SubmitRequest, TextError,
+    CompletionResponse, LimitKind, RateLimited, Receipt, RequestReport, SubmitError, SubmitRequest, TextError,
 };
-use gatehouse_harness::{TestClock, component};
-use gatehouse_model::{Clock as _, Credits, Key, KeyPolicy, Limits, QuotaPeriod, RequestId};
+use gatehouse_harness::TestClock;
+use gatehouse_model::{Clock as _, Credits, Key, KeyPolicy, Limits, QuotaPeriod};
 use gatehouse_sample::at_once;
-use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_tasks::{Applied, Command};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::tests::support::{self, Process, PuppetTest, customer};
+use crate::tests::support::{self, Process, PuppetTest};
+use crate::tests::text_timeouts::TextTest;
 
 /// The key after an edit.
 async fn edited(process: &Process, key: &Key, change: impl FnOnce(&mut KeyPolicy)) -> Arc<Key> {
@@ -40,6 +39,21 @@ fn limits(requests: u32, tokens: u32, concurrency: u32) -> Limits {
 fn submission(key: &Arc<Key>, model: &str, report: &RequestReport) -> SubmitRequest {
     let body = json!({"model": model, "script": {"steps": [{"wait": 3_600_000}, {"done": {}}]}});
     SubmitRequest { report: report.clone(), ..support::submission(key, &body) }
+}
+
+async fn submitted_at_once(
+    test: &PuppetTest,
+    key: &Arc<Key>,
+    number: usize,
+) -> Vec<Result<Receipt, SubmitError>> {
+    let all: JoinSet<_> = (0..number)
+        .map(|_| {
+            let request = submission(key, "puppet-1", &RequestReport::default());
+            let driver = test.process.driver.clone();
+            async move { driver.intake.submit(request).await }
+        })
+        .collect();
+    all.join_all().await
 }
 
 fn limited(error: SubmitError) -> RateLimited {
@@ -113,14 +127,8 @@ async fn a_quota_is_exact_for_two_hundred_at_once_and_resets_to_the_millisecond(
     })
     .await;
     let at_once = async || {
-        let mut all = JoinSet::new();
-        for _ in 0..200 {
-            let request = submission(&key, "puppet-1", &RequestReport::default());
-            let driver = test.process.driver.clone();
-            all.spawn(async move { driver.intake.submit(request).await });
-        }
         let (mut taken, mut refused) = (0, Vec::new());
-        for outcome in all.join_all().await {
+        for outcome in submitted_at_once(&test, &key, 200).await {
             match outcome {
                 Ok(_) => taken += 1,
                 Err(SubmitError::QuotaExceeded(short)) => refused.push((short.remaining, short.resets)),
@@ -144,14 +152,8 @@ async fn a_quota_is_exact_for_two_hundred_at_once_and_resets_to_the_millisecond(
 async fn fifty_submissions_at_once_never_exceed_the_concurrency() {
     let test = PuppetTest::with(|_| unreachable!("nothing is called"), &["main"]).await;
     let key = edited(&test.process, &test.key, |policy| policy.limits = limits(100, 0, 5)).await;
-    let mut all = JoinSet::new();
-    for _ in 0..50 {
-        let (driver, request) =
-            (test.process.driver.clone(), submission(&key, "puppet-1", &RequestReport::default()));
-        all.spawn(async move { driver.intake.submit(request).await });
-    }
     let (mut tasks, mut refused) = (Vec::new(), 0);
-    for outcome in all.join_all().await {
+    for outcome in submitted_at_once(&test, &key, 50).await {
         match outcome {
             Ok(receipt) => tasks.push(receipt.task),
             Err(error) => {
@@ -166,73 +168,34 @@ async fn fifty_submissions_at_once_never_exceed_the_concurrency() {
     assert_eq!(open(), 5);
     // Refused requests count against no rate.
     let report = RequestReport::default();
-    limited(
-        test.process.driver.intake.submit(submission(&key, "puppet-1", &report)).await.expect_err("full"),
-    );
+    let full = test.process.driver.intake.submit(submission(&key, "puppet-1", &report)).await;
+    limited(full.expect_err("full"));
     assert_eq!(report.status(test.clock.now()).requests.map(|status| status.remaining), Some(95));
     for task in tasks {
         test.process.driver.cancels.cancel(&key, task).await.expect("cancelled");
     }
     assert_eq!(open(), 0);
-    test.process
-        .driver
-        .intake
-        .submit(submission(&key, "puppet-1", &report))
-        .await
-        .expect("there is room again");
+    let again = test.process.driver.intake.submit(submission(&key, "puppet-1", &report)).await;
+    again.expect("there is room again");
     assert!(test.process.store.examine().expect("readable").is_clean());
 }
 
-/// A key with these limits, and a text model with a simulated provider. Time stands still.
-struct TextTest {
-    process: Process,
-    clock: Arc<TestClock>,
-    key: Arc<Key>,
-    _sandbox: Sandbox,
-    _data: tempfile::TempDir,
-}
-
 impl TextTest {
-    async fn start(own: Limits) -> Self {
-        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
-        let data = tempfile::tempdir().expect("a folder");
-        let clock = TestClock::at(1_767_225_600_000);
-        let providers = json!({"p": {
-            "base_url": sandbox.messages().origin, "auth": {"header": "x-api-key"},
-            "accounts": {"main": {"secret": {"env": "KEY"}}},
-        }});
-        let model = json!({
-            "provider": "p", "protocol": "messages", "upstream": "claude-sonnet-4-6",
-            "prices": {"input": "2", "output": "5"},
-        });
-        let config = Config {
-            models: [("m".to_owned(), serde_json::from_value(model).expect("a model"))].into(),
-            ..Config::default()
-        };
-        let process = Process::start(data.path(), providers, config, clock.clone()).await;
-        process.plugins.install(&component("plugins/messages")).expect("the plugin");
-        let key = customer(&process.store, clock.now()).await;
-        let key = edited(&process, &key, |policy| policy.limits = own).await;
-        Self { process, clock, key, _sandbox: sandbox, _data: data }
+    /// With a key that has these limits. Time stands still.
+    async fn limited(own: Limits) -> Self {
+        let account = json!({"main": {"secret": {"env": "KEY"}}});
+        let mut test = Self::start_on(TestClock::at(1_767_225_600_000), account, false).await;
+        test.key = edited(&test.process, &test.key, |policy| policy.limits = own).await;
+        test
     }
 
-    async fn send(
+    async fn ask(
         &self,
-        id: u128,
         text: &str,
         max_tokens: u32,
         report: &RequestReport,
     ) -> Result<CompletionResponse, TextError> {
-        let messages = json!([{"role": "user", "content": text}]);
-        let body = json!({"model": "m", "max_tokens": max_tokens, "messages": messages});
-        let request = CompletionRequest {
-            id: RequestId::from_bits(id),
-            key: Arc::clone(&self.key),
-            surface: "messages.create",
-            body: CheckedBody::parse(body.to_string().into(), None).expect("a JSON object"),
-            headers: vec![],
-            report: report.clone(),
-        };
+        let request = self.request(&self.key, text, max_tokens, false, report);
         self.process.driver.texts.complete(request).await
     }
 
@@ -243,10 +206,9 @@ impl TextTest {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_are_reserved_then_counted_as_the_provider_counts_and_given_back_where_nothing_is_billed() {
-    let test = TextTest::start(limits(0, 10_000, 0)).await;
+    let test = TextTest::limited(limits(0, 10_000, 0)).await;
     let report = RequestReport::default();
-    let CompletionResponse::Whole(body) = test.send(1, "hello", 4_000, &report).await.expect("an answer")
-    else {
+    let CompletionResponse::Whole(body) = test.ask("hello", 4_000, &report).await.expect("an answer") else {
         panic!("a whole body");
     };
     let usage = serde_json::from_slice::<Value>(&body).expect("JSON")["usage"].take();
@@ -261,20 +223,20 @@ async fn tokens_are_reserved_then_counted_as_the_provider_counts_and_given_back_
     assert!(report.facts().held > Some(cost), "{:?}", report.facts().held);
 
     // A refused one takes nothing, and neither does one that its provider fails.
-    let refused = test.send(2, "hello", 10_000, &report).await.expect_err("more than is left");
+    let refused = test.ask("hello", 10_000, &report).await.expect_err("more than is left");
     let TextError::Refused(refused) = refused else { panic!("{refused:?}") };
     let refused = limited(refused);
     assert_eq!((refused.kind, refused.limit.get()), (LimitKind::Tokens, 10_000));
     assert_eq!(test.remaining(&report), Some(10_000 - counted));
     let of_failed = RequestReport::default();
-    let failed = test.send(3, "[[400]] hello", 4_000, &of_failed).await.expect_err("the provider refuses");
+    let failed = test.ask("[[400]] hello", 4_000, &of_failed).await.expect_err("the provider refuses");
     assert!(matches!(failed, TextError::Rejected { .. }), "{failed:?}");
     assert_eq!(of_failed.facts().charged, Some(Credits::ZERO), "what was held is given back");
     assert_eq!(test.remaining(&report), Some(10_000 - counted));
     // As long as the refusal says, and no millisecond less.
     let wait = refused.retry_after.expect("a time");
     test.clock.advance(wait - std::time::Duration::from_millis(1));
-    assert!(test.send(4, "hello", 10_000, &report).await.is_err());
+    assert!(test.ask("hello", 10_000, &report).await.is_err());
     test.clock.advance_ms(1);
-    test.send(5, "hello", 10_000, &report).await.expect("an answer");
+    test.ask("hello", 10_000, &report).await.expect("an answer");
 }

@@ -4,25 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gatehouse_harness::{TestClock, component};
-use gatehouse_model::{Clock, Credits, Key, Price};
+use gatehouse_model::{Clock as _, Credits, Key};
 use gatehouse_runtime::Inventory;
 use serde_json::{Value, json};
 
 use crate::models::table::ModelConfig;
-use crate::tests::support::{Process, customer};
-use crate::{CheckedBody, CompletionRequest, Config, RequestReport, SubmitError, SubmitRequest, TextError};
+use crate::tests::support::{Process, completion, customer, image_prices, submission};
+use crate::{CompletionRequest, Config, SubmitError, SubmitRequest, TextError};
 
-async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<bool, SubmitError> {
-    let body = CheckedBody::parse(body.to_string().into(), None)?;
-    let only_price = body.is_dry_run();
-    let body = if only_price { body.for_price() } else { body };
-    let (key, report) = (Arc::clone(key), RequestReport::default());
-    let request =
-        SubmitRequest { key, surface: "images.generate", parent: None, body, idempotency: None, report };
-    if only_price {
-        return process.driver.intake.dry_run(request).await.map(|_| true);
+async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<(), SubmitError> {
+    let request = submission(key, body);
+    if request.body.is_dry_run() {
+        let request = SubmitRequest { body: request.body.for_price(), ..request };
+        return process.driver.intake.dry_run(request).await.map(drop);
     }
-    process.driver.intake.submit(request).await.map(|_| true)
+    process.driver.intake.submit(request).await.map(drop)
 }
 
 /// One text model, whose provider has no account.
@@ -33,25 +29,14 @@ fn texts() -> BTreeMap<String, ModelConfig> {
 }
 
 fn text(key: &Arc<Key>) -> CompletionRequest {
-    let body = json!({"model": "texts", "messages": [{"role": "user", "content": "hi"}]}).to_string();
-    CompletionRequest {
-        id: gatehouse_sample::request_id(1),
-        key: Arc::clone(key),
-        surface: "chat.completions",
-        body: CheckedBody::parse(body.into(), None).expect("an object"),
-        headers: Vec::new(),
-        report: RequestReport::default(),
-    }
+    let body = json!({"model": "texts", "messages": [{"role": "user", "content": "hi"}]});
+    completion(key, "chat.completions", &body)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
     let data = tempfile::tempdir().expect("a folder");
-    let config = Config {
-        prices: [("ctx-pro".to_owned(), Price::each(Credits(4_000_000)))].into(),
-        models: texts(),
-        ..Config::default()
-    };
+    let config = Config { models: texts(), ..image_prices() };
     let clock = TestClock::real(&[]);
     let process = Process::start(data.path(), json!({}), config, clock.clone()).await;
     for family in ["plugins/context-image", "plugins/chat"] {
@@ -78,7 +63,7 @@ async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
         "{refused:?}"
     );
     let price = json!({"model": "ctx-pro", "prompt": "a kite", "dry_run": true});
-    assert!(submit(&process, &key, &price).await.expect("a price"), "an operator may ask for the price");
+    submit(&process, &key, &price).await.expect("an operator may ask for the price");
     let refused = driver.texts.complete(text(&key)).await.map(|_| ());
     let refused = refused.expect_err("it has no provider");
     assert!(matches!(refused, TextError::Refused(SubmitError::NotServed { .. })), "{refused:?}");

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use gatehouse_harness::{reply, until, until_some};
+use gatehouse_harness::{until, until_some};
 use gatehouse_model::{Credits, Status, TaskId};
 use serde_json::json;
 
-use crate::tests::support::PuppetTest;
+use crate::tests::support::{PuppetTest, fine};
 use crate::{StoreError, SubmitError};
 
 const TASKS: usize = 24;
@@ -37,7 +37,7 @@ async fn run(test: &PuppetTest, number: usize) -> TaskId {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_store_that_is_away_under_load_loses_nothing() {
-    let test = PuppetTest::with(|_| reply(200, &[], "fine"), &["main"]).await;
+    let test = PuppetTest::with(fine, &["main"]).await;
     let accesses = Arc::new(AtomicUsize::new(0));
     let asked = Arc::clone(&accesses);
     test.process

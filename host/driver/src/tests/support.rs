@@ -2,17 +2,20 @@
 
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use crate::{CheckedBody, Config, Disk, Driver, Parts, RequestReport, SubmitError, SubmitRequest};
-use gatehouse_harness::{Provider, Received, Reply, SharedCode, TestClock, TestSeed, puppet};
+use crate::{
+    CheckedBody, CompletionRequest, Config, Disk, Driver, Parts, RequestReport, SubmitError, SubmitRequest,
+};
+use gatehouse_harness::{Provider, Received, Reply, SharedCode, TestClock, TestSeed, puppet, reply, until};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
-    ApiKey, Clock, Credits, CustomerId, CustomerPolicy, Key, KeyPolicy, Pepper, Price, Secret, Seed, Task,
-    TaskId, UnixMs,
+    ApiKey, Clock, Credits, CustomerId, CustomerPolicy, Key, KeyPolicy, Pepper, Phase, Price, RequestId,
+    Secret, Seed, Task, TaskId, UnixMs,
 };
 use gatehouse_runtime::{Limits, PluginService};
+use gatehouse_sample::at_once;
 use gatehouse_sandbox::Sandbox;
 use gatehouse_store::Store;
 use gatehouse_tasks::Command;
@@ -35,7 +38,17 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) async fn start(data: &Path, providers: Value, config: Config, clock: Arc<dyn Clock>) -> Self {
-        Self::start_on(data, providers, config, clock, Vec::new()).await
+        Self::start_over(data, json!({"providers": providers}), config, clock, Vec::new()).await
+    }
+
+    /// With the image plugin's simulated provider and a price, in real time.
+    pub(crate) async fn with_images(data: &Path, sandbox: &Sandbox) -> Self {
+        let at = sandbox.context();
+        let providers = json!({"bfl": {
+            "base_url": at.submit, "origins": [at.poll], "media_origins": [at.delivery],
+            "auth": {"header": "x-key"}, "accounts": {"main": {"secret": {"env": "KEY"}}},
+        }});
+        Self::start(data, providers, image_prices(), TestClock::real(&[])).await
     }
 
     /// Without a provider, and allowed to fetch from and post to a host of this machine.
@@ -49,15 +62,11 @@ impl Process {
         Self::start_over(data, upstream, config, clock, Vec::new()).await
     }
 
-    /// The same with disks that may become full.
-    async fn start_on(
-        data: &Path,
-        providers: Value,
-        config: Config,
-        clock: Arc<dyn Clock>,
-        disks: Vec<Disk>,
-    ) -> Self {
-        Self::start_over(data, json!({"providers": providers}), config, clock, disks).await
+    /// Executes commands that are allowed.
+    pub(crate) async fn execute(&self, commands: impl IntoIterator<Item = Command>) {
+        for command in commands {
+            self.store.execute(command).await.expect("a store").expect("allowed");
+        }
     }
 
     async fn start_over(
@@ -116,13 +125,10 @@ impl Process {
     }
 }
 
-/// The configuration of the simulated image provider.
-pub(crate) fn image_provider(sandbox: &Sandbox) -> Value {
-    let at = sandbox.context();
-    json!({"bfl": {
-        "base_url": at.submit, "origins": [at.poll], "media_origins": [at.delivery],
-        "auth": {"header": "x-key"}, "accounts": {"main": {"secret": {"env": "KEY"}}},
-    }})
+/// A configuration with the price of an image.
+pub(crate) fn image_prices() -> Config {
+    let prices = [("ctx-pro".to_owned(), Price::each(Credits(4_000_000)))].into();
+    Config { prices, ..Config::default() }
 }
 
 /// Adds a customer with credit; gives its key.
@@ -179,15 +185,7 @@ impl PuppetTest {
     }
 
     /// The same with disks that may become full.
-    pub(crate) async fn on_disks(
-        script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
-        accounts: &[&str],
-        disks: Vec<Disk>,
-    ) -> Self {
-        Self::started(script, accounts, 200, disks).await
-    }
-
-    async fn started(
+    pub(crate) async fn started(
         script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
         accounts: &[&str],
         concurrency: u32,
@@ -203,13 +201,13 @@ impl PuppetTest {
                 ((*name).to_owned(), json!({"secret": {"env": "KEY"}, "priority": priority}))
             })
             .collect();
-        let providers =
-            json!({"trap": {"base_url": provider.url(), "concurrency": concurrency, "accounts": accounts}});
+        let trap = json!({"base_url": provider.url(), "concurrency": concurrency, "accounts": accounts});
+        let upstream = json!({"providers": {"trap": trap}});
         let config = Config {
             prices: [("puppet".to_owned(), Price::each(Credits(10_000)))].into(),
             ..Config::default()
         };
-        let process = Process::start_on(data.path(), providers, config, clock.clone(), disks).await;
+        let process = Process::start_over(data.path(), upstream, config, clock.clone(), disks).await;
         process.plugins.install(puppet()).expect("the plugin");
         let key = customer(&process.store, UnixMs(NOW)).await;
         Self { clock, provider, process, key, _data: data }
@@ -240,9 +238,48 @@ impl PuppetTest {
             .expect("known")
     }
 
+    /// A task as its row is now.
+    pub(crate) fn stored(&self, task: TaskId) -> Task {
+        at_once(self.process.store.task(task)).expect("readable").expect("known")
+    }
+
+    /// Returns once the task waits by its plugin's word.
+    pub(crate) async fn until_waits(&self, task: TaskId) {
+        until("the task waits", async || matches!(self.stored(task).phase, Phase::Wait(_))).await;
+    }
+
     /// Calls to paths that begin like this.
     pub(crate) fn calls(&self, path: &str) -> usize {
         self.provider.received().iter().filter(|request| request.path().starts_with(path)).count()
+    }
+}
+
+/// What a provider answers to every call.
+pub(crate) fn fine(_: &Received) -> Reply {
+    reply(200, &[], "fine")
+}
+
+/// A provider that holds up each call until the test lets one go.
+pub(crate) fn gate() -> (mpsc::Sender<()>, impl Fn(&Received) -> Reply + Send + Sync + 'static) {
+    let (go, wait) = mpsc::channel();
+    let wait = Mutex::new(wait);
+    let script = move |request: &Received| {
+        // The thread may be the one that drives sockets and timers. The test has ended where the sender is gone.
+        let _ = tokio::task::block_in_place(|| wait.lock().expect("a lock").recv());
+        fine(request)
+    };
+    (go, script)
+}
+
+/// A text request of that body in the name of that key.
+pub(crate) fn completion(key: &Arc<Key>, surface: &'static str, body: &Value) -> CompletionRequest {
+    CompletionRequest {
+        id: RequestId::from_bits(1),
+        key: Arc::clone(key),
+        surface,
+        body: CheckedBody::parse(body.to_string().into(), None).expect("an object"),
+        headers: Vec::new(),
+        report: RequestReport::default(),
     }
 }
 

@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::{
-    CheckedBody, CompletionRequest, CompletionResponse, Config, RequestReport, SubmitError, TextError,
-    TextStream,
+    CompletionRequest, CompletionResponse, Config, RequestReport, SubmitError, TextError, TextStream,
 };
 use gatehouse_harness::{TestClock, component, until, until_some};
 use gatehouse_model::{Clock as _, Credits, Key, RequestId, Sse};
@@ -17,13 +16,14 @@ use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::tests::support::{Process, customer};
+use crate::tests::support::{Process, completion, customer};
 
 /// The durations of the configuration that end only when the test says so.
 const HEAD: Duration = Duration::from_secs(1_111);
 pub(crate) const DRAIN: Duration = Duration::from_secs(2_222);
 const STREAM: Duration = Duration::from_secs(3_333);
 pub(crate) const PERMIT_WAIT: Duration = Duration::from_secs(44);
+const HELD: [Duration; 4] = [HEAD, DRAIN, STREAM, PERMIT_WAIT];
 /// Shorter than the silence that a stream is allowed.
 const TIME_LIMIT: Duration = Duration::from_secs(200);
 
@@ -47,14 +47,14 @@ impl TextTest {
 
     /// With these accounts of the provider, which is read on when a client leaves.
     pub(crate) async fn start_with(accounts: serde_json::Value) -> Self {
-        Self::start_set(accounts, true).await
+        Self::start_on(TestClock::real(&HELD), accounts, true).await
     }
 
-    async fn start_set(accounts: serde_json::Value, drains_cancelled: bool) -> Self {
-        Self::start_on(TestClock::real(&[HEAD, DRAIN, STREAM, PERMIT_WAIT]), accounts, drains_cancelled).await
-    }
-
-    async fn start_on(clock: Arc<TestClock>, accounts: serde_json::Value, drains_cancelled: bool) -> Self {
+    pub(crate) async fn start_on(
+        clock: Arc<TestClock>,
+        accounts: serde_json::Value,
+        drains_cancelled: bool,
+    ) -> Self {
         Self::start_of(clock, |sandbox| {
             let providers = json!({"p": {
                 "base_url": sandbox.messages().origin, "auth": {"header": "x-api-key"}, "accounts": accounts,
@@ -101,18 +101,23 @@ impl TextTest {
         text: &str,
         streaming: bool,
     ) -> JoinHandle<Result<CompletionResponse, TextError>> {
-        let messages = json!([{"role": "user", "content": text}]);
-        let body = json!({"model": "m", "max_tokens": 100, "stream": streaming, "messages": messages});
-        let request = CompletionRequest {
-            id: RequestId::from_bits(self.requests.fetch_add(1, Ordering::Relaxed).into()),
-            key: Arc::clone(key),
-            surface: "messages.create",
-            body: CheckedBody::parse(body.to_string().into(), None).expect("a JSON object"),
-            headers: vec![],
-            report: self.report.clone(),
-        };
+        let request = self.request(key, text, 100, streaming, &self.report);
         let driver = self.process.driver.clone();
         tokio::spawn(async move { driver.texts.complete(request).await })
+    }
+
+    pub(crate) fn request(
+        &self,
+        key: &Arc<Key>,
+        text: &str,
+        max_tokens: u32,
+        streaming: bool,
+        report: &RequestReport,
+    ) -> CompletionRequest {
+        let messages = json!([{"role": "user", "content": text}]);
+        let body = json!({"model": "m", "max_tokens": max_tokens, "stream": streaming, "messages": messages});
+        let id = RequestId::from_bits(self.requests.fetch_add(1, Ordering::Relaxed).into());
+        CompletionRequest { id, report: report.clone(), ..completion(key, "messages.create", &body) }
     }
 
     /// Returns once the provider has got so many requests and holds up the last.
@@ -246,7 +251,7 @@ async fn after_the_drain_time_the_hold_of_a_disconnected_client_ends() {
 async fn a_client_that_leaves_before_its_provider_was_asked_pays_nothing() {
     for streaming in [false, true] {
         let account = json!({"first": {"secret": {"env": "KEY"}, "concurrency": 1}});
-        let test = TextTest::start_set(account, false).await;
+        let test = TextTest::start_on(TestClock::real(&HELD), account, false).await;
         let first = test.send("[[slow-start]] hello", false);
         test.until_held(1).await;
         let leaves = test.send("hello", streaming);

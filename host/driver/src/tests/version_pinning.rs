@@ -1,29 +1,19 @@
 //! A swap while a task is in progress, and a restart after it: the task finishes on the exact version that admitted
 //! it.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::Config;
 use gatehouse_harness::{TestClock, component, until};
-use gatehouse_model::{Clock, Credits, Digest, Key, Price, Status, TaskId};
+use gatehouse_model::{Clock as _, Digest, Key, Status, TaskId};
 use gatehouse_runtime::VersionState;
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::json;
 
-use crate::tests::support::{Process, customer, image_provider, submission};
+use crate::tests::support::{Process, customer, submission};
 
 impl Process {
-    async fn with_images(data: &Path, sandbox: &Sandbox) -> Self {
-        let config = Config {
-            prices: [("ctx-pro".to_owned(), Price::each(Credits(4_000_000)))].into(),
-            ..Config::default()
-        };
-        Self::start(data, image_provider(sandbox), config, TestClock::real(&[])).await
-    }
-
     async fn end(self) {
         self.driver.process.stop(Duration::from_secs(5), Duration::ZERO).await;
         let store = self.store;

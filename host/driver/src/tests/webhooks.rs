@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::{Config, SubmitError, WebhookAction, WebhookError, WebhookPatch, WebhookRequest, WebhookSecret};
 use gatehouse_harness::{Provider, Received, TestClock, TestSeed, reply, until};
-use gatehouse_model::{Digest, Pepper, UnixMs, WebhookId};
+use gatehouse_model::{Clock as _, Digest, Pepper, Task, UnixMs, WebhookId};
 use gatehouse_sample::{
     START, at_once, beginning, completed, customer_id, key_id, request_id, task, task_id,
 };
@@ -37,10 +37,8 @@ impl Scene {
         let receiver = Provider::start(answer).await;
         let (data, clock) = (tempfile::tempdir().expect("a folder"), TestClock::at(START.0));
         let process = start(&data, &receiver, &clock).await;
-        for template in beginning() {
-            let command = template.command(&MemoryLedgerStorage::default(), START);
-            process.store.execute(command).await.expect("a store").expect("allowed");
-        }
+        let commands = beginning().into_iter().map(|one| one.command(&MemoryLedgerStorage::default(), START));
+        process.execute(commands).await;
         let seed = TestSeed::counting_from(5);
         let secret = WebhookSecret::mint(&seed);
         let policy = WebhookPolicy {
@@ -77,20 +75,19 @@ impl Scene {
     }
 
     async fn change(&self, change: WebhookChange) {
-        let at = gatehouse_model::Clock::now(&*self.clock);
-        let command = Command::Webhook { change: Box::new(change), at };
-        self.process.store.execute(command).await.expect("a store").expect("allowed");
+        self.process.execute([Command::Webhook { change: Box::new(change), at: self.clock.now() }]).await;
     }
 
     /// Ends a task of the webhook's customer.
     async fn end_task(&self, number: u8) {
-        let submit = Command::Submit { task: Box::new(task(number, 0, 0, 2, START)), idempotency: None };
-        let at = gatehouse_model::Clock::now(&*self.clock);
-        let finish =
-            Command::Finish { id: task_id(number), revision: 0, ending: completed(2), audit: None, at };
-        for command in [submit, finish] {
-            self.process.store.execute(command).await.expect("a store").expect("allowed");
-        }
+        self.end(task(number, 0, 0, 2, START)).await;
+    }
+
+    async fn end(&self, task: Task) {
+        let (id, at) = (task.id, self.clock.now());
+        let submit = Command::Submit { task: Box::new(task), idempotency: None };
+        let finish = Command::Finish { id, revision: 0, ending: completed(2), audit: None, at };
+        self.process.execute([submit, finish]).await;
     }
 
     /// The only delivery, once so many attempts of it are on record.
@@ -164,7 +161,7 @@ async fn what_fails_comes_again_with_the_same_id_and_bytes_and_a_new_moment() {
     for attempt in 1..4 {
         let delivery = scene.attempted(attempt).await;
         let due = delivery.due().expect("it comes again");
-        let pause = due.since(gatehouse_model::Clock::now(&*scene.clock));
+        let pause = due.since(scene.clock.now());
         scene.clock.armed(pause.min(Duration::from_secs(60))).await;
         scene.clock.advance(pause);
     }
@@ -212,12 +209,7 @@ async fn a_callback_is_signed_by_its_keys_secret_and_goes_on_in_the_next_process
     let mut asked = task(1, 0, 0, 2, START);
     asked.callback = Some(format!("{}/done?token=1", scene.receiver.url()));
     let key = asked.key.clone();
-    let at = gatehouse_model::Clock::now(&*scene.clock);
-    let submit = Command::Submit { task: Box::new(asked), idempotency: None };
-    let finish = Command::Finish { id: task_id(1), revision: 0, ending: completed(2), audit: None, at };
-    for command in [submit, finish] {
-        scene.process.store.execute(command).await.expect("a store").expect("allowed");
-    }
+    scene.end(asked).await;
     let ended = scene.process.store.task(task_id(1)).await.expect("readable").expect("it is there");
     let id = gatehouse_tasks::callback_of(&ended).expect("it has one");
     let attempts = async |process: &Process| {

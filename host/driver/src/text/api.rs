@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_model::{Header, Key, Obstacle, Pause, RequestId, Sse};
+use gatehouse_store::StoreError;
 use tokio::sync::mpsc;
 
 use crate::api::DryRun;
@@ -127,6 +128,12 @@ pub enum TextError {
         /// When another try makes sense.
         retry_after: Option<Duration>,
     },
+}
+
+impl From<StoreError> for TextError {
+    fn from(error: StoreError) -> Self {
+        SubmitError::from(error).into()
+    }
 }
 
 impl TextError {

@@ -157,7 +157,7 @@ impl TextCalls {
     ) -> Attempt {
         // The wait for the account may have been long.
         if let Err(error) = self.shared.store.until_it_may_begin().await {
-            return Attempt::Failed(SubmitError::from(error).into());
+            return Attempt::Failed(error.into());
         }
         let progress = slot.progress();
         let target = &run.model.targets[run.at].route;
@@ -311,7 +311,7 @@ impl TextCalls {
             Some(dialect) => match self.translator.frame_reader(dialect) {
                 Ok(reader) => Some(reader),
                 Err(Fault::Busy) => return Attempt::Failed(SubmitError::Busy.into()),
-                Err(fault) => return Attempt::Failed(plugin_fault(dialect.version(), &fault).into()),
+                Err(fault) => return Attempt::Failed(plugin_fault(&dialect.version, &fault).into()),
             },
             None => None,
         };
@@ -326,7 +326,7 @@ impl TextCalls {
         }
         match begun {
             Ok(()) => Attempt::Answered(ProviderAnswer::Stream(stream)),
-            Err(NoStream::Failure(failure)) if stream.batches.is_dialects() => {
+            Err(NoStream::Failure(failure)) if stream.batches.by_reader => {
                 let TextRun { version, cx, prepared, .. } = &*run;
                 let failure = self.translator.in_clients_words(version, cx, &prepared.state, failure).await;
                 failed_attempt(&stream.account_permit, failure, retry_after, 200)
@@ -345,7 +345,7 @@ impl TextCalls {
 /// No account of the provider takes the request.
 pub(crate) fn unavailable(provider: &str, none: NoPermit, now: UnixMs) -> TextError {
     let retry_after = match none {
-        NoPermit::Until(due) => Some(pause_until(due, now)),
+        NoPermit::Until(due) => asked_pause(Some(due.since(now))),
         NoPermit::Busy => None,
         NoPermit::Unknown => {
             tracing::error!(provider, "a model's provider has no account configured");
@@ -391,10 +391,6 @@ fn failed_attempt(
 /// The pause that a provider asks for, as clients are told it.
 pub(crate) fn asked_pause(asked: Option<Duration>) -> Option<Duration> {
     asked.map(|pause| pause.clamp(Duration::from_secs(1), Duration::from_secs(MAX_RETRY_AFTER_S)))
-}
-
-pub(super) const fn is_rate_limit(error: &TextError) -> bool {
-    matches!(error, TextError::Rejected { obstacle: Obstacle::RateLimited, .. })
 }
 
 /// Logs a plugin's own fault in a text request.
@@ -446,8 +442,4 @@ fn text(body: &Body) -> Option<String> {
         Body::Inline(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
         Body::Blob(_) => None,
     }
-}
-
-fn pause_until(due: UnixMs, now: UnixMs) -> Duration {
-    due.since(now).clamp(Duration::from_secs(1), Duration::from_secs(MAX_RETRY_AFTER_S))
 }

@@ -12,15 +12,10 @@ use serde_json::value::RawValue;
 struct Opening<'a> {
     #[serde(borrow)]
     prompt_cache_key: Option<&'a RawValue>,
-    #[serde(borrow)]
     metadata: Option<&'a RawValue>,
-    #[serde(borrow)]
     system: Option<&'a RawValue>,
-    #[serde(borrow)]
     instructions: Option<&'a RawValue>,
-    #[serde(borrow)]
     messages: Option<&'a RawValue>,
-    #[serde(borrow)]
     input: Option<&'a RawValue>,
 }
 

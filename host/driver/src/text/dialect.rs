@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use gatehouse_model::{
-    Body, Call, Context, DialectRequest, Facts, Framing, Obstacle, Payload, Prepared, Protocol, Refusal,
-    Reply, TextFailure, TextRoute,
+    Body, Call, Context, DialectRequest, Facts, Framing, Json, Obstacle, Payload, Prepared, Protocol,
+    Refusal, Reply, TextFailure, TextRoute,
 };
 use gatehouse_runtime::{Fault, Half, Relay, RequestInstance, ServedBy, Version};
 use serde_json::json;
@@ -26,7 +26,7 @@ use crate::text::translation::{Source, Translator};
 
 /// A request in the hands of a dialect.
 pub(super) struct DialectRun {
-    version: Arc<Version>,
+    pub(super) version: Arc<Version>,
     cx: Context,
     pub(super) call: Call,
     pub(super) framing: Framing,
@@ -150,14 +150,8 @@ impl Translator {
     }
 }
 
-impl DialectRun {
-    pub(super) fn version(&self) -> &Arc<Version> {
-        &self.version
-    }
-}
-
 /// The body that a text family made for a Messages provider.
-fn messages_request(version: &Version, call: &Call) -> Result<gatehouse_model::Json, SubmitError> {
+fn messages_request(version: &Version, call: &Call) -> Result<Json, SubmitError> {
     let fault = |why: &str| plugin_fault(version, &Fault::Host(why.to_owned()));
     let Payload::Json(body) = &call.body else {
         return Err(fault("it made a Messages request that is no JSON"));

@@ -27,26 +27,15 @@ impl Texts {
         }
         let parts = dearest.parts().ok_or_else(|| SubmitError::too_dear(name))?;
         let units = [ChargeUnit::InputTokens, ChargeUnit::OutputTokens];
-        let charges = units.into_iter().zip(parts).map(|(unit, (quantity, unit_price, sum))| DryRunCharge {
-            keys: vec![name.to_owned()],
-            key: name.to_owned(),
-            unit,
-            quantity,
-            unit_price,
-            per: 1_000_000,
-            sum,
-        });
-        let request =
-            Some(dearest.request()).filter(|price| *price > Credits::ZERO).map(|price| DryRunCharge {
-                keys: vec![name.to_owned()],
-                key: name.to_owned(),
-                unit: ChargeUnit::Unit(String::new()),
-                quantity: 1,
-                unit_price: price,
-                per: 1,
-                sum: price,
-            });
-        let charges = charges.chain(request).collect();
+        let charge = |unit, quantity, unit_price, per, sum| {
+            let (keys, key) = (vec![name.to_owned()], name.to_owned());
+            DryRunCharge { keys, key, unit, quantity, unit_price, per, sum }
+        };
+        let tokens = units.into_iter().zip(parts);
+        let tokens = tokens.map(|(unit, (count, price, sum))| charge(unit, count, price, 1_000_000, sum));
+        let request = Some(dearest.request).filter(|price| *price > Credits::ZERO);
+        let request = request.map(|price| charge(ChargeUnit::Unit(String::new()), 1, price, 1, price));
+        let charges = tokens.chain(request).collect();
         Ok(DryRun { model: name.to_owned(), charges, sum, at_most: true, expected_ms: None, failure: None })
     }
 }

@@ -24,7 +24,7 @@ use crate::text::estimates::Estimates;
 pub(super) struct TextHold {
     /// By the price of the target that is asked, or has answered.
     bill: Mutex<Arc<Bill>>,
-    id: RequestId,
+    pub(super) id: RequestId,
     amount: Credits,
     model: String,
     /// What the client noted down, for the settlement.
@@ -35,10 +35,6 @@ pub(super) struct TextHold {
 }
 
 impl TextHold {
-    pub(super) fn id(&self) -> RequestId {
-        self.id
-    }
-
     pub(super) fn bill(&self) -> Arc<Bill> {
         Arc::clone(&self.bill.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -100,7 +96,7 @@ impl Holds {
     ) -> Result<(), TextError> {
         let bill = held.bill();
         let amount = bill.cost(&usage, counters, held.amount);
-        bill.record_unpriced(&self.unpriced_counters, &held.model, counters);
+        self.unpriced_counters.record(&held.model, &bill.prices, counters);
         held.rates.settle(bill.rated_tokens(&usage), self.shared.now());
         for (kind, tokens) in usage.kinds() {
             metrics::counter!(metric::TOKENS, "model" => held.model.clone(), "kind" => kind)
@@ -113,10 +109,9 @@ impl Holds {
         if amount <= held.amount {
             held.work.charge_tokens(amount, &usage);
             money::settled(&held.model, Purpose::Text, held.amount, amount);
-            return Ok(self.shared.store.post(command).map_err(SubmitError::from)?);
+            return Ok(self.shared.store.post(command)?);
         }
-        let settled = self.shared.store.execute_when_free(command, Durability::Deferred).await;
-        match settled.map_err(SubmitError::from)? {
+        match self.shared.store.execute_when_free(command, Durability::Deferred).await? {
             Ok(Applied::Settled { paid, unpaid }) => {
                 held.work.charge_tokens(paid, &usage);
                 money::settled(&held.model, Purpose::Text, held.amount, paid);

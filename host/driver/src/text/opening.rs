@@ -32,17 +32,10 @@ pub(super) struct Batches {
     /// Makes the source's frames the events of a Messages provider.
     reader: Option<Box<Relay>>,
     relay: Box<Relay>,
-    /// Who made the last call.
-    last: Caller,
+    /// Whether the last call was the reader's, which is a dialect's.
+    pub(super) by_reader: bool,
     /// Read before the stream was the client's.
     head: VecDeque<Batch>,
-}
-
-/// Which of a stream's two plugins.
-#[derive(Clone, Copy)]
-enum Caller {
-    Reader,
-    Relay,
 }
 
 /// What became of some of the provider's events.
@@ -105,20 +98,13 @@ impl Batch {
 
 impl Batches {
     pub(super) fn new(source: EventSource, reader: Option<Box<Relay>>, relay: Box<Relay>) -> Self {
-        Self { source, reader, relay, last: Caller::Relay, head: VecDeque::new() }
-    }
-
-    /// Whether the last call was the dialect's.
-    pub(super) fn is_dialects(&self) -> bool {
-        matches!(self.last, Caller::Reader)
+        Self { source, reader, relay, by_reader: false, head: VecDeque::new() }
     }
 
     /// The version that made the last call: a fault is its own.
     pub(super) fn version(&self) -> &Arc<Version> {
-        match (self.last, &self.reader) {
-            (Caller::Reader, Some(reader)) => reader.version(),
-            _ => self.relay.version(),
-        }
+        let reader = self.reader.as_ref().filter(|_| self.by_reader);
+        reader.unwrap_or(&self.relay).version()
     }
 
     /// The next batch.
@@ -133,7 +119,7 @@ impl Batches {
         let events = loop {
             let frames = self.source.next().await?;
             let Some(reader) = &mut self.reader else { break frames };
-            self.last = Caller::Reader;
+            self.by_reader = true;
             let is_closed = frames.is_none();
             let read = match frames {
                 Some(frames) => reader.push(frames).await,
@@ -151,7 +137,7 @@ impl Batches {
                 stopped => return Ok(Batch { pushed: stopped, is_closed }),
             }
         };
-        self.last = Caller::Relay;
+        self.by_reader = false;
         Ok(match events {
             Some(events) => Batch { pushed: self.relay.push(events).await, is_closed: false },
             None => Batch { pushed: self.relay.end().await, is_closed: true },

@@ -28,19 +28,14 @@ pub(super) const MAX_QUEUED_BATCHES: usize = 4;
 pub(super) type Client = mpsc::Sender<Result<Vec<Sse>, TextError>>;
 
 pub(super) struct Pump {
-    holds: Arc<Holds>,
-    conversations: Arc<Conversations>,
-    held: Arc<TextHold>,
-    batches: Batches,
-    /// Held until the provider is done with the stream, or nobody reads it any more and another waits for the account.
-    account_permit: Option<AccountPermit>,
-    client: Client,
-    report: RequestReport,
-    /// Of the call, if it is traced.
-    span: Option<Span>,
+    pub(super) holds: Arc<Holds>,
+    pub(super) conversations: Arc<Conversations>,
+    pub(super) held: Arc<TextHold>,
+    pub(super) client: Client,
+    pub(super) report: RequestReport,
     /// What is to be kept of the request, with its response.
-    kept: Option<Kept>,
-    produced: Produced,
+    pub(super) kept: Option<Kept>,
+    pub(super) produced: Produced,
 }
 
 /// How a stream ended.
@@ -56,46 +51,23 @@ enum StreamEnd {
 }
 
 impl Pump {
-    pub(super) fn new(
-        holds: Arc<Holds>,
-        conversations: Arc<Conversations>,
-        held: Arc<TextHold>,
-        stream: OpenStream,
-        client: Client,
-        report: RequestReport,
-        kept: Option<Kept>,
-    ) -> Self {
-        let OpenStream { batches, account_permit, span } = stream;
-        let account_permit = Some(account_permit);
-        Self {
-            holds,
-            conversations,
-            held,
-            batches,
-            account_permit,
-            client,
-            report,
-            span,
-            kept,
-            produced: Produced::default(),
-        }
-    }
-
     /// Runs the stream to its end and pays for it.
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(mut self, stream: OpenStream) {
+        let OpenStream { mut batches, account_permit, span } = stream;
         // The account is free as soon as the provider is done with it.
-        let Some(account_permit) = self.account_permit.take() else { return };
-        let end = self.pass_on(account_permit).await;
-        self.finish(end).await;
+        let end = self.pass_on(&mut batches, account_permit).await;
+        // The provider learns at once that nothing more of it is read.
+        drop(batches);
+        self.finish(end, span).await;
     }
 
-    async fn pass_on(&mut self, mut account_permit: AccountPermit) -> StreamEnd {
+    async fn pass_on(&mut self, batches: &mut Batches, mut account_permit: AccountPermit) -> StreamEnd {
         let (client, holds) = (self.client.clone(), Arc::clone(&self.holds));
         let mut time_limit = holds.shared.clock.pause(holds.shared.config.text.stream());
         let mut given_up = pin!(holds.is_given_up(&client, &mut account_permit));
         loop {
             let end = tokio::select! {
-                end = self.pass_on_batch() => end,
+                end = self.pass_on_batch(batches) => end,
                 () = &mut given_up => return StreamEnd::Left,
                 () = &mut time_limit => return StreamEnd::Cut(TextError::Timeout),
             };
@@ -105,8 +77,8 @@ impl Pump {
         }
     }
 
-    async fn pass_on_batch(&mut self) -> Option<StreamEnd> {
-        let Batch { pushed, is_closed } = match self.batches.next().await {
+    async fn pass_on_batch(&mut self, batches: &mut Batches) -> Option<StreamEnd> {
+        let Batch { pushed, is_closed } = match batches.next().await {
             Ok(batch) => batch,
             Err(outage) => return Some(StreamEnd::Cut(outage_error(outage))),
         };
@@ -122,7 +94,7 @@ impl Pump {
             }
             Err(Fault::Busy) => return Some(StreamEnd::Fault(SubmitError::Busy.into())),
             Err(fault) => {
-                let error = fault_of_answer(self.batches.version(), &fault);
+                let error = fault_of_answer(batches.version(), &fault);
                 let is_cut = fault.is_of_input();
                 return Some(if is_cut { StreamEnd::Cut(error) } else { StreamEnd::Fault(error) });
             }
@@ -149,10 +121,8 @@ impl Pump {
     }
 
     /// Pays first; only then the client gets the end.
-    async fn finish(self, end: StreamEnd) {
-        let Self { holds, conversations, held, client, kept, produced, batches, mut span, .. } = self;
-        // The provider learns at once that nothing more of it is read.
-        drop(batches);
+    async fn finish(self, end: StreamEnd, mut span: Option<Span>) {
+        let Self { holds, conversations, held, client, kept, produced, .. } = self;
         let Produced { usage, output_bytes, .. } = produced;
         match (&end, &mut span) {
             (StreamEnd::Cut(error) | StreamEnd::Fault(error), Some(span)) => span.fail(&error.outline()),

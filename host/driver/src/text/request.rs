@@ -26,6 +26,7 @@ use crate::text::api::{CompletionRequest, CompletionResponse, TextError, TextStr
 use crate::text::attempt::{RequestBlobs, TextCalls, TextRun};
 use crate::text::history::{Conversations, Kept, with_completed_at};
 use crate::text::hold::{Holds, TextHold};
+use crate::text::left::Produced;
 use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump, note_usage};
 use crate::text::translation::{Source, Translated, Translator};
 use crate::text::tried_targets::TriedTargets;
@@ -91,7 +92,7 @@ impl Texts {
         work: WorkGuard,
     ) -> Result<Completed, TextError> {
         let tables = self.shared.tables.load_full();
-        let variant = self.judge.variant_of(&request.key.customer).await.map_err(SubmitError::from)?;
+        let variant = self.judge.variant_of(&request.key.customer).await?;
         let (model, version) = self.text_model(&tables, variant.as_deref(), &request)?;
         let (json, kept) = if request.surface == RESPONSES {
             self.conversations.with_history(&request).await?
@@ -226,16 +227,20 @@ impl Texts {
         let mut serving = Box::pin(async move {
             state.calls.serve(&mut run).await.and_then(|answer| Ok(answer.into_stream()?))
         });
-        let pump = {
-            let (holds, conversations) = (Arc::clone(&self.holds), Arc::clone(&self.conversations));
-            let (held, client) = (Arc::clone(&held), client.clone());
-            move |open_stream| Pump::new(holds, conversations, held, open_stream, client, report, kept)
+        let pump = Pump {
+            holds: Arc::clone(&self.holds),
+            conversations: Arc::clone(&self.conversations),
+            held: Arc::clone(&held),
+            client: client.clone(),
+            report,
+            kept,
+            produced: Produced::default(),
         };
         let head = tokio::select! {
             biased;
             open_stream = &mut serving => match open_stream {
                 Ok(open_stream) => {
-                    self.spawn_stream(in_progress, held, client, Box::pin(pump(open_stream).run()));
+                    self.spawn_stream(in_progress, held, client, Box::pin(pump.run(open_stream)));
                     Some(head)
                 }
                 Err(unanswered) => return Err(self.holds.close(&held, unanswered).await),
@@ -244,7 +249,7 @@ impl Texts {
                 let (state, of_work, to_client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
                 let work = async move {
                     match serving.await {
-                        Ok(open_stream) => pump(open_stream).run().await,
+                        Ok(open_stream) => pump.run(open_stream).await,
                         Err(unanswered) => {
                             let error = state.holds.close(&of_work, unanswered).await;
                             // The client may have disconnected.

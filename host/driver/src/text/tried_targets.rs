@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use gatehouse_model::{Conversation, Pause, metric};
+use gatehouse_model::{Conversation, Obstacle, Pause, metric};
 use gatehouse_tasks::Command;
 use gatehouse_upstream::{AccountPermit, Claimant, NoPermit, Permits};
 
@@ -26,7 +26,7 @@ use crate::errors::SubmitError;
 use crate::models::table::{ModelKind, TextModel};
 use crate::models::targets;
 use crate::text::api::{CompletionRequest, TextError};
-use crate::text::attempt::{Attempt, ProviderAnswer, TextCalls, TextRun, is_rate_limit, unavailable};
+use crate::text::attempt::{Attempt, ProviderAnswer, TextCalls, TextRun, unavailable};
 use crate::text::conversation;
 use crate::text::left::Unanswered;
 use crate::text::translation::Translated;
@@ -183,7 +183,9 @@ impl TextCalls {
                 Attempt::Failed(error) => return Err(error.into()),
                 Attempt::Left(produced) => return Err(Unanswered::Left(produced)),
                 Attempt::TryNext(error) => {
-                    if is_rate_limit(&error) && std::mem::take(&mut run.targets.may_repeat) {
+                    let is_limit =
+                        matches!(error, TextError::Rejected { obstacle: Obstacle::RateLimited, .. });
+                    if is_limit && std::mem::take(&mut run.targets.may_repeat) {
                         run.targets.tried[target].pop();
                     }
                     error
@@ -246,7 +248,7 @@ impl TextCalls {
     pub(super) fn give_up(&self, run: &TextRun, permit: &AccountPermit, why: &str) {
         let (provider, account) = (permit.provider(), permit.account());
         metrics::counter!(metric::GIVEN_UP_CALLS, "provider" => provider.to_owned()).increment(1);
-        let (id, claimant) = (run.held.id(), &run.claimant);
+        let (id, claimant) = (run.held.id, &run.claimant);
         let text = format!(
             "text request {id} of customer {}, key {}: {provider}/{account} was sent a call and {why}; what it may bill is the \
              operator's cost",

@@ -60,7 +60,7 @@ impl WebhookSender {
             (false, Some(status), Some(pause)) if THROTTLES.contains(&status) => AttemptEnd::Throttled(pause),
             _ => AttemptEnd::Failed,
         };
-        count(end.as_str());
+        metrics::counter!(metric::WEBHOOK_ATTEMPTS, "outcome" => end.as_str()).increment(1);
         // Never the address: its query may hold a secret of its owner.
         tracing::debug!(delivery = %delivery.id, %webhook, ?status, took_ms, "webhook attempt");
         let change = WebhookChange::Record {
@@ -126,17 +126,9 @@ impl WebhookSender {
     }
 }
 
-fn count(outcome: &'static str) {
-    metrics::counter!(metric::WEBHOOK_ATTEMPTS, "outcome" => outcome).increment(1);
-}
-
 /// The beginning of an answer as text, at most [`MAX_ANSWER`] bytes.
 fn text(body: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(body).into_owned();
-    let mut end = text.len().min(MAX_ANSWER);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.truncate(end);
+    text.truncate(text.floor_char_boundary(MAX_ANSWER));
     text
 }

@@ -26,9 +26,8 @@ const FAMILIES: &str = "Plugins";
 pub(super) fn all(table: &RouteTable) -> Vec<Operation> {
     let mut found: Vec<Operation> = Vec::new();
     for mut operation in table.rows().iter().filter_map(operation) {
-        let twins =
-            found.iter().filter(|before| before.id.trim_end_matches(char::is_numeric) == operation.id);
-        let twins = twins.count();
+        let is_twin = |before: &&Operation| before.id.trim_end_matches(char::is_numeric) == operation.id;
+        let twins = found.iter().filter(is_twin).count();
         if twins > 0 {
             operation.id = format!("{}{}", operation.id, twins + 1);
             operation.summary += " (the same under its own name)";
@@ -61,9 +60,32 @@ struct Words {
     answers: Vec<Answer>,
 }
 
+impl Words {
+    fn new(tag: &'static str, summary: impl Into<String>) -> Self {
+        Self { tag, summary: summary.into(), description: "", parameters: &[], answers: Vec::new() }
+    }
+
+    fn description(self, description: &'static str) -> Self {
+        Self { description, ..self }
+    }
+
+    fn parameters(self, parameters: &'static [Parameter]) -> Self {
+        Self { parameters, ..self }
+    }
+
+    fn ok(self, help: &'static str, contents: &'static [Content]) -> Self {
+        self.answer(200, help, contents)
+    }
+
+    fn answer(mut self, status: u16, help: &'static str, contents: &'static [Content]) -> Self {
+        self.answers.push(Answer { status, help, contents });
+        self
+    }
+}
+
 /// A route that is not documented counts nothing and is offered by name only.
 fn operation(route: &Route) -> Option<Operation> {
-    let words = words(route)?;
+    let (words, form) = (words(route)?, Form::of(route.pattern));
     let (has_body, model) = match route.endpoint {
         Endpoint::Submit(submission) => (true, submission.model),
         Endpoint::Answer(model) => (true, model),
@@ -92,7 +114,7 @@ fn operation(route: &Route) -> Option<Operation> {
         reads: matches!(route.endpoint, Endpoint::Read(_)).then_some(route.surface),
         view: (route.endpoint == Endpoint::ViewTask).then_some(route.surface),
         answers: words.answers,
-        form: match Form::of(route.pattern) {
+        form: match form {
             _ if route.endpoint == Endpoint::ReadModel => ErrorForm::Models,
             Form::Generic => ErrorForm::Generic,
             Form::Journey => ErrorForm::Journey,
@@ -103,9 +125,7 @@ fn operation(route: &Route) -> Option<Operation> {
         security: match route.endpoint.key_use() {
             KeyUse::Ignored => Security::Open,
             KeyUse::Allowed => Security::Optional,
-            KeyUse::Needed
-                if route.endpoint.allows_x_api_key() || Form::of(route.pattern) == Form::Messages =>
-            {
+            KeyUse::Needed if route.endpoint.allows_x_api_key() || form == Form::Messages => {
                 Security::KeyInEither
             }
             KeyUse::Needed => Security::Key,
@@ -115,29 +135,29 @@ fn operation(route: &Route) -> Option<Operation> {
 
 /// The bodies that the host describes.
 fn own_body(endpoint: Endpoint) -> Option<OwnBody> {
-    let body = |component, surface, example| Some(OwnBody { component, surface: Some(surface), example });
+    let body = |component, surface, example| Some(OwnBody { component, surface, example });
     match endpoint {
         Endpoint::EditImages => body(
             "ImageEdit",
-            "images.generate",
+            Some("images.generate"),
             r#"{"prompt": "the same at night", "images": [{"image_url": "https://example.com/kite.png"}]}"#,
         ),
-        Endpoint::CreateVideo => body("VideoRequest", "videos.generate", r#"{"prompt": "waves at dusk"}"#),
+        Endpoint::CreateVideo => {
+            body("VideoRequest", Some("videos.generate"), r#"{"prompt": "waves at dusk"}"#)
+        }
         Endpoint::Complete => body(
             "TextCompletionRequest",
-            "chat.completions",
+            Some("chat.completions"),
             r#"{"prompt": "Once upon a time", "max_tokens": 16}"#,
         ),
-        Endpoint::CreateWebhook => Some(OwnBody {
-            component: "NewWebhook",
-            surface: None,
-            example: r#"{"url": "https://example.com/hook", "events": ["task.completed", "task.failed"]}"#,
-        }),
-        Endpoint::EditWebhook => Some(OwnBody {
-            component: "WebhookEdit",
-            surface: None,
-            example: r#"{"description": "of the shop", "enabled": true}"#,
-        }),
+        Endpoint::CreateWebhook => body(
+            "NewWebhook",
+            None,
+            r#"{"url": "https://example.com/hook", "events": ["task.completed", "task.failed"]}"#,
+        ),
+        Endpoint::EditWebhook => {
+            body("WebhookEdit", None, r#"{"description": "of the shop", "enabled": true}"#)
+        }
         _ => None,
     }
 }
@@ -157,253 +177,176 @@ fn path_parameter(pattern: &str) -> &'static str {
 }
 
 fn words(route: &Route) -> Option<Words> {
-    let plain = |tag, summary: &str, description, parameters, answers| {
-        Some(Words { tag, summary: summary.to_owned(), description, parameters, answers })
-    };
-    match route.endpoint {
-        Endpoint::Submit(submission) => Some(job(route, submission)),
-        Endpoint::Text => Some(text(route)),
-        Endpoint::Answer(_) => {
-            let help = "The answer, as it comes. With `dry_run`: what it would cost.";
-            Some(of_family(route, "", KEPT_ANSWER, ok(help, ANSWER)))
-        }
-        Endpoint::Read(_) => Some(of_family(route, "", &[], ok("The answer.", READING))),
-        Endpoint::EditImages => plain(
-            "Images",
-            "Make images of images (OpenAI's shape)",
-            AWAITED,
-            IDEMPOTENCY,
-            ok("The images.", json!["ImageList", "DryRun"]),
-        ),
-        Endpoint::CreateVideo => plain(
-            "Videos",
-            "Make a video (OpenAI's shape)",
-            "The same task as by `/v1/videos/generations`, which is read as a video or as a task.",
-            SUBMISSION,
-            ok("The video, which is queued. With `dry_run`: what it would cost.", json!["Video", "DryRun"]),
-        ),
-        Endpoint::ListVideos => plain(
-            "Videos",
-            "List videos (OpenAI's shape)",
-            "Newest first.",
-            VIDEO_PAGE,
-            ok("A page.", json!["VideoList"]),
-        ),
+    Some(match route.endpoint {
+        Endpoint::Submit(submission) => job(route, submission),
+        Endpoint::Text => text(route),
+        Endpoint::Answer(_) => of_family(route)
+            .parameters(KEPT_ANSWER)
+            .ok("The answer, as it comes. With `dry_run`: what it would cost.", ANSWER),
+        Endpoint::Read(_) => of_family(route).ok("The answer.", READING),
+        Endpoint::EditImages => Words::new("Images", "Make images of images (OpenAI's shape)")
+            .description(AWAITED)
+            .parameters(IDEMPOTENCY)
+            .ok("The images.", json!["ImageList", "DryRun"]),
+        Endpoint::CreateVideo => Words::new("Videos", "Make a video (OpenAI's shape)")
+            .description(
+                "The same task as by `/v1/videos/generations`, which is read as a video or as a task.",
+            )
+            .parameters(SUBMISSION)
+            .ok("The video, which is queued. With `dry_run`: what it would cost.", json!["Video", "DryRun"]),
+        Endpoint::ListVideos => Words::new("Videos", "List videos (OpenAI's shape)")
+            .description("Newest first.")
+            .parameters(VIDEO_PAGE)
+            .ok("A page.", json!["VideoList"]),
         Endpoint::ReadVideo => {
-            plain("Videos", "Read a video (OpenAI's shape)", "", &[], ok("The video.", json!["Video"]))
+            Words::new("Videos", "Read a video (OpenAI's shape)").ok("The video.", json!["Video"])
         }
-        Endpoint::DeleteVideo => plain(
-            "Videos",
-            "Delete a video (OpenAI's shape)",
-            "Its files, for good. The task stays, as what was paid for.",
-            &[],
-            ok("It is deleted.", json!["DeletedVideo"]),
-        ),
-        Endpoint::ReadVideoContent => {
-            let answers = vec![
-                Answer { status: 200, help: "The file.", contents: FILM },
-                Answer { status: 206, help: "A part of it.", contents: FILM },
-            ];
-            plain("Videos", "Read the file of a video", "", VARIANT, answers)
-        }
-        Endpoint::Complete => plain(
-            "Text",
-            "Complete a text (OpenAI's shape)",
-            "The prompt is the message of a user to a model that answers conversations, priced as such. Several prompts are \
-             several requests, each paid by itself.",
-            &[],
-            ok(ANSWERED, TEXT_COMPLETION),
-        ),
-        Endpoint::ReadTask => plain("Tasks", "Read a task", "", WAIT, ok("The task.", TASK)),
-        Endpoint::TaskEvents => plain("Tasks", "Follow a task", FOLLOW, RESUME, followed()),
-        Endpoint::CancelTask => plain(
-            "Tasks",
-            "Cancel a task",
-            "Possible until its provider works on it, and longer where the provider can be stopped.",
-            &[],
-            vec![
-                Answer { status: 200, help: "The task, which has ended.", contents: TASK },
-                Answer {
-                    status: 202,
-                    help: "The task, whose provider is asked to stop it: it ends as cancelled once that is done.",
-                    contents: TASK,
-                },
-            ],
-        ),
-        Endpoint::ListTasks => {
-            plain("Tasks", "List tasks", "Newest first.", PAGE, ok("A page.", json!["TaskPage"]))
-        }
-        Endpoint::ViewTask => Some(of_family(route, "", &[], ok("The task.", json!["FamilyTask"]))),
-        Endpoint::ReadBalance => plain(
-            "Money",
-            "Read the balance",
-            "What the customer has, and what the key may still spend of it.",
-            &[],
-            ok("The balance.", json!["BalanceResponse"]),
-        ),
-        Endpoint::ReadKey => plain(
-            "Money",
-            "Read what the key may do",
-            "Its models, networks and limits, and when it stops working. What it may spend is in the balance.",
-            &[],
-            ok("The key.", json!["KeyResponse"]),
-        ),
-        Endpoint::ReadUsage => plain(
-            "Money",
-            "Read the usage",
-            "By key, day and model, of all keys of the customer. Days are UTC.",
-            USAGE_FILTER,
-            ok("A page, and the sum of all that the filter finds.", json!["UsagePage"]),
-        ),
-        Endpoint::CreateWebhook => plain(
-            WEBHOOKS,
-            "Make a webhook",
-            "The ends of all tasks of the account are posted to it, signed as Standard Webhooks 1.0.0 has it. Its secret is in \
-             this answer alone. An account makes at most 10; the address is public and https.",
-            IDEMPOTENCY,
-            ok("The webhook with its secret.", WEBHOOK),
-        ),
-        Endpoint::ListWebhooks => plain(
-            WEBHOOKS,
-            "List webhooks",
-            "Those that the account's keys made.",
-            &[],
-            ok("All of them.", json!["WebhookList"]),
-        ),
-        Endpoint::ReadWebhook => plain(WEBHOOKS, "Read a webhook", "", &[], ok("The webhook.", WEBHOOK)),
-        Endpoint::EditWebhook => plain(
-            WEBHOOKS,
-            "Change a webhook",
-            "The fields that the request has; the others stay. One that an operator disabled is enabled by an operator only.",
-            IDEMPOTENCY,
-            ok("The webhook.", WEBHOOK),
-        ),
-        Endpoint::DeleteWebhook => plain(
-            WEBHOOKS,
-            "Remove a webhook",
-            "What waits for it is never sent.",
-            &[],
-            ok("It is removed.", json!["RemovedWebhook"]),
-        ),
-        Endpoint::RotateWebhook => plain(
-            WEBHOOKS,
-            "Rotate a webhook's secret",
-            "The new secret is in this answer alone; the one before signs too for 24 hours.",
-            IDEMPOTENCY,
-            ok("The webhook with its new secret.", WEBHOOK),
-        ),
-        Endpoint::TestWebhook => plain(
-            WEBHOOKS,
-            "Try a webhook out",
-            "Sends the event `webhook.test`.",
-            IDEMPOTENCY,
-            ok("The delivery, which waits.", json!["DeliveryResponse"]),
-        ),
-        Endpoint::ListDeliveries => plain(
-            WEBHOOKS,
-            "List a webhook's deliveries",
-            "Those of the last seven days, newest first, with the attempts and why they failed.",
-            DELIVERY_PAGE,
-            ok("A page.", json!["DeliveryPage"]),
-        ),
-        Endpoint::ReadCallback => plain(
-            WEBHOOKS,
-            "Read what became of a task's callback",
-            "The address without its query, the attempts and why they failed; of the last seven days. A task without \
-             `callback_url` is a 404.",
-            &[],
-            ok("The callback.", json!["CallbackResponse"]),
-        ),
-        Endpoint::ReadCallbackSecret => plain(
-            WEBHOOKS,
-            "Read the secret of callbacks",
-            "It signs what is posted to the `callback_url` of tasks that are submitted with this key, as a webhook's secret \
-             does. Another key, also one that this key is rotated to, has another secret.",
-            &[],
-            ok("The secret.", json!["CallbackSecret"]),
-        ),
-        Endpoint::ListModels => plain(
-            "Models",
-            "List models",
-            "Those that the key may use.",
-            VERSIONED,
-            ok("The models.", json!["ModelList", "MessagesModelPage"]),
-        ),
-        Endpoint::ReadModel => {
-            plain("Models", "Read a model", "", VERSIONED, ok("The model.", json!["Model", "MessagesModel"]))
-        }
-        Endpoint::ReadResponse => plain(
-            "Text",
-            "Read a response",
-            "",
-            REPLAY,
-            ok("The response, or its events with `stream=true`.", KEPT_RESPONSE),
-        ),
+        Endpoint::DeleteVideo => Words::new("Videos", "Delete a video (OpenAI's shape)")
+            .description("Its files, for good. The task stays, as what was paid for.")
+            .ok("It is deleted.", json!["DeletedVideo"]),
+        Endpoint::ReadVideoContent => Words::new("Videos", "Read the file of a video")
+            .parameters(VARIANT)
+            .ok("The file.", FILM)
+            .answer(206, "A part of it.", FILM),
+        Endpoint::Complete => Words::new("Text", "Complete a text (OpenAI's shape)")
+            .description(
+                "The prompt is the message of a user to a model that answers conversations, priced as such. Several prompts are \
+                 several requests, each paid by itself.",
+            )
+            .ok(ANSWERED, TEXT_COMPLETION),
+        Endpoint::ReadTask => Words::new("Tasks", "Read a task").parameters(WAIT).ok("The task.", TASK),
+        Endpoint::TaskEvents => Words::new("Tasks", "Follow a task")
+            .description(FOLLOW)
+            .parameters(RESUME)
+            .ok("The events, until the task has ended.", &[Content::Events(FOLLOW_EVENTS, Some("Task"))])
+            .answer(204, "The task has ended, and the client has its last event.", &[]),
+        Endpoint::CancelTask => Words::new("Tasks", "Cancel a task")
+            .description(
+                "Possible until its provider works on it, and longer where the provider can be stopped.",
+            )
+            .ok("The task, which has ended.", TASK)
+            .answer(
+                202,
+                "The task, whose provider is asked to stop it: it ends as cancelled once that is done.",
+                TASK,
+            ),
+        Endpoint::ListTasks => Words::new("Tasks", "List tasks")
+            .description("Newest first.")
+            .parameters(PAGE)
+            .ok("A page.", json!["TaskPage"]),
+        Endpoint::ViewTask => of_family(route).ok("The task.", json!["FamilyTask"]),
+        Endpoint::ReadBalance => Words::new("Money", "Read the balance")
+            .description("What the customer has, and what the key may still spend of it.")
+            .ok("The balance.", json!["BalanceResponse"]),
+        Endpoint::ReadKey => Words::new("Money", "Read what the key may do")
+            .description(
+                "Its models, networks and limits, and when it stops working. What it may spend is in the balance.",
+            )
+            .ok("The key.", json!["KeyResponse"]),
+        Endpoint::ReadUsage => Words::new("Money", "Read the usage")
+            .description("By key, day and model, of all keys of the customer. Days are UTC.")
+            .parameters(USAGE_FILTER)
+            .ok("A page, and the sum of all that the filter finds.", json!["UsagePage"]),
+        Endpoint::CreateWebhook => Words::new(WEBHOOKS, "Make a webhook")
+            .description(
+                "The ends of all tasks of the account are posted to it, signed as Standard Webhooks 1.0.0 has it. Its secret is in \
+                 this answer alone. An account makes at most 10; the address is public and https.",
+            )
+            .parameters(IDEMPOTENCY)
+            .ok("The webhook with its secret.", WEBHOOK),
+        Endpoint::ListWebhooks => Words::new(WEBHOOKS, "List webhooks")
+            .description("Those that the account's keys made.")
+            .ok("All of them.", json!["WebhookList"]),
+        Endpoint::ReadWebhook => Words::new(WEBHOOKS, "Read a webhook").ok("The webhook.", WEBHOOK),
+        Endpoint::EditWebhook => Words::new(WEBHOOKS, "Change a webhook")
+            .description(
+                "The fields that the request has; the others stay. One that an operator disabled is enabled by an operator only.",
+            )
+            .parameters(IDEMPOTENCY)
+            .ok("The webhook.", WEBHOOK),
+        Endpoint::DeleteWebhook => Words::new(WEBHOOKS, "Remove a webhook")
+            .description("What waits for it is never sent.")
+            .ok("It is removed.", json!["RemovedWebhook"]),
+        Endpoint::RotateWebhook => Words::new(WEBHOOKS, "Rotate a webhook's secret")
+            .description("The new secret is in this answer alone; the one before signs too for 24 hours.")
+            .parameters(IDEMPOTENCY)
+            .ok("The webhook with its new secret.", WEBHOOK),
+        Endpoint::TestWebhook => Words::new(WEBHOOKS, "Try a webhook out")
+            .description("Sends the event `webhook.test`.")
+            .parameters(IDEMPOTENCY)
+            .ok("The delivery, which waits.", json!["DeliveryResponse"]),
+        Endpoint::ListDeliveries => Words::new(WEBHOOKS, "List a webhook's deliveries")
+            .description("Those of the last seven days, newest first, with the attempts and why they failed.")
+            .parameters(DELIVERY_PAGE)
+            .ok("A page.", json!["DeliveryPage"]),
+        Endpoint::ReadCallback => Words::new(WEBHOOKS, "Read what became of a task's callback")
+            .description(
+                "The address without its query, the attempts and why they failed; of the last seven days. A task without \
+                 `callback_url` is a 404.",
+            )
+            .ok("The callback.", json!["CallbackResponse"]),
+        Endpoint::ReadCallbackSecret => Words::new(WEBHOOKS, "Read the secret of callbacks")
+            .description(
+                "It signs what is posted to the `callback_url` of tasks that are submitted with this key, as a webhook's secret \
+                 does. Another key, also one that this key is rotated to, has another secret.",
+            )
+            .ok("The secret.", json!["CallbackSecret"]),
+        Endpoint::ListModels => Words::new("Models", "List models")
+            .description("Those that the key may use.")
+            .parameters(VERSIONED)
+            .ok("The models.", json!["ModelList", "MessagesModelPage"]),
+        Endpoint::ReadModel => Words::new("Models", "Read a model")
+            .parameters(VERSIONED)
+            .ok("The model.", json!["Model", "MessagesModel"]),
+        Endpoint::ReadResponse => Words::new("Text", "Read a response")
+            .parameters(REPLAY)
+            .ok("The response, or its events with `stream=true`.", KEPT_RESPONSE),
         Endpoint::DeleteResponse => {
-            plain("Text", "Delete a response", "", &[], ok("It is deleted.", json!["DeletedResponse"]))
+            Words::new("Text", "Delete a response").ok("It is deleted.", json!["DeletedResponse"])
         }
-        Endpoint::ListResponseItems => plain(
-            "Text",
-            "List the items of a response's request",
-            "",
-            ITEMS,
-            ok("A page.", json!["ResponseItems"]),
-        ),
-        Endpoint::ReadMedia => {
-            let answers = vec![
-                Answer { status: 200, help: "The file.", contents: MEDIA },
-                Answer { status: 206, help: "A part of it.", contents: MEDIA },
-            ];
-            plain("Tasks", "Read a result", "Links come signed with a task.", SIGNATURE, answers)
-        }
-        Endpoint::Live => plain("Gateway", "Whether the process lives", "", &[], ok("It does.", HEALTH)),
-        Endpoint::Ready => plain("Gateway", "Whether new work is taken", "", &[], ok("It is.", HEALTH)),
-        Endpoint::OpenApi => {
-            let answers = vec![
-                Answer { status: 200, help: "The document.", contents: json!["OpenApi"] },
-                Answer { status: 304, help: "The client has it.", contents: &[] },
-            ];
-            plain("Gateway", "This document", "With a key: only what the key may use.", CONDITION, answers)
-        }
-        Endpoint::Docs => {
-            let answers = vec![
-                Answer { status: 200, help: "The page.", contents: &[Content::Html] },
-                Answer { status: 304, help: "The client has it.", contents: &[] },
-            ];
-            plain("Gateway", "This document for people", "", CONDITION, answers)
-        }
+        Endpoint::ListResponseItems => Words::new("Text", "List the items of a response's request")
+            .parameters(ITEMS)
+            .ok("A page.", json!["ResponseItems"]),
+        Endpoint::ReadMedia => Words::new("Tasks", "Read a result")
+            .description("Links come signed with a task.")
+            .parameters(SIGNATURE)
+            .ok("The file.", MEDIA)
+            .answer(206, "A part of it.", MEDIA),
+        Endpoint::Live => Words::new("Gateway", "Whether the process lives").ok("It does.", HEALTH),
+        Endpoint::Ready => Words::new("Gateway", "Whether new work is taken").ok("It is.", HEALTH),
+        Endpoint::OpenApi => Words::new("Gateway", "This document")
+            .description("With a key: only what the key may use.")
+            .parameters(CONDITION)
+            .ok("The document.", json!["OpenApi"])
+            .answer(304, "The client has it.", &[]),
+        Endpoint::Docs => Words::new("Gateway", "This document for people")
+            .parameters(CONDITION)
+            .ok("The page.", &[Content::Html])
+            .answer(304, "The client has it.", &[]),
         // Never answered but with an error, and a part of the page.
         Endpoint::CountTokens
         | Endpoint::CancelResponse
         | Endpoint::DocsStyle
         | Endpoint::AccountPage
         | Endpoint::AccountFile
-        | Endpoint::SwitchedOff(_) => None,
-    }
-}
-
-fn ok(help: &'static str, contents: &'static [Content]) -> Vec<Answer> {
-    vec![Answer { status: 200, help, contents }]
+        | Endpoint::SwitchedOff(_) => return None,
+    })
 }
 
 fn job(route: &Route, submission: Submission) -> Words {
     let help = "Accepted: the receipt, or the task once it has ended where the client waits. With `dry_run`: what it would cost.";
+    let words = of_family(route).parameters(SUBMISSION);
     match submission.receipt {
         ReceiptShape::Task if route.surface == "images.generate" => {
-            of_family(route, BARE_IMAGES, SUBMISSION, ok(help, RECEIPT))
+            words.description(BARE_IMAGES).ok(help, RECEIPT)
         }
-        ReceiptShape::Task => of_family(route, "", SUBMISSION, ok(help, RECEIPT)),
-        ReceiptShape::Asset => of_family(route, "", SUBMISSION, ok(help, json!["AssetReceipt"])),
+        ReceiptShape::Task => words.ok(help, RECEIPT),
+        ReceiptShape::Asset => words.ok(help, json!["AssetReceipt"]),
     }
 }
 
 /// The words of a family's route: its own, or what its surface's name says.
-fn of_family(
-    route: &Route,
-    description: &'static str,
-    parameters: &'static [Parameter],
-    answers: Vec<Answer>,
-) -> Words {
+fn of_family(route: &Route) -> Words {
     let named = || {
         let mut words = route.surface.replace(['.', '_', '-'], " ");
         if let Some(first) = words.get_mut(..1) {
@@ -411,26 +354,18 @@ fn of_family(
         }
         words
     };
-    Words {
-        tag: route.words.tag.unwrap_or(FAMILIES),
-        summary: route.words.summary.map_or_else(named, str::to_owned),
-        description,
-        parameters,
-        answers,
-    }
+    Words::new(route.words.tag.unwrap_or(FAMILIES), route.words.summary.map_or_else(named, str::to_owned))
 }
 
 fn text(route: &Route) -> Words {
-    let (summary, parameters, contents): (&str, &'static [Parameter], &'static [Content]) =
-        match route.surface {
-            "messages.create" => ("Answer messages", &[], MESSAGE),
-            "responses.create" => ("Answer with a response", &[], RESPONSE_STREAM),
-            "embeddings.create" => ("Make vectors of texts", &[], json!["EmbeddingList", "DryRun"]),
-            "chat.completions" => ("Answer a conversation", FORMAT, COMPLETION),
-            _ => return of_family(route, "", &[], ok(ANSWERED, OF_FAMILY)),
-        };
-    let answers = ok(ANSWERED, contents);
-    Words { tag: "Text", summary: summary.to_owned(), description: "", parameters, answers }
+    let words = |summary: &str| Words::new("Text", summary);
+    match route.surface {
+        "messages.create" => words("Answer messages").ok(ANSWERED, MESSAGE),
+        "responses.create" => words("Answer with a response").ok(ANSWERED, RESPONSE_STREAM),
+        "embeddings.create" => words("Make vectors of texts").ok(ANSWERED, json!["EmbeddingList", "DryRun"]),
+        "chat.completions" => words("Answer a conversation").parameters(FORMAT).ok(ANSWERED, COMPLETION),
+        _ => of_family(route).ok(ANSWERED, OF_FAMILY),
+    }
 }
 
 const ANSWERED: &str =
@@ -447,15 +382,15 @@ const TEXT_COMPLETION: &[Content] = &[
     Content::Json(&["TextCompletion", "DryRun"]),
     Content::Events("Pieces of the completion (`text_completion`), then `[DONE]`.", None),
 ];
-const TASK: &[Content] = &[Content::Json(&["TaskResponse"])];
+const TASK: &[Content] = json!["TaskResponse"];
 const WEBHOOKS: &str = "Webhooks";
-const WEBHOOK: &[Content] = &[Content::Json(&["WebhookResponse"])];
+const WEBHOOK: &[Content] = json!["WebhookResponse"];
 const KEPT_RESPONSE: &[Content] = &[
     Content::Json(&["Response"]),
     Content::Events("The events of the responses protocol, under the numbers they had.", None),
 ];
-const HEALTH: &[Content] = &[Content::Json(&["Health"])];
-const RECEIPT: &[Content] = &[Content::Json(&["TaskReceipt"])];
+const HEALTH: &[Content] = json!["Health"];
+const RECEIPT: &[Content] = json!["TaskReceipt"];
 const MEDIA: &[Content] =
     &[Content::Bytes(&["image/*", "video/*", "audio/*", "text/plain", "application/octet-stream"])];
 const ANSWER: &[Content] = &[Content::Bytes(&["*/*"]), Content::Json(&["DryRun"])];
@@ -483,14 +418,3 @@ const FOLLOW: &str = "Each event is named by what changed: `status`, `progress`,
     never the end.";
 const FOLLOW_EVENTS: &str =
     "`status`, `progress`, `result` and `error`, each with a task as data; a comment every few seconds.";
-
-fn followed() -> Vec<Answer> {
-    vec![
-        Answer {
-            status: 200,
-            help: "The events, until the task has ended.",
-            contents: &[Content::Events(FOLLOW_EVENTS, Some("Task"))],
-        },
-        Answer { status: 204, help: "The task has ended, and the client has its last event.", contents: &[] },
-    ]
-}

@@ -10,8 +10,15 @@ const fn header(name: &'static str, schema: &'static str, help: &'static str) ->
     Parameter { name, at: "header", schema, help }
 }
 
+/// How many of them a page has, 20 where it is not said.
+const fn limit(help: &'static str) -> Parameter {
+    query("limit", r#"{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}"#, help)
+}
+
 const DATE: &str = r#"{"type": "string", "format": "date"}"#;
 const TEXT: &str = r#"{"type": "string"}"#;
+const NAME: &str = r#"{"type": "string", "minLength": 1}"#;
+const IDEMPOTENCY_KEY: &str = r#"{"type": "string", "pattern": "^[!-~]{1,255}$"}"#;
 const WAIT_SCHEMA: &str = r#"{"type": "string", "examples": ["wait=30"]}"#;
 pub(super) const WAIT: &[Parameter] = &[header(
     "Prefer",
@@ -23,7 +30,7 @@ pub(super) const RESUME: &[Parameter] = &[
     query("after", TEXT, "The same, for clients that cannot set headers."),
 ];
 pub(super) const PAGE: &[Parameter] = &[
-    query("limit", r#"{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}"#, "Tasks of a page."),
+    limit("Tasks of a page."),
     query(
         "after",
         r#"{"type": "string", "pattern": "^task_[0-9A-HJKMNP-TV-Z]{26}$"}"#,
@@ -34,7 +41,7 @@ pub(super) const PAGE: &[Parameter] = &[
         r#"{"enum": ["submitted", "pending", "processing", "completed", "failed"]}"#,
         "Only tasks of this status.",
     ),
-    query("model", r#"{"type": "string", "minLength": 1}"#, "Only tasks of this model."),
+    query("model", NAME, "Only tasks of this model."),
 ];
 pub(super) const REPLAY: &[Parameter] = &[
     query("stream", r#"{"type": "boolean", "default": false}"#, "Whether its events come again."),
@@ -47,8 +54,8 @@ pub(super) const REPLAY: &[Parameter] = &[
 pub(super) const USAGE_FILTER: &[Parameter] = &[
     query("from", DATE, "The first day; absent: 30 days before `to`."),
     query("to", DATE, "The day after the last one, at most 366 days after `from`; absent: tomorrow."),
-    query("key", r#"{"type": "string", "minLength": 1}"#, "Only this key's."),
-    query("model", r#"{"type": "string", "minLength": 1}"#, "Only this model's."),
+    query("key", NAME, "Only this key's."),
+    query("model", NAME, "Only this model's."),
     query(
         "limit",
         r#"{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}"#,
@@ -57,7 +64,7 @@ pub(super) const USAGE_FILTER: &[Parameter] = &[
     query("after", TEXT, "`next` of the page before."),
 ];
 pub(super) const ITEMS: &[Parameter] = &[
-    query("limit", r#"{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}"#, "Items of a page."),
+    limit("Items of a page."),
     query("order", r#"{"enum": ["asc", "desc"], "default": "desc"}"#, "Oldest or newest first."),
     query("after", TEXT, "The item after which the page begins."),
 ];
@@ -70,7 +77,7 @@ pub(super) const FORMAT: &[Parameter] = &[header(
 )];
 const RECOGNISED: Parameter = header(
     "Idempotency-Key",
-    r#"{"type": "string", "pattern": "^[!-~]{1,255}$"}"#,
+    IDEMPOTENCY_KEY,
     "The same key and request give the same receipt again, for a day, with `Idempotency-Replayed: true`.",
 );
 pub(super) const IDEMPOTENCY: &[Parameter] = &[RECOGNISED];
@@ -84,11 +91,7 @@ pub(super) const SUBMISSION: &[Parameter] = &[
     ),
 ];
 pub(super) const DELIVERY_PAGE: &[Parameter] = &[
-    query(
-        "limit",
-        r#"{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}"#,
-        "Deliveries of a page.",
-    ),
+    limit("Deliveries of a page."),
     query(
         "after",
         r#"{"type": "string", "pattern": "^msg_[0-9A-HJKMNP-TV-Z]{26}$"}"#,
@@ -96,11 +99,7 @@ pub(super) const DELIVERY_PAGE: &[Parameter] = &[
     ),
 ];
 pub(super) const VIDEO_PAGE: &[Parameter] = &[
-    query(
-        "limit",
-        r#"{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}"#,
-        "Videos of a page.",
-    ),
+    limit("Videos of a page."),
     query("after", TEXT, "The last video of the page before."),
     query("order", r#"{"enum": ["desc"], "default": "desc"}"#, "Newest first, which is all there is."),
 ];
@@ -108,7 +107,7 @@ pub(super) const VARIANT: &[Parameter] =
     &[query("variant", r#"{"enum": ["video"], "default": "video"}"#, "The video, which is all there is.")];
 pub(super) const KEPT_ANSWER: &[Parameter] = &[header(
     "Idempotency-Key",
-    r#"{"type": "string", "pattern": "^[!-~]{1,255}$"}"#,
+    IDEMPOTENCY_KEY,
     "The same key and request give the same answer again, for a day, with `Idempotency-Replayed: true`; 409 while the first one is \
      made, and where its answer was longer than 8 MiB or had to make room. A restart forgets it.",
 )];

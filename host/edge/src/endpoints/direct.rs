@@ -39,7 +39,7 @@ pub(super) async fn answer(
 /// Answers a request without one, which `family` does.
 pub(super) async fn read(request: EndpointRequest<'_>, key: Arc<Key>, family: &'static str) -> Outcome {
     let body = Bytes::from(Value::Object(parameters(request.parts.uri.query())?).to_string());
-    let body = CheckedBody::parse(body, None).map_err(|error| jobs::submit_refusal(error, None))?;
+    let body = CheckedBody::parse(body, None).map_err(jobs::submit_refusal)?;
     jobs::without_callback(&body)?;
     respond(&request, key, Some(family), body, None).await
 }
@@ -78,9 +78,7 @@ fn whole(answer: WholeAnswer) -> Response<ResponseBody> {
     if let Some(fresh) = fresh.and_then(|value| HeaderValue::from_str(&value).ok()) {
         response.headers_mut().insert(header::CACHE_CONTROL, fresh);
     }
-    if answer.is_repeated {
-        response.headers_mut().insert(jobs::REPLAYED, HeaderValue::from_static("true"));
-    }
+    jobs::mark_replayed(&mut response, answer.is_repeated);
     response
 }
 

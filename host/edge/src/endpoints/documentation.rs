@@ -27,9 +27,7 @@ pub(super) async fn openapi(request: &EndpointRequest<'_>, key: Option<&Key>) ->
 /// The page for people.
 pub(super) async fn page(request: &EndpointRequest<'_>, key: Option<&Key>) -> Outcome {
     let (html, etag) = built(request.context, key).await?.page_at(&request.base_url);
-    let mut response = answer(&request.parts.headers, "text/html; charset=utf-8", html, etag);
-    protect(response.headers_mut());
-    Ok(response)
+    Ok(answer(&request.parts.headers, "text/html; charset=utf-8", html, etag))
 }
 
 /// The page's style sheet.
@@ -37,18 +35,14 @@ pub(super) fn style(request: &EndpointRequest<'_>) -> Response<ResponseBody> {
     static_file(request, "text/css; charset=utf-8", STYLE.as_bytes())
 }
 
-/// A file of this binary, as a part of a page or as one.
+/// A file of this binary: a page, or a part of one.
 pub(super) fn static_file(
     request: &EndpointRequest<'_>,
     mime: &'static str,
     bytes: &'static [u8],
 ) -> Response<ResponseBody> {
     let body = SharedBody::of(Bytes::from_static(bytes));
-    let mut response = answer(&request.parts.headers, mime, body, etag(bytes));
-    if mime.starts_with("text/html") {
-        protect(response.headers_mut());
-    }
-    response
+    answer(&request.parts.headers, mime, body, etag(bytes))
 }
 
 /// What a page may load, who may frame it, what it tells others.
@@ -75,7 +69,7 @@ fn answer(
     body: SharedBody,
     etag: HeaderValue,
 ) -> Response<ResponseBody> {
-    let known = is_known(headers, &etag);
+    let known = is_known(headers, etag.as_bytes());
     let mut response = Response::new(if known { ResponseBody::empty() } else { ResponseBody::Shared(body) });
     if known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -85,14 +79,17 @@ fn answer(
     own.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     own.insert(header::VARY, HeaderValue::from_static("authorization"));
     own.insert(header::ETAG, etag);
+    if mime.starts_with("text/html") {
+        protect(own);
+    }
     response
 }
 
 /// Whether the client names this version, or any (RFC 9110, 13.1.2: the weak comparison).
-fn is_known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+pub(super) fn is_known(headers: &HeaderMap, etag: &[u8]) -> bool {
     let lines = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
     let mut named = lines.flat_map(|line| line.split(',')).map(str::trim);
-    named.any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one).as_bytes() == etag.as_bytes())
+    named.any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one).as_bytes() == etag)
 }
 
 #[cfg(test)]
@@ -101,7 +98,6 @@ mod tests {
 
     #[test]
     fn a_client_names_what_it_has() {
-        let etag = HeaderValue::from_static("\"abc\"");
         for (lines, known) in [
             (&[][..], false),
             (&["\"abc\""], true),
@@ -115,7 +111,7 @@ mod tests {
             for line in lines {
                 headers.append(header::IF_NONE_MATCH, line.parse().unwrap());
             }
-            assert_eq!(is_known(&headers, &etag), known, "{lines:?}");
+            assert_eq!(is_known(&headers, b"\"abc\""), known, "{lines:?}");
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge};
-use gatehouse_model::{Credits, view};
+use gatehouse_model::view;
 use http::Response;
 use serde::Serialize;
 
 use crate::endpoints::task_view::{TaskFailureView, failure};
-use crate::endpoints::usage::as_json_number;
+use crate::endpoints::usage::Amount;
 use crate::response::{self, ResponseBody};
 
 const MILLION: f64 = 1_000_000.0;
@@ -19,8 +19,7 @@ view! {
         dry_run: bool = true,
         model: String = dry_run.model,
         charges: Vec<ChargeView> = dry_run.charges.into_iter().map(ChargeView::from).collect(),
-        #[serde(serialize_with = "as_json_number")]
-        sum: Option<Credits> = Some(dry_run.sum),
+        sum: Amount = Amount(dry_run.sum),
         at_most: bool = dry_run.at_most,
         #[serde(skip_serializing_if = "Option::is_none")]
         estimated_time: Option<u64> = dry_run.expected_ms.map(|ms| u64::from(ms).div_ceil(1000)),
@@ -46,10 +45,8 @@ view! {
         #[serde(skip_serializing_if = "Option::is_none")]
         per: Option<u32> = quantity.is_none().then_some(charge.per).filter(|per| *per > 1),
         quantity: serde_json::Number = quantity.unwrap_or_else(|| charge.quantity.into()),
-        #[serde(serialize_with = "as_json_number")]
-        unit_price: Option<Credits> = Some(charge.unit_price),
-        #[serde(serialize_with = "as_json_number")]
-        sum: Option<Credits> = Some(charge.sum),
+        unit_price: Amount = Amount(charge.unit_price),
+        sum: Amount = Amount(charge.sum),
     }
 }
 

@@ -12,12 +12,13 @@ use futures_util::stream::{self, BoxStream, StreamExt as _};
 use gatehouse_driver::{FollowedTask, StoreError};
 use gatehouse_model::{Clock, CustomerId, Key, Status, Task};
 use gatehouse_net::{ShutdownPhase, reached};
-use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use tokio::sync::watch;
 
 use crate::backend::{Backend, store_refusal};
+use crate::config::seconds;
 use crate::endpoints::task_view::view;
 use crate::endpoints::tasks::{parse_id, unknown};
 use crate::errors::{Kind, Outcome, Refusal};
@@ -25,6 +26,7 @@ use crate::http::context::EndpointRequest;
 use crate::http::query::Query;
 use crate::limits::concurrency_limit::Permit;
 use crate::response::{ResponseBody, json_bytes};
+use crate::sse;
 
 /// How long a client waits before it comes back, in milliseconds.
 const RETRY: &[u8] = b"retry: 2000\n\n";
@@ -48,39 +50,31 @@ pub(super) async fn follow(request: &EndpointRequest<'_>, key: &Key) -> Outcome 
         let max = context.config.limits.task_streams_per_customer;
         Refusal::new(Kind::RateLimited, format!("{max} streams of task events are open, the most at once"))
     })?;
-    let mut events = Events {
+    let (shown, next) = match known == Some(now.revision) {
+        true => (Some(Shown::of(&now)), None),
+        false => (None, Some(now)),
+    };
+    let events = Events {
         backend: Arc::clone(&context.backend),
         clock: Arc::clone(&context.clock),
-        interval: Duration::from_secs(context.config.limits.keep_alive_seconds.get().into()),
+        interval: seconds(context.config.limits.keep_alive_seconds),
         shutdown: context.shutdown.clone(),
         base: request.base_url.clone(),
         later,
-        shown: None,
-        next: None,
+        shown,
+        next,
         ended: false,
         permit: Some(permit),
     };
-    if known == Some(now.revision) {
-        events.shown = Some(Shown::of(&now));
-    } else {
-        events.next = Some(now);
-    }
     let first = stream::once(async { Ok(Bytes::from_static(RETRY)) });
     let rest = stream::unfold(events, |mut events| async move { Some((events.next().await?, events)) });
     let body = StreamBody::new(first.chain(rest).map(|piece| piece.map(Frame::data)));
-    let mut response = Response::new(ResponseBody::Stream(body.boxed_unsync()));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    // A reverse proxy that buffers would deliver the stream as one late response.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    Ok(response)
+    Ok(sse::response(ResponseBody::Stream(body.boxed_unsync())))
 }
 
 /// The number of the last event that the client has. Text that is no number of ours is one it does not have.
 fn last_event(headers: &HeaderMap, query: &Query) -> Result<Option<u64>, Refusal> {
-    let header = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
-    let text = match header {
+    let text = match headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()) {
         Some(text) => Some(text),
         None => query.one("after")?,
     };
@@ -199,16 +193,13 @@ mod tests {
 
     #[test]
     fn a_client_says_what_it_has() {
-        let check = |header: Option<&'static str>, query: &str, expected: Option<u64>| {
+        let check = |header: Option<&str>, query: &str, expected: Option<u64>| {
             let mut headers = HeaderMap::new();
             if let Some(text) = header {
-                headers.insert(LAST_EVENT_ID, HeaderValue::from_static(text));
+                headers.insert(LAST_EVENT_ID, text.parse().unwrap());
             }
-            assert_eq!(
-                last_event(&headers, &Query::parse(Some(query))).unwrap(),
-                expected,
-                "{header:?} {query}"
-            );
+            let found = last_event(&headers, &Query::parse(Some(query))).unwrap();
+            assert_eq!(found, expected, "{header:?} {query}");
         };
         check(None, "", None);
         check(Some("7"), "", Some(7));

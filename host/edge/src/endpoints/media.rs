@@ -7,6 +7,7 @@ use gatehouse_driver::{MediaFile, MediaRefusal};
 use gatehouse_model::UnixMs;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
+use crate::endpoints::documentation::is_known;
 use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::context::EndpointRequest;
 use crate::http::query::Query;
@@ -23,9 +24,7 @@ pub(super) async fn read(request: &EndpointRequest<'_>) -> Outcome {
         return Err(not_found());
     };
     let tag = format!("\"{name}\"");
-    let range = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
-    let range = range.filter(|_| if_range_matches(headers, &tag));
-    let found = request.context.backend.media(name, expires, signature, range).await;
+    let found = request.context.backend.media(name, expires, signature, range(headers, &tag)).await;
     Ok(respond(found.map_err(refusal)?, name, &tag, headers, request.context.clock.now()))
 }
 
@@ -57,7 +56,7 @@ pub(super) fn respond(
 ) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::empty());
     let length = file.range.end.saturating_sub(file.range.start);
-    let unchanged = request.get_all(header::IF_NONE_MATCH).iter().any(|value| has_tag(value, tag));
+    let unchanged = is_known(request, tag.as_bytes());
     if unchanged {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     } else if length > 0 && file.partial {
@@ -88,15 +87,10 @@ fn set(response: &mut Response<ResponseBody>, name: header::HeaderName, value: &
     }
 }
 
-/// `If-Range`: a range counts only for the file of which the client already has a part.
-pub(super) fn if_range_matches(headers: &HeaderMap, tag: &str) -> bool {
-    headers.get(header::IF_RANGE).is_none_or(|value| value.as_bytes() == tag.as_bytes())
-}
-
-/// Whether one `If-None-Match` line contains the tag, by the weak comparison of RFC 9110.
-fn has_tag(value: &HeaderValue, tag: &str) -> bool {
-    let text = value.to_str().unwrap_or_default();
-    text.split(',').map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
+/// The part that a client asks for. With `If-Range` it counts only for the file of which the client already has a part.
+pub(super) fn range<'h>(headers: &'h HeaderMap, tag: &str) -> Option<&'h str> {
+    let is_of_file = headers.get(header::IF_RANGE).is_none_or(|value| value.as_bytes() == tag.as_bytes());
+    headers.get(header::RANGE).filter(|_| is_of_file)?.to_str().ok()
 }
 
 fn not_found() -> Refusal {

@@ -21,12 +21,11 @@ use std::sync::Arc;
 use gatehouse_driver::WebhookAction;
 use gatehouse_model::Key;
 use gatehouse_net::ShutdownPhase;
-use http::Response;
 use serde_json::json;
 
 use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::response::{self, ResponseBody};
+use crate::response;
 use crate::routing::routes::Endpoint;
 
 /// Calls the endpoint of the request's route. `key` is absent on routes that need none.
@@ -34,7 +33,7 @@ pub(crate) async fn respond(request: EndpointRequest<'_>, key: Option<Arc<Key>>)
     let context = request.context;
     match (request.route.endpoint, key) {
         (Endpoint::ReadMedia, _) => media::read(&request).await,
-        (Endpoint::Live, _) => Ok(live()),
+        (Endpoint::Live, _) => Ok(response::json(&json!({ "status": "ok" }))),
         (Endpoint::Ready, _) => ready(context),
         (Endpoint::OpenApi, key) => documentation::openapi(&request, key.as_deref()).await,
         (Endpoint::Docs, key) => documentation::page(&request, key.as_deref()).await,
@@ -46,7 +45,7 @@ pub(crate) async fn respond(request: EndpointRequest<'_>, key: Option<Arc<Key>>)
             true => openai::generate(request, key).await,
             false => jobs::submit(request, key, submission).await,
         },
-        (Endpoint::EditImages, Some(key)) => openai::edit(request, key).await,
+        (Endpoint::EditImages, Some(key)) => openai::generate(request, key).await,
         (Endpoint::CreateVideo, Some(key)) => openai::videos::create(request, key).await,
         (Endpoint::ListVideos, Some(key)) => openai::videos::list(&request, &key).await,
         (Endpoint::ReadVideo, Some(key)) => openai::videos::read(&request, &key).await,
@@ -80,16 +79,14 @@ pub(crate) async fn respond(request: EndpointRequest<'_>, key: Option<Arc<Key>>)
         (Endpoint::Answer(model), Some(key)) => direct::answer(request, key, model).await,
         (Endpoint::Read(family), Some(key)) => direct::read(request, key, family).await,
         (Endpoint::Text, Some(key)) => text::respond(request, key).await,
-        (Endpoint::CountTokens, Some(_)) => Err(text::no_counting()),
+        // Spec "Endpoint list": not implemented, 404.
+        (Endpoint::CountTokens, Some(_)) => {
+            Err(Refusal::new(Kind::NotFound, "counting tokens is not offered here"))
+        }
         (Endpoint::SwitchedOff(family), Some(_)) => {
             Err(Refusal::internal(format!("a request of family {family:?}, which is off, has come this far")))
         }
     }
-}
-
-/// The process lives.
-fn live() -> Response<ResponseBody> {
-    response::json(&json!({ "status": "ok" }))
 }
 
 /// The gateway takes new work, of every family.

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use gatehouse_driver::{ListedPrice, Modality, ModelFacts, ModelListing};
-use gatehouse_model::{Credits, Key, view};
+use gatehouse_model::{Key, view};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
 use crate::backend::store_refusal;
-use crate::endpoints::usage::as_number;
+use crate::endpoints::usage::Amount;
 use crate::errors::{Form, Kind, Outcome, Refusal};
 use crate::http::context::EndpointRequest;
 use crate::http::query::{Query, quoted};
@@ -66,8 +66,7 @@ view! {
     struct Price of (price: ListedPrice) {
         price_key: String = price.key,
         unit: &'static str = price.unit,
-        #[serde(serialize_with = "as_number")]
-        unit_price: Credits = price.price,
+        unit_price: Amount = Amount(price.price),
     }
 }
 
@@ -148,15 +147,11 @@ pub(super) async fn read(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let id = percent_decode_str(request.param).decode_utf8().unwrap_or(Cow::Borrowed(request.param));
     let listings = request.context.backend.models(key).await.map_err(store_refusal)?;
     let found = listings.into_iter().find(|listing| listing.id == id);
-    match found {
-        Some(listing) if request.parts.headers.contains_key(ANTHROPIC) => {
-            Ok(response::json(&PageModel::from(listing)))
-        }
-        Some(listing) => Ok(response::json(&Model::from(listing))),
-        None => {
-            let unknown = Refusal::new(Kind::ModelNotFound, format!("unknown model {}", quoted(&id)));
-            let is_anthropics = request.parts.headers.contains_key(ANTHROPIC);
-            Err(if is_anthropics { unknown.in_form(Form::Messages) } else { unknown })
-        }
+    let unknown = || Refusal::new(Kind::ModelNotFound, format!("unknown model {}", quoted(&id)));
+    match (found, request.parts.headers.contains_key(ANTHROPIC)) {
+        (Some(listing), true) => Ok(response::json(&PageModel::from(listing))),
+        (Some(listing), false) => Ok(response::json(&Model::from(listing))),
+        (None, true) => Err(unknown().in_form(Form::Messages)),
+        (None, false) => Err(unknown()),
     }
 }

@@ -1,12 +1,12 @@
 //! A task as clients read it, by itself, in lists and in events (spec "Task"; decisions "Tasks").
 
 use gatehouse_driver::Waiting;
-use gatehouse_model::{Credits, FailureKind, Status, Task, TaskFailure, TaskId};
+use gatehouse_model::{FailureKind, Status, Task, TaskFailure, TaskId};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::backend::Backend;
-use crate::endpoints::usage::as_json_number;
+use crate::endpoints::usage::Amount;
 use crate::errors::{Refusal, whole_seconds};
 
 /// `data` of the task endpoint. Times in Unix seconds, durations in seconds, cost in credits.
@@ -25,8 +25,8 @@ pub(super) struct TaskView {
     #[serde(skip_serializing_if = "Option::is_none")]
     completed: Option<u64>,
     model: String,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_json_number")]
-    cost: Option<Credits>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Amount>,
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_time: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ pub(super) fn view(backend: &dyn Backend, mut task: Task, base: &str) -> Result<
         created: task.created.seconds(),
         completed: task.finished.map(gatehouse_model::UnixMs::seconds),
         model: task.model,
-        cost: task.cost,
+        cost: task.cost.map(Amount),
         estimated_time: task.expected_ms.map(|ms| u64::from(ms).div_ceil(1000)),
         actual_time: span.map(whole_seconds),
         queue_position: queued.map(|queued| queued.position),
@@ -89,19 +89,5 @@ fn failure_type(kind: FailureKind) -> &'static str {
         FailureKind::Cancelled => "cancelled",
         FailureKind::Limit => "rate_limit_error",
         FailureKind::Internal => "server_error",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn costs_are_json_numbers() {
-        #[derive(Serialize)]
-        struct Bill(#[serde(serialize_with = "as_json_number")] Option<Credits>);
-        for (micro, text) in [(4_000_000, "4"), (250_000, "0.25"), (0, "0"), (1, "1e-6")] {
-            assert_eq!(serde_json::to_string(&Bill(Some(Credits(micro)))).unwrap(), text);
-        }
     }
 }

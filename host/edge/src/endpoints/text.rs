@@ -3,19 +3,20 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
 
-use bytes::{BufMut as _, BytesMut};
-use gatehouse_driver::{CompletionRequest, CompletionResponse, SubmitError, TextError};
-use gatehouse_model::{ChatFormat, Header, Key, Obstacle};
-use http::HeaderMap;
+use gatehouse_driver::{
+    CompletionRequest, CompletionResponse, KeptResponse, SubmitError, TextError, TextStream,
+};
+use gatehouse_model::{ChatFormat, Header, Key, Obstacle, RequestId};
+use http::{HeaderMap, Response};
 use serde_json::{Value, json};
 
 use crate::backend::Backend;
+use crate::config::seconds;
 use crate::endpoints::{dry_run, jobs};
 use crate::errors::{Form, Kind, Outcome, Refusal};
 use crate::http::body;
-use crate::http::context::EndpointRequest;
+use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
 use crate::response::{self, ResponseBody};
 use crate::sse::{self, EventBody};
@@ -54,16 +55,20 @@ pub(super) async fn respond(mut request: EndpointRequest<'_>, key: Arc<Key>) -> 
         CompletionResponse::Stream(mut stream) => {
             // Head and first events leave together, and what fails before has a status of its own.
             stream.begin().await.map_err(text_refusal)?;
-            let interval = Duration::from_secs(context.config.limits.keep_alive_seconds.get().into());
-            let clock = Arc::clone(&context.clock);
-            Ok(EventBody::new(stream, form, id, clock, interval, text_refusal).into_response())
+            Ok(streamed(context, stream, form, id))
         }
     }
 }
 
-/// Spec "Endpoint list": not implemented, 404.
-pub(super) fn no_counting() -> Refusal {
-    Refusal::new(Kind::NotFound, "counting tokens is not offered here")
+/// The response of these events.
+pub(super) fn streamed(
+    context: &EdgeContext,
+    stream: TextStream,
+    form: Form,
+    id: RequestId,
+) -> Response<ResponseBody> {
+    let interval = seconds(context.config.limits.keep_alive_seconds);
+    EventBody::new(stream, form, id, Arc::clone(&context.clock), interval, text_refusal).into_response()
 }
 
 /// The format of the request's header, else of its key.
@@ -82,11 +87,7 @@ fn forwarded(headers: &HeaderMap, name: &'static str) -> Option<Header> {
 
 /// Spec "Chat completions": `{code: 200, data: ...}` around the family's own bytes.
 fn wrap(body: &[u8]) -> Vec<u8> {
-    let mut wrapped = BytesMut::with_capacity(body.len() + 24);
-    wrapped.put_slice(b"{\"code\":200,\"data\":");
-    wrapped.put_slice(body);
-    wrapped.put_u8(b'}');
-    wrapped.into()
+    [r#"{"code":200,"data":"#.as_bytes(), body, b"}"].concat()
 }
 
 /// The refusal a client reads. A provider's failure is never shown as the client's error.
@@ -96,7 +97,7 @@ pub(crate) fn text_refusal(error: TextError) -> Refusal {
         TextError::Refused(SubmitError::UnknownModel(model)) => {
             jobs::unknown_model(Kind::ModelNotFound, &model)
         }
-        TextError::Refused(error) => jobs::submit_refusal(error, None),
+        TextError::Refused(error) => jobs::submit_refusal(error),
         TextError::Rejected { obstacle, message, field, retry_after } => match obstacle {
             Obstacle::Invalid => match field {
                 Some(field) => Refusal::field(field, message),
@@ -121,31 +122,24 @@ pub(crate) fn text_refusal(error: TextError) -> Refusal {
     }
 }
 
-/// Items of one page, where the client names no number.
-const PAGE: usize = 20;
-
-/// The response as it was answered, or its stream once more.
+/// The response as it was answered, or its stream once more: all events, or those after the one of a number.
 pub(super) async fn read(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
     let after = query.parsed::<u64>("starting_after", "a number of at least 0")?;
     if query.parsed::<bool>("stream", "true or false")? == Some(true) {
-        return replay(&*request.context.backend, key, request.param, after).await;
+        let events = request.context.backend.response_events(key, request.param, after).await;
+        let events = events.map_err(jobs::submit_refusal)?.ok_or_else(|| unknown(request.param))?;
+        // They are all there, so they leave in one piece.
+        return Ok(sse::response(ResponseBody::Whole(sse::frame(&events).freeze())));
     }
     let kept = find(&*request.context.backend, key, request.param).await?;
     Ok(response::json_text(kept.response))
 }
 
-/// Its events, or those after the one of that number. They are all there, so they leave in one piece.
-async fn replay(backend: &dyn Backend, key: &Key, id: &str, after: Option<u64>) -> Outcome {
-    let events = backend.response_events(key, id, after).await;
-    let events = events.map_err(|error| jobs::submit_refusal(error, None))?.ok_or_else(|| unknown(id))?;
-    Ok(sse::response(ResponseBody::Whole(sse::frame(&events).freeze())))
-}
-
 /// Forgets it.
 pub(super) async fn delete(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let forgotten = request.context.backend.forget_response(key, request.param).await;
-    if !forgotten.map_err(|error| jobs::submit_refusal(error, None))? {
+    if !forgotten.map_err(jobs::submit_refusal)? {
         return Err(unknown(request.param));
     }
     Ok(response::json(&json!({"id": request.param, "object": "response", "deleted": true})))
@@ -178,8 +172,8 @@ pub(super) async fn items(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
         let at = at.ok_or_else(|| Refusal::field("after", "after: expected the id of one of the items"))?;
         items.drain(..=at);
     }
-    let has_more = items.len() > limit.unwrap_or(PAGE);
-    items.truncate(limit.unwrap_or(PAGE));
+    let has_more = items.len() > limit;
+    items.truncate(limit);
     let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());
     let (first, last) = (id(items.first()), id(items.last()));
     Ok(response::json(
@@ -200,9 +194,8 @@ fn named(mut item: Value, response: &str, at: usize) -> Value {
     item
 }
 
-async fn find(backend: &dyn Backend, key: &Key, id: &str) -> Result<gatehouse_driver::KeptResponse, Refusal> {
-    let found = backend.response(key, id).await.map_err(|error| jobs::submit_refusal(error, None))?;
-    found.ok_or_else(|| unknown(id))
+async fn find(backend: &dyn Backend, key: &Key, id: &str) -> Result<KeptResponse, Refusal> {
+    backend.response(key, id).await.map_err(jobs::submit_refusal)?.ok_or_else(|| unknown(id))
 }
 
 fn unknown(id: &str) -> Refusal {

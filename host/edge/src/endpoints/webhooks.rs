@@ -8,20 +8,19 @@ use gatehouse_driver::{
     WebhookEndpoint, WebhookError, WebhookEvent, WebhookPatch, WebhookPolicy, WebhookRequest,
 };
 use gatehouse_model::{DeliveryId, Digest, Key, TaskId, UnixMs, WebhookId, view};
-use http::{HeaderValue, Response};
+use http::Response;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::backend::store_refusal;
-use crate::endpoints::{jobs, tasks};
+use crate::endpoints::jobs::{self, wrong_field};
+use crate::endpoints::tasks;
 use crate::errors::{Kind, Outcome, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
 use crate::response::{self, ResponseBody};
 
-/// Deliveries of one page, where the client names no number.
-const PAGE: usize = 20;
 const FIELDS: [&str; 4] = ["url", "events", "description", "enabled"];
 
 view! {
@@ -139,7 +138,7 @@ pub(super) async fn read(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
 /// What was sent to it, newest first.
 pub(super) async fn deliveries(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
-    let limit = query.page_limit()?.unwrap_or(PAGE);
+    let limit = query.page_limit()?;
     let after: Option<DeliveryId> = query.parsed("after", "the id of a delivery")?;
     let found = request.context.backend.own_deliveries(key, parse_id(request.param)?, after, limit).await;
     let (rows, has_more) = found.map_err(store_refusal)?.ok_or_else(|| unknown(request.param))?;
@@ -198,9 +197,7 @@ async fn change(
         (None, None) => return Err(unknown(&id.to_string())),
     };
     let mut response = response::wrapped(data);
-    if repeated {
-        response.headers_mut().insert(jobs::REPLAYED, HeaderValue::from_static("true"));
-    }
+    jobs::mark_replayed(&mut response, repeated);
     Ok(response)
 }
 
@@ -217,10 +214,7 @@ async fn patch(request: &mut EndpointRequest<'_>, key: &Key) -> Result<(WebhookP
         match name.as_str() {
             "url" => patch.url = Some(text(name, value)?),
             "description" => patch.description = Some(text(name, value)?),
-            "enabled" => {
-                let enabled = value.as_bool().ok_or_else(|| wrong(name, "true or false", value))?;
-                patch.enabled = Some(enabled);
-            }
+            "enabled" => patch.enabled = Some(flag(name, value)?),
             "events" => patch.events = Some(events(name, value)?),
             _ => {
                 let message = format!("{}: unknown field, expected {}", quoted(name), FIELDS.join(", "));
@@ -232,21 +226,22 @@ async fn patch(request: &mut EndpointRequest<'_>, key: &Key) -> Result<(WebhookP
 }
 
 fn events(name: &str, value: &Value) -> Result<Vec<WebhookEvent>, Refusal> {
-    let expected = || WebhookEvent::OF_CUSTOMERS.map(WebhookEvent::as_str).join(", ");
-    let all = value.as_array().ok_or_else(|| wrong(name, &format!("a list of {}", expected()), value))?;
+    let words = WebhookEvent::OF_CUSTOMERS.map(WebhookEvent::as_str);
+    let expected = |what: &str| format!("{what} of {}", words.join(", "));
+    let all = value.as_array().ok_or_else(|| wrong_field(name, &expected("a list"), value))?;
     let known = |(at, event): (usize, &Value)| {
         let found = event.as_str().and_then(WebhookEvent::parse);
-        found.ok_or_else(|| wrong(&format!("{name}[{at}]"), &format!("one of {}", expected()), event))
+        found.ok_or_else(|| wrong_field(&format!("{name}[{at}]"), &expected("one"), event))
     };
     all.iter().enumerate().map(known).collect()
 }
 
-fn text(name: &str, value: &Value) -> Result<String, Refusal> {
-    value.as_str().map(str::to_owned).ok_or_else(|| wrong(name, "a text", value))
+fn flag(name: &str, value: &Value) -> Result<bool, Refusal> {
+    value.as_bool().ok_or_else(|| wrong_field(name, "true or false", value))
 }
 
-fn wrong(name: &str, expected: &str, found: &Value) -> Refusal {
-    Refusal::field(name, format!("{name}: expected {expected}, got {}", quoted(&found.to_string())))
+fn text(name: &str, value: &Value) -> Result<String, Refusal> {
+    value.as_str().map(str::to_owned).ok_or_else(|| wrong_field(name, "a text", value))
 }
 
 fn refusal(error: WebhookError) -> Refusal {
@@ -260,7 +255,7 @@ fn refusal(error: WebhookError) -> Refusal {
             Refusal::new(Kind::RateLimited, message).with_retry_after(Some(wait))
         }
         WebhookError::Request(SubmitError::Store(error)) => store_refusal(error),
-        WebhookError::Request(error) => jobs::submit_refusal(error, None),
+        WebhookError::Request(error) => jobs::submit_refusal(error),
         other => Refusal::internal(other),
     }
 }

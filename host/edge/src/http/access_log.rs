@@ -21,7 +21,7 @@ use http::{HeaderMap, Method};
 use http_body::{Body, Frame, SizeHint};
 use metrics::SharedString;
 
-use crate::http::body::StreamedBody;
+use crate::http::body::{StreamedBody, holding};
 use crate::limits::concurrency_limit::Permit;
 use crate::limits::open_connections::InUse;
 use crate::limits::unread::UnreadAnswer;
@@ -115,6 +115,13 @@ impl AccessRecord {
         self.report.trace_with(span.trace());
         self.span = Some(span);
     }
+
+    /// Keeps the connection in use until the bytes of an answer are written: its end drops this record, and may come long before
+    /// a slow client has taken all of them.
+    fn keep_in_use(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        let Some(in_use) = &self.in_use else { return frame };
+        frame.map_data(|bytes| holding(bytes, Arc::clone(in_use)))
+    }
 }
 
 /// The span of the client that sent a request. Of several none is the one.
@@ -127,26 +134,6 @@ fn client_span(headers: &HeaderMap) -> Option<TraceParent> {
     let states: Vec<&str> =
         headers.get_all("tracestate").iter().filter_map(|state| state.to_str().ok()).collect();
     Some(parent.with_state(&states.join(",")))
-}
-
-/// Bytes of an answer, which keep the connection in use until they are written.
-struct Unwritten {
-    bytes: Bytes,
-    _in_use: Arc<InUse>,
-}
-
-impl AsRef<[u8]> for Unwritten {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-impl AccessRecord {
-    /// The end of an answer drops its record, and may come long before a slow client has taken all of its bytes.
-    fn keep_in_use(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
-        let Some(in_use) = &self.in_use else { return frame };
-        frame.map_data(|bytes| Bytes::from_owner(Unwritten { bytes, _in_use: Arc::clone(in_use) }))
-    }
 }
 
 impl Drop for AccessRecord {

@@ -60,7 +60,7 @@ impl Auth {
                 None => None,
             };
             let checked = match found {
-                None => Err((unknown(), refused())),
+                None => Err((Refusal::new(Kind::Unauthenticated, "invalid API key"), refused())),
                 Some(key) => {
                     let refused = (Some(key.id.clone()), Some(key.customer.clone()));
                     check(key, client, now).map_err(|refusal| (refusal, refused))
@@ -131,10 +131,6 @@ pub(crate) fn check_life(key: &Key, now: UnixMs) -> Result<(), Refusal> {
         return Err(Refusal::new(Kind::Unauthenticated, "this API key has expired"));
     }
     Ok(())
-}
-
-fn unknown() -> Refusal {
-    Refusal::new(Kind::Unauthenticated, "invalid API key")
 }
 
 fn missing(x_api_key: bool) -> Refusal {

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn only_trusted_hops_count() {
+    fn the_client_is_the_first_hop_from_the_end_that_is_not_trusted() {
         check_client("203.0.113.9", &[], "203.0.113.9");
         check_client("203.0.113.9", &["198.51.100.1"], "203.0.113.9");
         check_client("10.0.0.1", &[], "10.0.0.1");
@@ -194,17 +194,11 @@ mod tests {
         check_client("10.0.0.1", &["1.2.3.4", "198.51.100.1, 10.9.9.9", "10.8.8.8"], "198.51.100.1");
         check_client("10.0.0.1", &["10.1.1.1, 10.9.9.9"], "10.1.1.1");
         check_client("fd00::1", &["2001:db8::7"], "2001:db8::7");
-    }
-
-    #[test]
-    fn mapped_addresses_become_plain_ipv4() {
+        // Mapped addresses become plain IPv4.
         check_client("::ffff:203.0.113.9", &["1.2.3.4"], "203.0.113.9");
         check_client("::ffff:10.0.0.1", &["::ffff:198.51.100.1"], "198.51.100.1");
         check_client("::ffff:10.0.0.1", &["[::ffff:198.51.100.1]:99"], "198.51.100.1");
-    }
-
-    #[test]
-    fn reads_ports_and_brackets_and_stops_at_unreadable_hops() {
+        // Ports and brackets are read, and an unreadable hop ends the walk.
         check_client("10.0.0.1", &["198.51.100.1:1234"], "198.51.100.1");
         check_client("10.0.0.1", &["[2001:db8::7]:80"], "2001:db8::7");
         check_client("10.0.0.1", &["[2001:db8::7]"], "2001:db8::7");

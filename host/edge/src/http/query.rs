@@ -40,11 +40,12 @@ impl Query {
         self.read(name, expected, |text| text.parse().ok())
     }
 
-    /// `limit`: rows of one page.
-    pub(crate) fn page_limit(&self) -> Result<Option<usize>, Refusal> {
-        self.read("limit", "a number from 1 to 100", |text| {
+    /// `limit`: rows of one page, 20 where the client names no number.
+    pub(crate) fn page_limit(&self) -> Result<usize, Refusal> {
+        let limit: Option<usize> = self.read("limit", "a number from 1 to 100", |text| {
             text.parse().ok().filter(|limit| (1..=100).contains(limit))
-        })
+        })?;
+        Ok(limit.unwrap_or(20))
     }
 }
 

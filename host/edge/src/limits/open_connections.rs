@@ -15,7 +15,8 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 /// Every open connection, by network.
 #[derive(Debug)]
 pub(crate) struct OpenConnections {
-    permits: Arc<Semaphore>,
+    /// One for each connection that may be open.
+    pub(crate) permits: Arc<Semaphore>,
     most_of_network: usize,
     state: Mutex<State>,
     /// There may be a connection that is not in use: a new one, or one whose request is over.
@@ -52,7 +53,6 @@ struct Open {
 }
 
 /// One connection's entry, removed when dropped.
-#[derive(Debug)]
 pub(crate) struct OpenConnection {
     pub(crate) origin: Origin,
     number: u64,
@@ -63,7 +63,6 @@ pub(crate) struct OpenConnection {
 
 /// A request with a key, for as long as anything holds it: its access record, and the bytes of its answer that hyper has not
 /// written yet. The connection stays in use until what was written has left, too.
-#[derive(Debug)]
 pub(crate) struct InUse(Arc<OpenConnection>);
 
 /// The end of a use, when dropped.
@@ -79,11 +78,6 @@ impl OpenConnections {
             may_end: Notify::new(),
             making_room: tokio::sync::Mutex::default(),
         })
-    }
-
-    /// One permit for each connection that may be open.
-    pub(crate) fn permits(&self) -> &Arc<Semaphore> {
-        &self.permits
     }
 
     /// The permit of one more connection. Where all are taken, a connection that is not in use ends, now or as soon as there

@@ -173,13 +173,7 @@ const fn delete(pattern: &'static str, surface: &'static str, endpoint: Endpoint
     own(Method::DELETE, pattern, surface, endpoint)
 }
 
-use Endpoint::{
-    AccountFile, AccountPage, CancelResponse, CancelTask, Complete, CountTokens, CreateVideo, CreateWebhook,
-    DeleteResponse, DeleteVideo, DeleteWebhook, Docs, DocsStyle, EditImages, EditWebhook, ListDeliveries,
-    ListModels, ListResponseItems, ListTasks, ListVideos, ListWebhooks, Live, OpenApi, ReadBalance,
-    ReadCallback, ReadCallbackSecret, ReadKey, ReadMedia, ReadModel, ReadResponse, ReadTask, ReadUsage,
-    ReadVideo, ReadVideoContent, ReadWebhook, Ready, RotateWebhook, TaskEvents, TestWebhook, Text,
-};
+use Endpoint::*;
 
 /// Every other path belongs to a family.
 #[rustfmt::skip]
@@ -274,11 +268,11 @@ fn specified(route: &'static RouteInfo) -> SurfaceRow {
 
 fn row(route: &Route) -> Option<SurfaceRow> {
     let (interface, parent_in_path, model) = match route.endpoint {
-        Endpoint::Submit(submission) => ("jobs", submission.parent == ParentIn::Path, submission.model),
+        Submit(submission) => ("jobs", submission.parent == ParentIn::Path, submission.model),
         Text => ("text", false, None),
-        Endpoint::ViewTask => ("views", true, None),
-        Endpoint::Answer(model) => ("direct", false, model),
-        Endpoint::Read(_) => ("direct", false, None),
+        ViewTask => ("views", true, None),
+        Answer(model) => ("direct", false, model),
+        Read(_) => ("direct", false, None),
         _ => return None,
     };
     let method = if route.method == Method::GET { "GET" } else { "POST" };

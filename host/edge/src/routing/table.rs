@@ -206,16 +206,10 @@ mod tests {
     use gatehouse_model::{ReceiptShape, RouteInfo};
 
     use super::*;
-    use crate::tests::support::samples::routes;
+    use crate::tests::support::samples::{routes, served};
 
     /// The routes of the specification, as active families serve them, one that is off, and one of a family's own.
     fn table() -> RouteTable {
-        let served = |route: &RouteInfo, is_off| ServedRoute {
-            route: route.clone(),
-            family: "speech".to_owned(),
-            is_off,
-            form: None,
-        };
         let speech = RouteInfo {
             method: RouteMethod::Post,
             path: "/v1/audio/speech".to_owned(),
@@ -235,7 +229,8 @@ mod tests {
             ..speech.clone()
         };
         let mut all = routes().to_vec();
-        all.extend([served(&speech, true), served(&chat, false)]);
+        let off = ServedRoute { family: "speech".to_owned(), is_off: true, ..served(&speech) };
+        all.extend([off, served(&chat)]);
         RouteTable::of(&all.into())
     }
 

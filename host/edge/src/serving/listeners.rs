@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use crate::config::{Config, count};
+use crate::errors::{Kind, Refusal};
 use crate::http::forwarded;
 use crate::limits::concurrency_limit::{ConcurrencyLimit, Permit};
 use crate::limits::open_connections::{OpenConnection, OpenConnections, Origin};
@@ -41,6 +42,15 @@ impl Peer {
     pub(crate) fn is_refused(&self) -> bool {
         matches!(self.open.origin, Origin::Refused(_))
     }
+
+    /// Refuses what comes on such a connection.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        if self.is_refused() {
+            let message = "too many connections of this address or its network";
+            return Err(Refusal::new(Kind::RateLimited, message));
+        }
+        Ok(())
+    }
 }
 
 /// What all listeners of one edge share.
@@ -53,7 +63,7 @@ pub(crate) struct Listeners {
     handshakes: Option<Handshakes>,
     shutdown: watch::Receiver<ShutdownPhase>,
     per_subnet: ConcurrencyLimit<IpAddr>,
-    open: Arc<OpenConnections>,
+    pub(crate) open: Arc<OpenConnections>,
     /// One for each connection beyond a limit that is told so; further ones are closed without a word.
     refusals: Arc<Semaphore>,
 }
@@ -99,11 +109,6 @@ impl Listeners {
             service,
             clock,
         }
-    }
-
-    /// One for each connection that may be open.
-    pub(crate) fn permits(&self) -> &Arc<Semaphore> {
-        self.open.permits()
     }
 
     /// Accepts until the drain begins.
@@ -155,12 +160,13 @@ impl Listeners {
         }
         let Some(handshakes) = &self.handshakes else {
             let protocol = if self.cleartext_http2 { Protocol::Either } else { Protocol::Http1 };
-            return self.serve_http(stream, ip, open, "http", protocol).await;
+            return self.serve_http(AcceptedStream::Left(stream), ip, open, "http", protocol).await;
         };
         match handshakes.accept(stream, ip).await {
             Ok(stream) => {
                 let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
                 let protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
+                let stream = AcceptedStream::Right(Box::new(stream));
                 self.serve_http(stream, ip, open, "https", protocol).await;
             }
             Err(refusal) => tracing::debug!(%refusal, "a connection was refused"),
@@ -169,7 +175,7 @@ impl Listeners {
 
     async fn serve_http(
         &self,
-        stream: impl Into<AcceptedStream>,
+        stream: AcceptedStream,
         address: IpAddr,
         open: Arc<OpenConnection>,
         scheme: &'static str,

@@ -3,7 +3,6 @@
 //! They pass what follows the check of a key: routes, limits, endpoints, error envelopes, the access record. They come over
 //! no connection, so its rules and a key's networks do not apply to them. Never reachable through a listener.
 
-use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,10 +13,8 @@ use gatehouse_driver::{
 use gatehouse_model::{
     Boxed, CustomerId, Digest, Key, KeyDigest, KeyId, KeyPolicy, Recent, RequestId, RequestLine, TaskId,
 };
-use gatehouse_net::Activity;
+use gatehouse_net::{Activity, ServedBody};
 use http::{HeaderValue, Method, Request, Response};
-use http_body_util::BodyExt as _;
-use http_body_util::combinators::UnsyncBoxBody;
 
 use crate::endpoints::text::{self, FORMAT};
 use crate::endpoints::{self, jobs};
@@ -33,7 +30,7 @@ use crate::serving::pipeline::{Pipeline, hold_while_streamed};
 
 /// The entry for requests of this process.
 #[derive(Clone)]
-pub struct LocalRequests(Arc<Pipeline>);
+pub struct LocalRequests(pub(crate) Arc<Pipeline>);
 
 /// Why a request would be refused, as the public API says it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,10 +62,6 @@ impl LocalRequests {
     /// come to yet.
     pub fn follow_routes(&self) {
         drop(self.0.context.table());
-    }
-
-    pub(crate) fn new(pipeline: Arc<Pipeline>) -> Self {
-        Self(pipeline)
     }
 
     /// The last requests of all listeners and of this process.
@@ -114,45 +107,38 @@ impl LocalRequests {
         key: Arc<Key>,
         request: Request<Bytes>,
         base_url: String,
-    ) -> Boxed<'_, Response<UnsyncBoxBody<Bytes, io::Error>>> {
-        Box::pin(self.answer(key, request, base_url))
-    }
-
-    async fn answer(
-        &self,
-        key: Arc<Key>,
-        request: Request<Bytes>,
-        base_url: String,
-    ) -> Response<UnsyncBoxBody<Bytes, io::Error>> {
-        let (mut parts, bytes) = request.into_parts();
-        let context = &self.0.context;
-        let id = RequestId::new(context.clock.now(), &*context.seed);
-        let mut record = AccessRecord::new(id, parts.method.clone(), &Activity::default(), &context.log);
-        record.received = bytes.len() as u64;
-        let mut body = RequestBody::whole(bytes);
-        let form = Form::of(parts.uri.path());
-        let table = context.table();
-        let found = table.look_up(&parts.method, parts.uri.path());
-        if matches!(found, Lookup::Route(row, _) if matches!(row.endpoint, Endpoint::Submit(_))) {
-            // A page follows a task by its receipt, whatever the key's own clients read.
-            parts.headers.entry(FORMAT).or_insert(HeaderValue::from_static("wrapped"));
-        }
-        let result = async {
-            let (route, param) = route(&table, &parts.method, parts.uri.path())?;
-            (record.pattern, record.surface) = (route.pattern, route.surface);
-            check_life(&key, context.clock.now())?;
-            self.0.admit(&key, &mut record)?;
-            body.count_for(&key);
-            let (body, report) = (&mut body, record.report.clone());
-            let client = "console".to_owned();
-            let parts = &parts;
-            let request =
-                EndpointRequest { context, parts, body, route, id, client, param, base_url, report };
-            endpoints::respond(request, Some(Arc::clone(&key))).await
-        };
-        let result = result.await;
-        hold_while_streamed(&result, &mut body, &mut record);
-        self.0.complete(result, form, record, |_, _| ()).map(|body| body.boxed_unsync())
+    ) -> Boxed<'_, Response<ServedBody>> {
+        Box::pin(async move {
+            let (mut parts, bytes) = request.into_parts();
+            let context = &self.0.context;
+            let id = RequestId::new(context.clock.now(), &*context.seed);
+            let mut record = AccessRecord::new(id, parts.method.clone(), &Activity::default(), &context.log);
+            record.received = bytes.len() as u64;
+            let mut body = RequestBody::whole(bytes);
+            let form = Form::of(parts.uri.path());
+            let table = context.table();
+            let found = table.look_up(&parts.method, parts.uri.path());
+            if matches!(found, Lookup::Route(row, _) if matches!(row.endpoint, Endpoint::Submit(_))) {
+                // A page follows a task by its receipt, whatever the key's own clients read.
+                parts.headers.entry(FORMAT).or_insert(HeaderValue::from_static("wrapped"));
+            }
+            let result = async {
+                let (route, param) = route(&table, &parts.method, parts.uri.path())?;
+                (record.pattern, record.surface) = (route.pattern, route.surface);
+                check_life(&key, context.clock.now())?;
+                self.0.admit(&key, &mut record)?;
+                body.count_for(&key);
+                let (body, report) = (&mut body, record.report.clone());
+                let client = "console".to_owned();
+                let parts = &parts;
+                let request =
+                    EndpointRequest { context, parts, body, route, id, client, param, base_url, report };
+                endpoints::respond(request, Some(Arc::clone(&key))).await
+            };
+            let result = result.await;
+            hold_while_streamed(&result, &mut body, &mut record);
+            self.0.complete(result, form, record, |_, _| ()).map(ServedBody::new)
+        })
     }
 }
 
@@ -210,8 +196,9 @@ async fn price(
     let (key, surface, report) = (Arc::new(payer), route.surface, RequestReport::default());
     let checked = |body, model| async move {
         let body = CheckedBody::check(body, model).await;
-        body.map(CheckedBody::for_price).map_err(|error| jobs::submit_refusal(error, None))
+        body.map(CheckedBody::for_price).map_err(jobs::submit_refusal)
     };
+    let served = || Refusal::internal("a request that only asks for its price was served");
     match route.endpoint {
         Endpoint::Submit(Submission { model, parent, .. }) => {
             let parent = match parent {
@@ -225,16 +212,14 @@ async fn price(
             let body = checked(body, model).await?;
             let request = SubmitRequest { key, surface, parent, body, idempotency: None, report };
             let implied = model.map(|_| route.pattern);
-            context.backend.dry_run(request).await.map_err(|error| jobs::submit_refusal(error, implied))
+            context.backend.dry_run(request).await.map_err(|error| jobs::job_refusal(error, implied))
         }
         Endpoint::Text => {
             let body = checked(body, None).await?;
             let request = CompletionRequest { id, key, surface, body, headers: Vec::new(), report };
             match context.backend.complete(request).await.map_err(text::text_refusal)? {
                 CompletionResponse::DryRun(found) => Ok(found),
-                CompletionResponse::Whole(_) | CompletionResponse::Stream(_) => {
-                    Err(Refusal::internal("a request that only asks for its price was served"))
-                }
+                CompletionResponse::Whole(_) | CompletionResponse::Stream(_) => Err(served()),
             }
         }
         Endpoint::Answer(model) => {
@@ -242,9 +227,7 @@ async fn price(
             let request = AnswerRequest { id, key, surface, reader: None, body, idempotency: None, report };
             match context.backend.answer(request).await.map_err(text::text_refusal)? {
                 AnswerResponse::DryRun(found) => Ok(found),
-                AnswerResponse::Whole(_) | AnswerResponse::Pieces(_) => {
-                    Err(Refusal::internal("a request that only asks for its price was served"))
-                }
+                AnswerResponse::Whole(_) | AnswerResponse::Pieces(_) => Err(served()),
             }
         }
         Endpoint::EditImages | Endpoint::CreateVideo | Endpoint::Complete => {
@@ -263,18 +246,13 @@ async fn price(
 #[cfg(test)]
 mod tests {
     use gatehouse_driver::ServedRoute;
-    use gatehouse_model::{RouteInfo, specified_routes};
+    use gatehouse_model::specified_routes;
 
     use super::*;
+    use crate::tests::support::samples::served;
 
     #[test]
     fn a_target_is_a_path_or_a_surface() {
-        let served = |route: &RouteInfo| ServedRoute {
-            route: route.clone(),
-            family: "context-image".to_owned(),
-            is_off: false,
-            form: None,
-        };
         let table = RouteTable::of(&specified_routes().iter().map(served).collect());
         for (target, expected) in [
             ("/v1/images/generations", Some(("images.generate", ""))),

@@ -73,25 +73,21 @@ impl Pipeline {
         seed: Arc<dyn Seed>,
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
-        let bodies = Arc::new(BodyBudget::new(&config.limits));
-        let per_key = ConcurrencyLimit::new(count(config.limits.requests_per_key));
-        let task_streams = ConcurrencyLimit::new(count(config.limits.task_streams_per_customer));
-        let documents = Documents::default();
-        let log = Arc::new(Recent::new(MAX_LINES, MAX_LOG_BYTES));
-        let routes = Routes::default();
         let context = EdgeContext {
+            bodies: Arc::new(BodyBudget::new(&config.limits)),
+            task_streams: ConcurrencyLimit::new(count(config.limits.task_streams_per_customer)),
+            routes: Routes::default(),
+            documents: Documents::default(),
+            log: Arc::new(Recent::new(MAX_LINES, MAX_LOG_BYTES)),
             backend,
             config,
             clock,
             seed,
-            bodies,
-            task_streams,
-            routes,
-            documents,
             shutdown,
-            log,
         };
-        let per_customer = ConcurrencyLimit::new(context.config.limits.requests_of_customer());
+        let limits = &context.config.limits;
+        let per_key = ConcurrencyLimit::new(count(limits.requests_per_key));
+        let per_customer = ConcurrencyLimit::new(limits.requests_of_customer());
         let hsts = context.config.hsts_seconds;
         let hsts =
             (hsts > 0).then(|| HeaderValue::from_str(&format!("max-age={hsts}")).expect("digits are ASCII"));
@@ -154,12 +150,7 @@ impl Pipeline {
         record: &mut AccessRecord,
     ) -> Outcome {
         let authority = head::check(parts, &peer.observed.flags, &self.context.config.limits)?;
-        if peer.is_refused() {
-            return Err(Refusal::new(
-                Kind::RateLimited,
-                "too many connections of this address or its network",
-            ));
-        }
+        peer.check()?;
         if parts.headers.contains_key(HOP)
             && !forwarded::is_within(peer.address.to_canonical(), &self.context.config.trusted_proxies)
         {
@@ -196,10 +187,7 @@ impl Pipeline {
         }
         if let Endpoint::SwitchedOff(family) = route.endpoint {
             let refusal = self.context.backend.switched_off_path(path, family);
-            return Err(refusal.map_or_else(
-                || self.no_route(&table, path, &base_url),
-                |refusal| submit_refusal(refusal, None),
-            ));
+            return Err(refusal.map_or_else(|| self.no_route(&table, path, &base_url), submit_refusal));
         }
         if let Some(key) = &key {
             body.count_for(key);
@@ -215,7 +203,7 @@ impl Pipeline {
     fn no_route(&self, table: &RouteTable, path: &str, base_url: &str) -> Refusal {
         let may_come = path.starts_with("/v1/") && !is_never_offered(path);
         match self.context.backend.starting() {
-            Some(starting) if may_come => submit_refusal(starting, None),
+            Some(starting) if may_come => submit_refusal(starting),
             _ => unknown_path(table, path, base_url),
         }
     }

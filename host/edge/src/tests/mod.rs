@@ -96,8 +96,10 @@ impl TestEdge {
         Connection::open(self.server.addresses()[number]).await
     }
 
-    /// Returns once a request has looked up its key.
-    async fn until_authenticated(&self) {
+    /// Has a client wait for a task that goes on; returns once its key is looked up.
+    async fn wait_for_task(&self, client: &mut Connection<impl Wire>) {
+        let id = self.backend.put(1, |_| {});
+        client.send(self.get(&format!("/v1/tasks/{id}"), "Prefer: wait=60\r\n")).await;
         self.until_look_ups(1).await;
     }
 
@@ -132,13 +134,28 @@ impl TestEdge {
         )
     }
 
+    /// Sends one request on a connection of its own.
+    async fn ask(&self, request: impl AsRef<[u8]>) -> Response {
+        self.connect().await.ask(request).await
+    }
+
+    /// Asks for a path with the key.
+    async fn read(&self, path: &str) -> Response {
+        self.ask(self.get(path, "")).await
+    }
+
+    /// Posts JSON with the key.
+    async fn call(&self, path: &str, body: &str) -> Response {
+        self.ask(self.post(path, body)).await
+    }
+
+    /// Asks with the key to delete something.
+    async fn delete(&self, path: &str) -> Response {
+        self.ask(self.get(path, "").replacen("GET", "DELETE", 1)).await
+    }
+
     /// A request with the key and more header lines.
     fn get(&self, path: &str, lines: &str) -> String {
         format!("GET {path} HTTP/1.1\r\nHost: gate.test\r\nAuthorization: Bearer {}\r\n{lines}\r\n", self.key)
     }
-}
-
-/// Sends one request on a connection of its own.
-async fn ask(edge: &TestEdge, request: String) -> Response {
-    edge.connect().await.ask(request).await
 }

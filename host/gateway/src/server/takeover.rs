@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use gatehouse_admin::{AdminEndpoint, EndpointOf, Token, Waiting, WaitingServer};
-use gatehouse_edge::{AtWork, Certificates, Forwarding, NotSentOn, SendOn, ServedBody, StandbyEdge};
+use gatehouse_edge::{AtWork, Certificates, Forwarding, SendOn, ServedBody, StandbyEdge};
 use gatehouse_model::{Boxed, Clock, Seed, metric};
 use gatehouse_process::PrometheusHandle;
 use gatehouse_store::{Node, OpenError, Position, Server, Standby};
@@ -285,15 +285,15 @@ impl SendOn for Peer {
         &self,
         address: String,
         mut request: Request<ServedBody>,
-    ) -> Boxed<'static, Result<Response<ServedBody>, NotSentOn>> {
+    ) -> Boxed<'static, Result<Response<ServedBody>, String>> {
         let client = self.client(&address);
         Box::pin(async move {
-            let client = client.ok_or_else(|| NotSentOn("another one is at work".to_owned()))?;
+            let client = client.ok_or_else(|| "another one is at work".to_owned())?;
             let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
             let uri = format!("{address}{path}").parse::<Uri>();
-            *request.uri_mut() = uri.map_err(|error| NotSentOn(error.to_string()))?;
+            *request.uri_mut() = uri.map_err(|error| error.to_string())?;
             *request.version_mut() = Version::HTTP_11;
-            let answer = client.send(request, ANSWER).await.map_err(|error| NotSentOn(error.to_string()))?;
+            let answer = client.send(request, ANSWER).await.map_err(|error| error.to_string())?;
             let mut answer = answer.map(|body| body.map_err(std::io::Error::other).boxed_unsync());
             *answer.version_mut() = Version::HTTP_11;
             Ok(answer)

@@ -13,8 +13,8 @@ use gatehouse_model::Edit;
 use object_store::path::Path;
 use tokio::sync::Semaphore;
 
-use crate::edit::clip::plan::{ClipPlan, plan};
-use crate::edit::locate::{self, LocateError, read};
+use crate::edit::clip::plan::{Edited, plan};
+use crate::edit::locate::{self, SourceError, read};
 use crate::edit::scale::scaled;
 use crate::edit::tile::tile;
 use crate::storage::objects::{Error, Objects};
@@ -32,44 +32,6 @@ pub(crate) struct Stored {
     pub(crate) length: u64,
 }
 
-/// An edited result.
-#[derive(Debug)]
-pub(crate) struct Edited {
-    /// Its first bytes, or all of them.
-    pub(crate) head: Vec<u8>,
-    /// What follows, as ascending parts of the source.
-    pub(crate) parts: Vec<Range<u64>>,
-}
-
-/// Why there is no edited result.
-pub(crate) enum EditError {
-    /// The source does not allow it; in words a client may read.
-    Unfit(String),
-    /// Our own store failed.
-    Store(Error),
-}
-
-impl From<Error> for EditError {
-    fn from(error: Error) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<LocateError> for EditError {
-    fn from(error: LocateError) -> Self {
-        match error {
-            LocateError::Unfit(reason) => Self::Unfit(reason),
-            LocateError::Store(error) => Self::Store(error),
-        }
-    }
-}
-
-impl Edited {
-    pub(crate) fn length(&self) -> u64 {
-        self.head.len() as u64 + self.parts.iter().map(|part| part.end - part.start).sum::<u64>()
-    }
-}
-
 /// Edits what the store holds.
 pub(crate) struct Editor {
     objects: Objects,
@@ -85,7 +47,7 @@ impl Editor {
     }
 
     /// Computes an edit. Nothing is written.
-    pub(crate) async fn edit(&self, source: &Stored, edit: &Edit) -> Result<Edited, EditError> {
+    pub(crate) async fn edit(&self, source: &Stored, edit: &Edit) -> Result<Edited, SourceError> {
         // Closed only with the store itself; then the work below ends too.
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let objects = &self.objects;
@@ -101,17 +63,16 @@ impl Editor {
                 let came = sniff(&head);
                 if !matches!(came, Some("video/mp4" | "video/quicktime" | "audio/mp4")) {
                     let came = came.unwrap_or("bytes of no known kind");
-                    return Err(EditError::Unfit(format!("only an MP4 file has clips, got {came}")));
+                    return Err(SourceError::Unfit(format!("only an MP4 file has clips, got {came}")));
                 }
                 let film = locate::film(objects, &source.path, source.length).await?;
-                let ClipPlan { head, parts } = blocking(permit, move || plan(&film, &wanted)).await?;
-                Ok(Edited { head, parts })
+                blocking(permit, move || plan(&film, &wanted)).await
             }
         }
     }
 
     /// A picture as a PNG of those pixels. Nothing is written.
-    pub(crate) async fn scaled(&self, picture: Bytes, pixels: (u32, u32)) -> Result<Vec<u8>, EditError> {
+    pub(crate) async fn scaled(&self, picture: Bytes, pixels: (u32, u32)) -> Result<Vec<u8>, SourceError> {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let most = self.most;
         blocking(permit, move || scaled(&picture, pixels, most)).await
@@ -150,16 +111,16 @@ impl Editor {
 async fn blocking<T: Send + 'static>(
     permit: impl Send + 'static,
     edit: impl FnOnce() -> Result<T, String> + Send + 'static,
-) -> Result<T, EditError> {
+) -> Result<T, SourceError> {
     let edited = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         edit()
     });
     match edited.await {
-        Ok(edited) => edited.map_err(EditError::Unfit),
+        Ok(edited) => edited.map_err(SourceError::Unfit),
         Err(error) => {
             tracing::error!(%error, "an edit panicked");
-            Err(EditError::Unfit("its bytes cannot be read".to_owned()))
+            Err(SourceError::Unfit("its bytes cannot be read".to_owned()))
         }
     }
 }
@@ -174,7 +135,7 @@ mod tests {
         for _ in 0..2 {
             let permit = Arc::clone(&permits).acquire_owned().await;
             let edited = blocking(permit, || -> Result<(), String> { panic!("a decoder's error") }).await;
-            let Err(EditError::Unfit(reason)) = edited else { panic!("an edit that panicked") };
+            let Err(SourceError::Unfit(reason)) = edited else { panic!("an edit that panicked") };
             assert_eq!(reason, "its bytes cannot be read");
         }
     }

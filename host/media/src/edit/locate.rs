@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::stream::StreamExt;
+use futures_util::TryStreamExt as _;
 use object_store::path::Path;
 
 use crate::edit::clip::plan::Film;
@@ -16,21 +16,22 @@ const MAX_FTYP: u64 = 4096;
 /// The tables of four hours of film take less.
 const MAX_MOOV: u64 = 16 * 1024 * 1024;
 
-/// Why there is no head.
-pub(crate) enum LocateError {
-    /// In words a client may read.
+/// Why nothing comes of a source.
+pub(crate) enum SourceError {
+    /// It does not allow it, or cannot be had; in words a client may read.
     Unfit(String),
+    /// Our own store failed.
     Store(Error),
 }
 
-impl From<Error> for LocateError {
+impl From<Error> for SourceError {
     fn from(error: Error) -> Self {
         Self::Store(error)
     }
 }
 
 /// Reads a film's head; `length` is that of the whole file.
-pub(crate) async fn film(objects: &Objects, path: &Path, length: u64) -> Result<Film, LocateError> {
+pub(crate) async fn film(objects: &Objects, path: &Path, length: u64) -> Result<Film, SourceError> {
     let (mut ftyp, mut moov) = (None, None);
     let mut at = 0;
     for _ in 0..MAX_BOXES {
@@ -81,16 +82,12 @@ fn content(head: &[u8], at: u64, length: u64) -> Option<([u8; 4], Range<u64>)> {
 
 /// A part of an object, in memory.
 pub(crate) async fn read(objects: &Objects, path: &Path, part: Range<u64>) -> Result<Bytes, Error> {
-    let mut bytes = BytesMut::new();
-    let mut body = objects.read_part(path, part).await?;
-    while let Some(piece) = body.next().await.transpose()? {
-        bytes.extend_from_slice(&piece);
-    }
-    Ok(bytes.freeze())
+    let body = objects.read_part(path, part).await?;
+    Ok(body.try_collect::<BytesMut>().await?.freeze())
 }
 
-fn unfit(reason: String) -> LocateError {
-    LocateError::Unfit(reason)
+fn unfit(reason: String) -> SourceError {
+    SourceError::Unfit(reason)
 }
 
 #[cfg(test)]

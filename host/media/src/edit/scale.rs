@@ -45,12 +45,10 @@ fn plain(picture: DynamicImage) -> DynamicImage {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Cursor;
-
-    use image::codecs::png::PngEncoder;
-    use image::{GrayAlphaImage, GrayImage, ImageBuffer, ImageEncoder as _, Luma, LumaA};
+    use image::{GrayAlphaImage, GrayImage, ImageBuffer, Luma, LumaA};
 
     use super::*;
+    use crate::tests::{file_of, with_metadata};
 
     const PLENTY: u64 = 64 * 1024 * 1024;
     /// White on the left half, black or transparent on the right one; made by hand, as no encoder here writes them.
@@ -64,25 +62,12 @@ mod tests {
         gatehouse_contract::decode_base64(text.as_bytes()).unwrap()
     }
 
-    /// With an orientation that turns it by half.
-    fn turned(picture: &DynamicImage) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let mut encoder = PngEncoder::new(&mut bytes);
-        encoder
-            .set_exif_metadata(b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x03\0\0\0\0\0\0".to_vec())
-            .unwrap();
-        picture.write_with_encoder(encoder).unwrap();
-        bytes
-    }
-
     /// White on the left half, black on the right one.
     fn halves(format: ImageFormat, width: u32, height: u32) -> Vec<u8> {
         let level = |x, _| Luma([if x < width / 2 { 255 } else { 0 }]);
         let picture = DynamicImage::ImageLuma8(GrayImage::from_fn(width, height, level));
         let picture = if format == ImageFormat::WebP { picture.to_rgb8().into() } else { picture };
-        let mut bytes = Cursor::new(Vec::new());
-        picture.write_to(&mut bytes, format).unwrap();
-        bytes.into_inner()
+        file_of(&picture, format)
     }
 
     /// Without it a file of another size or format would reach a provider that refuses it.
@@ -105,26 +90,22 @@ mod tests {
         let is_left = |x: u32| x < 32;
         let level = |x| if is_left(x) { 255_u8 } else { 0 };
         let gray = DynamicImage::from(GrayImage::from_fn(64, 64, |x, _| Luma([level(x)])));
-        let png = |picture: &DynamicImage| {
-            let mut bytes = Cursor::new(Vec::new());
-            picture.write_to(&mut bytes, ImageFormat::Png).unwrap();
-            bytes.into_inner()
-        };
+        let png = |picture: DynamicImage| file_of(&picture, ImageFormat::Png);
         let deep = ImageBuffer::<Luma<u16>, _>::from_fn(64, 64, |x, _| Luma([u16::from(level(x)) * 257]));
         let pierced = GrayAlphaImage::from_fn(64, 64, |x, _| LumaA([255, level(x)]));
         let deep_pierced = ImageBuffer::<Rgba<u16>, _>::from_fn(64, 64, |x, _| {
             Rgba([0xffff, 0xffff, 0xffff, u16::from(level(x)) * 257])
         });
         for (kind, source) in [
-            ("16 bits", png(&DynamicImage::from(deep))),
-            ("grey with alpha", png(&DynamicImage::from(pierced))),
-            ("16 bits with alpha", png(&DynamicImage::from(deep_pierced))),
+            ("16 bits", png(deep.into())),
+            ("grey with alpha", png(pierced.into())),
+            ("16 bits with alpha", png(deep_pierced.into())),
             ("a palette", base64(PALETTE)),
             ("a palette with transparency", base64(PALETTE_WITH_ALPHA)),
             ("two levels, interlaced", base64(INTERLACED)),
             ("an animation", base64(ANIMATED)),
             ("CMYK", base64(CMYK)),
-            ("turned by half", turned(&gray)),
+            ("turned by half", with_metadata(&gray.to_rgb8(), ImageFormat::Png, None, Some(3))),
         ] {
             let made = scaled(&source, (64, 64), PLENTY).unwrap_or_else(|error| panic!("{kind}: {error}"));
             let made = image::load_from_memory_with_format(&made, ImageFormat::Png).unwrap();

@@ -13,7 +13,7 @@ use gatehouse_model::{BlobId, CustomerId, Facts, Finding, Media, Probe};
 use gatehouse_upstream::{FetchError, OpenBlob};
 use url::Url;
 
-use crate::edit::apply::EditError;
+use crate::edit::locate::SourceError;
 use crate::ingest::extract::NewBlob;
 use crate::links;
 use crate::links::Checked;
@@ -41,14 +41,6 @@ pub struct Probed {
     pub kept: Option<BlobId>,
 }
 
-/// Why there are no facts.
-enum Miss {
-    /// For the client.
-    Unusable(String),
-    /// For the operator.
-    Store(Error),
-}
-
 impl MediaStore {
     /// Looks at one piece of media.
     ///
@@ -65,13 +57,13 @@ impl MediaStore {
         };
         let (found, kept) = match outcome {
             Ok((facts, kept)) => (Ok(facts), kept),
-            Err(Miss::Unusable(reason)) => (Err(reason), None),
-            Err(Miss::Store(error)) => return Err(error),
+            Err(SourceError::Unfit(reason)) => (Err(reason), None),
+            Err(SourceError::Store(error)) => return Err(error),
         };
         Ok(Probed { finding: Finding { source: source.to_owned(), found }, kept })
     }
 
-    async fn look_at_blob(&self, name: &str, blobs: &TaskBlobs) -> Result<Facts, Miss> {
+    async fn look_at_blob(&self, name: &str, blobs: &TaskBlobs) -> Result<Facts, SourceError> {
         let (id, blob) = own(name, blobs).await?;
         Ok(facts_of_blob(id, blob).await?)
     }
@@ -82,18 +74,14 @@ impl MediaStore {
         name: &str,
         pixels: &str,
         blobs: &TaskBlobs,
-    ) -> Result<(Facts, Option<BlobId>), Miss> {
+    ) -> Result<(Facts, Option<BlobId>), SourceError> {
         let sides = pixels
             .split_once('x')
             .and_then(|(width, height)| Some((width.parse::<u32>().ok()?, height.parse::<u32>().ok()?)));
         let sides = sides.ok_or_else(|| unusable("its pixels must be <width>x<height>"))?;
         let (_, blob) = own(name, blobs).await?;
-        let png = match self.0.editor.scaled(beginning(blob.body).await?, sides).await {
-            Ok(png) => Bytes::from(png),
-            Err(EditError::Unfit(reason)) => return Err(Miss::Unusable(reason)),
-            Err(EditError::Store(error)) => return Err(error.into()),
-        };
-        self.kept(png, blobs).await
+        let png = self.0.editor.scaled(beginning(blob.body).await?, sides).await?;
+        self.kept(png.into(), blobs).await
     }
 
     /// A result as a new blob that another task may use, with its facts; `None` when the result is gone. In a local
@@ -129,17 +117,18 @@ impl MediaStore {
         source: &str,
         keep: bool,
         blobs: &TaskBlobs,
-    ) -> Result<(Facts, Option<BlobId>), Miss> {
+    ) -> Result<(Facts, Option<BlobId>), SourceError> {
+        let customer = blobs.customer.as_ref();
         if let (false, Ok(url)) = (keep, Url::parse(source))
             && matches!(url.scheme(), "http" | "https")
         {
             let facts = match self.own_link(&url) {
                 Some(own) => self.facts_of_result(&own).await?,
-                None => self.remote(&url, blobs.customer()).facts().await.map_err(|why| not_fetched(&why))?,
+                None => self.remote(&url, customer).facts().await.map_err(|why| not_fetched(&why))?,
             };
             return Ok((facts, None));
         }
-        let bytes = self.bytes_of(source, blobs.customer()).await?;
+        let bytes = self.bytes_of(source, customer).await?;
         if !keep {
             return Ok((facts_of_all(&bytes), None));
         }
@@ -147,10 +136,10 @@ impl MediaStore {
     }
 
     /// The bytes as a new blob of the task.
-    async fn kept(&self, bytes: Bytes, blobs: &TaskBlobs) -> Result<(Facts, Option<BlobId>), Miss> {
+    async fn kept(&self, bytes: Bytes, blobs: &TaskBlobs) -> Result<(Facts, Option<BlobId>), SourceError> {
         let blob = NewBlob::new(BlobId::new(self.0.clock.now(), &*self.0.seed), bytes);
         let kept = std::slice::from_ref(&blob);
-        match blobs.customer() {
+        match &blobs.customer {
             Some(customer) => self.keep_for(customer, kept).await?,
             None => self.keep(kept).await?,
         }
@@ -169,7 +158,7 @@ impl MediaStore {
         self.0.upstream.fetcher().check_url(link).map_err(|why| fetch_failed(&why))
     }
 
-    async fn bytes_of(&self, source: &str, customer: Option<&CustomerId>) -> Result<Bytes, Miss> {
+    async fn bytes_of(&self, source: &str, customer: Option<&CustomerId>) -> Result<Bytes, SourceError> {
         if source.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
             let payload = payload(source.as_bytes());
             let otherwise = match payload.is_said {
@@ -185,27 +174,27 @@ impl MediaStore {
         }
     }
 
-    fn decoded(&self, payload: Payload<'_>, otherwise: &str) -> Result<Bytes, Miss> {
+    fn decoded(&self, payload: Payload<'_>, otherwise: &str) -> Result<Bytes, SourceError> {
         let max = self.0.config.max_blob();
         if payload.base64.len() as u64 / 4 * 3 > max + 3 {
-            return Err(Miss::Unusable(format!("it is larger than {} MiB", self.0.config.max_blob_mib)));
+            return Err(SourceError::Unfit(format!("it is larger than {} MiB", self.0.config.max_blob_mib)));
         }
         payload.file().map(Bytes::from).ok_or_else(|| unusable(otherwise))
     }
 
     /// A result of this gateway is on its disk: no limit but that of what is looked at.
-    async fn facts_of_result(&self, own: &Checked) -> Result<Facts, Miss> {
+    async fn facts_of_result(&self, own: &Checked) -> Result<Facts, SourceError> {
         let found = self.result(own).await?;
         let (bytes, begin) = (found.length, beginning(found.body).await?);
         Ok(Facts { bytes, ..facts(&begin) })
     }
 
-    async fn result(&self, own: &Checked) -> Result<Reading, Miss> {
+    async fn result(&self, own: &Checked) -> Result<Reading, SourceError> {
         let gone = || unusable("could not be fetched: the link no longer works");
         self.0.objects.read(&own.path).await?.ok_or_else(gone)
     }
 
-    async fn fetched(&self, url: &Url, customer: Option<&CustomerId>) -> Result<Bytes, Miss> {
+    async fn fetched(&self, url: &Url, customer: Option<&CustomerId>) -> Result<Bytes, SourceError> {
         let max = self.0.config.max_probe();
         if let Some(own) = self.own_link(url) {
             let found = self.result(&own).await?;
@@ -223,18 +212,9 @@ impl MediaStore {
     }
 }
 
-impl From<Error> for Miss {
-    fn from(error: Error) -> Self {
-        Self::Store(error)
-    }
-}
-
 /// Opens the blob of this name, which must be the task's own.
-async fn own(name: &str, blobs: &TaskBlobs) -> Result<(BlobId, OpenBlob), Miss> {
-    let gone = || unusable("it is not a file of this task");
-    let id: BlobId = name.parse().map_err(|_| gone())?;
-    let blob = blobs.read(id).await?.ok_or_else(gone)?;
-    Ok((id, blob))
+async fn own(name: &str, blobs: &TaskBlobs) -> Result<(BlobId, OpenBlob), SourceError> {
+    blobs.named(name).await?.ok_or_else(|| unusable("it is not a file of this task"))
 }
 
 async fn facts_of_blob(id: BlobId, blob: OpenBlob) -> Result<Facts, Error> {
@@ -249,12 +229,12 @@ fn no_source(source: &str) -> String {
     format!("expected an http(s) URL, a data: URI or base64, got {shown:?}")
 }
 
-fn unusable(reason: &str) -> Miss {
-    Miss::Unusable(reason.to_owned())
+fn unusable(reason: &str) -> SourceError {
+    SourceError::Unfit(reason.to_owned())
 }
 
-fn not_fetched(why: &FetchError) -> Miss {
-    Miss::Unusable(fetch_failed(why))
+fn not_fetched(why: &FetchError) -> SourceError {
+    SourceError::Unfit(fetch_failed(why))
 }
 
 fn fetch_failed(why: &FetchError) -> String {

@@ -63,14 +63,14 @@ impl<'a> RemoteFile<'a> {
         let max = self.max;
         let part = self.policy(max).part(0, PIECE - 1);
         let mut fetched = self.upstream.fetcher().fetch(self.url.as_str(), &part).await?;
-        let total = fetched.total();
-        if fetched.first() != 0 {
+        let total = fetched.total;
+        if fetched.first != 0 {
             return Err(FetchError::Broken);
         }
         let mut begin = BytesMut::new();
         let is_over = read(&mut fetched, &mut begin, PIECE).await?;
         let length = begin.len() as u64;
-        if is_over && !fetched.is_part() || total.is_some_and(|total| total <= length) {
+        if is_over && !fetched.is_part || total.is_some_and(|total| total <= length) {
             return Ok(facts_of_all(&begin));
         }
         let known = sniff(&begin[..begin.len().min(SNIFFED)]);
@@ -81,29 +81,21 @@ impl<'a> RemoteFile<'a> {
                 return Ok(Facts { bytes: total, ..found });
             }
         }
-        let is_large = total.is_none_or(|total| total > max);
-        if !fetched.is_part() && !is_large {
+        // Where no length is told, it shows when the file ends; past the limit the fetch fails.
+        let Some(total) = total.filter(|total| fetched.is_part || *total > max) else {
             read(&mut fetched, &mut begin, max + 1).await?;
             return Ok(facts_of_all(&begin));
-        }
+        };
         let is_film = matches!(known, Some("video/mp4" | "video/quicktime" | "audio/mp4"));
-        match total {
-            Some(total) if is_film => {
-                drop(fetched);
-                let piece = Piece { first: 0, bytes: begin.freeze() };
-                Film { file: self, total, piece, requests: 1 }.facts().await
-            }
-            Some(_) if is_large => Err(FetchError::TooLarge(max)),
-            Some(_) => {
-                drop(fetched);
-                Ok(facts_of_all(&self.whole().await?))
-            }
-            // How long it is shows when it ends; past the limit the fetch fails.
-            None => {
-                read(&mut fetched, &mut begin, max + 1).await?;
-                Ok(facts_of_all(&begin))
-            }
+        if total > max && !is_film {
+            return Err(FetchError::TooLarge(max));
         }
+        drop(fetched);
+        if is_film {
+            let piece = Piece { first: 0, bytes: begin.freeze() };
+            return Film { file: self, total, piece, requests: 1 }.facts().await;
+        }
+        Ok(facts_of_all(&self.whole().await?))
     }
 
     fn policy(self, max_bytes: u64) -> Policy<'a> {
@@ -169,7 +161,7 @@ impl Film<'_> {
         let wanted = length.max(PIECE).min(self.total - at);
         let policy = self.file.policy(wanted).part(at, at + wanted - 1);
         let mut fetched = self.file.upstream.fetcher().fetch(self.file.url.as_str(), &policy).await?;
-        if fetched.first() != at || fetched.total() != Some(self.total) {
+        if fetched.first != at || fetched.total != Some(self.total) {
             // It ignores ranges, or the file has changed meanwhile.
             return Err(FetchError::TooLarge(self.file.max));
         }

@@ -3,7 +3,7 @@
 
 use gatehouse_model::{Facts, MediaKind};
 
-use crate::probe::facts::{self, facts};
+use crate::probe::facts::{self, facts, png_chunks};
 use crate::probe::wav;
 use crate::probe::whole::Whole;
 
@@ -28,7 +28,10 @@ pub(crate) fn truncated(found: Facts) -> Facts {
 /// Whether a file of that type is cut short; `false` where its format does not tell.
 pub(crate) fn is_cut(bytes: &[u8], mime: &str) -> bool {
     match mime {
-        "image/png" => is_png_cut(bytes),
+        "image/png" => {
+            let end = png_chunks(bytes).find(|(kind, _)| kind == b"IEND");
+            end.is_none_or(|(_, content)| content.end.saturating_add(4) > bytes.len())
+        }
         "image/jpeg" => is_jpeg_cut(bytes).unwrap_or(true),
         "audio/wav" => wav::is_cut(bytes),
         "audio/ogg" => is_ogg_cut(bytes),
@@ -39,20 +42,6 @@ pub(crate) fn is_cut(bytes: &[u8], mime: &str) -> bool {
             whole.check().is_err()
         }
     }
-}
-
-/// Chunks up to the one that ends the picture (PNG 5.3).
-fn is_png_cut(bytes: &[u8]) -> bool {
-    let mut at = 8_usize;
-    while let Some(head) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        let [a, b, c, d, kind @ ..] = *head;
-        let length = u32::from_be_bytes([a, b, c, d]) as usize;
-        at = at.saturating_add(length).saturating_add(12);
-        if kind == *b"IEND" {
-            return at > bytes.len();
-        }
-    }
-    true
 }
 
 /// Segments up to the picture's data, and the mark of the end anywhere behind: within the data it cannot be. `None` where a segment
@@ -99,22 +88,13 @@ mod tests {
 
     use super::*;
     use crate::probe::orientation::tests::oriented;
-
-    fn picture(format: ImageFormat) -> Vec<u8> {
-        let mut bytes = std::io::Cursor::new(vec![]);
-        DynamicImage::new_rgb8(90, 70).write_to(&mut bytes, format).unwrap();
-        bytes.into_inner()
-    }
-
-    fn wav(announced: u32, data: usize) -> Vec<u8> {
-        let head = [&b"RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0"[..], &8000_u32.to_le_bytes()].concat();
-        let format = [&16_000_u32.to_le_bytes()[..], b"\x02\0\x10\0data", &announced.to_le_bytes()].concat();
-        [head, format, vec![0; data]].concat()
-    }
+    use crate::probe::wav::tests::wav;
+    use crate::tests::file_of;
 
     /// Without it a file that no program opens is accepted, and its task fails at the provider.
     #[test]
     fn what_ends_before_its_end_is_no_medium() {
+        let picture = |format| file_of(&DynamicImage::new_rgb8(90, 70), format);
         let ogg = |page: &[u8]| [&b"OggS\0\x02"[..], &[0; 20], &[2, 200, 50], page].concat();
         let film =
             [&b"\0\0\0\x10ftypisom\0\0\0\0"[..], b"\0\0\0\x10moov\0\0\0\x08free\0\0\0\x40mdat", &[7; 56]]
@@ -125,7 +105,7 @@ mod tests {
             (oriented(ImageFormat::Jpeg, (40, 30), 6), "jpg"),
             (oriented(ImageFormat::Png, (40, 30), 6), "png"),
             (oriented(ImageFormat::WebP, (40, 30), 6), "webp"),
-            (wav(500, 500), "wav"),
+            (wav(8000, 500, 500), "wav"),
             (ogg(&[7; 250]), "ogg"),
             (film, "mp4"),
         ] {
@@ -141,7 +121,8 @@ mod tests {
                 assert_eq!(facts_of_all(&longer).mime, whole.mime, "with something behind it");
             }
         }
-        assert_eq!(facts_of_all(&wav(u32::MAX, 500)).mime, "audio/wav", "a stream's writer did not know it");
+        let endless = wav(8000, u32::MAX, 500);
+        assert_eq!(facts_of_all(&endless).mime, "audio/wav", "a stream's writer did not know it");
         assert_eq!(facts_of_all(b"\xff\xfb\x90 and more").mime, "audio/mpeg", "nothing tells");
     }
 }

@@ -1,5 +1,7 @@
 //! What a piece of media is, by its own bytes. Declared types are never asked. Pure.
 
+use std::ops::Range;
+
 use gatehouse_contract::type_of;
 use gatehouse_model::{Facts, MediaKind};
 
@@ -100,15 +102,21 @@ fn png_alpha(bytes: &[u8]) -> Option<bool> {
     if matches!(bytes.get(25)?, 4 | 6) {
         return Some(true);
     }
-    let mut at = 8;
-    loop {
-        let length = u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?);
-        match bytes.get(at + 4..at + 8)? {
-            b"tRNS" => return Some(true),
-            b"IDAT" | b"IEND" => return Some(false),
-            _ => at = at.checked_add(usize::try_from(length).ok()?)?.checked_add(12)?,
-        }
-    }
+    let mut kinds = png_chunks(bytes).map(|(kind, _)| kind);
+    kinds.find(|kind| matches!(kind, b"tRNS" | b"IDAT" | b"IEND")).map(|kind| kind == *b"tRNS")
+}
+
+/// Kind and content of each chunk of a PNG file (PNG 5.3); of the last one the content may end behind the file.
+pub(super) fn png_chunks(bytes: &[u8]) -> impl Iterator<Item = ([u8; 4], Range<usize>)> {
+    let mut at = 8_usize;
+    std::iter::from_fn(move || {
+        let [a, b, c, d, kind @ ..] = *bytes.get(at..)?.first_chunk::<8>()?;
+        let begin = at + 8;
+        let end = begin.saturating_add(u32::from_be_bytes([a, b, c, d]) as usize);
+        // A checksum follows.
+        at = end.saturating_add(4);
+        Some((kind, begin..end))
+    })
 }
 
 /// By the flag of the extended header, or of the lossless header (WebP container specification).
@@ -124,6 +132,7 @@ fn webp_alpha(bytes: &[u8]) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::file_of;
 
     /// Without it a drawing behind a link is refused as a file of no type, and one that is embedded by its name.
     #[test]
@@ -150,12 +159,6 @@ mod tests {
         assert_eq!(type_of_extension(extension("text/html")), Some(UNKNOWN));
     }
 
-    fn encoded(image: &image::DynamicImage, format: image::ImageFormat) -> Vec<u8> {
-        let mut bytes = std::io::Cursor::new(vec![]);
-        image.write_to(&mut bytes, format).unwrap();
-        bytes.into_inner()
-    }
-
     #[test]
     fn pictures_tell_size_and_transparency() {
         use image::{DynamicImage, ImageFormat};
@@ -168,7 +171,7 @@ mod tests {
             (DynamicImage::new_rgb8(31, 17), ImageFormat::WebP, "image/webp", false),
             (DynamicImage::new_rgba8(31, 17), ImageFormat::WebP, "image/webp", true),
         ] {
-            let bytes = encoded(&picture, format);
+            let bytes = file_of(&picture, format);
             let facts = facts(&bytes);
             assert_eq!((facts.width, facts.height), (Some(31), Some(17)), "{mime}");
             assert_eq!((facts.kind, facts.mime.as_str()), (MediaKind::Image, mime));

@@ -1,6 +1,6 @@
 //! The length of fragmented MP4 files: from `mehd`, or the sum of what the fragments say (ISO/IEC 14496-12, 8.8). Pure.
 
-use crate::probe::mp4::{boxes, child, word32, word64};
+use crate::probe::mp4::{self, behind_dates, boxes, child, word32, word64};
 
 /// Flags of `tfhd`: which optional fields it has before the default duration, and whether it has that.
 const TFHD_OFFSET: u32 = 0x1;
@@ -17,19 +17,16 @@ pub(super) fn milliseconds(file: &[u8], moov: &[u8]) -> Option<u64> {
     let mvex = child(moov, b"mvex")?;
     if let Some(mehd) = child(mvex, b"mehd") {
         let duration = if *mehd.first()? == 1 { word64(mehd, 4)? } else { word32(mehd, 4)?.into() };
-        let mvhd = child(moov, b"mvhd")?;
-        let scale = word32(mvhd, if *mvhd.first()? == 1 { 20 } else { 12 })?;
-        return duration.checked_mul(1000)?.checked_div(scale.into()).filter(|length| *length > 0);
+        let scale = behind_dates(child(moov, b"mvhd")?)?;
+        return mp4::milliseconds(duration, scale).filter(|length| *length > 0);
     }
     let tracks = boxes(moov).filter(|(name, _)| name == b"trak");
     tracks.filter_map(|(_, trak)| track(file, mvex, trak)).max().filter(|length| *length > 0)
 }
 
 fn track(file: &[u8], mvex: &[u8], trak: &[u8]) -> Option<u64> {
-    let tkhd = child(trak, b"tkhd")?;
-    let id = word32(tkhd, if *tkhd.first()? == 1 { 20 } else { 12 })?;
-    let mdhd = child(child(trak, b"mdia")?, b"mdhd")?;
-    let scale = word32(mdhd, if *mdhd.first()? == 1 { 20 } else { 12 })?;
+    let id = behind_dates(child(trak, b"tkhd")?)?;
+    let scale = behind_dates(child(child(trak, b"mdia")?, b"mdhd")?)?;
     let trex = boxes(mvex).find(|(name, trex)| name == b"trex" && word32(trex, 4) == Some(id));
     let usual = trex.and_then(|(_, trex)| word32(trex, 12)).unwrap_or_default();
     let mut ticks = 0_u64;
@@ -45,7 +42,7 @@ fn track(file: &[u8], mvex: &[u8], trak: &[u8]) -> Option<u64> {
             }
         }
     }
-    ticks.checked_mul(1000)?.checked_div(scale.into())
+    mp4::milliseconds(ticks, scale)
 }
 
 /// What `tfhd` says of the samples that say nothing themselves.
@@ -75,13 +72,7 @@ fn run(trun: &[u8], usual: u32) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    fn boxed(name: &[u8; 4], content: &[u8]) -> Vec<u8> {
-        [&u32::try_from(content.len() + 8).unwrap().to_be_bytes()[..], name, content].concat()
-    }
-
-    fn words(words: &[u32]) -> Vec<u8> {
-        words.iter().flat_map(|word| word.to_be_bytes()).collect()
-    }
+    use crate::tests::clips::maker::{boxed, words};
 
     /// A video of 90,000 ticks a second without samples of its own, and fragments.
     fn file(mehd: Option<u32>, trex: u32, trafs: &[Vec<u8>]) -> Vec<u8> {

@@ -13,7 +13,7 @@ use crate::probe::fragments;
 /// Fills in what the file's own tables say.
 pub(crate) fn describe(file: &[u8], facts: &mut Facts) {
     let Some(moov) = child(file, b"moov") else { return };
-    let told = child(moov, b"mvhd").and_then(|mvhd| milliseconds(&header_times(mvhd)?));
+    let told = child(moov, b"mvhd").and_then(length);
     // A fragmented file says 0 there, and how long it is elsewhere.
     facts.milliseconds =
         told.filter(|told| *told > 0).or_else(|| fragments::milliseconds(file, moov)).or(told);
@@ -31,22 +31,20 @@ pub(crate) fn describe(file: &[u8], facts: &mut Facts) {
     facts.has_audio = Some(has_audio);
 }
 
-/// Units a second, and how many of them it lasts.
-struct Times {
-    scale: u64,
-    duration: u64,
+/// Milliseconds by `mvhd`: version, flags, two dates, timescale, duration.
+fn length(mvhd: &[u8]) -> Option<u64> {
+    let is_long = *mvhd.first()? == 1;
+    let duration = if is_long { word64(mvhd, 24)? } else { word32(mvhd, 16)?.into() };
+    milliseconds(duration, behind_dates(mvhd)?)
 }
 
-fn milliseconds(times: &Times) -> Option<u64> {
-    times.duration.checked_mul(1000)?.checked_div(times.scale)
+pub(super) fn milliseconds(ticks: u64, scale: u32) -> Option<u64> {
+    ticks.checked_mul(1000)?.checked_div(scale.into())
 }
 
-/// `mvhd` and `mdhd` begin alike: version, flags, two dates, timescale, duration.
-fn header_times(content: &[u8]) -> Option<Times> {
-    let long = *content.first()? == 1;
-    let (scale_at, duration_at) = if long { (20, 24) } else { (12, 16) };
-    let duration = if long { word64(content, duration_at)? } else { word32(content, duration_at)?.into() };
-    Some(Times { scale: word32(content, scale_at)?.into(), duration })
+/// The number behind version, flags and two dates: the timescale of `mvhd` and `mdhd`, the track of `tkhd`.
+pub(crate) fn behind_dates(header: &[u8]) -> Option<u32> {
+    word32(header, if *header.first()? == 1 { 20 } else { 12 })
 }
 
 fn handler(track: &[u8]) -> Option<&[u8; 4]> {
@@ -68,7 +66,7 @@ fn size(track: &[u8]) -> Option<(u32, u32)> {
 /// Samples of the track over its duration, in frames per 1000 seconds.
 fn frame_rate(track: &[u8]) -> Option<u32> {
     let mdia = child(track, b"mdia")?;
-    let scale = header_times(child(mdia, b"mdhd")?)?.scale;
+    let scale = behind_dates(child(mdia, b"mdhd")?)?;
     let stts = child(child(child(mdia, b"minf")?, b"stbl")?, b"stts")?;
     let (mut samples, mut ticks) = (0_u64, 0_u64);
     for entry in stts.get(8..)?.chunks_exact(8).take(word32(stts, 4)? as usize) {
@@ -116,10 +114,7 @@ pub(crate) fn word64(bytes: &[u8], at: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    fn boxed(name: &[u8; 4], content: &[u8]) -> Vec<u8> {
-        let length = u32::try_from(content.len() + 8).unwrap();
-        [&length.to_be_bytes()[..], name, content].concat()
-    }
+    use crate::tests::clips::maker::boxed;
 
     fn times(scale: u32, duration: u32) -> Vec<u8> {
         [&[0; 12][..], &scale.to_be_bytes(), &duration.to_be_bytes(), &[0; 4]].concat()

@@ -2,6 +2,9 @@
 
 use image::metadata::Orientation;
 
+use crate::probe::facts::png_chunks;
+use crate::probe::wav::riff_chunks;
+
 /// What begins an EXIF block in a JPEG file, and by mistake in some others.
 const LEAD: &[u8] = b"Exif\0\0";
 
@@ -58,59 +61,25 @@ fn of_jpeg(bytes: &[u8]) -> Option<&[u8]> {
 
 /// The chunk `eXIf` (PNG 11.3.4.5).
 fn of_png(bytes: &[u8]) -> Option<&[u8]> {
-    let mut at = 8_usize;
-    loop {
-        let length = u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?);
-        let end = at.checked_add(8)?.checked_add(usize::try_from(length).ok()?)?;
-        match bytes.get(at + 4..at + 8)? {
-            b"eXIf" => return bytes.get(at + 8..end),
-            b"IEND" => return None,
-            _ => at = end.checked_add(4)?,
-        }
-    }
+    let mut chunks = png_chunks(bytes).take_while(|(kind, _)| kind != b"IEND");
+    chunks.find(|(kind, _)| kind == b"eXIf").and_then(|(_, content)| bytes.get(content))
 }
 
 /// The chunk `EXIF` of the container (WebP container specification).
 fn of_webp(bytes: &[u8]) -> Option<&[u8]> {
-    let mut at = 12_usize;
-    loop {
-        let length = u32::from_le_bytes(bytes.get(at + 4..at + 8)?.try_into().ok()?);
-        let length = usize::try_from(length).ok()?;
-        let end = at.checked_add(8)?.checked_add(length)?;
-        if bytes.get(at..at + 4)? == b"EXIF" {
-            return bytes.get(at + 8..end);
-        }
-        at = end.checked_add(length % 2)?;
-    }
+    riff_chunks(bytes).find(|(kind, _)| kind == b"EXIF").and_then(|(_, content)| bytes.get(content))
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use image::codecs::jpeg::JpegEncoder;
-    use image::codecs::png::PngEncoder;
-    use image::codecs::webp::WebPEncoder;
-    use image::{ExtendedColorType, ImageEncoder, ImageFormat};
+    use image::{ImageFormat, RgbImage};
 
     use super::*;
     use crate::probe::facts::facts;
+    use crate::tests::with_metadata;
 
-    /// A picture of that format with an EXIF block of one entry, its orientation.
     pub(crate) fn oriented(format: ImageFormat, (width, height): (u32, u32), orientation: u8) -> Vec<u8> {
-        fn write(mut encoder: impl ImageEncoder, exif: Vec<u8>, picture: &image::RgbImage) {
-            encoder.set_exif_metadata(exif).unwrap();
-            let (width, height) = picture.dimensions();
-            encoder.write_image(picture, width, height, ExtendedColorType::Rgb8).unwrap();
-        }
-        let exif =
-            [&b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0"[..], &[orientation], &[0; 6]].concat();
-        let picture = image::RgbImage::new(width, height);
-        let mut bytes = Vec::new();
-        match format {
-            ImageFormat::Png => write(PngEncoder::new(&mut bytes), exif, &picture),
-            ImageFormat::Jpeg => write(JpegEncoder::new(&mut bytes), exif, &picture),
-            _ => write(WebPEncoder::new_lossless(&mut bytes), exif, &picture),
-        }
-        bytes
+        with_metadata(&RgbImage::new(width, height), format, None, Some(orientation))
     }
 
     /// Without it the output of `size: auto` lies on its side for photos of a phone that was held upright.

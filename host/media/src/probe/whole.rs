@@ -3,6 +3,8 @@
 //!
 //! Judges PNG, JPEG, WebP, GIF and the files that are made of boxes (MP4 and its kin). Of others nothing is known.
 
+use crate::probe::mp4::{word32, word64};
+
 /// Bytes of the end that are looked at; some programs add a little behind it.
 const TAIL: usize = 1024;
 /// Deflate makes at most so many bytes of one.
@@ -103,10 +105,7 @@ impl Whole {
 
     /// A picture has at least a byte of filter for each row, and its points, before they are deflated.
     fn check_png_size(&self) -> Result<(), &'static str> {
-        let number = |at: usize| {
-            let bytes = self.head.get(at..at + 4)?;
-            Some(u64::from(u32::from_be_bytes(bytes.try_into().ok()?)))
-        };
+        let number = |at: usize| word32(&self.head, at).map(u64::from);
         let (Some(width), Some(height)) = (number(16), number(20)) else { return Err(CUT) };
         let (Some(&depth), Some(&color)) = (self.head.get(24), self.head.get(25)) else { return Err(CUT) };
         let channels = match color {
@@ -151,12 +150,11 @@ impl Boxes {
     }
 
     fn read_header(&mut self) {
-        let Some((size, kind)) = self.header.get(..8).map(|head| head.split_at(4)) else { return };
-        let small = size.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
-        let size = match (small, self.header.get(8..16)) {
+        let Some((small, kind)) = word32(&self.header, 0).zip(self.header.get(4..8)) else { return };
+        let size = match (small, word64(&self.header, 8)) {
             (1, None) => return,
-            (1, Some(large)) => large.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)),
-            (small, _) => small,
+            (1, Some(large)) => large,
+            (small, _) => small.into(),
         };
         self.has_data |= matches!(kind, b"mdat" | b"moof" | b"idat");
         self.has_index |= matches!(kind, b"moov" | b"meta");
@@ -173,6 +171,8 @@ impl Boxes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::clips::maker;
+    use crate::tests::file_of;
 
     fn check(mime: &str, file: &[u8], pieces: usize) -> Result<(), &'static str> {
         let mut whole = Whole::new(mime);
@@ -195,8 +195,7 @@ mod tests {
     }
 
     fn boxed(kind: &[u8; 4], content: usize) -> Vec<u8> {
-        let size = u32::try_from(8 + content).unwrap().to_be_bytes();
-        [size.as_slice(), kind, &vec![7; content]].concat()
+        maker::boxed(kind, &vec![7; content])
     }
 
     /// A client would pay for a file that no program opens.
@@ -228,9 +227,7 @@ mod tests {
         assert_eq!(check("image/png", &png(1024, 1024, 40), 9), Err(NO_DATA));
         assert_eq!(check("image/png", &png(0, 9, 40), 9), Err(NO_DATA));
         // A picture of one colour has a size that its data may fill.
-        let mut jpeg = std::io::Cursor::new(Vec::new());
-        image::RgbImage::new(900, 700).write_to(&mut jpeg, image::ImageFormat::Jpeg).unwrap();
-        let jpeg = jpeg.into_inner();
+        let jpeg = file_of(&image::DynamicImage::new_rgb8(900, 700), image::ImageFormat::Jpeg);
         let frame = memchr::memmem::find(&jpeg, b"\xff\xc0").unwrap() + 5;
         for (mime, file, at) in [("image/jpeg", jpeg, frame), ("image/gif", gif(900, 300), 6)] {
             assert_eq!(check(mime, &file, 777), Ok(()), "{mime}");

@@ -16,7 +16,9 @@ use bytes::Bytes;
 use gatehouse_contract::{SNIFFED, payload, sniff};
 use gatehouse_model::{BlobId, Edit, Media, MediaId, MediaKind, Product, metric};
 
-use crate::edit::apply::{EditError, Edited, Stored};
+use crate::edit::apply::Stored;
+use crate::edit::clip::plan::Edited;
+use crate::edit::locate::SourceError;
 use crate::links;
 use crate::media_store::{MediaStore, TaskBlobs, blob_path};
 use crate::probe::cut::is_cut;
@@ -24,7 +26,6 @@ use crate::probe::facts;
 use crate::probe::whole::Whole;
 use crate::results::source::{SaveError, Source, copy, lost, own_blob, too_large};
 use crate::storage::objects::Error;
-
 use crate::storage::writer::Writer;
 
 /// The sources of one result.
@@ -139,13 +140,9 @@ impl MediaStore {
         if is_cut(bytes, mime) {
             return Err(InputError::Cut);
         }
-        let (mut media, mut writer) = self.new_media(mime.to_owned());
-        if let Err(error) = writer.write(bytes).await {
-            writer.abort().await;
-            return Err(error.into());
-        }
-        finish(&mut media, writer).await?;
-        Ok(media)
+        let (media, mut writer) = self.new_media(mime.to_owned());
+        let written = writer.write(bytes).await;
+        Ok(finish(media, writer, written).await?)
     }
 
     async fn save_whole(
@@ -159,14 +156,9 @@ impl MediaStore {
         let head = source.head().await?;
         let mime = settle_type(&head, product.mime.as_deref(), source.declared())?;
         let mut whole = Whole::new(&mime);
-        let (mut media, mut writer) = self.new_media(mime);
+        let (media, mut writer) = self.new_media(mime);
         let copied = copy(&mut source, &head, &mut writer, max, &mut |piece| whole.take(piece)).await;
-        if let Err(error) = copied.and_then(|()| whole.check().map_err(lost)) {
-            writer.abort().await;
-            return Err(error);
-        }
-        finish(&mut media, writer).await?;
-        Ok(media)
+        finish(media, writer, copied.and_then(|()| whole.check().map_err(lost))).await
     }
 
     async fn save_edited(
@@ -200,11 +192,8 @@ impl MediaStore {
         let head = source.head().await?;
         let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
         let mut writer = Writer::new(&self.0.objects, blob_path(id));
-        if let Err(error) = copy(&mut source, &head, &mut writer, max, &mut |_| ()).await {
-            writer.abort().await;
-            return Err(error);
-        }
-        let length = writer.finish().await?;
+        let copied = copy(&mut source, &head, &mut writer, max, &mut |_| ()).await;
+        let length = writer.end(copied).await?;
         Ok((id, Stored { path: blob_path(id), length }))
     }
 
@@ -222,21 +211,17 @@ impl MediaStore {
             return Err(too_large(max));
         }
         let edited = self.0.editor.edit(stored, edit).await.map_err(|error| match error {
-            EditError::Unfit(reason) => not_cut(&reason),
-            EditError::Store(error) => error.into(),
+            SourceError::Unfit(reason) => not_cut(&reason),
+            SourceError::Store(error) => error.into(),
         })?;
         if edited.length() > max {
             return Err(not_cut(&format!("the part is larger than {} MiB", self.0.config.max_result_mib)));
         }
         let head = edited.head.get(..SNIFFED).unwrap_or(&edited.head);
         let mime = settle_type(head, product.mime.as_deref(), None)?;
-        let (mut media, mut writer) = self.new_media(mime);
-        if let Err(error) = self.write_edited(&edited, stored, &mut writer).await {
-            writer.abort().await;
-            return Err(error.into());
-        }
-        finish(&mut media, writer).await?;
-        Ok(media)
+        let (media, mut writer) = self.new_media(mime);
+        let written = self.write_edited(&edited, stored, &mut writer).await;
+        Ok(finish(media, writer, written).await?)
     }
 
     async fn write_edited(&self, edited: &Edited, stored: &Stored, writer: &mut Writer) -> Result<(), Error> {
@@ -270,10 +255,11 @@ fn is_fetched(source: &str) -> bool {
     !source.starts_with("blob:") && !payload(source.as_bytes()).is_uri()
 }
 
-async fn finish(media: &mut Media, writer: Writer) -> Result<(), Error> {
-    media.bytes = writer.finish().await?;
-    metrics::counter!(metric::MEDIA_BYTES).increment(media.bytes);
-    Ok(())
+/// The result that was written, or what went wrong; then nothing is kept.
+async fn finish<E: From<Error>>(media: Media, writer: Writer, written: Result<(), E>) -> Result<Media, E> {
+    let bytes = writer.end(written).await?;
+    metrics::counter!(metric::MEDIA_BYTES).increment(bytes);
+    Ok(Media { bytes, ..media })
 }
 
 fn not_cut(reason: &str) -> SaveError {

@@ -97,7 +97,7 @@ impl Source {
     /// What the provider says it is.
     pub(crate) fn declared(&self) -> Option<&str> {
         match self {
-            Self::Fetch(fetched) => fetched.mime(),
+            Self::Fetch(fetched) => fetched.mime.as_deref(),
             Self::Stream(_) | Self::Memory(_) => None,
         }
     }
@@ -127,10 +127,7 @@ pub(crate) async fn copy(
 
 /// Opens the blob of this name, which must be the task's own.
 pub(crate) async fn own_blob(name: &str, blobs: &TaskBlobs) -> Result<(BlobId, OpenBlob), SaveError> {
-    let foreign = || lost("the result is not a file of this task");
-    let id: BlobId = name.parse().map_err(|_| foreign())?;
-    let blob = blobs.read(id).await?.ok_or_else(foreign)?;
-    Ok((id, blob))
+    blobs.named(name).await?.ok_or_else(|| lost("the result is not a file of this task"))
 }
 
 pub(crate) fn lost(reason: &str) -> SaveError {

@@ -72,7 +72,8 @@ pub type Secrets<'a> = &'a dyn Fn(&SecretRef) -> Result<Secret<String>, String>;
 pub(crate) struct Bucket {
     /// The table that it is of, for messages.
     table: &'static str,
-    name: String,
+    /// For messages.
+    pub(crate) name: String,
     prefix: String,
     endpoint: Url,
     /// What `object_store` is given: with the bucket's name in its host where the path has none.
@@ -133,11 +134,6 @@ impl Bucket {
             secret: needed("secret_access_key", secret("secret_access_key", &s3.secret_access_key)?)?,
             token: secret("session_token", &s3.session_token)?,
         })
-    }
-
-    /// Its name, for messages.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 
     /// Its objects, over what `connect` makes for its address. Nothing is sent yet.
@@ -293,20 +289,16 @@ fn body(incoming: Incoming) -> HttpResponseBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::{in_hand, secret};
 
     fn bucket(url: &str, change: impl Fn(&mut S3Config)) -> Result<Option<Bucket>, String> {
-        let given = |text: &str| Some(SecretRef::Given(Secret::new(text.to_owned())));
         let mut s3 = S3Config {
-            access_key_id: given("id"),
-            secret_access_key: given("sekret"),
+            access_key_id: secret("id"),
+            secret_access_key: secret("sekret"),
             ..S3Config::default()
         };
         change(&mut s3);
-        let lookup = |reference: &SecretRef| match reference {
-            SecretRef::Given(secret) => Ok(secret.clone()),
-            _ => Err("it is not set".to_owned()),
-        };
-        Bucket::of(url, &s3, &lookup).map_err(|error| error.to_string())
+        Bucket::of(url, &s3, &in_hand).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt as _;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use gatehouse_files::private_folder;
+use gatehouse_files::{is_disk_full, private_folder};
 use gatehouse_model::metric;
 use gatehouse_upstream::Upstream;
 use object_store::local::LocalFileSystem;
@@ -101,7 +101,7 @@ impl Error {
                 return Some(StoreOutage::Bucket);
             }
             if let Some(error) = error.downcast_ref::<io::Error>() {
-                if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+                if is_disk_full(error) {
                     return Some(StoreOutage::DiskFull);
                 }
                 // Its own source is what lies below the error that it wraps.
@@ -142,7 +142,7 @@ impl Objects {
     /// The objects of a bucket.
     pub(crate) fn in_bucket(bucket: &Bucket, upstream: &Upstream) -> Result<Self, Error> {
         let (store, uploads) = bucket.open(|endpoint| upstream.service_client(endpoint), OF_MEDIA)?;
-        Ok(Self { store, location: Location::Bucket(bucket.name().to_owned(), Arc::new(uploads)) })
+        Ok(Self { store, location: Location::Bucket(bucket.name.clone(), Arc::new(uploads)) })
     }
 
     /// Whether a configured address names a folder.

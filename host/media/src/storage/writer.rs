@@ -12,8 +12,7 @@ use gatehouse_model::{Clock, UnixMs};
 use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStoreExt, PutPayload};
 
-use crate::storage::objects::Error;
-use crate::storage::objects::Objects;
+use crate::storage::objects::{Error, Objects};
 
 /// Cloud stores want parts of at least 5 MiB.
 const PART: usize = 5 * 1024 * 1024;
@@ -95,6 +94,15 @@ impl Writer {
         tracing::warn!(%error, "a file waits for the media store");
         clock.pause(PAUSE).await;
         true
+    }
+
+    /// Makes the object appear where all of it was written, and takes it back otherwise; returns its length.
+    pub(crate) async fn end<E: From<Error>>(self, written: Result<(), E>) -> Result<u64, E> {
+        if let Err(error) = written {
+            self.abort().await;
+            return Err(error);
+        }
+        Ok(self.finish().await?)
     }
 
     /// Makes the object appear; returns its length.

@@ -13,14 +13,17 @@ use crate::storage::objects::{Error, StoreOutage};
 
 /// A store over the bucket of a service.
 fn over(service: SocketAddr) -> TestMedia {
-    let given = |text: &str| Some(SecretRef::Given(Secret::new(text.to_owned())));
-    let s3 = S3Config {
+    let config = Config { url: Some("s3://files".to_owned()), s3: s3(service), ..Config::default() };
+    TestMedia::with(&[], config)
+}
+
+fn s3(service: SocketAddr) -> S3Config {
+    S3Config {
         endpoint: Some(format!("http://{service}")),
-        access_key_id: given("id"),
-        secret_access_key: given("secret"),
+        access_key_id: secret("id"),
+        secret_access_key: secret("sekret"),
         ..S3Config::default()
-    };
-    TestMedia::with(&[], Config { url: Some("s3://files".to_owned()), s3, ..Config::default() })
+    }
 }
 
 /// Without it a bucket that is gone reads as one without files: tasks go on as if theirs had never been.
@@ -160,19 +163,9 @@ async fn an_upload_that_fails_is_aborted_and_says_where() {
         }
     })
     .await;
-    let given = |text: &str| Some(SecretRef::Given(Secret::new(text.to_owned())));
-    let s3 = S3Config {
-        endpoint: Some(format!("http://{}", service.address)),
-        access_key_id: given("id"),
-        secret_access_key: given("sekret"),
-        ..S3Config::default()
-    };
-    let resolve = |reference: &SecretRef| match reference {
-        SecretRef::Given(secret) => Ok(secret.clone()),
-        _ => Err("it is not set".to_owned()),
-    };
     let outgoing = OutgoingConfig::default();
-    let route = OutgoingRoute { extra_roots_file: None, outgoing: &outgoing, secrets: &resolve };
+    let route = OutgoingRoute { extra_roots_file: None, outgoing: &outgoing, secrets: &in_hand };
+    let s3 = s3(service.address);
     let files = BucketFiles::open("s3://backups/of/tests/", &s3, "backup.s3", &route).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for bytes in [9 << 20, 5] {

@@ -12,8 +12,12 @@ use crate::ingest::extract::{Author, ExtractError, Extracted};
 const MAX: u64 = 1024 * 1024;
 
 fn cut_text(json: &str) -> Result<Extracted, ExtractError> {
+    cut_text_of(Author::Client, json)
+}
+
+fn cut_text_of(author: Author, json: &str) -> Result<Extracted, ExtractError> {
     let clock = TestClock::skipping_pauses_at(NEW_YEAR);
-    extract::extract(&json.into(), Author::Client, MAX, &*clock, &TestSeed::default())
+    extract::extract(&json.into(), author, MAX, &*clock, &TestSeed::default())
 }
 
 fn uri(bytes: &[u8]) -> String {
@@ -137,9 +141,7 @@ fn a_file_that_is_cut_short_is_no_medium_at_any_size() {
             let known = (blob.facts.kind, blob.facts.mime.as_str(), blob.facts.bytes);
             assert_eq!(known, (MediaKind::Other, "application/x-truncated-webp", file.len() as u64));
         }
-        let clock = TestClock::skipping_pauses_at(NEW_YEAR);
-        let reply = format!(r#"["{}"]"#, uri(&file));
-        let reply = extract::extract(&reply.into(), Author::Provider, MAX, &*clock, &TestSeed::default());
+        let reply = cut_text_of(Author::Provider, &format!(r#"["{}"]"#, uri(&file)));
         assert!(reply.unwrap().blobs.iter().all(|blob| blob.facts.kind == MediaKind::Image));
     }
     let text = format!(r#"{{"text":"{}"}}"#, &STANDARD.encode(picture(600))[..400]);
@@ -179,9 +181,7 @@ fn a_text_that_is_a_blobs_name_is_refused() {
     ] {
         let json = format!("{{\"prompt\":\"{text}\"}}");
         assert_eq!(cut_text(&json), Err(ExtractError::BlobName), "{text}");
-        let clock = TestClock::skipping_pauses_at(NEW_YEAR);
-        let answer =
-            extract::extract(&json.clone().into(), Author::Provider, MAX, &*clock, &TestSeed::default());
+        let answer = cut_text_of(Author::Provider, &json);
         assert_eq!(answer.map(|cut| cut.json), Ok(json.into()), "a provider's is left");
     }
     for text in [
@@ -271,11 +271,7 @@ proptest! {
         let mut json = value.to_string().into_bytes();
         let at = at.index(json.len());
         json[at] = byte;
-        let clock = TestClock::skipping_pauses_at(NEW_YEAR);
-        let cut = |json: &[u8]| {
-            let json = String::from_utf8_lossy(json).into_owned();
-            drop(extract::extract(&json.into(), Author::Client, MAX, &*clock, &TestSeed::default()));
-        };
+        let cut = |json: &[u8]| drop(cut_text(&String::from_utf8_lossy(json)));
         cut(&json);
         json.truncate(at);
         cut(&json);

@@ -5,14 +5,8 @@ use gatehouse_model::{BlobId, MediaId, Product};
 use gatehouse_upstream::Blobs;
 
 use super::*;
-use crate::ingest::extract::NewBlob;
 use crate::storage::objects::Error;
 use crate::storage::sweep::Swept;
-
-fn blob(test: &TestMedia, bytes: &[u8]) -> NewBlob {
-    let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
-    NewBlob::new(id, Bytes::copy_from_slice(bytes))
-}
 
 #[tokio::test]
 async fn a_task_opens_its_own_blobs_and_no_others() {
@@ -65,11 +59,11 @@ async fn blobs_of_ended_tasks_are_dropped() {
 #[tokio::test]
 async fn a_sweep_takes_what_is_over_and_nothing_else() {
     let test = TestMedia::new(&[]);
-    let product =
-        Product { source: format!("data:;base64,{}", base64_of(&png(2, 2))), mime: None, edit: None };
+    let source = format!("data:;base64,{}", gatehouse_contract::encode_base64(&png(2, 2)));
+    let product = Product { source, mime: None, edit: None };
     let kept = blob(&test, b"blob");
     test.media.keep(std::slice::from_ref(&kept)).await.unwrap();
-    test.media.save(&product, "p", &test.media.blobs_of([])).await.unwrap();
+    save(&test, &product).await.unwrap();
     // A leftover of an upload that a crash cut off, in the blobs' day.
     let day = UnixMs(NEW_YEAR).day();
     let leftover = test.folder.path().join(format!("media/blobs/{day}/blob_X#1"));
@@ -109,9 +103,4 @@ fn a_place_that_cannot_be_used_is_refused() {
     assert!(matches!(open("s3://bucket/media"), Err(Error::UnknownUrl(_))));
     assert!(matches!(open(""), Err(Error::UnknownUrl(_))));
     assert!(matches!(open(file.join("media").to_str().unwrap()), Err(Error::Folder { .. })));
-}
-
-fn base64_of(bytes: &[u8]) -> String {
-    use base64::Engine;
-    base64::engine::general_purpose::STANDARD.encode(bytes)
 }

@@ -3,14 +3,6 @@
 use super::*;
 use crate::links::{MediaFile, MediaRefusal};
 
-/// (name, expires, signature) of a link.
-fn parts(link: &str) -> (String, String, String) {
-    let rest = link.strip_prefix("https://gw.example.com/v1/media/").unwrap();
-    let (name, query) = rest.split_once("?expires=").unwrap();
-    let (expires, signature) = query.split_once("&signature=").unwrap();
-    (name.to_owned(), expires.to_owned(), signature.to_owned())
-}
-
 async fn open(
     test: &TestMedia,
     (name, expires, signature): (&str, &str, &str),
@@ -26,10 +18,9 @@ async fn a_link_opens_its_result_until_it_ends() {
     let media = saved(&test, &bytes).await;
     assert_eq!(media.expires, UnixMs(NEW_YEAR + 24 * HOUR));
     let link = test.media.link("https://gw.example.com", &media);
-    let (name, expires, signature) = parts(&link);
-    assert_eq!((name, expires.as_str()), (format!("{}.png", media.id), "1767312000"));
-    let (name, ..) = parts(&link);
-    let link = (name.as_str(), expires.as_str(), signature.as_str());
+    let begin = format!("https://gw.example.com/v1/media/{}.png?expires=1767312000&", media.id);
+    assert!(link.starts_with(&begin), "{link}");
+    let link = parts(&link);
     let file = open(&test, link, None).await.unwrap();
     assert_eq!((file.mime, file.length, file.range.clone()), ("image/png", 700_000, 0..700_000));
     let pieces: Vec<Bytes> = file.body.map(Result::unwrap).collect().await;
@@ -62,8 +53,8 @@ async fn ranges_give_exactly_what_they_name() {
     let test = TestMedia::new(&[]);
     let bytes = picture(600_000);
     let media = saved(&test, &bytes).await;
-    let (name, expires, signature) = parts(&test.media.link("https://gw.example.com", &media));
-    let link = (name.as_str(), expires.as_str(), signature.as_str());
+    let link = test.media.link("https://gw.example.com", &media);
+    let link = parts(&link);
     for (range, expected) in [
         ("bytes=0-0", 0..1),
         ("bytes=262143-262144", 262_143..262_145),
@@ -86,42 +77,44 @@ async fn a_changed_link_opens_nothing() {
     let test = TestMedia::new(&[]);
     let media = saved(&test, &png(2, 2)).await;
     let other = saved(&test, &png(3, 3)).await;
-    let (name, expires, signature) = parts(&test.media.link("https://gw.example.com", &media));
-    let (other_name, ..) = parts(&test.media.link("https://gw.example.com", &other));
+    let link = test.media.link("https://gw.example.com", &media);
+    let (name, expires, signature) = parts(&link);
+    let other = test.media.link("https://gw.example.com", &other);
+    let (other_name, ..) = parts(&other);
     let upper = signature.to_uppercase();
     let longer = format!("{signature}00");
-    let mut flipped = signature.clone();
+    let mut flipped = signature.to_owned();
     flipped.replace_range(..1, if signature.starts_with('0') { "1" } else { "0" });
     for (name_, expires_, signature_) in [
-        (other_name.as_str(), expires.as_str(), signature.as_str()),
-        (name.as_str(), "1767312001", signature.as_str()),
-        (name.as_str(), "01767312000", signature.as_str()),
-        (name.as_str(), "", signature.as_str()),
-        (name.as_str(), "soon", signature.as_str()),
-        (name.as_str(), expires.as_str(), flipped.as_str()),
-        (name.as_str(), expires.as_str(), upper.as_str()),
-        (name.as_str(), expires.as_str(), longer.as_str()),
-        (name.as_str(), expires.as_str(), &signature[..62]),
-        (name.as_str(), expires.as_str(), ""),
-        (name.as_str(), expires.as_str(), "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}"),
-        (name.trim_end_matches(".png"), expires.as_str(), signature.as_str()),
-        (&name.replace(".png", ".jpg"), expires.as_str(), signature.as_str()),
-        (&name.to_lowercase(), expires.as_str(), signature.as_str()),
-        (&format!("../{name}"), expires.as_str(), signature.as_str()),
-        (&format!("{name}/"), expires.as_str(), signature.as_str()),
+        (other_name, expires, signature),
+        (name, "1767312001", signature),
+        (name, "01767312000", signature),
+        (name, "", signature),
+        (name, "soon", signature),
+        (name, expires, flipped.as_str()),
+        (name, expires, upper.as_str()),
+        (name, expires, longer.as_str()),
+        (name, expires, &signature[..62]),
+        (name, expires, ""),
+        (name, expires, "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}"),
+        (name.trim_end_matches(".png"), expires, signature),
+        (&name.replace(".png", ".jpg"), expires, signature),
+        (&name.to_lowercase(), expires, signature),
+        (&format!("../{name}"), expires, signature),
+        (&format!("{name}/"), expires, signature),
     ] {
         let outcome = open(&test, (name_, expires_, signature_), None).await.err();
         assert_eq!(outcome, Some(MediaRefusal::NotFound), "{name_} {expires_} {signature_}");
     }
-    assert!(open(&test, (&name, &expires, &signature), None).await.is_ok());
+    assert!(open(&test, (name, expires, signature), None).await.is_ok());
 }
 
 #[tokio::test]
 async fn a_link_to_what_is_gone_finds_nothing() {
     let test = TestMedia::new(&[]);
     let media = saved(&test, &png(2, 2)).await;
-    let (name, expires, signature) = parts(&test.media.link("https://gw.example.com", &media));
+    let link = test.media.link("https://gw.example.com", &media);
     std::fs::remove_dir_all(test.folder.path().join("media/media")).unwrap();
-    let outcome = open(&test, (&name, &expires, &signature), None).await.err();
+    let outcome = open(&test, parts(&link), None).await.err();
     assert_eq!(outcome, Some(MediaRefusal::NotFound));
 }

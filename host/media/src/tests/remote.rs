@@ -3,7 +3,7 @@
 use gatehouse_harness::{Provider, Received, reply};
 use gatehouse_model::{Facts, MediaKind, Probe};
 
-use super::clips::maker::{FilmSpec, Order, audio, boxed, video};
+use super::clips::maker::{FilmSpec, Order, audio, boxed, video, words};
 use super::*;
 
 const MIB: usize = 1024 * 1024;
@@ -84,7 +84,6 @@ async fn a_film_that_says_it_is_longer_is_no_medium() {
 
 #[tokio::test]
 async fn every_fragment_of_a_long_film_counts() {
-    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>();
     let mdia = boxed(b"mdhd", &words(&[0, 0, 0, 1000, 0, 0]));
     let trak = [boxed(b"tkhd", &words(&[0, 0, 0, 1, 0, 0])), boxed(b"mdia", &mdia)].concat();
     let mvex = boxed(b"trex", &words(&[0, 1, 1, 0, 0, 0]));

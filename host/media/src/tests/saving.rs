@@ -6,15 +6,10 @@ use gatehouse_model::{Call, Media, Payload, Product, Reading, Replay, Target};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::results::source::SaveError;
 
 async fn save(test: &TestMedia, source: &str, mime: Option<&str>) -> Result<Media, String> {
     let product = Product { source: source.to_owned(), mime: mime.map(str::to_owned), edit: None };
-    test.media.save(&product, "p", &test.media.blobs_of([])).await.map_err(|error| match error {
-        SaveError::Lost(reason) => reason,
-        SaveError::Passing(reason) => format!("for now: {reason}"),
-        SaveError::Store(error) => panic!("{error}"),
-    })
+    super::save(test, &product).await
 }
 
 #[tokio::test]

@@ -5,13 +5,7 @@ use std::io::Cursor;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use gatehouse_model::{Edit, Media, MediaKind, Product, Tile};
-use image::codecs::jpeg::JpegEncoder;
-use image::codecs::png::PngEncoder;
-use image::codecs::webp::WebPEncoder;
-use image::{
-    DynamicImage, ExtendedColorType, GenericImageView, ImageDecoder, ImageEncoder, ImageFormat, ImageReader,
-    Rgba, RgbaImage,
-};
+use image::{DynamicImage, GenericImageView, ImageDecoder, ImageFormat, ImageReader, Rgba, RgbaImage};
 use proptest::prelude::*;
 
 use super::*;
@@ -37,15 +31,10 @@ fn grid(columns: &[u32], rows: &[u32], width: u32, height: u32) -> DynamicImage 
 }
 
 fn file(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
-    let mut bytes = Cursor::new(vec![]);
     match format {
-        ImageFormat::Jpeg => {
-            let picture = DynamicImage::ImageRgb8(picture.to_rgb8());
-            picture.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, 100)).unwrap();
-        }
-        _ => picture.write_to(&mut bytes, format).unwrap(),
+        ImageFormat::Jpeg => with_metadata(&picture.to_rgb8(), format, None, None),
+        _ => file_of(picture, format),
     }
-    bytes.into_inner()
 }
 
 fn wanted(column: u8, row: u8, columns: u8, rows: u8) -> Tile {
@@ -126,40 +115,16 @@ fn a_colour_profile_stays_and_an_orientation_is_applied() {
     // As much of a profile as a reader looks at: the colour space is at 16.
     let profile = |space: &[u8; 4]| [&[0; 16][..], space, &[3; 108]].concat();
     let (kept, dropped) = (profile(b"RGB "), profile(b"CMYK"));
-    // An EXIF block with one entry: orientation 6, to be turned right by 90 degrees.
-    let exif = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0".to_vec();
-    let encoded = |format: ImageFormat, profile: &[u8], exif: Option<&Vec<u8>>| {
-        fn write(
-            mut encoder: impl ImageEncoder,
-            profile: &[u8],
-            exif: Option<&Vec<u8>>,
-            picture: &image::RgbImage,
-        ) {
-            encoder.set_icc_profile(profile.to_vec()).unwrap();
-            if let Some(exif) = exif {
-                encoder.set_exif_metadata(exif.clone()).unwrap();
-            }
-            encoder.write_image(picture, picture.width(), picture.height(), ExtendedColorType::Rgb8).unwrap();
-        }
-        let mut bytes = vec![];
-        match format {
-            ImageFormat::Png => write(PngEncoder::new(&mut bytes), profile, exif, &picture),
-            ImageFormat::Jpeg => {
-                write(JpegEncoder::new_with_quality(&mut bytes, 100), profile, exif, &picture);
-            }
-            _ => write(WebPEncoder::new_lossless(&mut bytes), profile, exif, &picture),
-        }
-        bytes
-    };
     for (format, mime) in FORMATS {
         let found = |profile: &[u8]| {
-            let bytes = tile(&encoded(format, profile, None), &wanted(1, 0, 2, 2), PLENTY).unwrap();
+            let whole = with_metadata(&picture, format, Some(profile), None);
+            let bytes = tile(&whole, &wanted(1, 0, 2, 2), PLENTY).unwrap();
             let mut decoder = ImageReader::with_format(Cursor::new(bytes), format).into_decoder().unwrap();
             decoder.icc_profile().unwrap()
         };
         assert_eq!((found(&kept), found(&dropped)), (Some(kept.clone()), None), "{mime}");
-        // Turned right: 32 x 64, and what was at the lower left is now at the upper left.
-        let turned = encoded(format, &kept, Some(&exif));
+        // Turned right by 90 degrees: 32 x 64, and what was at the lower left is now at the upper left.
+        let turned = with_metadata(&picture, format, Some(&kept), Some(6));
         let bytes = tile(&turned, &wanted(0, 0, 2, 2), PLENTY).unwrap();
         let cut = image::load_from_memory(&bytes).unwrap();
         assert_eq!(cut.dimensions(), (16, 32), "{mime}");
@@ -170,11 +135,7 @@ fn a_colour_profile_stays_and_an_orientation_is_applied() {
 async fn save(test: &TestMedia, source: &[u8], edit: Tile, mime: Option<&str>) -> Result<Media, String> {
     let source = format!("data:image/png;base64,{}", STANDARD.encode(source));
     let product = Product { source, mime: mime.map(str::to_owned), edit: Some(Edit::Tile(edit)) };
-    let saved = test.media.save(&product, "p", &test.media.blobs_of([])).await;
-    saved.map_err(|error| match error {
-        SaveError::Lost(reason) => reason,
-        other => panic!("{other}"),
-    })
+    super::save(test, &product).await
 }
 
 #[tokio::test]

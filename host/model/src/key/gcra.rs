@@ -46,7 +46,7 @@ impl Gcra {
 
     /// Takes `amount`, whether it is there or not. The answer is what [`Gcra::give_back`] wants to know.
     pub fn take(&mut self, rate: NonZeroU32, amount: u32, now: UnixMs) -> u64 {
-        let start = self.tat.max(nanos(now));
+        let start = self.tat.max(now.nanoseconds());
         self.tat = start.saturating_add(span(rate, amount));
         self.tat
     }
@@ -55,14 +55,14 @@ impl Gcra {
     /// one minute.
     pub fn take_more(&mut self, rate: NonZeroU32, amount: u64, now: UnixMs) {
         let amount = u32::try_from(amount).unwrap_or(u32::MAX);
-        let most = nanos(now).saturating_add(2 * WINDOW);
-        let debt = self.tat.max(nanos(now)).saturating_add(span(rate, amount)).min(most);
+        let most = now.nanoseconds().saturating_add(2 * WINDOW);
+        let debt = self.tat.max(now.nanoseconds()).saturating_add(span(rate, amount)).min(most);
         self.tat = self.tat.max(debt);
     }
 
     /// Gives back `amount` of what was taken when [`Gcra::take`] answered `taken`, without what has grown back since.
     pub fn give_back(&mut self, rate: NonZeroU32, amount: u32, taken: u64, now: UnixMs) {
-        let left = taken.saturating_sub(nanos(now));
+        let left = taken.saturating_sub(now.nanoseconds());
         self.tat = self.tat.saturating_sub(span(rate, amount).min(left));
     }
 
@@ -83,7 +83,7 @@ impl Gcra {
 
     /// Nanoseconds until all of it is there.
     fn missing(self, now: UnixMs) -> u64 {
-        self.tat.saturating_sub(nanos(now))
+        self.tat.saturating_sub(now.nanoseconds())
     }
 }
 
@@ -91,10 +91,6 @@ impl Gcra {
 fn span(rate: NonZeroU32, amount: u32) -> u64 {
     let nanos = u128::from(amount) * u128::from(WINDOW) / u128::from(rate.get());
     u64::try_from(nanos).unwrap_or(u64::MAX)
-}
-
-fn nanos(at: UnixMs) -> u64 {
-    at.0.saturating_mul(1_000_000)
 }
 
 fn whole_millis(nanos: u64) -> Duration {

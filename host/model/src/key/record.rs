@@ -54,7 +54,7 @@ pub struct Key {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub model_limits: BTreeMap<String, Limits>,
     /// Counts edits, rotations and the revocation. What it spends leaves it as it is.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "crate::customer::is_first")]
     pub revision: u64,
     /// The key that it replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -211,14 +211,14 @@ impl Key {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-fn is_first(revision: &u64) -> bool {
-    *revision == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn key(policy: KeyPolicy) -> Key {
+        let digest = KeyDigest(crate::digest::Digest::default());
+        Key::new("k".into(), "c".into(), digest, UnixMs(1), policy)
+    }
 
     #[test]
     fn a_policy_goes_in_and_comes_out() {
@@ -235,13 +235,7 @@ mod tests {
             limits,
             model_limits: [("a".to_owned(), limits)].into(),
         };
-        let key = Key::new(
-            "k".into(),
-            "c".into(),
-            KeyDigest(crate::digest::Digest::default()),
-            UnixMs(1),
-            policy.clone(),
-        );
+        let key = key(policy.clone());
         assert_eq!(key.policy(), policy);
         assert_eq!(key.clone().with_policy(KeyPolicy::default()).policy(), KeyPolicy::default());
         assert_eq!(key.clone().with_policy(KeyPolicy::default()).with_policy(policy), key);
@@ -249,9 +243,7 @@ mod tests {
 
     #[test]
     fn a_quota_below_what_is_used_leaves_nothing() {
-        let policy = KeyPolicy { quota: Some(Credits(5)), ..KeyPolicy::default() };
-        let key =
-            Key::new("k".into(), "c".into(), KeyDigest(crate::digest::Digest::default()), UnixMs(1), policy);
+        let key = key(KeyPolicy { quota: Some(Credits(5)), ..KeyPolicy::default() });
         for (used, left) in [(0, 5), (5, 0), (9, 0)] {
             let used = Key { used: Credits(used), ..key.clone() }.quota_use(UnixMs(1)).unwrap();
             assert_eq!((used.remaining(), used.resets), (Credits(left), None));

@@ -96,7 +96,7 @@ impl Certificates {
     /// The process has no TLS.
     pub fn from_authority() -> Result<Self, TlsError> {
         let challenges = Arc::<Challenges>::default();
-        let config = resolving(Resolver::new(None, Arc::clone(&challenges)))?;
+        let config = resolving(Resolver { own: None, challenges: Arc::clone(&challenges) })?;
         Ok(Self::without_files(InUse { config, validity: None }, Some(challenges)))
     }
 
@@ -115,9 +115,9 @@ impl Certificates {
         let chain = chain.map_err(unusable)?;
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(unusable)?;
         let validity = validity(&chain);
-        let own = certified(chain, key)?;
+        let own = Some(certified(chain, key)?);
         let challenges = self.challenges.clone().unwrap_or_default();
-        let config = resolving(Resolver::new(Some(own), challenges))?;
+        let config = resolving(Resolver { own, challenges })?;
         self.current.store(Arc::new(InUse { config, validity }));
         Ok(())
     }
@@ -310,7 +310,8 @@ fn unusable(key: &str, path: &Path, expected: &str, source: &pem::Error) -> TlsE
 }
 
 /// Why a certificate, a key or a root cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{key}: {problem}")]
 pub struct TlsError {
     /// The key of the configuration, such as `server.tls.certificate`.
     pub key: String,
@@ -324,14 +325,6 @@ impl TlsError {
         Self { key: key.into(), problem: problem.to_string() }
     }
 }
-
-impl fmt::Display for TlsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.key, self.problem)
-    }
-}
-
-impl std::error::Error for TlsError {}
 
 #[cfg(test)]
 mod tests {

@@ -7,8 +7,9 @@ use std::str::FromStr;
 
 use bindings::exports::gatehouse::family::{bulk, dialect, direct, jobs, manifest, text, views};
 use bindings::gatehouse::family::{log, parents, types, upstream};
-use gatehouse_guest::{Guest, Level};
+use gatehouse_guest::Guest;
 use gatehouse_model::{Offers, Refusal, TextFailure};
+use tracing::Level;
 use wasmtime::component::{
     Component, ComponentExportIndex, ComponentNamedList, HasSelf, Instance, InstancePre, Lift, Linker, Lower,
 };
@@ -273,10 +274,10 @@ pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 impl log::Host for Guest {
     fn write(&mut self, level: log::Level, message: String, fields: Vec<(String, String)>) {
         let level = match level {
-            log::Level::Error => Level::Error,
-            log::Level::Warn => Level::Warn,
-            log::Level::Info => Level::Info,
-            log::Level::Debug => Level::Debug,
+            log::Level::Error => Level::ERROR,
+            log::Level::Warn => Level::WARN,
+            log::Level::Info => Level::INFO,
+            log::Level::Debug => Level::DEBUG,
         };
         self.log().line(level, &message, &fields);
     }

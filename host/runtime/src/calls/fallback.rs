@@ -10,7 +10,7 @@ use std::time::Instant;
 use gatehouse_model::{Context, metric};
 
 use crate::calls::service::PluginService;
-use crate::exec::queue::family_queue::{JobKind, Origin};
+use crate::exec::queue::family_queue::Origin;
 use crate::fault::Fault;
 use crate::version::loaded::Version;
 
@@ -23,22 +23,15 @@ pub struct ServedBy<T> {
     pub answer: T,
 }
 
-/// What a customer is already served with.
-pub(super) fn begun_by(customer: &str) -> Origin {
-    Origin { customer: customer.into(), kind: JobKind::Begun }
-}
-
+/// What the call's customer is already served with.
 pub(super) fn begun_work(cx: &Context) -> Origin {
-    begun_by(&cx.customer)
+    Origin::begun(&cx.customer)
 }
 
 impl PluginService {
     /// What a request begins, with the bytes of its body.
     pub(super) fn new_work(&self, cx: &Context, bytes: usize) -> Origin {
-        Origin {
-            customer: cx.customer.as_str().into(),
-            kind: JobKind::New { key: Arc::clone(&self.key), bytes },
-        }
+        Origin::new(&cx.customer, Arc::clone(&self.key), bytes)
     }
 
     /// Makes one call on a plugin thread.

@@ -1,6 +1,5 @@
 //! The plugin service: open, and find what serves. Owns the plugin threads and the permits to keep an instance.
 
-use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -10,7 +9,6 @@ use crate::config::{Config, REQUEST_INSTANCES};
 use crate::deploy::deployments::Deployments;
 use crate::exec::instance::InstancePermits;
 use crate::exec::threads::Threads;
-use crate::serving::active::Serving;
 use crate::serving::registry::Registry;
 use crate::serving::summary::VersionSummary;
 use crate::serving::versions::VersionUnavailable;
@@ -21,7 +19,6 @@ use crate::version::loaded::Version;
 #[derive(Clone)]
 pub struct PluginService {
     deployments: Arc<Deployments>,
-    pub(super) serving: Arc<Serving>,
     pub(super) capacity: Arc<Capacity>,
     /// The key whose requests it serves; empty: nobody's in particular.
     pub(super) key: Arc<str>,
@@ -40,12 +37,6 @@ impl Capacity {
     /// Permits to keep an instance: for a stream, or else for a request that is answered whole.
     pub(super) fn instance_permits(&self, streaming: bool) -> &Arc<InstancePermits> {
         if streaming { &self.streams } else { &self.request_instances }
-    }
-}
-
-impl fmt::Debug for PluginService {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PluginService")
     }
 }
 
@@ -104,9 +95,7 @@ impl PluginService {
             streams,
             request_instances: InstancePermits::new(REQUEST_INSTANCES),
         };
-        let serving = Arc::clone(&deployments.serving);
-        let (deployments, capacity) = (Arc::new(deployments), Arc::new(capacity));
-        Ok(Self { deployments, serving, capacity, key: "".into() })
+        Ok(Self { deployments: Arc::new(deployments), capacity: Arc::new(capacity), key: "".into() })
     }
 
     /// The same service for a request with this key: it shares what its customer gets of the plugin threads with the
@@ -155,7 +144,7 @@ impl PluginService {
     /// Whether `family` is switched off.
     #[must_use]
     pub fn is_disabled(&self, family: &str) -> bool {
-        self.registry().disabled(family).is_some() || self.config().disabled.contains(family)
+        self.registry().disabled.contains_key(family) || self.config().disabled.contains(family)
     }
 
     /// Why that version was rolled back, if it was. Only an operator may activate it again.

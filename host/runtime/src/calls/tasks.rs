@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use gatehouse_model::{Accepted, Call, Context, Event, Json, Refusal, Reply, Step, Submission, TaskView};
 
-use crate::calls::fallback::{ServedBy, begun_by, begun_work};
+use crate::calls::fallback::{ServedBy, begun_work};
 use crate::calls::service::PluginService;
+use crate::exec::queue::family_queue::Origin;
 use crate::fault::Fault;
 use crate::serving::registry::Resolved;
 use crate::version::loaded::Version;
@@ -176,7 +177,7 @@ impl PluginService {
         from: u32,
         state: Vec<u8>,
     ) -> Result<Result<Vec<u8>, String>, Fault> {
-        let origin = begun_by("");
+        let origin = Origin::begun("");
         let migrate = move |version: &Arc<Version>| version.migrate(from, &state);
         let answer = self.call(version, "migrate", &origin, migrate).await;
         if let Err(fault) = answer.as_ref() {

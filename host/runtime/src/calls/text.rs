@@ -4,7 +4,6 @@
 //! A version serves a request to its end. When a fresh version faults, its standby answers, as long as nothing of the answer was
 //! handed on.
 
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use gatehouse_model::{
@@ -16,16 +15,15 @@ use crate::abi_v1::exports::Half;
 use crate::calls::fallback::{ServedBy, begun_work};
 use crate::calls::service::PluginService;
 use crate::exec::instance::{Instance, InstancePermit};
+use crate::exec::lock;
 use crate::exec::queue::family_queue::Origin;
 use crate::fault::Fault;
-use crate::serving::versions::lock;
 use crate::version::loaded::Version;
 use crate::version::text::{
     PreparedDialect, PreparedRequest, PreparedText, RequestInstance, Stream, TextAsk, WholeAnswer,
 };
 
 /// Translates one stream. Dropping it frees its instance.
-#[derive(Debug)]
 pub struct Relay {
     service: PluginService,
     progress: Progress,
@@ -35,7 +33,6 @@ pub struct Relay {
     _permit: InstancePermit,
 }
 
-#[derive(Debug)]
 enum Progress {
     /// The first call opens the stream, too.
     New(Box<Opening>),
@@ -50,12 +47,6 @@ struct Opening {
     cx: Context,
     state: Vec<u8>,
     instance: Option<Instance>,
-}
-
-impl fmt::Debug for Opening {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Opening")
-    }
 }
 
 /// The input of a stream's first call.

@@ -2,17 +2,17 @@
 //! ready yet.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use gatehouse_model::{Clock, Digest};
 
 use crate::config::Config;
 use crate::deploy::pipeline::{Goal, Order, Removal};
+use crate::exec::lock;
 use crate::serving::active::{FamilyError, Serving};
 use crate::serving::summary::VersionState;
 use crate::serving::switch::Companion;
-use crate::serving::versions::{RemoveError, Versions, lock};
+use crate::serving::versions::{RemoveError, Versions};
 use crate::stages::admit::SignedComponent;
 use crate::stages::rehearse::LiveStates;
 use crate::stages::report::{DeployError, DeployReport, OpenError, StageError};
@@ -30,18 +30,12 @@ pub struct Deployments {
 }
 
 /// The families of a start that do not serve yet.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct StartState {
     /// Those that the caller, or the plugin store, named.
     not_ready: BTreeSet<String>,
     /// Active ones whose code is missing.
     without_code: BTreeMap<String, ActiveEntry>,
-}
-
-impl fmt::Debug for Deployments {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Deployments")
-    }
 }
 
 impl Deployments {
@@ -198,12 +192,7 @@ impl Deployments {
     }
 
     /// Takes a component through every stage except the switch. Keeps nothing but its code, for the installation that
-    /// follows. Blocks for seconds.
-    pub fn check<'a>(&self, component: impl Into<SignedComponent<'a>>) -> Result<DeployReport, DeployError> {
-        self.check_with(component, Removal::Refused, None)
-    }
-
-    /// The same for what [`Deployments::install_with`] would be asked: whatever passes here, an installation takes.
+    /// follows: whatever passes here, [`Deployments::install_with`] takes. Blocks for seconds.
     pub fn check_with<'a>(
         &self,
         component: impl Into<SignedComponent<'a>>,

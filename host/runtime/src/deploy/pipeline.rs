@@ -17,14 +17,14 @@ use gatehouse_model::Digest;
 
 use crate::config::Config;
 use crate::deploy::deployments::Deployments;
-use crate::fault::Fault;
+use crate::exec::lock;
 use crate::serving::registry::Registry;
 use crate::serving::switch::{Companion, Switched};
-use crate::serving::versions::{Versions, lock};
+use crate::serving::versions::Versions;
 use crate::stages::admit::{AdmitError, SignedComponent, admit};
 use crate::stages::fit::{FitError, check_inventory, check_removal, check_settings};
 use crate::stages::inspect::inspect;
-use crate::stages::rehearse::{LiveSample, MAX_STATES, RehearseError, rehearse};
+use crate::stages::rehearse::{MAX_STATES, RehearseError, rehearse};
 use crate::stages::report::{DeployError, DeployReport, OpenError, StageError, StageLog};
 use crate::stages::routes::check_routes;
 use crate::stages::verifier::Candidate;
@@ -77,10 +77,9 @@ impl Deployments {
         order: Order,
         companion: Option<&dyn Companion>,
     ) -> Result<DeployReport, DeployError> {
-        match companion {
-            Some(companion) => self.deploy_under(companion.config(), component, order, Some(companion)),
-            None => self.deploy_under(&self.config(), component, order, None),
-        }
+        let usual = self.config();
+        let config = companion.map_or(&*usual, |companion| companion.config());
+        self.deploy_under(config, component, order, companion)
     }
 
     /// The same under one configuration, from the first stage to the last.
@@ -260,18 +259,16 @@ impl Deployments {
             return Ok(());
         };
         log.stage("rehearse", || {
-            let sample: LiveSample =
-                live.sample(version.family(), MAX_STATES).map_err(RehearseError::Unreadable)?;
+            let sample = live.sample(version.family(), MAX_STATES).map_err(RehearseError::Unreadable)?;
             let digests: BTreeSet<Digest> = sample.states.iter().map(|live| live.digest).collect();
             let writers: HashMap<Digest, Arc<Version>> = digests
                 .into_iter()
                 .filter_map(|digest| Some((digest, self.serving.versions.load(&digest).ok()?)))
                 .collect();
             let (version, now) = (Arc::clone(version), self.serving.clock.now());
-            let rehearsed: Result<Result<String, RehearseError>, Fault> =
-                self.serving.versions.verifier.run(move || Ok(rehearse(&version, sample, &writers, now)));
-            let note = rehearsed.map_err(|fault| StageError::Host(fault.to_string()))??;
-            Ok(((), note))
+            let work = move || Ok(rehearse(&version, sample, &writers, now));
+            let rehearsed = self.serving.versions.verifier.run(work);
+            Ok(((), rehearsed.map_err(|fault| StageError::Host(fault.to_string()))??))
         })
     }
 

@@ -35,7 +35,8 @@ pub(crate) fn accepted(mut accepted: Accepted, about: &About, limits: &Limits) -
     charge(AT_MOST, &accepted.at_most, about)?;
     progress(accepted.progress)?;
     state(&accepted.state, limits)?;
-    brief(&accepted.brief, limits)?;
+    // A brief is as long as the request it was made of, at most.
+    within(BRIEF, accepted.brief.len(), limits.input())?;
     if let Some(why) = &mut accepted.doomed {
         trim(&mut why.message);
     }
@@ -80,14 +81,11 @@ pub(crate) fn step(mut step: Step, now: UnixMs, about: &About, limits: &Limits) 
 
 /// A task's state.
 pub(crate) fn state(state: &[u8], limits: &Limits) -> Result<(), Fault> {
-    let limit = limits.state();
-    if state.len() > limit { Err(Fault::TooLarge { what: STATE, limit }) } else { Ok(()) }
+    within(STATE, state.len(), limits.state())
 }
 
-/// A brief is as long as the request it was made of, at most.
-fn brief(brief: &[u8], limits: &Limits) -> Result<(), Fault> {
-    let limit = limits.input();
-    if brief.len() > limit { Err(Fault::TooLarge { what: BRIEF, limit }) } else { Ok(()) }
+fn within(what: &'static str, bytes: usize, limit: usize) -> Result<(), Fault> {
+    if bytes > limit { Err(Fault::TooLarge { what, limit }) } else { Ok(()) }
 }
 
 pub(crate) fn trim(text: &mut String) {
@@ -199,12 +197,9 @@ fn failed(end: &FailedOutcome, limits: &Limits) -> Result<(), Fault> {
 /// The public and the private record of a task.
 fn records(public: &Json, private: &Json, limits: &Limits) -> Result<(), Fault> {
     // A follow-up task gets both records, so together they must fit into an input.
-    let limit = limits.input();
-    if public.len() + private.len() > limit {
-        return Err(Fault::TooLarge { what: "public and private record", limit });
-    }
+    within("public and private record", public.len() + private.len(), limits.input())?;
     rendered("public record", public)?;
-    json("private record", private)
+    json("private record", private.as_bytes())
 }
 
 /// JSON for a client. A reader parses it whole: a weaker check would let a paid task end with an unreadable result.
@@ -231,7 +226,7 @@ fn claims(claims: &[Claim]) -> Result<(), Fault> {
             );
             return Err(Fault::bad("claims", why));
         }
-        json("the private record of a claim", &claim.private)?;
+        json("the private record of a claim", claim.private.as_bytes())?;
         affinity("claims", claim.affinity.as_deref())
     })
 }
@@ -246,15 +241,11 @@ fn affinity(what: &'static str, affinity: Option<&str>) -> Result<(), Fault> {
     }
 }
 
-pub(crate) fn json(what: &'static str, text: &str) -> Result<(), Fault> {
-    json_bytes(what, text.as_bytes())
-}
-
 fn not_json(what: &'static str, error: &serde_json::Error) -> Fault {
     Fault::bad(what, format!("expected JSON: {error}"))
 }
 
-fn json_bytes(what: &'static str, bytes: &[u8]) -> Result<(), Fault> {
+pub(crate) fn json(what: &'static str, bytes: &[u8]) -> Result<(), Fault> {
     serde_json::from_slice::<IgnoredAny>(bytes).map(drop).map_err(|error| not_json(what, &error))
 }
 
@@ -292,7 +283,7 @@ pub(crate) fn call(call: &Call, providers: &[String]) -> Result<(), Fault> {
     }
     match &call.body {
         Payload::None => Ok(()),
-        Payload::Json(body) => json_bytes("call body", body),
+        Payload::Json(body) => json("call body", body),
         Payload::Raw { mime, .. } => line("call body", mime),
         Payload::Form(parts) => {
             at_most_max_items("form parts", parts.len())?;
@@ -306,8 +297,7 @@ pub(crate) fn call(call: &Call, providers: &[String]) -> Result<(), Fault> {
 
 /// The state of a text request of that many bytes.
 pub(crate) fn text_state(state: &[u8], input: usize, limits: &Limits) -> Result<(), Fault> {
-    let limit = limits.text_state(input);
-    if state.len() > limit { Err(Fault::TooLarge { what: STATE, limit }) } else { Ok(()) }
+    within(STATE, state.len(), limits.text_state(input))
 }
 
 /// The call of a text request. The operator decides which provider serves a text model.

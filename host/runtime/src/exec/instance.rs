@@ -6,7 +6,7 @@
 //! never takes one back.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gatehouse_guest::{BlockedWait, Guest, LogSource, OutOfMemory};
@@ -18,6 +18,7 @@ use wasmtime_wasi::I32Exit;
 use crate::abi_v1::exports::{Callee, Family, FamilyPre};
 use crate::exec::engine::ticks;
 use crate::exec::limits::Limits;
+use crate::exec::lock;
 use crate::fault::Fault;
 
 /// The limits and log fields of a call.
@@ -170,7 +171,7 @@ impl InstancePermits {
 
     /// One for `customer`; `None` where all are taken, or too few are left beside what the customer has.
     pub(crate) fn take(self: &Arc<Self>, customer: &str) -> Option<InstancePermit> {
-        let mut taken = self.lock();
+        let mut taken = lock(&self.taken);
         let left = self.limit.saturating_sub(taken.all);
         let own = taken.by_customer.get(customer).copied().unwrap_or_default();
         if own >= left.saturating_mul(TIMES_LEFT) {
@@ -181,22 +182,11 @@ impl InstancePermits {
         *taken.by_customer.entry(Arc::clone(&customer)).or_default() += 1;
         Some(InstancePermit { permits: Arc::clone(self), customer })
     }
-
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        // A panic cannot leave the counts half changed.
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl std::fmt::Debug for InstancePermit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "InstancePermit({})", self.customer)
-    }
 }
 
 impl Drop for InstancePermit {
     fn drop(&mut self) {
-        let mut taken = self.permits.lock();
+        let mut taken = lock(&self.permits.taken);
         taken.all = taken.all.saturating_sub(1);
         if let Some(own) = taken.by_customer.get_mut(&self.customer) {
             *own = own.saturating_sub(1);
@@ -230,7 +220,7 @@ mod tests {
         let first = permits.take("a");
         assert!(first.is_some() && permits.take("a").is_none() && permits.take("b").is_none());
         drop(first);
-        assert!(permits.lock().by_customer.is_empty());
+        assert!(lock(&permits.taken).by_customer.is_empty());
         assert!(permits.take("b").is_some());
     }
 
@@ -251,7 +241,7 @@ mod tests {
             let late = take_all(&permits, "late").len();
             // A third of a third of a third is left, of which it gets two thirds, but for what rounding takes.
             prop_assert!(late * 81 + 162 >= limit * 2 && late > 0, "{late} of {limit}");
-            prop_assert!(permits.lock().all <= limit);
+            prop_assert!(lock(&permits.taken).all <= limit);
         }
     }
 }

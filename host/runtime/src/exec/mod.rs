@@ -9,3 +9,10 @@ pub(crate) mod limits;
 pub(crate) mod queue;
 pub(crate) mod single_flight;
 pub(crate) mod threads;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A panic elsewhere leaves nothing half changed that is worth to stop for.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -4,9 +4,11 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
+
+use crate::exec::lock;
 
 type Running<K, V> = HashMap<K, watch::Receiver<Option<V>>>;
 
@@ -74,10 +76,6 @@ impl<K: Copy + Eq + Hash + Send + 'static, V: Clone + Send + Sync + 'static> Sin
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -87,8 +85,7 @@ mod tests {
 
     #[tokio::test]
     async fn concurrent_callers_share_one_run() {
-        let (flights, runs) = (SingleFlight::default(), AtomicU32::new(0));
-        let runs = Arc::new(runs);
+        let (flights, runs) = (SingleFlight::default(), Arc::new(AtomicU32::new(0)));
         let (go, wait) = mpsc::channel::<()>();
         let counter = Arc::clone(&runs);
         let first = flights.run(1, move || {

@@ -10,7 +10,7 @@
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,9 @@ use gatehouse_model::metric;
 use tokio::sync::oneshot;
 
 use crate::exec::engine::THREAD_STACK;
+use crate::exec::lock;
 use crate::exec::queue::fair_queue::{FairQueue, Ticket};
-use crate::exec::queue::family_queue::{Added, JobKind, Origin};
+use crate::exec::queue::family_queue::{Added, Origin};
 use crate::fault::{Fault, panic_text};
 
 /// Runs, or is told that it is refused.
@@ -40,16 +41,12 @@ const QUEUE_LIMIT: u64 = 1024;
 
 /// Runs calls on its threads; they end when it is dropped.
 pub(crate) struct Threads {
-    shared: Arc<Shared>,
+    shared: Arc<Mutex<Work>>,
     /// Blocks each caller until its call is done, so that a test sees everything happen in one order.
     synchronous: bool,
 }
 
-#[derive(Default)]
-struct Shared {
-    work: Mutex<Work>,
-}
-
+/// Jobs run outside of its lock.
 #[derive(Default)]
 struct Work {
     queue: FairQueue<Job>,
@@ -57,38 +54,6 @@ struct Work {
     /// caches still hold what it ran.
     idle: Vec<Thread>,
     closed: bool,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Work> {
-        // A panic cannot leave the queue half changed: jobs run outside the lock.
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Records the job that has ended and the time it took, and waits for the next one; `None` once the threads are
-    /// to end.
-    fn next(&self, ended: Option<(Ticket, Duration)>) -> Option<(Ticket, Job)> {
-        let mut work = self.lock();
-        if let Some((ticket, took)) = ended {
-            work.queue.charge(&ticket, took);
-        }
-        loop {
-            if let Some(next) = work.queue.pop() {
-                return Some(next);
-            }
-            if work.closed {
-                return None;
-            }
-            let this = thread::current();
-            work.idle.push(this.clone());
-            // Who wakes a thread takes it out. A thread may also return from `park` without having been woken.
-            while work.idle.iter().any(|idle| idle.id() == this.id()) {
-                drop(work);
-                thread::park();
-                work = self.lock();
-            }
-        }
-    }
 }
 
 impl Threads {
@@ -99,7 +64,7 @@ impl Threads {
             thread::Builder::new()
                 .name(format!("{name}-{number}"))
                 .stack_size(THREAD_STACK)
-                .spawn(move || work(&shared))?;
+                .spawn(move || run_jobs(&shared))?;
         }
         Ok(threads)
     }
@@ -141,13 +106,8 @@ impl Threads {
     ) -> Result<R, Fault> {
         let answer = Arc::new(Mutex::new(None));
         let filled = Arc::clone(&answer);
-        self.push_and_wait(
-            family,
-            Box::new(move || {
-                *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(catch_panic(call));
-            }),
-        );
-        let answer = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.push_and_wait(family, Box::new(move || *lock(&filled) = Some(catch_panic(call))));
+        let answer = lock(&answer).take();
         answer.unwrap_or_else(|| Err(stopped()))
     }
 
@@ -158,18 +118,18 @@ impl Threads {
             call();
             drop(ended);
         };
-        self.push(family, &Origin { customer: "".into(), kind: JobKind::Begun }, Box::new(job));
+        self.push(family, &Origin::begun(""), Box::new(job));
         let _ = end.recv();
     }
 
     /// Calls of that family's begun work that wait for a thread.
     pub(crate) fn waiting(&self, family: &str) -> usize {
-        self.shared.lock().queue.begun(family)
+        lock(&self.shared).queue.begun(family)
     }
 
     fn push(&self, family: &str, origin: &Origin, job: Job) {
         let (refused, idle) = {
-            let mut work = self.shared.lock();
+            let mut work = lock(&self.shared);
             match work.queue.push(family, origin, job, QUEUE_LIMIT) {
                 Added::Waits(refused) => (refused, work.idle.pop()),
                 Added::Refused(job) => (vec![job], None),
@@ -190,7 +150,7 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         let idle = {
-            let mut work = self.shared.lock();
+            let mut work = lock(&self.shared);
             work.closed = true;
             mem::take(&mut work.idle)
         };
@@ -198,12 +158,37 @@ impl Drop for Threads {
     }
 }
 
-fn work(shared: &Shared) {
+fn run_jobs(shared: &Mutex<Work>) {
     let mut ended = None;
-    while let Some((ticket, job)) = shared.next(ended) {
+    while let Some((ticket, job)) = next_job(shared, ended) {
         let begun = Instant::now();
         job(Outcome::Runs);
         ended = Some((ticket, begun.elapsed()));
+    }
+}
+
+/// Records the job that has ended and the time it took, and waits for the next one; `None` once the threads are
+/// to end.
+fn next_job(shared: &Mutex<Work>, ended: Option<(Ticket, Duration)>) -> Option<(Ticket, Job)> {
+    let mut work = lock(shared);
+    if let Some((ticket, took)) = ended {
+        work.queue.charge(&ticket, took);
+    }
+    loop {
+        if let Some(next) = work.queue.pop() {
+            return Some(next);
+        }
+        if work.closed {
+            return None;
+        }
+        let this = thread::current();
+        work.idle.push(this.clone());
+        // Who wakes a thread takes it out. A thread may also return from `park` without having been woken.
+        while work.idle.iter().any(|idle| idle.id() == this.id()) {
+            drop(work);
+            thread::park();
+            work = lock(shared);
+        }
     }
 }
 
@@ -222,11 +207,7 @@ mod tests {
     use super::*;
 
     fn new(customer: &str) -> Origin {
-        Origin { customer: customer.into(), kind: JobKind::New { key: "key".into(), bytes: 0 } }
-    }
-
-    fn begun(customer: &str) -> Origin {
-        Origin { customer: customer.into(), kind: JobKind::Begun }
+        Origin::new(customer, "key".into(), 0)
     }
 
     /// Keeps the one thread busy until the sender is dropped.
@@ -281,7 +262,7 @@ mod tests {
         let mut crowd: Vec<_> =
             (0..QUEUE_LIMIT).map(|_| Box::pin(threads.run("a", &crowding, || Ok(())))).collect();
         assert!(crowd.iter_mut().all(|call| is_pending(call.as_mut())));
-        let (one, push) = (new("other"), begun("third"));
+        let (one, push) = (new("other"), Origin::begun("third"));
         let mut calls = [1, 2].map(|n| Box::pin(threads.run("a", &one, move || Ok(n))));
         let mut stream = Box::pin(threads.run("a", &push, || Ok(2)));
         assert!(calls.iter_mut().all(|call| is_pending(call.as_mut())) && is_pending(stream.as_mut()));

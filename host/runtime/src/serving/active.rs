@@ -13,9 +13,10 @@ use gatehouse_model::{Clock, Digest};
 use wasmtime::component::Component;
 
 use crate::config::Config;
+use crate::exec::lock;
 use crate::serving::canary::{Canaries, FaultWindow};
 use crate::serving::registry::{Disabled, DisabledFamily, Registry};
-use crate::serving::versions::{Versions, lock};
+use crate::serving::versions::Versions;
 use crate::stages::fit::{FitError, check_inventory};
 use crate::stages::routes::check_routes;
 use crate::store::plugin_store::ActiveEntry;
@@ -105,7 +106,7 @@ impl Serving {
             let _one_change = lock(&self.changing);
             let registry = self.registry.load_full();
             // An operator may have installed another version while this one was compiled, or switched the family off.
-            if registry.family(&family).is_some() || registry.disabled(&family).is_some() {
+            if registry.family(&family).is_some() || registry.disabled.contains_key(&family) {
                 return Ok(false);
             }
             version.begin_counting();
@@ -117,7 +118,7 @@ impl Serving {
             Ok(true) => self.resume_canary(&entry),
             Ok(false) => {}
             // Switched off or taken away while it was loaded.
-            Err(_) if self.registry.load().disabled(&family).is_some() || !self.is_listed(&family) => {}
+            Err(_) if self.registry.load().disabled.contains_key(&family) || !self.is_listed(&family) => {}
             Err(why) => {
                 tracing::error!(family, digest = %entry.digest, why, "an active plugin version does not load");
                 lock(&self.broken).insert(family, (entry.digest, why));
@@ -267,7 +268,7 @@ impl Serving {
             }
         };
         for (family, entry) in active {
-            let is_off = self.registry.load().disabled(&family).map(|off| off.by);
+            let is_off = self.registry.load().disabled.get(&family).map(|off| off.by);
             match (is_off, self.disabled_by(&family, &entry)) {
                 (None, Some(by)) => self.switch_off(&family, entry.digest, by),
                 (Some(_), None) => {

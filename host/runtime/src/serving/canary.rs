@@ -9,11 +9,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use gatehouse_model::{Digest, UnixMs};
 
 use crate::config::CanaryConfig;
+use crate::exec::lock;
 use crate::version::loaded::Version;
 
 /// The last calls of one version. Only they count: a fault that begins late in the period weighs as much as one that
@@ -21,7 +22,8 @@ use crate::version::loaded::Version;
 #[derive(Clone, Debug)]
 pub(crate) struct FaultWindow {
     rule: CanaryConfig,
-    until: UnixMs,
+    /// The end of the period.
+    pub(crate) until: UnixMs,
     /// The last calls, one bit each; 1 is a fault.
     recent: u128,
     /// The number of calls in `recent`.
@@ -31,11 +33,6 @@ pub(crate) struct FaultWindow {
 impl FaultWindow {
     pub(crate) fn new(rule: CanaryConfig, until: UnixMs) -> Self {
         Self { rule, until, recent: 0, calls: 0 }
-    }
-
-    /// The end of the period.
-    pub(crate) fn until(&self) -> UnixMs {
-        self.until
     }
 
     fn is_over(&self, now: UnixMs) -> bool {
@@ -76,14 +73,14 @@ pub(crate) struct Canaries {
 impl Canaries {
     /// Begins the canary period of `version`.
     pub(crate) fn begin(&self, version: Digest, standby: Arc<Version>, window: FaultWindow) {
-        let mut canaries = self.lock();
+        let mut canaries = lock(&self.by_version);
         canaries.insert(version, Canary { window, standby, failed: false });
         self.any.store(true, Ordering::Release);
     }
 
     /// Ends the canary period of `version`. If it failed, a version with it as standby gets its standby instead.
     pub(crate) fn end(&self, version: &Digest) {
-        let mut canaries = self.lock();
+        let mut canaries = lock(&self.by_version);
         if let Some(ended) = canaries.remove(version).filter(|ended| ended.failed) {
             for other in canaries.values_mut().filter(|other| other.standby.digest() == *version) {
                 other.standby = Arc::clone(&ended.standby);
@@ -103,7 +100,7 @@ impl Canaries {
         if !self.any.load(Ordering::Acquire) {
             return None;
         }
-        let mut canaries = self.lock();
+        let mut canaries = lock(&self.by_version);
         let canary = canaries.get_mut(version).filter(|canary| !canary.failed)?;
         let why = canary.window.record(now, fault)?;
         canary.failed = true;
@@ -115,14 +112,14 @@ impl Canaries {
         if !self.any.load(Ordering::Acquire) {
             return None;
         }
-        let mut canaries = self.lock();
+        let mut canaries = lock(&self.by_version);
         self.remove_ended(&mut canaries, now);
         canaries.get(version).map(|canary| Arc::clone(&canary.standby))
     }
 
     /// Until when `version` is the standby of a fresh one.
     pub(crate) fn standby_until(&self, version: &Digest, now: UnixMs) -> Option<UnixMs> {
-        let mut canaries = self.lock();
+        let mut canaries = lock(&self.by_version);
         self.remove_ended(&mut canaries, now);
         let fresh = canaries.values().filter(|canary| canary.standby.digest() == *version);
         fresh.map(|canary| canary.window.until).max()
@@ -132,10 +129,6 @@ impl Canaries {
     fn remove_ended(&self, canaries: &mut HashMap<Digest, Canary>, now: UnixMs) {
         canaries.retain(|_, canary| canary.failed || !canary.window.is_over(now));
         self.any.store(!canaries.is_empty(), Ordering::Release);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Digest, Canary>> {
-        self.by_version.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

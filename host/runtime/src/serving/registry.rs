@@ -21,7 +21,7 @@ pub struct Registry {
     /// Surface to the model id meant when a request names none.
     defaults: HashMap<String, String>,
     /// Families that are switched off.
-    disabled: BTreeMap<String, DisabledFamily>,
+    pub(crate) disabled: BTreeMap<String, DisabledFamily>,
     /// Every route of both.
     routes: Arc<[ServedRoute]>,
     /// What the configuration allows; `None` where all is.
@@ -107,11 +107,7 @@ impl Registry {
     pub fn resolve(&self, surface: &str, model: &str) -> Option<Resolved> {
         let name = self.names.get(model)?;
         let version = &self.families.get(&name.family)?.version;
-        let serves = version
-            .about()
-            .models
-            .iter()
-            .any(|info| info.id == name.model && info.surfaces.iter().any(|served| served == surface));
+        let serves = version.serves(surface, &name.model);
         serves.then(|| Resolved { version: Arc::clone(version), model: name.model.clone() })
     }
 
@@ -130,9 +126,9 @@ impl Registry {
     /// The version whose text half serves `surface`.
     #[must_use]
     pub fn text(&self, surface: &str) -> Option<Arc<Version>> {
-        let serves =
-            |about: &About| about.offers.text && about.surfaces.iter().any(|own| own.name == surface);
-        self.active().find(|active| serves(active.version.about())).map(|active| Arc::clone(&active.version))
+        self.active()
+            .find(|active| active.version.serves_text(surface))
+            .map(|active| Arc::clone(&active.version))
     }
 
     /// The version whose dialect half speaks `dialect`.
@@ -209,16 +205,6 @@ impl Registry {
             .map(|(family, _)| family.as_str())
     }
 
-    /// What switched `family` off, if it is off.
-    pub(crate) fn disabled(&self, family: &str) -> Option<&DisabledFamily> {
-        self.disabled.get(family)
-    }
-
-    /// Every family that is off, by name.
-    pub(crate) fn all_disabled(&self) -> &BTreeMap<String, DisabledFamily> {
-        &self.disabled
-    }
-
     pub(crate) fn active(&self) -> impl Iterator<Item = &Active> {
         self.families.values()
     }
@@ -229,26 +215,25 @@ impl Registry {
 
     /// Whether a version with this manifest fits beside the other families; it may replace one of its own family.
     pub(crate) fn fits(&self, about: &About) -> Result<(), FitError> {
-        let clash = |what, name: &String, family: &String, remedy| {
-            Err(FitError::Clash { what, name: name.clone(), family: family.clone(), remedy })
+        let clash = |what, name: &str, family: &str, remedy| {
+            Err(FitError::Clash { what, name: name.to_owned(), family: family.to_owned(), remedy })
         };
         for id in about.models.iter().flat_map(|model| std::iter::once(&model.id).chain(&model.aliases)) {
             if let Some(name) = self.names.get(id).filter(|name| name.family != about.family) {
                 return clash("model", id, &name.family, "give the model another name");
             }
         }
+        let is_other = |owner: &Arc<Version>| owner.family() != about.family;
         for surface in about.surfaces.iter().filter(|_| about.offers.text) {
-            let owner = self.text(&surface.name).filter(|owner| owner.family() != about.family);
-            if let Some(owner) = owner {
+            if let Some(owner) = self.text(&surface.name).filter(is_other) {
                 let remedy = "one family serves a text surface: take it out of the manifest";
-                return clash("text surface", &surface.name, &owner.family().to_owned(), remedy);
+                return clash("text surface", &surface.name, owner.family(), remedy);
             }
         }
         for dialect in &about.dialects {
-            let owner = self.dialect(dialect).filter(|owner| owner.family() != about.family);
-            if let Some(owner) = owner {
+            if let Some(owner) = self.dialect(dialect).filter(is_other) {
                 let remedy = "one family speaks a dialect: give it another name";
-                return clash("dialect", dialect, &owner.family().to_owned(), remedy);
+                return clash("dialect", dialect, owner.family(), remedy);
             }
         }
         for surface in about.surfaces.iter().filter(|surface| surface.default_model.is_some()) {

@@ -2,9 +2,10 @@
 
 use gatehouse_model::{Digest, UnixMs};
 
+use crate::exec::lock;
 use crate::serving::active::Serving;
 use crate::serving::registry::Disabled;
-use crate::serving::versions::{RemoveError, lock};
+use crate::serving::versions::RemoveError;
 use crate::store::manifest_index::{ManifestEntry, ManifestFacts, ModelNames};
 use crate::version::loaded::Version;
 
@@ -81,54 +82,35 @@ impl Serving {
     pub(crate) fn list(&self) -> Vec<VersionSummary> {
         let registry = self.registry.load_full();
         let kept = self.versions.manifests();
-        let summary = |version: &Version, state| VersionSummary {
-            family: version.family().to_owned(),
-            version: version.about().version.clone(),
-            digest: version.digest(),
-            models: ManifestEntry::from(version.about()).model_names(),
-            facts: version.about().into(),
-            state,
+        let of_loaded = |version: &Version, state| {
+            let entry = ManifestEntry::from(version.about());
+            summary(version.family(), version.digest(), Some(&entry), state)
         };
         let mut all: Vec<VersionSummary> = registry
             .active()
-            .map(|active| summary(&active.version, VersionState::Active(active.since)))
+            .map(|active| of_loaded(&active.version, VersionState::Active(active.since)))
             .collect();
         let loaded = self.versions.all_loaded();
-        let disabled = registry.all_disabled();
+        let disabled = &registry.disabled;
         let serves = |digest: &Digest| {
             registry.is_active(digest) || disabled.values().any(|off| off.digest == *digest)
         };
-        let others = loaded.iter().filter(|version| !serves(&version.digest()));
-        all.extend(others.map(|one| summary(one, self.inactive_state(&one.digest(), VersionState::Pinned))));
-        let unloaded = |family: &String, digest: &Digest, state| VersionSummary {
-            family: family.clone(),
-            version: kept.get(digest).map_or_else(String::new, |entry| entry.version.clone()),
-            digest: *digest,
-            models: kept.get(digest).map_or_else(Vec::new, ManifestEntry::model_names),
-            facts: kept.get(digest).map(|entry| entry.facts.clone()).unwrap_or_default(),
-            state,
-        };
-        let broken = lock(&self.broken).clone();
-        all.extend(
-            broken
-                .iter()
-                .map(|(family, (digest, why))| unloaded(family, digest, VersionState::Broken(why.clone()))),
-        );
-        all.extend(
-            disabled
-                .iter()
-                .map(|(family, off)| unloaded(family, &off.digest, VersionState::Disabled(off.by))),
-        );
+        for other in loaded.iter().filter(|version| !serves(&version.digest())) {
+            all.push(of_loaded(other, self.inactive_state(&other.digest(), VersionState::Pinned)));
+        }
+        let unloaded =
+            |family: &str, digest: Digest, state| summary(family, digest, kept.get(&digest), state);
+        for (family, (digest, why)) in &*lock(&self.broken) {
+            all.push(unloaded(family, *digest, VersionState::Broken(why.clone())));
+        }
+        for (family, off) in disabled {
+            all.push(unloaded(family, off.digest, VersionState::Disabled(off.by)));
+        }
         let listed: Vec<Digest> = all.iter().map(|one| one.digest).collect();
-        let idle = kept.into_iter().filter(|(digest, _)| !listed.contains(digest));
-        all.extend(idle.map(|(digest, entry)| VersionSummary {
-            facts: entry.facts.clone(),
-            models: entry.model_names(),
-            family: entry.family,
-            version: entry.version,
-            digest,
-            state: self.inactive_state(&digest, VersionState::Kept),
-        }));
+        for (digest, entry) in kept.iter().filter(|(digest, _)| !listed.contains(digest)) {
+            let state = self.inactive_state(digest, VersionState::Kept);
+            all.push(unloaded(&entry.family, *digest, state));
+        }
         all.sort_by_cached_key(|one| {
             let version = semver::Version::parse(&one.version).ok();
             (one.family.clone(), version, one.digest)
@@ -145,5 +127,22 @@ impl Serving {
             Some(until) => VersionState::Standby { until },
             None => usual,
         }
+    }
+}
+
+/// The row of a version by what it declares, as far as that is known.
+fn summary(
+    family: &str,
+    digest: Digest,
+    entry: Option<&ManifestEntry>,
+    state: VersionState,
+) -> VersionSummary {
+    VersionSummary {
+        family: family.to_owned(),
+        version: entry.map(|entry| entry.version.clone()).unwrap_or_default(),
+        digest,
+        models: entry.map(ManifestEntry::model_names).unwrap_or_default(),
+        facts: entry.map(|entry| entry.facts.clone()).unwrap_or_default(),
+        state,
     }
 }

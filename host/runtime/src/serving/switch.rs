@@ -10,10 +10,10 @@ use std::sync::Arc;
 use gatehouse_model::{Digest, metric};
 
 use crate::config::{CanaryConfig, Config};
+use crate::exec::lock;
 use crate::fault::Fault;
 use crate::serving::active::Serving;
 use crate::serving::canary::FaultWindow;
-use crate::serving::versions::lock;
 use crate::stages::admit::SignedComponent;
 use crate::stages::report::StageError;
 use crate::store::plugin_store::{ActiveEntry, Rollback};
@@ -73,7 +73,7 @@ impl Serving {
             let rule = rule?;
             Some((Arc::clone(before), FaultWindow::new(rule, rule.until(since)?)))
         });
-        let canary_until = standby.as_ref().map(|(_, window)| window.until());
+        let canary_until = standby.as_ref().map(|(_, window)| window.until);
         let entry = ActiveEntry { digest, since, before: earlier, canary_until, disabled: None };
         active.insert(family.to_owned(), entry);
         if let Some(companion) = companion {
@@ -91,7 +91,7 @@ impl Serving {
         self.canaries.end(&digest);
         let mut note = "serves".to_owned();
         if let Some((standby, window)) = standby {
-            note = format!("serves; canary until {}, standby {}", window.until(), standby.digest().short());
+            note = format!("serves; canary until {}, standby {}", window.until, standby.digest().short());
             self.canaries.begin(digest, standby, window);
         }
         if let Some(companion) = companion {

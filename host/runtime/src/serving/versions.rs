@@ -5,13 +5,14 @@
 //! decides which version serves.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use arc_swap::ArcSwap;
 use gatehouse_model::{Digest, UnixMs};
 use wasmtime::component::Component;
 
 use crate::config::Config;
+use crate::exec::lock;
 use crate::exec::single_flight::{Reservation, SingleFlight};
 use crate::stages::admit::AdmitError;
 use crate::stages::compile::Compiler;
@@ -92,11 +93,6 @@ pub(crate) struct Versions {
     rolled_back: Mutex<BTreeMap<Digest, Rollback>>,
     /// Versions that are being loaded from the plugin store for a caller in async code.
     loads: SingleFlight<Digest, Loaded>,
-}
-
-/// A panic elsewhere leaves nothing half changed that is worth to stop for.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Versions {

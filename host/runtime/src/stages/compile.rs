@@ -8,15 +8,15 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{UnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use gatehouse_model::Digest;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::config::Config;
-use crate::exec::engine;
+use crate::exec::{engine, lock};
 use crate::fault::panic_text;
 use crate::stages::report::{StageError, causes};
 use crate::store::packaged::PackagedCode;
@@ -54,19 +54,15 @@ impl Compilations {
     /// Waits until that component may be compiled.
     fn begin(&self, digest: Digest) -> Compilation<'_> {
         let waits = |others: &mut BTreeSet<Digest>| others.len() >= self.most || others.contains(&digest);
-        let waited = self.ended.wait_while(self.under_way(), waits);
+        let waited = self.ended.wait_while(lock(&self.under_way), waits);
         waited.unwrap_or_else(PoisonError::into_inner).insert(digest);
         Compilation { all: self, digest }
-    }
-
-    fn under_way(&self) -> MutexGuard<'_, BTreeSet<Digest>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Compilation<'_> {
     fn drop(&mut self) {
-        self.all.under_way().remove(&self.digest);
+        lock(&self.all.under_way).remove(&self.digest);
         self.all.ended.notify_all();
     }
 }
@@ -85,7 +81,8 @@ impl Compiler {
 
     /// The code of an earlier compilation, here or for the program's package, if it exists, is whole and fits this engine.
     pub(crate) fn find(&self, digest: &Digest) -> Option<Component> {
-        let path = self.code(digest)?;
+        let packaged = || self.packaged.as_ref().and_then(|(packaged, engine)| packaged.code(digest, engine));
+        let path = self.store.code(digest, &self.engine_hash).or_else(packaged)?;
         map(&self.serving, &path)
             .inspect_err(
                 |error| tracing::warn!(%digest, error = causes(error), "kept plugin code is unusable"),
@@ -98,11 +95,6 @@ impl Compiler {
         let packaged = self.packaged.as_ref();
         self.store.has_code(digest, &self.engine_hash)
             || packaged.is_some_and(|(packaged, engine)| packaged.has_code(digest, engine))
-    }
-
-    fn code(&self, digest: &Digest) -> Option<PathBuf> {
-        let kept = self.store.code(digest, &self.engine_hash);
-        kept.or_else(|| self.packaged.as_ref().and_then(|(packaged, engine)| packaged.code(digest, engine)))
     }
 
     /// The component's code, kept or compiled now; `true` when it was compiled now.
@@ -118,7 +110,7 @@ impl Compiler {
         }
         let code = match &config.compiler_process {
             Some(process) => process.compile(wasm, config.compiler)?,
-            None => precompile(wasm)?,
+            None => precompile(wasm).map_err(StageError::Compile)?,
         };
         let path = self
             .store
@@ -140,26 +132,23 @@ fn name_of(engine: &Engine) -> String {
 pub fn package_code(dir: &Path, wasm: &[u8]) -> Result<(), String> {
     let engine = engine::packaging().map_err(|error| causes(&error))?;
     let compile = || engine.precompile_component(wasm);
-    let code =
-        catch_compiler_panic(std::panic::AssertUnwindSafe(compile)).map_err(|error| error.to_string())?;
+    let code = catch_compiler_panic(std::panic::AssertUnwindSafe(compile))
+        .map_err(|why| StageError::Compile(why).to_string())?;
     PackagedCode::write(dir, &Digest::of(wasm), &name_of(&engine), &code).map_err(|error| error.to_string())
 }
 
-pub(super) fn precompile(wasm: &[u8]) -> Result<Vec<u8>, StageError> {
+/// Machine code of a component, made in this process.
+pub fn precompile(wasm: &[u8]) -> Result<Vec<u8>, String> {
     catch_compiler_panic(|| engine::compiling().and_then(|engine| engine.precompile_component(wasm)))
 }
 
 /// A component may make the compiler panic; the host must go on.
 fn catch_compiler_panic(
     compile: impl FnOnce() -> wasmtime::Result<Vec<u8>> + UnwindSafe,
-) -> Result<Vec<u8>, StageError> {
+) -> Result<Vec<u8>, String> {
     match catch_unwind(compile) {
-        Ok(Ok(code)) => Ok(code),
-        Ok(Err(error)) => Err(StageError::Compile(causes(&error))),
-        Err(panic) => {
-            let why = format!("the compiler panicked on this component: {}", panic_text(&*panic));
-            Err(StageError::Compile(why))
-        }
+        Ok(compiled) => compiled.map_err(|error| causes(&error)),
+        Err(panic) => Err(format!("the compiler panicked on this component: {}", panic_text(&*panic))),
     }
 }
 
@@ -198,19 +187,19 @@ mod tests {
             drop(one);
             assert_eq!(began.1.recv().unwrap(), first);
         });
-        assert!(compilations.under_way().is_empty());
+        assert!(lock(&compilations.under_way).is_empty());
     }
 
     #[test]
     fn a_compiler_panic_is_reported_with_its_text() {
         let check = |compile: fn() -> wasmtime::Result<Vec<u8>>, expected: &str| {
-            assert_eq!(catch_compiler_panic(compile).unwrap_err().to_string(), expected);
+            assert_eq!(catch_compiler_panic(compile).unwrap_err(), expected);
         };
-        check(|| panic!("literal"), "compile: the compiler panicked on this component: literal");
-        let formatted = "compile: the compiler panicked on this component: unexpected type 7";
+        check(|| panic!("literal"), "the compiler panicked on this component: literal");
+        let formatted = "the compiler panicked on this component: unexpected type 7";
         check(|| panic!("unexpected type {}", std::hint::black_box(7)), formatted);
-        let silent = "compile: the compiler panicked on this component: no message";
+        let silent = "the compiler panicked on this component: no message";
         check(|| std::panic::panic_any(7_u8), silent);
-        check(|| Err(wasmtime::Error::msg("not a component")), "compile: not a component");
+        check(|| Err(wasmtime::Error::msg("not a component")), "not a component");
     }
 }

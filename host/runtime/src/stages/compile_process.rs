@@ -1,5 +1,6 @@
 //! The compiler as a process of its own: a component may make it use any amount of memory and time, and the gateway serves
-//! meanwhile. Owns how the process is started, fed and judged; the program that is started calls [`precompile`].
+//! meanwhile. Owns how the process is started, fed and judged; the program that is started calls
+//! [`precompile`](crate::precompile).
 
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -8,19 +9,10 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use gatehouse_model::escape_control;
 
 use crate::config::{CompilerLimits, CompilerProcess};
-use crate::stages::compile;
 use crate::stages::report::StageError;
 
-/// Machine code of a component, made in this process.
-pub fn precompile(wasm: &[u8]) -> Result<Vec<u8>, String> {
-    compile::precompile(wasm).map_err(|error| match error {
-        StageError::Compile(why) => why,
-        other => other.to_string(),
-    })
-}
-
 impl CompilerProcess {
-    /// The same, made by the program within `limits`.
+    /// Machine code of a component, made by the program within `limits`.
     pub(crate) fn compile(&self, wasm: &[u8], limits: CompilerLimits) -> Result<Vec<u8>, StageError> {
         let failed =
             |error: std::io::Error| StageError::Host(format!("the compiler could not be started: {error}"));

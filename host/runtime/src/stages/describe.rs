@@ -1,8 +1,8 @@
 //! Stage five, second half: does the manifest keep its own rules?
 
-use gatehouse_guest::shorten;
 use std::collections::BTreeSet;
 
+use gatehouse_guest::shorten;
 use gatehouse_model::{About, ModelInfo, NameAt, Parent, ParentAt, Protocol, SurfaceInfo, is_kebab_case};
 
 use crate::stages::routes::check_declared;
@@ -52,6 +52,13 @@ pub(crate) fn wrong(field: impl Into<String>, why: impl Into<String>) -> Describ
     }
 }
 
+pub(super) fn at_most(field: impl Into<String>, most: usize, count: usize) -> Result<(), DescribeError> {
+    if count > most {
+        return Err(wrong(field, format!("at most {most} are allowed, got {count}")));
+    }
+    Ok(())
+}
+
 /// Checks the manifest.
 pub(crate) fn check_manifest(about: &About) -> Result<(), DescribeError> {
     kebab("family", &about.family)?;
@@ -60,7 +67,7 @@ pub(crate) fn check_manifest(about: &About) -> Result<(), DescribeError> {
     words(about)?;
     models(about)?;
     surfaces(about)?;
-    check_declared(about).map_err(|(field, why)| wrong(field, why))?;
+    check_declared(about)?;
     dialects(about)?;
     about.providers.iter().try_for_each(|name| kebab("providers", name))?;
     names("providers", about.providers.iter())?;
@@ -124,10 +131,7 @@ fn names<'a>(field: &str, names: impl Iterator<Item = &'a String>) -> Result<(),
             return Err(wrong(field, format!("{name:?} is there twice")));
         }
     }
-    if seen.len() > MAX_ENTRIES {
-        return Err(wrong(field, format!("at most {MAX_ENTRIES} are allowed, got {}", seen.len())));
-    }
-    Ok(())
+    at_most(field, MAX_ENTRIES, seen.len())
 }
 
 /// What the dialect half speaks, and nobody else.
@@ -197,11 +201,7 @@ fn references(about: &About, surface: &SurfaceInfo, field: &str) -> Result<(), D
             NameAt::Scheme(scheme) => kebab(&format!("{field}.names"), scheme)?,
         }
     }
-    if surface.names.len() > MAX_NAMES_AT {
-        let why = format!("at most {MAX_NAMES_AT} are allowed, got {}", surface.names.len());
-        return Err(wrong(format!("{field}.names"), why));
-    }
-    Ok(())
+    at_most(format!("{field}.names"), MAX_NAMES_AT, surface.names.len())
 }
 
 fn models(about: &About) -> Result<(), DescribeError> {
@@ -241,10 +241,7 @@ fn states(about: &About) -> Result<(), DescribeError> {
 }
 
 fn self_tests(about: &About) -> Result<(), DescribeError> {
-    if about.self_tests.len() > MAX_SELF_TESTS {
-        let why = format!("at most {MAX_SELF_TESTS} are allowed, got {}", about.self_tests.len());
-        return Err(wrong("self_tests", why));
-    }
+    at_most("self_tests", MAX_SELF_TESTS, about.self_tests.len())?;
     for (number, test) in about.self_tests.iter().enumerate() {
         let field = format!("self_tests[{number}]");
         let is_surface = about.surfaces.iter().any(|surface| surface.name == test.surface);

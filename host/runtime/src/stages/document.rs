@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::stages::describe::{DescribeError, wrong};
+use crate::stages::describe::{DescribeError, at_most, wrong};
 
 /// Bytes of a document.
 pub(crate) const MAX_DOCUMENT_BYTES: usize = 1 << 20;
@@ -78,10 +78,7 @@ fn difference(one: &Value, other: &Value, at: &mut String) -> Option<String> {
 }
 
 fn check_requires(requires: &[String]) -> Result<(), DescribeError> {
-    if requires.len() > MAX_REQUIRED {
-        let why = format!("at most {MAX_REQUIRED} are allowed, got {}", requires.len());
-        return Err(wrong("requires", why));
-    }
+    at_most("requires", MAX_REQUIRED, requires.len())?;
     match requires.iter().find(|feature| !FEATURES.contains(&feature.as_str())) {
         None => Ok(()),
         Some(feature) => {

@@ -235,38 +235,22 @@ fn without(what: &str, name: &str, model: &ModelInfo, after: &About, kept: &BTre
 
 #[cfg(test)]
 mod tests {
-    use gatehouse_model::{ReceiptShape, RouteMethod, SurfaceInfo};
+    use gatehouse_model::SurfaceInfo;
 
     use super::*;
 
     /// Without it clients would find another answer behind the path that they use, or none, and no operator would have said so.
     #[test]
     fn a_route_stays_what_it_is() {
-        let make = RouteInfo {
-            method: RouteMethod::Post,
-            path: "/v1/speech/make".to_owned(),
-            surface: "speech.make".to_owned(),
-            does: RouteUse::Submit,
-            receipt: ReceiptShape::Task,
-            model: None,
-            form: false,
-            tag: None,
-            summary: None,
-        };
-        let view = RouteInfo {
-            method: RouteMethod::Get,
-            path: "/v1/speech/{task_id}".to_owned(),
-            surface: "speech.view".to_owned(),
-            does: RouteUse::View,
-            ..make.clone()
-        };
+        let make = RouteInfo::submit("/v1/speech/make", "speech.make");
+        let view = RouteInfo::view("/v1/speech/{task_id}", "speech.view");
         let about = |routes: Vec<RouteInfo>| About {
             surfaces: vec![SurfaceInfo { name: "speech.make".to_owned(), ..SurfaceInfo::default() }],
             routes,
             ..About::default()
         };
-        let asset = RouteInfo { receipt: ReceiptShape::Asset, ..make.clone() };
-        let answer = RouteInfo { does: RouteUse::Answer, ..make.clone() };
+        let asset = make.clone().asset();
+        let answer = RouteInfo::answer("/v1/speech/make", "speech.make");
         for (routes, removed) in [
             (vec![make.clone(), view.clone()], ""),
             (vec![make.clone()], "route GET /v1/speech/{task_id}"),

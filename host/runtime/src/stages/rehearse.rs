@@ -160,18 +160,13 @@ fn try_state(
     writer: Option<&Arc<Version>>,
     now: UnixMs,
 ) -> Result<(), String> {
-    let own = live.state_version == version.about().state_version;
-    let migrated = if own {
-        None
-    } else {
-        let from = live.state_version;
-        let answer = version.try_migrate(from, &live.state);
-        Some(
-            answer
-                .unwrap_or_else(|fault| Err(fault.to_string()))
-                .map_err(|why| format!("migrate from state version {from}: {}", escape_control(&why)))?,
-        )
+    let from = live.state_version;
+    let migrate = || {
+        let answer = version.try_migrate(from, &live.state).unwrap_or_else(|fault| Err(fault.to_string()));
+        answer.map_err(|why| format!("migrate from state version {from}: {}", escape_control(&why)))
     };
+    let is_own = from == version.about().state_version;
+    let migrated = if is_own { None } else { Some(migrate()?) };
     let state = migrated.as_ref().unwrap_or(&live.state);
     let why = match ends_badly(version, live, state, now) {
         Ok(None) => return Ok(()),

@@ -7,22 +7,17 @@ use gatehouse_model::{
 };
 
 use crate::config::Inventory;
+use crate::stages::describe::{DescribeError, at_most, wrong};
 use crate::stages::fit::FitError;
 
 /// Routes of one manifest.
 const MAX_ROUTES: usize = 64;
 
 /// Checks the routes of a manifest for themselves.
-///
-/// # Errors
-/// The field, and what was expected and what came.
-pub(crate) fn check_declared(about: &About) -> Result<(), (String, String)> {
-    if about.routes.len() > MAX_ROUTES {
-        let why = format!("at most {MAX_ROUTES} are allowed, got {}", about.routes.len());
-        return Err(("routes".to_owned(), why));
-    }
+pub(super) fn check_declared(about: &About) -> Result<(), DescribeError> {
+    at_most("routes", MAX_ROUTES, about.routes.len())?;
     for (number, route) in about.routes.iter().enumerate() {
-        let wrong = |(field, why): (&str, String)| (format!("routes[{number}].{field}"), why);
+        let wrong = |(field, why): (&str, String)| wrong(format!("routes[{number}].{field}"), why);
         check_path(&route.path).map_err(|why| wrong(("path", why)))?;
         check_route(about, route).map_err(wrong)?;
         let before = &about.routes[..number];
@@ -46,7 +41,7 @@ pub(crate) fn check_declared(about: &About) -> Result<(), (String, String)> {
         "{:?} has the route {line} of the specification, which needs the interface {interface:?}; the component does not export it",
         route.surface
     );
-    Err((format!("surfaces[{number}].name"), why))
+    Err(wrong(format!("surfaces[{number}].name"), why))
 }
 
 /// Whether the component has the calls of such routes.
@@ -132,13 +127,10 @@ pub(crate) fn check_routes(about: &About, inventory: &Inventory) -> Result<(), F
     if !unserved.is_empty() {
         let text = inventory.own_paths.iter().filter_map(|own| own.text.clone());
         let known = specified_routes().iter().map(|route| route.surface.clone()).chain(text);
-        return Err(FitError::NoRoute { unserved, example: example(&about.family), known: known.collect() });
+        let example = format!("POST /v1/{}/generations", about.family);
+        return Err(FitError::NoRoute { unserved, example, known: known.collect() });
     }
     routes.iter().try_for_each(|route| may_serve(&about.family, route, inventory))
-}
-
-fn example(family: &str) -> String {
-    format!("POST /v1/{family}/generations")
 }
 
 /// Whether this gateway may serve a family's route.
@@ -180,17 +172,7 @@ mod tests {
     use crate::config::OwnPath;
 
     fn route(path: &str, surface: &str) -> RouteInfo {
-        RouteInfo {
-            method: RouteMethod::Post,
-            path: path.to_owned(),
-            surface: surface.to_owned(),
-            does: RouteUse::Submit,
-            receipt: ReceiptShape::Task,
-            model: None,
-            form: false,
-            tag: None,
-            summary: None,
-        }
+        RouteInfo::submit(path, surface)
     }
 
     fn about(routes: Vec<RouteInfo>) -> About {
@@ -233,18 +215,20 @@ mod tests {
             ("routes[0].model", RouteInfo { model: Some("voice-2".to_owned()), ..good.clone() }),
             ("routes[0].summary", RouteInfo { summary: Some("a\nb".to_owned()), ..good.clone() }),
         ];
+        let refused = |about: &About| match check_declared(about) {
+            Err(DescribeError::Field { field, .. }) => field,
+            other => panic!("{other:?}"),
+        };
         for (field, wrong) in cases {
-            let found = check_declared(&about(vec![wrong.clone()])).map_err(|(field, _)| field);
-            assert_eq!(found, Err(field.to_owned()), "{wrong:?}");
+            assert_eq!(refused(&about(vec![wrong.clone()])), field, "{wrong:?}");
         }
         let remix = route("/v1/speech/{task_id}/remix", "speech.remix");
         assert_eq!(check_declared(&about(vec![good.clone(), remix])), Ok(()));
-        let twice = check_declared(&about(vec![good.clone(), good]));
-        assert_eq!(twice.map_err(|(field, _)| field), Err("routes[1].path".to_owned()));
+        assert_eq!(refused(&about(vec![good.clone(), good])), "routes[1].path");
         // A surface with a name of the specification has a route that nobody declares.
         let mut images = About { offers: Offers::default(), ..about(vec![]) };
         images.surfaces[1].name = "images.generate".to_owned();
-        assert_eq!(check_declared(&images).map_err(|(field, _)| field), Err("surfaces[1].name".to_owned()));
+        assert_eq!(refused(&images), "surfaces[1].name");
     }
 
     /// Without it a plugin could take a path of the gateway or of the specification, or one that its operator does not want.

@@ -25,7 +25,7 @@ use crate::stages::describe::{DescribeError, check_manifest};
 use crate::stages::document;
 use crate::stages::inspect::resources;
 use crate::stages::report::{OpenError, StageError, StageLog, causes};
-use crate::stages::self_test::{SelfTestError, run_self_tests};
+use crate::stages::self_test::run_self_tests;
 use crate::version::loaded::Version;
 
 /// The one queue of the verifier's thread: versions are verified in order, whatever their family.
@@ -149,12 +149,8 @@ impl Verifier {
     /// Runs the self-tests and returns their number.
     pub(crate) fn self_test(&self, version: &Arc<Version>) -> Result<usize, StageError> {
         let version = Arc::clone(version);
-        let tested: Result<Result<usize, SelfTestError>, Fault> =
-            self.run(move || Ok(run_self_tests(&version)));
-        match tested {
-            Ok(outcome) => Ok(outcome?),
-            Err(fault) => Err(StageError::Host(fault.to_string())),
-        }
+        let tested = self.run(move || Ok(run_self_tests(&version)));
+        Ok(tested.map_err(|fault| StageError::Host(fault.to_string()))??)
     }
 
     /// Runs `work` on the verifier's own thread.

@@ -17,27 +17,22 @@ pub struct ModelNames {
     pub aliases: Vec<String>,
 }
 
-/// What a manifest says of its family to people.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ManifestFacts {
-    /// A name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// An SPDX expression.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub licence: Option<String>,
-    /// Where to read more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub homepage: Option<String>,
-    /// What one unit of a price key is.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub units: BTreeMap<String, String>,
-}
-
-impl From<&About> for ManifestFacts {
-    fn from(about: &About) -> Self {
-        let About { title, licence, homepage, units, .. } = about.clone();
-        Self { title, licence, homepage, units }
+view! {
+    /// What a manifest says of its family to people.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct ManifestFacts of (about: &About) {
+        /// A name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub title: Option<String> = about.title.clone(),
+        /// An SPDX expression.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub licence: Option<String> = about.licence.clone(),
+        /// Where to read more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub homepage: Option<String> = about.homepage.clone(),
+        /// What one unit of a price key is.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub units: BTreeMap<String, String> = about.units.clone(),
     }
 }
 

@@ -13,8 +13,9 @@
 //! serves. Calls block.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, Permissions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use gatehouse_files::{if_exists, remove_unfinished, write_atomic};
@@ -128,7 +129,7 @@ impl PluginStore {
     pub(crate) fn drop_component(&self, digest: &Digest) -> io::Result<()> {
         fs::remove_file(self.component_path(digest))?;
         if_exists(fs::remove_file(self.signature_path(digest)))?;
-        if_exists(fs::remove_file(self.manifest_path(digest)))?;
+        if_exists(fs::remove_file(manifest_path(&self.dir, digest)))?;
         self.drop_code(digest)
     }
 
@@ -138,7 +139,7 @@ impl PluginStore {
     }
 
     pub(crate) fn keep_manifest(&self, digest: &Digest, entry: &ManifestEntry) -> io::Result<()> {
-        write_atomic(&self.manifest_path(digest), &serde_json::to_vec_pretty(entry)?)
+        write_atomic(&manifest_path(&self.dir, digest), &serde_json::to_vec_pretty(entry)?)
     }
 
     /// The signature kept beside a component.
@@ -238,10 +239,6 @@ impl PluginStore {
         self.dir.join(format!("{digest}.sig"))
     }
 
-    fn manifest_path(&self, digest: &Digest) -> PathBuf {
-        manifest_path(&self.dir, digest)
-    }
-
     fn code_path(&self, digest: &Digest, engine_hash: &str) -> PathBuf {
         self.dir.join(code_name(digest, engine_hash))
     }
@@ -306,15 +303,9 @@ fn sum_path(code: &Path) -> PathBuf {
 }
 
 fn make_private(dir: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     // Code is mapped from this folder: close it also when another program made it.
-    #[cfg(unix)]
-    fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
-    Ok(())
+    fs::set_permissions(dir, Permissions::from_mode(0o700))
 }
 
 #[cfg(test)]
@@ -409,10 +400,8 @@ mod tests {
         assert_eq!(found, [true, false, true, true], "the component's own, and the latest two");
     }
 
-    #[cfg(unix)]
     #[test]
     fn files_are_readable_by_their_owner_alone() {
-        use std::os::unix::fs::PermissionsExt;
         let (_dir, store) = store();
         let digest = Digest::of(b"wasm");
         let path = store.keep_code(&digest, "one", b"code").unwrap();
@@ -440,10 +429,10 @@ mod tests {
         assert_eq!(store.manifest(&digest), None);
         store.keep_manifest(&digest, &entry).unwrap();
         assert_eq!(store.manifest(&digest), Some(entry));
-        fs::write(store.manifest_path(&digest), b"{").unwrap();
+        fs::write(manifest_path(&store.dir, &digest), b"{").unwrap();
         assert_eq!(store.manifest(&digest), None, "an unreadable entry is made again");
         store.drop_component(&digest).unwrap();
-        assert!(!store.manifest_path(&digest).exists());
+        assert!(!manifest_path(&store.dir, &digest).exists());
         store.drop_component(&digest).unwrap_err();
     }
 }

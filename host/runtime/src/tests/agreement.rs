@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config as Cases, TestRunner};
 use serde_json::{Value, json};
 
-use crate::tests::common::{claiming, config, ready, rebuilt};
+use crate::tests::common::{claiming, ready, rebuilt, without_canary};
 use crate::{
     Companion, Config, DeployError, DeployReport, Inventory, OwnPath, Package, Removal, SignedComponent,
     SigningKey,
@@ -189,8 +189,7 @@ fn whatever_a_check_passes_an_installation_takes() {
     let (passed, refused) = (Cell::new(0), Cell::new(0));
     let mut runner = TestRunner::new(Cases { cases: 24, failure_persistence: None, ..Cases::default() });
     let run = runner.run(&cases(), |case| {
-        let mut configured = config(dir.path());
-        configured.canary.window_s = 0;
+        let mut configured = without_canary(dir.path());
         case.configure(&mut configured);
         let brought = case.brings_configuration.then(|| Brought(configured.clone()));
         let companion = brought.as_ref().map(|brought| brought as &dyn Companion);

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::tests::common::{self, TestService, claiming, flawed, ready};
+use crate::tests::common::{TestService, claiming, flawed, ready_under};
 use crate::tests::deployment::{Tasks, inventory, task};
 use crate::tests::stages::{importing, importing_stream};
 use crate::{Inventory, Limits, OwnPath};
@@ -48,6 +48,7 @@ fn mistakes() -> Vec<(&'static str, Vec<u8>)> {
     let largest = Limits::default().component_mib.get() as usize * (1 << 20);
     vec![
         ("no WebAssembly at all", b"fn main() {}".to_vec()),
+        ("no bytes at all", vec![]),
         ("a core module", b"\0asm\x01\0\0\0".to_vec()),
         ("compiled code", b"\x7fELF\x02\x01\x01".to_vec()),
         ("a component above the limit", vec![0; largest + 1]),
@@ -98,17 +99,13 @@ fn mistakes() -> Vec<(&'static str, Vec<u8>)> {
 
 /// A gateway in which the fixture serves, with two live tasks.
 fn gateway() -> (tempfile::TempDir, TestService) {
-    let (dir, service, version) = ready();
-    drop((service, version));
-    let mut config = common::config(dir.path());
-    config.canary.window_s = 0;
-    config.inventory = Some(Inventory {
+    let inventory = Inventory {
         own_paths: [("/v1/chat/completions", "chat.completions"), ("/v1/messages", "messages.create")]
             .map(|(path, text)| OwnPath { path: path.to_owned(), text: Some(text.to_owned()) })
             .into(),
         ..inventory()
-    });
-    let service = common::open_with(config);
+    };
+    let (dir, service, _) = ready_under(|config| config.inventory = Some(inventory));
     service.rehearse_on(Arc::new(Tasks(vec![task(1, 1, "ok"), task(2, 1, "unreadable")])));
     (dir, service)
 }

@@ -1,14 +1,17 @@
 //! Shared by the tests of this crate: the fixture component with its flaws, contexts.
 
+use std::io::Read as _;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::{Config, DeployError, DeployReport, PluginService, SignedComponent, Version};
+use crate::{Config, DeployError, DeployReport, PluginService, Removal, SignedComponent, Version};
+use bytes::Bytes;
 use gatehouse_harness::{SharedCode, TestClock, TestSeed, puppet_claiming};
 use gatehouse_model::{
-    Accepted, Context, Digest, Event, ModelName, Refusal, Step, Submission, TaskId, UnixMs,
+    Accepted, Body, Context, Digest, Event, Json, ModelName, Parent, Refusal, Reply, Status, Step,
+    Submission, TaskId, UnixMs,
 };
 use serde_json::{Value, json};
 
@@ -95,7 +98,7 @@ impl TestService {
     }
 
     pub fn check<'a>(&self, component: impl Into<SignedComponent<'a>>) -> Result<DeployReport, DeployError> {
-        self.service.check(self.lend(component))
+        self.service.check_with(self.lend(component), Removal::Refused, None)
     }
 
     fn lend<'a>(&self, component: impl Into<SignedComponent<'a>>) -> SignedComponent<'a> {
@@ -114,10 +117,14 @@ impl Deref for TestService {
 }
 
 /// Without a canary period, which would keep the version before loaded.
-pub fn open(dir: &Path) -> TestService {
+pub fn without_canary(dir: &Path) -> Config {
     let mut config = config(dir);
     config.canary.window_s = 0;
-    open_with(config)
+    config
+}
+
+pub fn open(dir: &Path) -> TestService {
+    open_with(without_canary(dir))
 }
 
 pub fn open_with(config: Config) -> TestService {
@@ -134,6 +141,11 @@ pub fn open_compiled(dir: &Path) -> PluginService {
 
 /// A service with the fixture active: a copy of a data folder where it was installed, to spare the compilation.
 pub fn ready() -> (tempfile::TempDir, TestService, Arc<Version>) {
+    ready_under(|_| ())
+}
+
+/// The same under a configuration with that change.
+pub fn ready_under(change: impl FnOnce(&mut Config)) -> (tempfile::TempDir, TestService, Arc<Version>) {
     static INSTALLED: OnceLock<tempfile::TempDir> = OnceLock::new();
     let pattern = INSTALLED.get_or_init(|| {
         let dir = tempfile::tempdir().unwrap();
@@ -146,25 +158,63 @@ pub fn ready() -> (tempfile::TempDir, TestService, Arc<Version>) {
         let entry = entry.unwrap();
         std::fs::copy(entry.path(), dir.path().join("plugins").join(entry.file_name())).unwrap();
     }
-    let service = open(dir.path());
+    let mut config = without_canary(dir.path());
+    change(&mut config);
+    let service = open_with(config);
     let version = service.registry().family("unruly").unwrap();
     (dir, service, version)
 }
 
-pub fn context(version: &Version) -> Context {
+pub fn task_id() -> TaskId {
+    TaskId::new(NOW, &TestSeed::constant(3))
+}
+
+pub fn context_of(settings: Arc<str>, task: Option<TaskId>) -> Context {
     Context {
         now: NOW,
         seed: 42,
-        task: None,
+        task,
         accepted_at: NOW,
         deadline: NOW.plus(Duration::from_secs(1800)),
         customer: "c7".to_owned(),
-        settings: version.settings(),
+        settings,
     }
 }
 
+pub fn context(version: &Version) -> Context {
+    context_of(version.settings(), None)
+}
+
 pub fn step_context(version: &Version) -> Context {
-    Context { task: Some(TaskId::new(NOW, &TestSeed::constant(3))), ..context(version) }
+    context_of(version.settings(), Some(task_id()))
+}
+
+/// What a provider answers.
+pub fn reply(body: impl Into<Bytes>) -> Reply {
+    let body = Body::Inline(body.into());
+    Reply { status: 200, headers: vec![], body, affinity: "a1".to_owned() }
+}
+
+/// A task of the fixture.
+pub fn parent() -> Parent {
+    Parent {
+        task: task_id(),
+        family: "unruly".to_owned(),
+        model: "unruly-1".to_owned(),
+        status: Status::Processing,
+        public: Json::from_static("[1]"),
+        private: Json::from_static("{}"),
+        media: vec![],
+        affinity: None,
+        joining: vec![],
+    }
+}
+
+/// A component that is kept as a binary.
+pub fn unpacked(packed: &[u8]) -> Vec<u8> {
+    let mut wasm = Vec::new();
+    flate2::read::GzDecoder::new(packed).read_to_end(&mut wasm).expect("gzip");
+    wasm
 }
 
 pub fn request(what: &str) -> Submission {

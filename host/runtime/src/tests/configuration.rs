@@ -4,30 +4,19 @@
 use std::cell::RefCell;
 use std::io;
 use std::num::NonZeroU32;
-use std::path::Path;
 
-use crate::tests::common::{self, claiming, open_with, ready, rebuilt, submit, unruly};
+use crate::tests::common::{self, claiming, open_with, ready, rebuilt, submit, unruly, without_canary};
+use crate::tests::deployment::inventory;
 use crate::{Companion, Config, Inventory, PluginService, Removal, VersionState};
 use gatehouse_model::Digest;
 use serde_json::json;
-
-fn config(dir: &Path) -> Config {
-    let mut config = common::config(dir);
-    config.canary.window_s = 0;
-    config
-}
-
-fn inventory(providers: &[&str], prices: &[&str]) -> Option<Inventory> {
-    let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Some(Inventory { providers: all(providers), prices: all(prices), ..Inventory::default() })
-}
 
 #[tokio::test]
 async fn settings_and_limits_change_for_the_next_call_of_every_version() {
     let (dir, service, pinned) = ready();
     service.install(&rebuilt(unruly(), 2)).unwrap();
     let active = service.registry().family("unruly").unwrap();
-    let mut next = config(dir.path());
+    let mut next = without_canary(dir.path());
     next.settings.insert("unruly".to_owned(), json!({"quality": "low"}));
     next.limits.input_kib = NonZeroU32::new(1).unwrap();
     let large = "x".repeat(2048);
@@ -50,10 +39,10 @@ async fn settings_and_limits_change_for_the_next_call_of_every_version() {
 #[test]
 fn what_the_active_versions_would_lack_is_listed() {
     let (dir, service, _) = ready();
-    let mut next = config(dir.path());
-    next.inventory = inventory(&["mock"], &["unruly.image"]);
+    let mut next = without_canary(dir.path());
+    next.inventory = Some(inventory());
     assert!(service.lacks_under(&next).is_empty());
-    next.inventory = inventory(&["mock"], &[]);
+    next.inventory = Some(Inventory { prices: [].into(), ..inventory() });
     next.trust.required = true;
     let lacks = service.lacks_under(&next).join("\n");
     assert!(lacks.contains("family unruly: price key \"unruly.image\" has no price"), "{lacks}");
@@ -66,12 +55,12 @@ fn what_the_active_versions_would_lack_is_listed() {
 #[test]
 fn a_check_compiles_for_the_installation_that_follows() {
     let dir = tempfile::tempdir().unwrap();
-    let mut poor = config(dir.path());
-    poor.inventory = inventory(&[], &[]);
+    let mut poor = without_canary(dir.path());
+    poor.inventory = Some(Inventory::default());
     let service = open_with(poor);
     // Also where only the gateway's configuration is not ready for it.
     assert!(service.check(unruly()).unwrap_err().to_string().starts_with("fit: "));
-    service.configure(config(dir.path()));
+    service.configure(without_canary(dir.path()));
     assert!(!service.check(unruly()).unwrap().compiled);
     assert!(service.list().is_empty(), "a checked version is not kept");
     let installed = service.install(unruly()).unwrap();
@@ -124,10 +113,10 @@ impl Companion for Recorder<'_> {
 #[test]
 fn a_version_and_its_configuration_come_together_or_not_at_all() {
     let dir = tempfile::tempdir().unwrap();
-    let mut poor = config(dir.path());
-    poor.inventory = inventory(&[], &[]);
+    let mut poor = without_canary(dir.path());
+    poor.inventory = Some(Inventory::default());
     let service = open_with(poor.clone());
-    let mut rich = config(dir.path());
+    let mut rich = without_canary(dir.path());
     rich.settings.insert("unruly".to_owned(), json!({"comes": "along"}));
     let bring = |config: &Config, wasm: &[u8], keeps: Box<dyn Fn() -> io::Result<()>>| {
         let along = Recorder { config: config.clone(), service: &service, keeps, seen: RefCell::default() };
@@ -191,7 +180,7 @@ fn a_rollback_with_nothing_before_names_what_can_be_activated() {
     let mut active: serde_json::Value = serde_json::from_slice(&std::fs::read(&list).unwrap()).unwrap();
     active["unruly"]["before"] = json!(null);
     std::fs::write(&list, active.to_string()).unwrap();
-    let service = open_with(config(dir.path()));
+    let service = open_with(without_canary(dir.path()));
     let kept = service.list().into_iter().find(|row| row.state == VersionState::Kept).unwrap();
     assert_eq!(kept.digest, first);
     let nothing = service.roll_back("unruly").unwrap_err().to_string();

@@ -5,16 +5,9 @@ use std::sync::Arc;
 
 use crate::tests::common::{self, NOW, TestService, flawed, rebuilt, unruly};
 use crate::{
-    Config, Inventory, LiveSample, LiveState, LiveStates, SignedComponent, SigningKey, StageVerdict,
-    VersionState,
+    Inventory, LiveSample, LiveState, LiveStates, SignedComponent, SigningKey, StageVerdict, VersionState,
 };
 use gatehouse_model::{Digest, Event, TaskId};
-
-fn config(dir: &std::path::Path) -> Config {
-    let mut config = common::config(dir);
-    config.canary.window_s = 0;
-    config
-}
 
 /// All that the fixture needs.
 pub fn inventory() -> Inventory {
@@ -33,7 +26,7 @@ fn a_required_signature_is_checked_at_install_and_at_start() {
         SigningKey::mint(&gatehouse_harness::TestSeed::constant(3)),
         SigningKey::parse(&Digest::of(b"o").to_string()).unwrap(),
     );
-    let mut config = config(dir.path());
+    let mut config = common::without_canary(dir.path());
     config.trust.required = true;
     config.trust.keys.insert("acme".to_owned(), acme.public());
     let newer = rebuilt(unruly(), 1);
@@ -69,8 +62,8 @@ fn a_required_signature_is_checked_at_install_and_at_start() {
 #[test]
 fn a_missing_account_or_price_is_reported_with_the_lines_to_add() {
     let dir = tempfile::tempdir().unwrap();
-    let mut config = config(dir.path());
-    config.inventory = Some(Inventory { providers: [].into(), prices: [].into(), ..inventory() });
+    let mut config = common::without_canary(dir.path());
+    config.inventory = Some(Inventory::default());
     let service = common::open_with(config.clone());
     let refused = service.check(unruly()).unwrap_err();
     let why = refused.to_string();
@@ -100,7 +93,7 @@ fn a_missing_account_or_price_is_reported_with_the_lines_to_add() {
 #[test]
 fn an_optional_provider_may_lack_its_account() {
     let dir = tempfile::tempdir().unwrap();
-    let mut config = config(dir.path());
+    let mut config = common::without_canary(dir.path());
     config.inventory =
         Some(Inventory { providers: [].into(), optional: ["mock".to_owned()].into(), ..inventory() });
     let report = common::open_with(config).install(unruly()).unwrap();

@@ -4,24 +4,16 @@
 //! The binary is `tests/fixtures/puppet` with the interfaces `manifest`, `jobs`, `views` and `bulk`. A change of the contract that
 //! it does not survive refuses every component that operators have: then the change is wrong, not the binary.
 
-use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
-use crate::tests::common::{NOW, open};
+use crate::tests::common::{self, context, open, reply, step_context, unpacked};
 use crate::{PluginService, Version};
-use gatehouse_harness::TestSeed;
-use gatehouse_model::{Action, Body, Context, Event, ModelName, Refusal, Reply, Submission, TaskId};
+use gatehouse_model::{Action, Event, ModelName, Refusal, Submission};
 use serde_json::{Value, json};
 
 fn frozen() -> &'static [u8] {
     static READ: OnceLock<Vec<u8>> = OnceLock::new();
-    READ.get_or_init(|| {
-        let packed: &[u8] = include_bytes!("../../../../tests/frozen/jobs-views-bulk.wasm.gz");
-        let mut wasm = Vec::new();
-        flate2::read::GzDecoder::new(packed).read_to_end(&mut wasm).expect("gzip");
-        wasm
-    })
+    READ.get_or_init(|| unpacked(include_bytes!("../../../../tests/frozen/jobs-views-bulk.wasm.gz")))
 }
 
 /// The same component, made for another version of the contract.
@@ -39,26 +31,11 @@ fn made_for(version: &str) -> Vec<u8> {
     wasm
 }
 
-fn context(version: &Version, task: Option<TaskId>) -> Context {
-    Context {
-        now: NOW,
-        seed: 42,
-        task,
-        accepted_at: NOW,
-        deadline: NOW.plus(Duration::from_secs(1800)),
-        customer: "c7".to_owned(),
-        settings: version.settings(),
-    }
-}
-
 fn request(script: &Value) -> Submission {
     Submission {
-        surface: "images.generate".to_owned(),
         model: ModelName { id: "puppet-1".to_owned(), alias: Some("puppet".to_owned()) },
         body: json!({"model": "puppet", "script": script}).to_string().into(),
-        parents: vec![],
-        owned: vec![],
-        blobs: vec![],
+        ..common::request("")
     }
 }
 
@@ -70,16 +47,13 @@ async fn plays(service: &PluginService, version: &Arc<Version>) {
     let done = json!({"done": {"public": ["media:0"], "products": [product], "settle": {"quantity": 2, "unit": "picture"}}});
     let script =
         json!({"submit": {"quantity": 3, "extra": {"later": {"x": 1}}}, "steps": [call, {"wait": 5}, done]});
-    let accepted = service.submit(version, context(version, None), request(&script)).await.unwrap().unwrap();
+    let accepted = service.submit(version, context(version), request(&script)).await.unwrap().unwrap();
     assert_eq!((accepted.model.as_str(), accepted.charge.0[0].quantity), ("puppet-1", 3));
 
-    let reply =
-        Reply { status: 200, headers: vec![], body: Body::Inline("fine".into()), affinity: "a1".to_owned() };
-    let task = Some(TaskId::new(NOW, &TestSeed::constant(3)));
     let mut state = accepted.state;
     let mut actions = Vec::new();
-    for event in [Event::Start(accepted.brief), Event::Reply(reply), Event::Timer] {
-        let step = service.advance(version, context(version, task), state, event).await.unwrap();
+    for event in [Event::Start(accepted.brief), Event::Reply(reply("fine")), Event::Timer] {
+        let step = service.advance(version, step_context(version), state, event).await.unwrap();
         state = step.state;
         actions.push(step.next);
     }
@@ -91,12 +65,12 @@ async fn plays(service: &PluginService, version: &Arc<Version>) {
     assert_eq!(end.settle.as_ref().map(|settle| settle.0[0].quantity), Some(2));
 
     let refused = json!({"submit": {"refuse": "no", "refuse-too": ["never"], "field": "prompt"}});
-    let refusal = service.submit(version, context(version, None), request(&refused)).await.unwrap();
+    let refusal = service.submit(version, context(version), request(&refused)).await.unwrap();
     let field = Some("prompt".to_owned());
     assert_eq!(refusal, Err(Refusal::Invalid { field, message: "no; never".to_owned() }));
 
     let items = || ["7".to_owned()].into();
-    let merged = service.merge(version, context(version, None), "poll".to_owned(), items()).await.unwrap();
+    let merged = service.merge(version, context(version), "poll".to_owned(), items()).await.unwrap();
     assert_eq!(merged.provider, "trap");
 }
 

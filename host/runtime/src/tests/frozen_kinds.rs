@@ -2,23 +2,17 @@
 //! with its self-tests and played. In tests this host says more in every record than they know (`abi_v1/types.rs`), and offers one more
 //! interface (`stages/verifier.rs`), as a later one may.
 
-use std::io::Read as _;
-
-use bytes::Bytes;
-use gatehouse_harness::TestSeed;
 use gatehouse_model::{
-    Action, Body, Charge, Context, DialectRequest, DirectPlan, DirectRequest, Event, Framing, Json, Line,
-    ModelName, Protocol, Reply, Sse, Submission, TaskId, TextRequest, TextRoute, Usage,
+    Action, Charge, Context, DialectRequest, DirectPlan, DirectRequest, Event, Framing, Json, Line,
+    ModelName, Protocol, Sse, Submission, TaskId, TextRequest, TextRoute, Usage,
 };
 use serde_json::json;
 
-use crate::tests::common::NOW;
+use crate::tests::common::{self, reply, unpacked};
 use crate::{ComponentRunner, Half, Limits};
 
 fn load(packed: &[u8]) -> ComponentRunner {
-    let mut wasm = Vec::new();
-    flate2::read::GzDecoder::new(packed).read_to_end(&mut wasm).expect("gzip");
-    loaded(&wasm)
+    loaded(&unpacked(packed))
 }
 
 fn loaded(wasm: &[u8]) -> ComponentRunner {
@@ -26,20 +20,7 @@ fn loaded(wasm: &[u8]) -> ComponentRunner {
 }
 
 fn context(runner: &ComponentRunner, task: Option<TaskId>) -> Context {
-    Context {
-        now: NOW,
-        seed: 42,
-        task,
-        accepted_at: NOW,
-        deadline: NOW.plus(std::time::Duration::from_secs(1800)),
-        customer: "c7".to_owned(),
-        settings: runner.settings(),
-    }
-}
-
-fn reply(body: &'static str) -> Reply {
-    let headers = Vec::new();
-    Reply { status: 200, headers, body: Body::Inline(Bytes::from(body)), affinity: "a1".to_owned() }
+    common::context_of(runner.settings(), task)
 }
 
 fn route(protocol: Protocol) -> TextRoute {
@@ -130,16 +111,13 @@ fn a_job_in_python_of_this_draft() {
 /// The job of the templates, from its request to its picture.
 fn plays_a_sketch(runner: &ComponentRunner) {
     let submission = Submission {
-        surface: "images.generate".to_owned(),
         model: ModelName { id: "sketch-1".to_owned(), alias: None },
         body: json!({"model": "sketch-1", "prompt": "a kite"}).to_string().into(),
-        parents: vec![],
-        owned: vec![],
-        blobs: vec![],
+        ..common::request("")
     };
     let accepted = runner.submit(context(runner, None), submission).unwrap().unwrap();
     assert_eq!((accepted.charge.0[0].unit.as_str(), accepted.at_most), ("picture", Charge::default()));
-    let task = Some(TaskId::new(NOW, &TestSeed::constant(3)));
+    let task = Some(common::task_id());
     let (mut state, mut actions) = (accepted.state, Vec::new());
     let done = reply(r#"{"state": "done", "image": "https://e.com/a.png"}"#);
     for event in [

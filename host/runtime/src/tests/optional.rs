@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::tests::common::{self, TestService, claiming, context, open, step_context};
 use crate::{ComponentRunner, Limits, Version};
-use gatehouse_harness::TestSeed;
-use gatehouse_model::{Body, Event, Json, Parent, Replay, Reply, Status, Target, TaskId, TaskView};
+use gatehouse_model::{Event, Json, Parent, Replay, Reply, Target, TaskView};
 use serde_json::{Value, json};
 
 /// The fixture that may call the provider of its merged calls.
@@ -23,17 +22,7 @@ fn installed() -> (tempfile::TempDir, TestService, Arc<Version>) {
 
 fn task(private: &'static str) -> TaskView {
     TaskView {
-        task: Parent {
-            task: TaskId::new(common::NOW, &TestSeed::constant(3)),
-            family: "unruly".to_owned(),
-            model: "unruly-1".to_owned(),
-            status: Status::Processing,
-            public: Json::from_static("[1]"),
-            private: Json::from_static(private),
-            media: vec![],
-            affinity: None,
-            joining: vec![],
-        },
+        task: Parent { private: Json::from_static(private), ..common::parent() },
         progress: 40,
         created: common::NOW,
         ended: None,
@@ -43,12 +32,7 @@ fn task(private: &'static str) -> TaskView {
 }
 
 fn reply(body: &Value) -> Reply {
-    Reply {
-        status: 200,
-        headers: vec![],
-        body: Body::Inline(body.to_string().into_bytes().into()),
-        affinity: "a1".to_owned(),
-    }
+    common::reply(body.to_string())
 }
 
 fn items() -> Arc<[String]> {

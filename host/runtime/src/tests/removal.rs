@@ -93,8 +93,7 @@ fn an_operator_may_take_names_away_and_may_always_go_back() {
 #[test]
 fn a_built_in_version_may_serve_less() {
     let dir = tempfile::tempdir().unwrap();
-    let mut config = common::config(dir.path());
-    config.canary.window_s = 0;
+    let mut config = common::without_canary(dir.path());
     config.built_in.insert(Digest::of(unruly()));
     let service = common::open_with(config);
     let models = json!([

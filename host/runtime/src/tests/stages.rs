@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use wasmparser::{Parser, Payload};
 
 use crate::tests::common::{self, flawed, open, ready, unruly};
-use crate::{ComponentRunner, Limits};
+use crate::{ComponentRunner, Limits, Removal};
 
 /// A component that imports one empty interface.
 pub fn importing(name: &str) -> Vec<u8> {
@@ -56,7 +56,7 @@ fn checking_keeps_nothing_but_code() {
     let dir = tempfile::tempdir().unwrap();
     let service = open(dir.path());
     // Nothing that another test has compiled.
-    let report = (*service).check(unruly()).unwrap();
+    let report = (*service).check_with(unruly(), Removal::Refused, None).unwrap();
     assert_eq!((report.active, report.self_tests, report.compiled), (false, 3, true));
     assert!(service.registry().family("unruly").is_none());
     let kept = std::fs::read_dir(dir.path().join("plugins")).unwrap();

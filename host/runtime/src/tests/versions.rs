@@ -23,6 +23,12 @@ fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
+fn code_of(dir: &Path, digest: Digest) -> Vec<PathBuf> {
+    let mut code = files(dir, "cwasm");
+    code.retain(|path| path.to_string_lossy().contains(&digest.to_string()));
+    code
+}
+
 #[test]
 fn an_install_reports_and_is_idempotent() {
     let dir = tempfile::tempdir().unwrap();
@@ -178,12 +184,7 @@ fn a_family_without_code_is_left_for_later_and_serves_then() {
     }));
     service.install(&other).unwrap();
     let digest = version.digest();
-    let code = |digest: Digest| {
-        let of_it = move |path: &PathBuf| {
-            path.file_name().unwrap().to_string_lossy().starts_with(&digest.to_string())
-        };
-        files(dir.path(), "cwasm").into_iter().filter(of_it)
-    };
+    let code = |digest: Digest| code_of(dir.path(), digest).into_iter();
     drop((service, version));
     code(digest).for_each(|path| fs::remove_file(path).unwrap());
 
@@ -286,9 +287,7 @@ fn a_list_loads_no_kept_version() {
     // Neither of them can be loaded or compiled any more.
     for digest in kept {
         fs::write(dir.path().join(format!("plugins/{digest}.wasm")), b"no component").unwrap();
-        let code = files(dir.path(), "cwasm");
-        let code = code.into_iter().filter(|path| path.to_string_lossy().contains(&digest.to_string()));
-        code.for_each(|path| fs::remove_file(path).unwrap());
+        code_of(dir.path(), digest).iter().for_each(|path| fs::remove_file(path).unwrap());
     }
     let service = open(dir.path());
     let listed = service.list();
@@ -321,9 +320,7 @@ async fn a_version_of_an_older_data_folder_is_indexed_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_look_ups_share_one_version() {
     let (dir, [digest, _]) = with_kept_versions();
-    let code = files(dir.path(), "cwasm");
-    let code = code.into_iter().filter(|path| path.to_string_lossy().contains(&digest.to_string()));
-    code.for_each(|path| fs::remove_file(path).unwrap());
+    code_of(dir.path(), digest).iter().for_each(|path| fs::remove_file(path).unwrap());
     let service = open(dir.path());
     let look_up = || {
         let service = service.clone();

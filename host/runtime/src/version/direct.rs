@@ -6,9 +6,10 @@ use gatehouse_model::{
     Context, DirectPlan, DirectRequest, DirectResponse, Exchange, Failure, Replay, Reply, RouteUse,
 };
 
+use crate::abi_v1::exports::Callee;
 use crate::exec::answer_rules::{self, AT_MOST};
 use crate::fault::Fault;
-use crate::version::loaded::{REPLY, REQUEST, Verdict, Version, size};
+use crate::version::loaded::{REPLY, REQUEST, Verdict, Version};
 
 impl Version {
     /// Prepares a request.
@@ -20,14 +21,12 @@ impl Version {
     ) -> Verdict<DirectPlan> {
         let (bytes, reads) = (request.body.len(), self.reads(&request.surface));
         self.check_input(REQUEST, bytes, self.limits().input())?;
-        let answer = self.call_for_input(bytes, budget_ms, |callee| callee.prepare_direct(cx, request));
-        match answer.map_err(|fault| fault.for_input(REQUEST, bytes))? {
-            Ok(plan) => {
-                self.check_plan(&plan, reads)?;
-                Ok(Ok(plan))
-            }
-            Err(refusal) => Ok(Err(answer_rules::refusal(refusal))),
+        let prepare = |callee: &mut Callee<'_>| callee.prepare_direct(cx, request);
+        let plan = self.call_for_input(REQUEST, bytes, budget_ms, prepare)?;
+        if let Ok(plan) = &plan {
+            self.check_plan(plan, reads)?;
         }
+        Ok(plan.map_err(answer_rules::refusal))
     }
 
     /// Translates an answer.
@@ -37,20 +36,14 @@ impl Version {
         state: &[u8],
         reply: Reply,
     ) -> Result<Result<DirectResponse, Failure>, Fault> {
-        let bytes = size(&reply);
-        self.check_input(REPLY, bytes, self.limits().crossing())?;
-        let budget = self.limits().call_ms.get();
-        let answer = self.call_for_input(bytes, budget, |callee| callee.answer_direct(cx, state, reply));
-        match answer.map_err(|fault| fault.for_input(REPLY, bytes))? {
-            Ok(response) => {
-                self.check_response(&response)?;
-                Ok(Ok(response))
-            }
-            Err(mut failure) => {
-                answer_rules::trim(&mut failure.message);
-                Ok(Err(failure))
-            }
+        let (bytes, budget) = (self.check_reply(&reply)?, self.limits().call_ms.get());
+        let answer = |callee: &mut Callee<'_>| callee.answer_direct(cx, state, reply);
+        let mut answer = self.call_for_input(REPLY, bytes, budget, answer)?;
+        match &mut answer {
+            Ok(response) => self.check_response(response)?,
+            Err(failure) => answer_rules::trim(&mut failure.message),
         }
+        Ok(answer)
     }
 
     /// Whether requests on `surface` change nothing; all of its routes do the same.

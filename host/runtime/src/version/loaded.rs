@@ -12,7 +12,7 @@ use crate::abi_v1::exports::{Callee, FamilyPre};
 use crate::config::{Config, FamilyConfig};
 use crate::exec::instance::{CallSetup, call};
 use crate::exec::limits::Limits;
-use crate::fault::{Fault, OUTCOMES};
+use crate::fault::{Fault, LARGE_INPUT_BYTES, OUTCOMES};
 
 /// What a version makes of a request; a fault where it gives no acceptable answer.
 pub(crate) type Verdict<T> = Result<Result<T, Refusal>, Fault>;
@@ -20,7 +20,7 @@ pub(crate) type Verdict<T> = Result<Result<T, Refusal>, Fault>;
 /// The name of a request in faults.
 pub(crate) const REQUEST: &str = "the request's JSON";
 /// A request and an answer up to this many bytes share an instance; larger ones need its memory for themselves.
-pub(super) const MAX_KEPT: usize = 256 << 10;
+pub(super) const MAX_KEPT: usize = LARGE_INPUT_BYTES;
 /// A reply as its limits name it.
 pub(crate) const REPLY: &str = "the upstream's reply";
 
@@ -188,37 +188,28 @@ impl Version {
         CallSetup { source: LogSource { is_trial: true, ..setup.source }, ..setup }
     }
 
-    /// One call on a fresh instance.
-    pub(crate) fn call<R>(
-        &self,
-        task: Option<TaskId>,
-        budget_ms: u32,
-        body: impl FnOnce(&mut Callee<'_>) -> wasmtime::Result<R>,
-    ) -> Result<R, Fault> {
-        call(&self.pre, self.call_setup(task, budget_ms), body)
-    }
-
-    /// The same with the limits for an input of that many bytes.
+    /// One call on a fresh instance, with the limits for an input of that many bytes; faults name the input as `what`.
     pub(crate) fn call_for_input<R>(
         &self,
+        what: &'static str,
         bytes: usize,
         budget_ms: u32,
         body: impl FnOnce(&mut Callee<'_>) -> wasmtime::Result<R>,
     ) -> Result<R, Fault> {
         let limits = self.limits().for_input(bytes);
         let budget_ms = budget_ms.max(limits.call_ms.get());
-        call(&self.pre, CallSetup { limits, ..self.call_setup(None, budget_ms) }, body)
+        let answer = call(&self.pre, CallSetup { limits, ..self.call_setup(None, budget_ms) }, body);
+        answer.map_err(|fault| fault.for_input(what, bytes))
     }
 
     pub(crate) fn check_input(&self, what: &'static str, bytes: usize, limit: usize) -> Result<(), Fault> {
         if bytes > limit { Err(Fault::InputTooLarge { what, bytes, limit }) } else { Ok(()) }
     }
-}
 
-/// The bytes of a reply that its plugin is handed.
-pub(super) fn size(reply: &Reply) -> usize {
-    match &reply.body {
-        Body::Inline(bytes) => bytes.len(),
-        Body::Blob(_) => 0,
+    /// The bytes of a reply that its plugin is handed, where they are not too many.
+    pub(super) fn check_reply(&self, reply: &Reply) -> Result<usize, Fault> {
+        let Body::Inline(body) = &reply.body else { return Ok(0) };
+        self.check_input(REPLY, body.len(), self.limits().crossing())?;
+        Ok(body.len())
     }
 }

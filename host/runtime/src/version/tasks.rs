@@ -9,10 +9,11 @@ use gatehouse_model::{
     Accepted, Body, Call, Context, Event, Json, Reading, Replay, Reply, Step, Submission, TaskView,
 };
 
+use crate::abi_v1::exports::Callee;
 use crate::exec::answer_rules;
 use crate::exec::instance::{CallSetup, Instance, call};
 use crate::fault::Fault;
-use crate::version::loaded::{MAX_KEPT, REPLY, REQUEST, Verdict, Version, size};
+use crate::version::loaded::{MAX_KEPT, REPLY, REQUEST, Verdict, Version};
 
 /// The context of the first step of a task that a plugin has accepted; `None` where it is not taken now.
 pub type StartContext = Arc<dyn Fn(&Accepted) -> Option<Context> + Send + Sync>;
@@ -83,10 +84,8 @@ impl Version {
         event: Event,
     ) -> Result<Step, Fault> {
         self.check_input("the task's state", state.len(), self.limits().state())?;
-        if let Event::Reply(reply) = &event
-            && let Body::Inline(bytes) = &reply.body
-        {
-            self.check_input(REPLY, bytes.len(), self.limits().crossing())?;
+        if let Event::Reply(reply) = &event {
+            self.check_reply(reply)?;
         }
         let step = call(&self.pre, setup, |callee| callee.advance(cx, state, event))?;
         answer_rules::step(step, cx.now, &self.about, &self.limits())
@@ -128,18 +127,17 @@ impl Version {
 
     /// A task as the family renders it.
     pub(crate) fn view(&self, cx: &Context, surface: &str, view: TaskView) -> Result<Json, Fault> {
-        let json =
-            self.call(cx.task, self.limits().call_ms.get(), |callee| callee.view(cx, surface, view))?;
+        let setup = self.call_setup(cx.task, self.limits().call_ms.get());
+        let json = call(&self.pre, setup, |callee| callee.view(cx, surface, view))?;
         answer_rules::rendered("view", &json)?;
         Ok(json)
     }
 
     /// One call for the items of several.
     pub(crate) fn merge(&self, cx: &Context, key: &str, items: &[String]) -> Result<Call, Fault> {
-        let bytes = items.iter().map(String::len).sum();
-        let call = self
-            .call_for_input(bytes, self.limits().call_ms.get(), |callee| callee.merge(cx, key, items))
-            .map_err(|fault| fault.for_input("the list of tasks", bytes))?;
+        let (bytes, budget) = (items.iter().map(String::len).sum(), self.limits().call_ms.get());
+        let merge = |callee: &mut Callee<'_>| callee.merge(cx, key, items);
+        let call = self.call_for_input("the list of tasks", bytes, budget, merge)?;
         answer_rules::call(&call, &self.about.providers)?;
         if call.replay != Replay::Safe || call.shared.is_some() {
             return Err(Fault::bad("merge", "expected a safe call that is not shared again"));
@@ -159,12 +157,10 @@ impl Version {
         items: &[String],
         reply: Reply,
     ) -> Result<Vec<Option<Reply>>, Fault> {
-        let bytes = size(&reply);
-        self.check_input(REPLY, bytes, self.limits().crossing())?;
+        let (bytes, budget) = (self.check_reply(&reply)?, self.limits().call_ms.get());
         let affinity = reply.affinity.clone();
-        let mut replies = self
-            .call_for_input(bytes, self.limits().call_ms.get(), |callee| callee.split(cx, key, items, reply))
-            .map_err(|fault| fault.for_input(REPLY, bytes))?;
+        let split = |callee: &mut Callee<'_>| callee.split(cx, key, items, reply);
+        let mut replies = self.call_for_input(REPLY, bytes, budget, split)?;
         if replies.len() != items.len() {
             let why =
                 format!("expected a reply or none for each of {} items, got {}", items.len(), replies.len());

@@ -1,13 +1,12 @@
 //! A version's calls for text and for dialects: prepare, a whole answer, and the instance behind one stream. Checks the size of
 //! each input and the rules of each answer. Never frames an event, never counts money.
 
-use std::fmt;
 use std::sync::Arc;
 
 use gatehouse_guest::shorten;
 use gatehouse_model::{
-    Answered, Chunk, Context, DialectPrepared, DialectRequest, Framing, Json, Prepared, Reply, Sse,
-    TextFailure, TextRequest, UnixMs,
+    Answered, Chunk, Context, DialectPrepared, DialectRequest, Framing, Json, Prepared, Refusal, Reply, Sse,
+    TextFailure, TextRequest,
 };
 use wasmtime::component::ResourceAny;
 
@@ -17,7 +16,7 @@ use crate::exec::answer_rules;
 use crate::exec::instance::{Instance, InstancePermit};
 use crate::exec::limits::Limits;
 use crate::fault::Fault;
-use crate::version::loaded::{MAX_KEPT, REPLY, REQUEST, Verdict, Version, size};
+use crate::version::loaded::{MAX_KEPT, REPLY, REQUEST, Verdict, Version};
 
 /// More tokens than any model writes in one answer. A client may ask for more, and that is no fault of the plugin; a
 /// higher value would only hold more of the customer's credits.
@@ -145,7 +144,8 @@ impl Version {
     ) -> Verdict<Q::Prepared> {
         let asked = request.asked();
         self.check_input(REQUEST, asked.bytes, self.limits().text())?;
-        let answer = self.call_for_input(asked.bytes, budget_ms, |callee| request.prepare(callee, cx));
+        let prepare = |callee: &mut Callee<'_>| request.prepare(callee, cx);
+        let answer = self.call_for_input(REQUEST, asked.bytes, budget_ms, prepare)?;
         self.judge_prepared::<Q>(answer, &asked)
     }
 
@@ -161,10 +161,10 @@ impl Version {
         self.check_input(REQUEST, asked.bytes, self.limits().text())?;
         let prepare = |callee: &mut Callee<'_>| request.prepare(callee, cx);
         let (instance, answer) = if asked.bytes > MAX_KEPT {
-            (None, self.call_for_input(asked.bytes, budget_ms, prepare))
+            (None, self.call_for_input(REQUEST, asked.bytes, budget_ms, prepare)?)
         } else {
             let mut instance = Instance::new(&self.pre, self.call_setup(None, budget_ms))?;
-            let answer = instance.call(prepare);
+            let answer = instance.call(prepare)?;
             (Some(instance), answer)
         };
         let prepared = match self.judge_prepared::<Q>(answer, &asked)? {
@@ -182,10 +182,10 @@ impl Version {
 
     fn judge_prepared<Q: TextAsk>(
         &self,
-        answer: Verdict<Q::Returned>,
+        answer: Result<Q::Returned, Refusal>,
         asked: &Asked,
     ) -> Verdict<Q::Prepared> {
-        match answer.map_err(|fault| fault.for_input(REQUEST, asked.bytes))? {
+        match answer {
             Ok(returned) => {
                 let state = Q::state(&returned).len();
                 let checked = Q::check(returned, asked, &self.limits()).map(Ok);
@@ -203,25 +203,22 @@ impl Version {
         reply: Reply,
         instance: Option<Instance>,
     ) -> Result<Result<A, TextFailure>, Fault> {
-        let bytes = size(&reply);
-        self.check_input(REPLY, bytes, self.limits().crossing())?;
+        let bytes = self.check_reply(&reply)?;
         let read = |callee: &mut Callee<'_>| A::read(callee, cx, state, reply);
-        let answer = match instance.filter(|_| bytes <= MAX_KEPT) {
-            Some(mut instance) => instance.call(read),
-            None => self.call_for_input(bytes, self.limits().call_ms.get(), read),
+        let mut answer: Result<A, TextFailure> = match instance.filter(|_| bytes <= MAX_KEPT) {
+            Some(mut instance) => instance.call(read)?,
+            None => self.call_for_input(REPLY, bytes, self.limits().call_ms.get(), read)?,
         };
-        match answer.map_err(|fault| fault.for_input(REPLY, bytes))? {
-            Ok(answer) => {
-                answer_rules::json("answer", answer.body())?;
-                Ok(Ok(answer))
-            }
-            Err(failure) => Ok(Err(shorten_message(failure))),
+        match &mut answer {
+            Ok(answer) => answer_rules::json("answer", answer.body().as_bytes())?,
+            Err(failure) => answer_rules::trim(&mut failure.message),
         }
+        Ok(answer)
     }
 
     /// Begins a stream with one half of the family.
     pub(crate) fn open_stream(
-        self: &Arc<Self>,
+        &self,
         half: Half,
         cx: &Context,
         state: &[u8],
@@ -232,12 +229,11 @@ impl Version {
             None => Instance::new(&self.pre, self.call_setup(None, self.limits().call_ms.get()))?,
         };
         let resource = instance.call(|callee| callee.open(half, cx, state))?;
-        Ok(Stream { instance, half, resource, version: Arc::clone(self), begun: cx.now, bytes: 0 })
+        Ok(Stream { instance, half, resource, bytes: 0 })
     }
 }
 
 /// A prepared request.
-#[derive(Debug)]
 pub struct PreparedRequest<T> {
     /// What is to be asked.
     pub prepared: T,
@@ -259,12 +255,6 @@ pub struct RequestInstance {
     permit: InstancePermit,
 }
 
-impl fmt::Debug for RequestInstance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RequestInstance({:?})", self.version)
-    }
-}
-
 impl RequestInstance {
     /// The instance, once, if `version` made it.
     pub(crate) fn take(&mut self, version: &Version) -> Option<Instance> {
@@ -282,16 +272,8 @@ pub(crate) struct Stream {
     instance: Instance,
     half: Half,
     resource: ResourceAny,
-    version: Arc<Version>,
-    begun: UnixMs,
     /// Of the provider's events so far: its memory is that of all of them.
     bytes: usize,
-}
-
-impl fmt::Debug for Stream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Stream({:?} since {})", self.version, self.begun)
-    }
 }
 
 impl Stream {
@@ -304,16 +286,17 @@ impl Stream {
         let came = events.iter().flatten().map(|event| event.data.len());
         self.bytes = came.fold(self.bytes, usize::saturating_add);
         let pushed = self.instance.call(|callee| callee.push(half, resource, events));
-        chunk(pushed.map_err(|fault| fault.for_input(REPLY, self.bytes))?)
+        let mut chunk = pushed.map_err(|fault| fault.for_input(REPLY, self.bytes))?;
+        match &mut chunk {
+            Ok(chunk) => check_chunk(chunk)?,
+            Err(failure) => answer_rules::trim(&mut failure.message),
+        }
+        Ok(chunk)
     }
 }
 
-fn chunk(pushed: Result<Chunk, TextFailure>) -> Result<Result<Chunk, TextFailure>, Fault> {
-    let chunk = match pushed {
-        Ok(chunk) => chunk,
-        Err(failure) => return Ok(Err(shorten_message(failure))),
-    };
-    // Only the host writes line ends: an event must not contain another one.
+/// Only the host writes line ends: an event must not contain another one.
+fn check_chunk(chunk: &Chunk) -> Result<(), Fault> {
     for event in &chunk.send {
         let name = event.event.as_deref().unwrap_or_default().as_bytes();
         let has_line_end = memchr::memchr3(b'\r', b'\n', b'\0', name).is_some();
@@ -324,10 +307,5 @@ fn chunk(pushed: Result<Chunk, TextFailure>) -> Result<Result<Chunk, TextFailure
             ));
         }
     }
-    Ok(Ok(chunk))
-}
-
-fn shorten_message(mut failure: TextFailure) -> TextFailure {
-    answer_rules::trim(&mut failure.message);
-    failure
+    Ok(())
 }

@@ -7,8 +7,7 @@ use bytes::Bytes;
 use gatehouse_model::Digest;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, USER_AGENT, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, timeout_at};
@@ -16,7 +15,7 @@ use url::Url;
 
 use crate::artifact::login::{Challenge, Login, Token};
 use crate::artifact::reference::ArtifactReference;
-use crate::client::exchange::{self, Http};
+use crate::client::exchange::{self, AGENT, Http, payload};
 use crate::client::origin::Origin;
 use crate::config::check;
 use crate::config::settings::OutgoingRoute;
@@ -289,9 +288,9 @@ impl ArtifactClient {
         let mut request = Request::builder()
             .method(method)
             .uri(url.as_str())
-            .header(USER_AGENT, concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
+            .header(USER_AGENT, AGENT)
             .header(if is_put { CONTENT_TYPE } else { ACCEPT }, kind)
-            .body(UnsyncBoxBody::new(Full::new(body).map_err(|never| match never {})))
+            .body(payload(body))
             .map_err(|error| unreachable(error.to_string()))?;
         authorization.into_iter().for_each(|value| drop(request.headers_mut().insert(AUTHORIZATION, value)));
         let answered = exchange::send(&self.http, request, Instant::now() + TIMEOUT).await;
@@ -363,16 +362,13 @@ async fn expect(answer: Response<Incoming>, status: StatusCode, what: &str) -> A
 async fn read(answer: Response<Incoming>, what: &'static str, limit: u64) -> Result<Bytes, ArtifactError> {
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
     let body = Limited::new(answer.into_body(), most).collect();
+    let broken = |reason: String| ArtifactError::Unreachable { host: what.to_owned(), reason };
     match timeout_at(Instant::now() + TIMEOUT, body).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
             Err(ArtifactError::TooLarge { what, limit })
         }
-        Ok(Err(error)) => {
-            Err(ArtifactError::Unreachable { host: what.to_owned(), reason: error.to_string() })
-        }
-        Err(_) => {
-            Err(ArtifactError::Unreachable { host: what.to_owned(), reason: "time was over".to_owned() })
-        }
+        Ok(Err(error)) => Err(broken(error.to_string())),
+        Err(_) => Err(broken("time was over".to_owned())),
     }
 }

@@ -7,6 +7,8 @@ use http::HeaderValue;
 use serde::Deserialize;
 use url::Url;
 
+use crate::auth::credential::sensitive;
+
 /// A user of a registry.
 #[derive(Clone, Debug)]
 pub struct Login {
@@ -22,13 +24,6 @@ impl Login {
         let text = STANDARD.encode(format!("{}:{}", self.user, self.password.expose()));
         sensitive(&format!("Basic {text}"))
     }
-}
-
-/// A header that no log shows.
-pub(crate) fn sensitive(text: &str) -> Option<HeaderValue> {
-    let mut value = HeaderValue::from_str(text).ok()?;
-    value.set_sensitive(true);
-    Some(value)
 }
 
 /// What a registry wants.

@@ -4,7 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use gatehouse_model::Digest;
-use url::{Host, Url};
+use url::Url;
+
+use crate::client::origin::is_local;
 
 const SCHEME: &str = "oci://";
 const EXPECTED: &str = "expected oci://registry/repository:tag or oci://registry/repository@sha256:digest";
@@ -48,16 +50,11 @@ impl ArtifactReference {
     pub(crate) fn url(&self, rest: &str) -> Result<Url, url::ParseError> {
         let (registry, repository) = (&self.registry, &self.repository);
         let https = Url::parse(&format!("https://{registry}/v2/{repository}/{rest}"))?;
-        let is_here = match https.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        };
-        match is_here {
+        if is_local(&https) {
             // Parsed anew: a port of one scheme may be the usual one of the other.
-            true => Url::parse(&format!("http://{registry}/v2/{repository}/{rest}")),
-            false => Ok(https),
+            Url::parse(&format!("http://{registry}/v2/{repository}/{rest}"))
+        } else {
+            Ok(https)
         }
     }
 }

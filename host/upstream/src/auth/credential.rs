@@ -1,6 +1,5 @@
 //! An account's credential: the configured way with its secret resolved, and what one call carries of it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use gatehouse_model::{Secret, UnixMs};
@@ -15,16 +14,17 @@ use crate::auth::signing::SigningKey;
 use crate::auth::token_cache::{TokenCache, TokenInUse};
 use crate::auth::token_endpoint::{TokenAccess, TokenError};
 
-/// What an account has to authenticate with.
+/// What an account has to authenticate with. Nothing here can be printed.
 pub(crate) struct Credential {
     kind: Kind,
-    /// The forms of what the account holds, worked out once.
-    redactor: Arc<Redactor>,
-    /// It has a secret that cannot be looked for in what comes back.
-    is_weak: bool,
+    /// Takes the account's own secret out of what comes back; its forms are worked out once.
+    pub(crate) redactor: Arc<Redactor>,
+    /// Its secret is too short or too uniform to be taken out of what comes back.
+    pub(crate) is_weak: bool,
 }
 
 /// The ways, with what each needs.
+#[derive(PartialEq)]
 pub(crate) enum Kind {
     /// Nothing.
     None,
@@ -70,31 +70,9 @@ impl Credential {
         Self { kind, redactor, is_weak }
     }
 
-    /// Whether its secret is too short or too uniform to be taken out of what comes back.
-    pub(crate) fn is_weak(&self) -> bool {
-        self.is_weak
-    }
-
-    /// Takes the account's own secret out of what comes back.
-    pub(crate) fn redactor(&self) -> &Arc<Redactor> {
-        &self.redactor
-    }
-
     /// Whether both are the same account's, used in the same way.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        match (&self.kind, &other.kind) {
-            (Kind::None, Kind::None) => true,
-            (Kind::Fixed(location, secret), Kind::Fixed(other_location, other_secret)) => {
-                (location, secret) == (other_location, other_secret)
-            }
-            (
-                Kind::Jwt { key_id, secret, lifetime_s },
-                Kind::Jwt { key_id: other_id, secret: other_secret, lifetime_s: other_lifetime_s },
-            ) => (key_id, secret, lifetime_s) == (other_id, other_secret, other_lifetime_s),
-            (Kind::Hmac(key), Kind::Hmac(other)) => key == other,
-            (Kind::ServiceAccount(cache), Kind::ServiceAccount(other)) => cache.is_same(other),
-            _ => false,
-        }
+        self.kind == other.kind
     }
 
     /// Whether a header of this lower-case name is the credential's, so that a plugin may not set it.
@@ -145,18 +123,6 @@ impl CallCredential {
     }
 }
 
-impl fmt::Debug for Credential {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kind {
-            Kind::None => "Credential::None",
-            Kind::Fixed(..) => "Credential::Fixed",
-            Kind::Jwt { .. } => "Credential::Jwt",
-            Kind::Hmac(_) => "Credential::Hmac",
-            Kind::ServiceAccount(_) => "Credential::ServiceAccount",
-        })
-    }
-}
-
 /// The location of a provider's credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Location {
@@ -188,12 +154,14 @@ impl Location {
 
 /// Puts a header that is there no second time. Returns `false`, changing nothing, when it cannot.
 pub(crate) fn insert(headers: &mut HeaderMap, name: &HeaderName, value: &str) -> bool {
-    let Ok(mut value) = HeaderValue::from_str(value) else { return false };
-    if headers.contains_key(name) {
-        return false;
-    }
-    // Keeps it out of HPACK tables and of anything that prints headers.
-    value.set_sensitive(true);
+    let Some(value) = sensitive(value).filter(|_| !headers.contains_key(name)) else { return false };
     headers.insert(name.clone(), value);
     true
+}
+
+/// A header's value that is kept out of HPACK tables and of anything that prints headers.
+pub(crate) fn sensitive(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }

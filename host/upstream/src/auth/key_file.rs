@@ -28,14 +28,6 @@ impl PartialEq for ServiceAccountKey {
     }
 }
 
-impl Eq for ServiceAccountKey {}
-
-impl fmt::Debug for ServiceAccountKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ServiceAccountKey")
-    }
-}
-
 impl ServiceAccountKey {
     /// Reads a key file's text.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {

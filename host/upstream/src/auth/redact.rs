@@ -12,12 +12,12 @@
 //! encrypted, cut into pieces or spread over several replies. The holder of a key can always leak it; a provider's base
 //! address and `origins` should therefore name APIs, and nothing that returns what it was sent.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use bytes::Bytes;
 use gatehouse_model::Secret;
 use memchr::memmem::Finder;
 
@@ -40,12 +40,6 @@ pub(crate) struct Redactor {
     forms: Vec<Finder<'static>>,
     /// The most bytes that one form, escaped, takes.
     reach: usize,
-}
-
-impl std::fmt::Debug for Redactor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Redactor")
-    }
 }
 
 impl Redactor {
@@ -207,11 +201,11 @@ impl StreamRedactor {
     }
 
     /// Takes a piece; gives what is safe to hand on, which may be nothing.
-    pub(crate) fn feed<'a>(&mut self, piece: &'a [u8]) -> Cow<'a, [u8]> {
+    pub(crate) fn feed(&mut self, piece: Bytes) -> Bytes {
         if self.redactor.forms.is_empty() {
-            return Cow::Borrowed(piece);
+            return piece;
         }
-        self.held.extend_from_slice(piece);
+        self.held.extend_from_slice(&piece);
         // Whatever begins before this point is here to its end.
         let mut safe = self.held.len().saturating_sub(self.redactor.reach);
         let places = self.redactor.places(&self.held);
@@ -220,12 +214,12 @@ impl StreamRedactor {
         let rest = self.held.split_off(safe);
         let clean = replace(&self.held, &places[..whole]);
         self.held = rest;
-        Cow::Owned(clean)
+        clean.into()
     }
 
     /// What was held back, at the end.
-    pub(crate) fn end(&mut self) -> Vec<u8> {
-        self.redactor.clean(std::mem::take(&mut self.held))
+    pub(crate) fn end(&mut self) -> Bytes {
+        self.redactor.clean(std::mem::take(&mut self.held)).into()
     }
 }
 
@@ -276,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_secret_that_may_stand_in_innocent_text_is_not_looked_for() {
-        let answer =
+        let answer: &'static [u8] =
             br#"{"role": "assistant", "content": "none of the tests, 0000000000000000 times a password"}"#;
         for weak in ["test", "role", "assistant", "content", "password", "0000000000000000", " ", "s3cr3t"] {
             let secret = Secret::new(weak.to_owned());
@@ -284,7 +278,8 @@ mod tests {
             assert!(!is_telling(weak.as_bytes()) && !redactor.is_in(answer), "{weak}");
             assert_eq!(redactor.clean(answer.to_vec()), answer, "{weak}");
             let mut stream = StreamRedactor::new(redactor);
-            assert_eq!([stream.feed(answer).into_owned(), stream.end()].concat(), answer, "{weak}");
+            let fed = [stream.feed(Bytes::from_static(answer)), stream.end()].concat();
+            assert_eq!(fed, answer, "{weak}");
         }
         for telling in
             ["sk-live-4f9aX2", "sandbox-key", "AKLT0123456789", "q7 V.b2Lk_p", "correcthorsebatterystaple"]
@@ -322,21 +317,19 @@ mod tests {
             let codes: String = SECRET.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
             let whole = format!("{SECRET}{noise}{}{noise}{codes}{noise}", STANDARD.encode(SECRET));
             let mut redactor = StreamRedactor::new(Arc::new(sample_redactor()));
-            let (mut rest, mut out) = (whole.as_bytes(), Vec::new());
+            let (mut rest, mut out) = (Bytes::from(whole.clone()), Vec::new());
             for cut in cuts {
-                let (piece, left) = rest.split_at(cut.min(rest.len()));
-                out.extend_from_slice(&redactor.feed(piece));
-                rest = left;
+                out.extend_from_slice(&redactor.feed(rest.split_to(cut.min(rest.len()))));
             }
             out.extend_from_slice(&redactor.feed(rest));
-            out.extend(redactor.end());
+            out.extend_from_slice(&redactor.end());
             prop_assert_eq!(String::from_utf8(out).unwrap(), cleaned(&whole));
         }
 
         #[test]
         fn no_input_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut redactor = StreamRedactor::new(Arc::new(sample_redactor()));
-            let fed = redactor.feed(&bytes).into_owned();
+            let fed = redactor.feed(Bytes::from(bytes.clone()));
             prop_assert_eq!([fed, redactor.end()].concat(), sample_redactor().clean(bytes));
         }
     }

@@ -10,7 +10,6 @@
 //! began it. After a failure the next one waits, longer each time, and calls fail meanwhile with the same reason unless
 //! the token in hand is still valid. `refresh_at` is spread by chance, so that accounts and gateways do not renew together.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -78,11 +77,6 @@ impl TokenCache {
     pub(crate) fn new(provider: &str, account: &str, grant: Grant) -> Arc<Self> {
         let (provider, account) = (provider.to_owned(), account.to_owned());
         Arc::new(Self { provider, account, grant, state: Mutex::default() })
-    }
-
-    /// Whether both ask for the same tokens with the same key.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.grant == other.grant
     }
 
     /// A valid token: the one in hand, or the next one, awaited until `deadline`.
@@ -202,8 +196,9 @@ impl TokenInUse {
     }
 }
 
-impl fmt::Debug for TokenCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TokenCache({}/{})", self.provider, self.account)
+/// Equal where both ask for the same tokens with the same key.
+impl PartialEq for TokenCache {
+    fn eq(&self, other: &Self) -> bool {
+        self.grant == other.grant
     }
 }

@@ -15,8 +15,7 @@ use bytes::Bytes;
 use gatehouse_model::{Clock, Secret, Seed, UnixMs};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Request, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Limited};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -25,7 +24,7 @@ use url::Url;
 use crate::auth::jwt;
 use crate::auth::key_file::ServiceAccountKey;
 use crate::auth::redact::Redactor;
-use crate::client::exchange::{self, Http};
+use crate::client::exchange::{self, AGENT, Http, Payload, payload};
 
 /// The longest exchange.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,7 +40,7 @@ const DEFAULT_S: u64 = 300;
 const LONGEST_S: u64 = 86_400;
 
 /// What an account asks for, and of whom.
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq)]
 pub(crate) struct Grant {
     pub(crate) key: ServiceAccountKey,
     pub(crate) endpoint: Url,
@@ -109,7 +108,7 @@ fn claims(grant: &Grant, now: UnixMs) -> Value {
     claims
 }
 
-fn request(endpoint: &Url, assertion: &Secret<String>) -> Result<Request<exchange::Payload>, TokenError> {
+fn request(endpoint: &Url, assertion: &Secret<String>) -> Result<Request<Payload>, TokenError> {
     let form: Bytes = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer")
         .append_pair("assertion", assertion.expose())
@@ -117,14 +116,14 @@ fn request(endpoint: &Url, assertion: &Secret<String>) -> Result<Request<exchang
         .into();
     let length = HeaderValue::from(form.len());
     let mut request = Request::post(endpoint.as_str())
-        .body(UnsyncBoxBody::new(Full::new(form).map_err(|never| match never {})))
+        .body(payload(form))
         .map_err(|_| TokenError::unavailable("the token endpoint's URL cannot be sent"))?;
     let headers = request.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
     headers.insert(CONTENT_LENGTH, length);
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))));
+    headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
     Ok(request)
 }
 

@@ -27,6 +27,13 @@ pub(crate) struct CallFailure {
     signal: Option<HealthSignal>,
 }
 
+impl CallFailure {
+    /// One that says nothing about the account.
+    fn ours(outage: Outage, detail: impl Into<String>) -> Self {
+        Self { outage, detail: detail.into(), signal: None }
+    }
+}
+
 impl CallPermit {
     /// Makes a call through the account of this permit.
     ///
@@ -38,7 +45,7 @@ impl CallPermit {
     /// [`Outage::Unreachable`] only when nothing was sent; [`Outage::Refused`] when the call is not one the
     /// plugin may make.
     pub async fn call(&self, call: &Call, blobs: &dyn Blobs, deadline: UnixMs) -> Result<Reply, Outage> {
-        let reply = self.observed(self.exchange(call, blobs, deadline)).await?;
+        let reply = self.observed(self.exchange(call, blobs, deadline), |reply: &Reply| reply.status).await?;
         self.report_reply(&reply);
         Ok(reply)
     }
@@ -59,10 +66,20 @@ impl CallPermit {
         }
     }
 
-    /// Counts an exchange and logs its failure.
-    pub(super) async fn observed<T: Answer>(
+    /// The head of the answer, and when the exchange must be over. Counts the exchange and logs its failure.
+    pub(super) async fn respond(
+        &self,
+        call: &Call,
+        blobs: &dyn Blobs,
+        deadline: UnixMs,
+    ) -> Result<(http::Response<Decoded>, Instant), Outage> {
+        self.observed(self.head(call, blobs, deadline), |(response, _)| response.status().as_u16()).await
+    }
+
+    async fn observed<T>(
         &self,
         exchange: impl Future<Output = Result<T, CallFailure>>,
+        status: impl FnOnce(&T) -> u16,
     ) -> Result<T, Outage> {
         let began = std::time::Instant::now();
         let outcome = exchange.await;
@@ -72,7 +89,7 @@ impl CallPermit {
             .record(seconds);
         let label = outcome
             .as_ref()
-            .map_or_else(|failure| failure.outage.as_str(), |answer| status_label(answer.status()));
+            .map_or_else(|failure| failure.outage.as_str(), |answer| status_label(status(answer)));
         metrics::counter!(metric::CALLS, "provider" => provider(), "account" => account(), "outcome" => label)
             .increment(1);
         outcome.map_err(|failure| self.lost(failure))
@@ -85,8 +102,7 @@ impl CallPermit {
         let detail = self.redactor().clean(detail.into_bytes());
         let detail = String::from_utf8_lossy(&detail);
         if let Some(signal) = signal {
-            self.note_error(format!("{}: {detail}", outage.as_str()));
-            self.report(signal);
+            self.report_error(format!("{}: {detail}", outage.as_str()), signal);
         }
         tracing::warn!(provider = self.provider(), account = self.account(), ?outage, %detail, "no reply");
         outage
@@ -99,7 +115,7 @@ impl CallPermit {
         } else {
             deadline
         };
-        let (response, end) = self.respond(call, blobs, deadline).await?;
+        let (response, end) = self.head(call, blobs, deadline).await?;
         let (max, saved) = match call.reading {
             Reading::Whole => (limits.max_reply, None),
             Reading::Saved => (limits.max_reply, Some((blobs, limits.max_saved))),
@@ -109,11 +125,11 @@ impl CallPermit {
         Ok(reply::read(response, &self.redactor(), max, saved, end, self.affinity()).await?)
     }
 
-    /// The head of the answer, and when the exchange must be over.
+    /// The same, neither counted nor logged.
     ///
     /// A 401 for a token that was issued a while ago is no answer yet: by RFC 9110, section 15.5.2, the request has not
     /// been applied, so it goes once more with the next token, whatever its [`Replay`].
-    pub(super) async fn respond(
+    async fn head(
         &self,
         call: &Call,
         blobs: &dyn Blobs,
@@ -123,16 +139,16 @@ impl CallPermit {
         let end = self.end_of(provider, call, deadline)?;
         let (mut is_first, began) = (true, std::time::Instant::now());
         loop {
-            let credential = if self.is_anonymous() {
-                CallCredential::none(self.credential().redactor())
+            let credential = if self.is_anonymous {
+                CallCredential::none(&self.credential().redactor)
             } else {
                 self.credential().for_call(&provider.tokens, end).await?
             };
             self.redact_with(Arc::clone(&credential.redactor));
             let request = self.request(provider, &credential.proof, call, blobs).await?;
             if timeout_at(end, provider.gate.opened()).await.is_err() {
-                let detail = "this gateway may not send before another one is known not to".to_owned();
-                return Err(CallFailure { outage: Outage::Unreachable, detail, signal: None });
+                let detail = "this gateway may not send before another one is known not to";
+                return Err(CallFailure::ours(Outage::Unreachable, detail));
             }
             let response = exchange::send_marked(&provider.calls, request, end, self.progress()).await?;
             let is_refused = response.status() == http::StatusCode::UNAUTHORIZED;
@@ -155,8 +171,7 @@ impl CallPermit {
         if call.provider == self.provider() {
             return Ok(self.origin());
         }
-        let detail = format!("a call to {} came with {self:?}", call.provider);
-        Err(CallFailure { outage: Outage::Refused, detail, signal: None })
+        Err(CallFailure::ours(Outage::Refused, format!("a call to {} came with {self:?}", call.provider)))
     }
 
     /// The request, signed where the account signs.
@@ -169,14 +184,15 @@ impl CallPermit {
     ) -> Result<http::Request<exchange::Payload>, RequestError> {
         let boundary = if matches!(call.body, Payload::Form(_)) { self.seed().next_u64() } else { 0 };
         let (checked, credential) = (&provider.checked, self.credential());
-        let extra = (!self.is_anonymous()).then_some(&checked.extra);
+        let extra = (!self.is_anonymous).then_some(&checked.extra);
         let mut request = build::build(checked, extra, credential, proof, call, blobs, boundary).await?;
         if let Some(place) = self.trace().filter(|_| checked.is_traced) {
             build::add_trace(request.headers_mut(), place);
         }
         if let Proof::Signature(key) = proof {
             let digest = build::digest(call, blobs, boundary).await?;
-            let signature = build::sign(key, &mut request, &digest, self.clock().now())?;
+            let signature = key.sign(&mut request, digest.as_ref(), self.clock().now());
+            let signature = signature.ok_or(RequestError::CredentialTaken)?;
             self.redact_with(Arc::new(Redactor::of([&key.secret, &signature])));
         }
         Ok(request)
@@ -187,8 +203,7 @@ impl CallPermit {
         let longest = provider.checked.total_timeout;
         let left = deadline.since(self.clock().now());
         if left.is_zero() {
-            let detail = "the task's time is over".to_owned();
-            return Err(CallFailure { outage: Outage::Unreachable, detail, signal: None });
+            return Err(CallFailure::ours(Outage::Unreachable, "the task's time is over"));
         }
         let asked = Some(call.timeout_ms).filter(|&ms| ms > 0).map(|ms| Duration::from_millis(ms.into()));
         Ok(Instant::now() + asked.unwrap_or(longest).min(longest).min(left))
@@ -196,28 +211,25 @@ impl CallPermit {
 
     /// Tells the account what a reply says about it.
     fn report_reply(&self, reply: &Reply) {
-        // What the body says may be a client's own text.
-        match reply.status {
-            429 => self.note_error("429: too many requests".to_owned()),
-            status @ (401 | 402) if !self.is_anonymous() => {
-                self.note_error(format!("{status}: the account's credentials or credit are refused"));
+        let status = reply.status;
+        // What the body says may be a client's own text, so no error quotes it.
+        match status {
+            429 => {
+                let pause = retry_after(reply, self.clock().now());
+                self.report_error("429: too many requests".to_owned(), HealthSignal::RateLimited(pause));
             }
-            status @ 500.. => self.note_error(format!("{status}: the provider failed")),
-            _ => {}
-        }
-        match reply.status {
-            429 => self.report(HealthSignal::RateLimited(retry_after(reply, self.clock().now()))),
-            401 | 402 if !self.is_anonymous() => {
-                let (provider, account, status) = (self.provider(), self.account(), reply.status);
+            401 | 402 if !self.is_anonymous => {
+                let (provider, account) = (self.provider(), self.account());
                 tracing::error!(
                     provider,
                     account,
                     status,
                     "the provider refuses this account's credentials or credit"
                 );
-                self.report(HealthSignal::AccountRefused);
+                let error = format!("{status}: the account's credentials or credit are refused");
+                self.report_error(error, HealthSignal::AccountRefused);
             }
-            500.. => self.report(HealthSignal::Failing),
+            500.. => self.report_error(format!("{status}: the provider failed"), HealthSignal::Failing),
             // A 403 may be about what the client sent: the reader of the answer says whose it is.
             _ => self.report(HealthSignal::Healthy),
         }
@@ -230,28 +242,11 @@ fn hands_over(call: &Call) -> bool {
     call.replay != Replay::Safe && call.reading == Reading::Whole
 }
 
-/// What an exchange ends with, for the count.
-pub(crate) trait Answer {
-    fn status(&self) -> u16;
-}
-
-impl Answer for Reply {
-    fn status(&self) -> u16 {
-        self.status
-    }
-}
-
-impl Answer for (http::Response<Decoded>, Instant) {
-    fn status(&self) -> u16 {
-        self.0.status().as_u16()
-    }
-}
-
 impl From<RequestError> for CallFailure {
     fn from(error: RequestError) -> Self {
         // Our own store's failure is no judgement on the call.
         let outage = if let RequestError::Broken(_) = error { Outage::Unreachable } else { Outage::Refused };
-        Self { outage, detail: error.to_string(), signal: None }
+        Self::ours(outage, error.to_string())
     }
 }
 

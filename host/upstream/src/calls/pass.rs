@@ -3,8 +3,6 @@
 //!
 //! Time counts between pieces, as with a stream of events. The secret of the account is taken out, should it be echoed.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +22,6 @@ use crate::request::body::Blobs;
 use crate::response::decoded::Decoded;
 
 /// What a call is answered with whose answer may pass.
-#[derive(Debug)]
 pub enum Passing {
     /// An error, or an answer of another type.
     Reply(Reply),
@@ -34,7 +31,8 @@ pub enum Passing {
 
 /// An answer that passes, as it comes.
 pub struct Pieces {
-    mime: String,
+    /// The type that the provider named.
+    pub mime: String,
     body: Decoded,
     redactor: StreamRedactor,
     permit: CallPermit,
@@ -42,12 +40,6 @@ pub struct Pieces {
     /// Bytes that may still come.
     left: u64,
     is_over: bool,
-}
-
-impl fmt::Debug for Pieces {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pieces({}, {} bytes may come)", self.mime, self.left)
-    }
 }
 
 impl CallPermit {
@@ -64,7 +56,7 @@ impl CallPermit {
         deadline: UnixMs,
         idle: Duration,
     ) -> Result<Passing, Outage> {
-        let (response, end) = self.observed(self.respond(call, blobs, deadline)).await?;
+        let (response, end) = self.respond(call, blobs, deadline).await?;
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let mime = kind.unwrap_or_default().to_owned();
         if !response.status().is_success() || !passes(patterns, &mime) {
@@ -83,12 +75,6 @@ impl CallPermit {
 }
 
 impl Pieces {
-    /// The type that the provider named.
-    #[must_use]
-    pub fn mime(&self) -> &str {
-        &self.mime
-    }
-
     /// The next piece; `None` at the end.
     ///
     /// # Errors
@@ -101,7 +87,7 @@ impl Pieces {
                 Ok(None) => {
                     self.is_over = true;
                     let rest = self.redactor.end();
-                    return Ok((!rest.is_empty()).then(|| rest.into()));
+                    return Ok((!rest.is_empty()).then_some(rest));
                 }
                 Ok(Some(Ok(frame))) => frame,
             };
@@ -110,10 +96,7 @@ impl Pieces {
                 return Err(self.cut(Outage::TooLarge, "it is larger than `max_saved_mib` allows"));
             };
             self.left = left;
-            let clean = match self.redactor.feed(&piece) {
-                Cow::Borrowed(clean) if clean.len() == piece.len() => piece.clone(),
-                clean => Bytes::from(clean.into_owned()),
-            };
+            let clean = self.redactor.feed(piece);
             if !clean.is_empty() {
                 return Ok(Some(clean));
             }

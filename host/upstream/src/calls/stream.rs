@@ -49,7 +49,6 @@ const LINES: [&str; 5] = [
 ];
 
 /// What a call that asks for a stream is answered with.
-#[derive(Debug)]
 pub enum Opening {
     /// No stream: an error, or a provider that answers whole.
     Reply(Reply),
@@ -58,13 +57,14 @@ pub enum Opening {
 }
 
 /// A provider's events, as they come.
-#[derive(Debug)]
 pub struct Events<B = Peeked> {
     body: B,
     frames: Frames,
     permit: CallPermit,
     idle: Duration,
+    /// The answer's, stripped as those of a reply.
     headers: Vec<Header>,
+    /// Bytes so far.
     received: u64,
     /// When the last batch was handed on.
     handed: Option<Instant>,
@@ -90,7 +90,7 @@ impl CallPermit {
         framing: Framing,
         idle: Duration,
     ) -> Result<Opening, Outage> {
-        let (response, end) = self.observed(self.respond(call, blobs, deadline)).await?;
+        let (response, end) = self.respond(call, blobs, deadline).await?;
         let mut response = response.map(Peeked::new);
         let is_stream = match kind(&response, framing) {
             Kind::Stream => Ok(true),
@@ -177,23 +177,11 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         Self { body, frames, permit, idle, headers, received, handed, cut, ends, over }
     }
 
-    /// The answer's headers, stripped as those of a reply.
-    #[must_use]
-    pub fn headers(&self) -> &[Header] {
-        &self.headers
-    }
-
     /// The pause that the head of the answer asks for.
     #[must_use]
     pub fn retry_after(&self, now: UnixMs) -> Option<Duration> {
         let asked = self.headers.iter().find(|header| header.name.eq_ignore_ascii_case("retry-after"))?;
         retry_after::parse(&asked.value, now)
-    }
-
-    /// Bytes received so far.
-    #[must_use]
-    pub fn received(&self) -> u64 {
-        self.received
     }
 
     /// The next events, all that are here already; `None` when the provider has closed the stream in order.
@@ -307,8 +295,8 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         self.over = true;
         // Who has begun to answer works; a breaker opened by answers cut later would fail all the others too.
         if outage != Outage::TooLarge && self.received == 0 {
-            self.permit.note_error(format!("a stream ended before it began: {detail}"));
-            self.permit.report(HealthSignal::Failing);
+            let error = format!("a stream ended before it began: {detail}");
+            self.permit.report_error(error, HealthSignal::Failing);
         }
         let (provider, account) = (self.permit.provider(), self.permit.account());
         tracing::warn!(provider, account, ?outage, detail, received = self.received, "a stream was cut");

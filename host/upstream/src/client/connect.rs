@@ -21,6 +21,7 @@ use rustls::pki_types::ServerName;
 use crate::client::address;
 use crate::client::dial::{Dialed, Stream};
 use crate::client::network::Network;
+use crate::client::origin::bare;
 use crate::client::proxy::Proxy;
 use crate::client::tunnel::tunnel;
 
@@ -113,8 +114,7 @@ impl tower_service::Service<Uri> for Connector {
 impl ConnectorState {
     async fn connect(&self, uri: &Uri) -> Result<ClientConnection, ConnectError> {
         let https = uri.scheme_str() == Some("https");
-        let host = uri.host().ok_or(ConnectError::NoHost)?;
-        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let host = bare(uri.host().ok_or(ConnectError::NoHost)?);
         let port = uri.port_u16().unwrap_or(if https { 443 } else { 80 });
         let stream = match self.network.proxy.as_ref().filter(|proxy| !proxy.exempts(host)) {
             Some(proxy) => self.connect_through(proxy, host, port).await?,
@@ -147,14 +147,14 @@ impl ConnectorState {
         };
         let target =
             if target.contains(':') { format!("[{target}]:{port}") } else { format!("{target}:{port}") };
-        let name = || format!("{}:{}", proxy.host(), proxy.port());
-        let addresses = match proxy.host().parse::<IpAddr>() {
+        let name = || format!("{}:{}", proxy.host, proxy.port);
+        let addresses = match proxy.host.parse::<IpAddr>() {
             Ok(literal) => vec![literal],
-            Err(_) => self.network.resolver.resolve(proxy.host()).await.map_err(|error| {
+            Err(_) => self.network.resolver.resolve(&proxy.host).await.map_err(|error| {
                 ConnectError::Proxy { proxy: name(), why: format!("does not resolve: {error}") }
             })?,
         };
-        let stream = self.first_to_answer(&addresses, proxy.port()).await.map_err(|error| {
+        let stream = self.first_to_answer(&addresses, proxy.port).await.map_err(|error| {
             ConnectError::Proxy { proxy: name(), why: format!("cannot be reached: {error}") }
         })?;
         tunnel(stream, proxy.login(), &target).await.map_err(|why| ConnectError::Proxy { proxy: name(), why })

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 use hyper_util::client::legacy::{Client, ResponseFuture};
@@ -21,10 +22,18 @@ use crate::client::connect::{ConnectError, Connector};
 const MAX_INTERIM: u32 = 64;
 const ENDLESS: &str = "the provider sends interim responses (1xx) and no answer";
 
+/// How the gateway names itself.
+pub(crate) const AGENT: &str = concat!("gatehouse/", env!("CARGO_PKG_VERSION"));
+
 /// A request's body.
 pub(crate) type Payload = UnsyncBoxBody<Bytes, io::Error>;
 /// The client of every outgoing call.
 pub(crate) type Http = Client<Connector, Payload>;
+
+/// A body of bytes in hand.
+pub(crate) fn payload(bytes: Bytes) -> Payload {
+    UnsyncBoxBody::new(Full::new(bytes).map_err(|never| match never {}))
+}
 
 /// How far a call came, to be asked also when it was given up.
 #[derive(Debug, Default)]

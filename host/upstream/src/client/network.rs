@@ -13,7 +13,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
 use crate::client::connect::{Connector, Gate, Private};
-use crate::client::dial::{Dial, Resolve, Sockets, SystemResolver};
+use crate::client::dial::{Dial, Resolve};
 use crate::client::exchange::Http;
 use crate::client::proxy::Proxy;
 
@@ -43,15 +43,6 @@ impl Network {
     ) -> Result<Self, String> {
         let tls = TlsConnector::from(Arc::new(tls(roots(extra_roots)?)));
         Ok(Self { resolver, dial, tls, proxy: None, gate: None })
-    }
-
-    /// The operating system's, without a proxy.
-    ///
-    /// # Errors
-    /// What is wrong with the file of roots, with its key in the configuration.
-    pub(crate) fn of_system(extra_roots: Option<&Path>) -> Result<Self, String> {
-        let network = Self::new(Arc::new(SystemResolver), Arc::new(Sockets), extra_roots);
-        network.map_err(|problem| format!("fetch.extra_roots_file: {problem}"))
     }
 
     /// The same through that proxy, or without one.

@@ -9,7 +9,7 @@ use url::{Host, Url};
 pub(crate) struct Origin {
     https: bool,
     host: String,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Origin {
@@ -25,11 +25,7 @@ impl Origin {
 
     /// The host as the resolver wants it: an IPv6 literal without brackets.
     pub(crate) fn bare_host(&self) -> &str {
-        self.host.trim_start_matches('[').trim_end_matches(']')
-    }
-
-    pub(crate) const fn port(&self) -> u16 {
-        self.port
+        bare(&self.host)
     }
 
     /// As a host that may be private, at this port alone.
@@ -43,6 +39,31 @@ impl fmt::Display for Origin {
         let scheme = if self.https { "https" } else { "http" };
         write!(f, "{scheme}://{}:{}", self.host, self.port)
     }
+}
+
+/// A host without the brackets of an IPv6 literal.
+pub(crate) fn bare(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
+/// Whether a URL holds a user name or a password.
+pub(crate) fn has_login(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some()
+}
+
+/// Whether a URL leads to this machine, as far as its host says.
+pub(crate) fn is_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+/// Whether a name is that domain or below it.
+pub(crate) fn is_within(name: &str, domain: &str) -> bool {
+    name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
 /// One configured origin.
@@ -67,9 +88,8 @@ impl Pattern {
             None => (text.to_owned(), false),
         };
         let url = Url::parse(&plain).map_err(|_| format!("{expected}, got {text:?}"))?;
-        let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
-        let anonymous = url.username().is_empty() && url.password().is_none();
-        let origin = Origin::of(&url).filter(|_| bare && anonymous && !plain.ends_with('/'));
+        let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+        let origin = Origin::of(&url).filter(|_| is_bare && !has_login(&url) && !plain.ends_with('/'));
         let origin = origin.ok_or_else(|| format!("{expected}, got {text:?}"))?;
         if origin.host.contains('*') {
             return Err(format!("{expected}, got {text:?}"));

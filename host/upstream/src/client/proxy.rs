@@ -1,7 +1,6 @@
 //! A proxy that connections to the outside go through, as many companies have one, and the targets that are reached without it.
 //! Pure; the tunnel through it is made in `client`.
 
-use std::fmt;
 use std::net::IpAddr;
 
 use base64::Engine as _;
@@ -10,14 +9,16 @@ use gatehouse_model::Secret;
 use ipnet::IpNet;
 use url::Url;
 
+use crate::client::origin::{bare, has_login};
+
 /// Entries of `no_proxy`.
 const MAX_EXEMPT: usize = 1024;
 
 /// A proxy, and which targets are reached without it.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Proxy {
-    host: String,
-    port: u16,
+    pub(super) host: String,
+    pub(super) port: u16,
     /// What `Proxy-Authorization` says.
     login: Option<Secret<String>>,
     exempt: Vec<Exempt>,
@@ -34,12 +35,6 @@ pub(crate) enum Exempt {
     Network(IpNet),
 }
 
-impl fmt::Debug for Proxy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Proxy({}:{})", self.host, self.port)
-    }
-}
-
 impl Exempt {
     /// Reads a name, a domain with a dot before it, an address or a network.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
@@ -47,7 +42,7 @@ impl Exempt {
         if let Ok(network) = text.parse::<IpNet>() {
             return Ok(Self::Network(network));
         }
-        if let Ok(address) = text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+        if let Ok(address) = bare(&text).parse::<IpAddr>() {
             return Ok(Self::Network(address.into()));
         }
         let name = text.strip_prefix('.').unwrap_or(&text);
@@ -89,24 +84,16 @@ impl Proxy {
     ) -> Result<Self, String> {
         let url =
             Url::parse(address).map_err(|_| "expected an address such as http://proxy.internal:3128")?;
-        if !url.username().is_empty() || url.password().is_some() {
+        if has_login(&url) {
             return Err("expected no login in the address; use outgoing.proxy_login".to_owned());
         }
         let host = url.host_str().filter(|_| url.scheme() == "http");
         let Some(host) = host.filter(|_| url.path() == "/" && url.query().is_none()) else {
             return Err(format!("expected http://host:port, got {address:?}"));
         };
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let host = bare(host).to_owned();
         let login = login.map(|login| Secret::new(format!("Basic {}", STANDARD.encode(login.expose()))));
         Ok(Self { host, port: url.port_or_known_default().unwrap_or(80), login, exempt })
-    }
-
-    pub(crate) fn host(&self) -> &str {
-        &self.host
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.port
     }
 
     /// Whether that target is reached without it. This machine always is.
@@ -169,7 +156,7 @@ mod tests {
         ] {
             let made = Proxy::new(address, None, Vec::new());
             assert_eq!(made.is_ok(), fits, "{address}");
-            assert!(!format!("{made:?}").contains("word"), "{address}");
+            assert!(made.err().is_none_or(|why| !why.contains("word")), "{address}");
         }
         assert!(Exempt::parse("http://a").is_err() && Exempt::parse(".").is_err());
     }

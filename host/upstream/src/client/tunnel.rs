@@ -6,6 +6,7 @@ use std::io;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::client::dial::Stream;
+use crate::client::exchange::AGENT;
 
 /// Bytes of a proxy's answer to CONNECT.
 const MAX_HEAD: usize = 8 * 1024;
@@ -20,8 +21,7 @@ pub(crate) async fn tunnel(
     target: &str,
 ) -> Result<Box<dyn Stream>, String> {
     let broke_off = |error: io::Error| format!("broke off: {error}");
-    let agent = concat!("gatehouse/", env!("CARGO_PKG_VERSION"));
-    let mut head = format!("CONNECT {target} HTTP/1.1\r\nhost: {target}\r\nuser-agent: {agent}\r\n");
+    let mut head = format!("CONNECT {target} HTTP/1.1\r\nhost: {target}\r\nuser-agent: {AGENT}\r\n");
     if let Some(login) = login {
         head += &format!("proxy-authorization: {login}\r\n");
     }

@@ -11,8 +11,9 @@ use crate::auth::credential::Credential;
 use crate::auth::extra::Extra;
 use crate::auth::scheme::Auth;
 use crate::client::connect::Private;
+use crate::client::dial::{Sockets, SystemResolver};
 use crate::client::network::Network;
-use crate::client::origin::{Origin, Pattern};
+use crate::client::origin::{Origin, Pattern, has_login};
 use crate::client::proxy::{Exempt, Proxy};
 use crate::config::credential::{self, Secrets};
 use crate::config::extra;
@@ -22,7 +23,6 @@ use crate::config::settings::{
 };
 
 /// A provider, checked.
-#[derive(Debug)]
 pub(crate) struct Checked {
     /// With a slash at its end.
     pub(crate) base: Url,
@@ -55,7 +55,6 @@ pub(crate) struct Checked {
 }
 
 /// An account, checked: one set of credentials and its limits.
-#[derive(Debug)]
 pub(crate) struct Account {
     pub(crate) name: String,
     /// Its name for plugins.
@@ -173,7 +172,8 @@ pub(crate) fn outgoing(
 /// # Errors
 /// What cannot be used, with its key.
 pub(crate) fn network(route: &OutgoingRoute<'_>) -> Result<Network, String> {
-    let network = Network::of_system(route.extra_roots_file)?;
+    let network = Network::new(Arc::new(SystemResolver), Arc::new(Sockets), route.extra_roots_file)
+        .map_err(|problem| roots(problem).to_string())?;
     let proxy = outgoing(route.outgoing, route.secrets).map_err(|error| error.to_string())?;
     Ok(network.through(proxy))
 }
@@ -181,7 +181,7 @@ pub(crate) fn network(route: &OutgoingRoute<'_>) -> Result<Network, String> {
 /// The secrets of a provider that cannot be taken out of what it says; none where the provider cannot be used.
 pub(crate) fn weak_secrets(name: &str, config: &ProviderConfig, secrets: Secrets<'_>) -> Vec<ConfigError> {
     let Ok(checked) = provider(name, config, secrets) else { return vec![] };
-    let weak = checked.accounts.iter().filter(|account| account.credential.is_weak());
+    let weak = checked.accounts.iter().filter(|account| account.credential.is_weak);
     let weak = weak.map(|account| format!("providers.{name}.accounts.{}.secret", account.name));
     weak.chain(extra::weak(name, config, secrets)).map(|key| error(key, WEAK)).collect()
 }
@@ -206,10 +206,9 @@ pub(crate) fn private_hosts(key: &str, entries: &[String]) -> Result<Private, Co
 
 /// Checks `[fairness]`.
 pub(crate) fn fairness(config: &FairnessConfig) -> Result<(), ConfigError> {
-    let weights = config.weights.iter();
-    weights
-        .map(|(customer, weight)| at_least_one(format!("fairness.weights.{customer}"), *weight))
-        .try_fold((), |(), weight| weight.map(drop))
+    config.weights.iter().try_for_each(|(customer, weight)| {
+        at_least_one(format!("fairness.weights.{customer}"), *weight).map(drop)
+    })
 }
 
 /// The bounds of `[fetch]`.
@@ -243,7 +242,7 @@ pub(crate) fn span(key: String, ms: u64) -> Result<Duration, ConfigError> {
 pub(crate) fn base(text: &str) -> Result<(Url, Origin), String> {
     let mut url = Url::parse(text).map_err(|_| format!("expected an http(s) URL, got {text:?}"))?;
     let origin = Origin::of(&url).ok_or_else(|| format!("expected an http(s) URL, got {text:?}"))?;
-    if !url.username().is_empty() || url.password().is_some() {
+    if has_login(&url) {
         return Err("credentials do not belong in a URL; use accounts.<name>.secret".to_owned());
     }
     if url.query().is_some() || url.fragment().is_some() {

@@ -5,7 +5,7 @@
 
 use gatehouse_model::{Secret, SecretRef};
 use http::{HeaderName, HeaderValue};
-use url::{Host, Url};
+use url::Url;
 
 use crate::auth::canonical::Dialect;
 use crate::auth::credential::{Credential, Kind, Location};
@@ -14,7 +14,7 @@ use crate::auth::scheme::{Auth, GOOGLE_TOKEN_URL, HmacAuth, ServiceAccountAuth};
 use crate::auth::signing::SigningKey;
 use crate::auth::token_cache::TokenCache;
 use crate::auth::token_endpoint::Grant;
-use crate::client::origin::Origin;
+use crate::client::origin::{Origin, has_login, is_local};
 use crate::config::settings::{AccountConfig, ConfigError, ProviderConfig, error};
 
 /// Resolves a secret reference; the error says why not.
@@ -167,12 +167,6 @@ fn endpoint(text: &str) -> Result<(Url, Origin), String> {
     let wrong = || format!("expected an https URL, got {text:?}");
     let url = Url::parse(text).map_err(|_| wrong())?;
     let origin = Origin::of(&url).ok_or_else(wrong)?;
-    let is_local = match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
-    let is_plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
-    if is_plain && (url.scheme() == "https" || is_local) { Ok((url, origin)) } else { Err(wrong()) }
+    let is_plain = !has_login(&url) && url.fragment().is_none();
+    if is_plain && (url.scheme() == "https" || is_local(&url)) { Ok((url, origin)) } else { Err(wrong()) }
 }

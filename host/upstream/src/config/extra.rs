@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use gatehouse_contract::is_host_header;
 use gatehouse_model::Secret;
-use http::{HeaderName, HeaderValue};
+use http::HeaderName;
 
+use crate::auth::credential::sensitive;
 use crate::auth::extra::Extra;
 use crate::auth::redact::is_telling;
 use crate::auth::scheme::Auth;
@@ -54,9 +55,8 @@ pub(super) fn check(
         if is_credential || is_host_header(name.as_str()) {
             return Err(wrong("expected a header that neither the gateway nor the accounts' `auth` sets"));
         }
-        let mut value = HeaderValue::from_str(value.expose())
-            .map_err(|_| wrong("the value holds characters that cannot be sent"))?;
-        value.set_sensitive(true);
+        let value = sensitive(value.expose());
+        let value = value.ok_or_else(|| wrong("the value holds characters that cannot be sent"))?;
         headers.push((name, value));
     }
     let auths = config.accounts.values().filter_map(|account| account.auth.as_ref()).chain([&config.auth]);

@@ -12,21 +12,25 @@ use bytes::Bytes;
 use gatehouse_model::{Clock, CustomerId, UnixMs};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, LOCATION, RANGE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Request, Response};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
 use url::{Host, Url};
 
 use crate::client::address::reserved;
 use crate::client::connect::{ConnectError, Private, is_private_allowed};
-use crate::client::exchange::{self, ExchangeError, Http, Payload};
-use crate::client::origin::Origin;
+use crate::client::exchange::{self, AGENT, ExchangeError, Http, Payload, payload};
+use crate::client::origin::{Origin, bare, has_login, is_within};
 use crate::config::check;
 use crate::config::settings::{ConfigError, FetchConfig, WebhooksConfig};
 use crate::fetch::permits::{FetchPermit, FetchPermits};
 use crate::fetch::stand_ins::stand_in;
 use crate::providers::Providers;
+
+/// What is wrong with addresses that are fetched from or posted to.
+pub(super) const UNPARSED: FetchError = FetchError::BadUrl("it does not parse");
+pub(super) const NO_ORIGIN: FetchError = FetchError::BadUrl("expected http or https");
+pub(super) const LOGIN: FetchError = FetchError::BadUrl("it must not hold a user name or password");
 
 /// The minimum rate counts from this age on.
 const GRACE: Duration = Duration::from_secs(10);
@@ -157,7 +161,7 @@ impl Outside {
 
     /// Whether the operator wrote out that host, which may be private then.
     pub(super) fn is_private_allowed(&self, origin: &Origin) -> bool {
-        is_private_allowed(&self.private, origin.bare_host(), origin.port())
+        is_private_allowed(&self.private, origin.bare_host(), origin.port)
     }
 
     /// Refuses a host that is written out as an address that is not public, or has a name that no public host has. What other
@@ -177,7 +181,7 @@ impl Outside {
 
     /// The client that may connect to `origin`, as far as its port says.
     pub(super) fn client(&self, origin: &Origin) -> Result<Http, FetchError> {
-        if matches!(origin.port(), 80 | 443) || self.is_private_allowed(origin) {
+        if matches!(origin.port, 80 | 443) || self.is_private_allowed(origin) {
             Ok(self.http.clone())
         } else {
             Err(FetchError::BadUrl("only ports 80 and 443 are allowed"))
@@ -227,7 +231,7 @@ impl Fetcher {
         };
         let mut deadline = Instant::now() + policy.timeout;
         let began = self.clock().now();
-        let mut url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
+        let mut url = Url::parse(url).map_err(|_| UNPARSED)?;
         // A stand-in is fetched where the link itself might be.
         self.client_for(&url, policy.origins)?;
         let stand_ins = self.rules.stand_ins.as_ref().filter(|_| policy.origins == Origins::User);
@@ -258,9 +262,9 @@ impl Fetcher {
     /// # Errors
     /// As for a fetch of it.
     pub fn check_url(&self, url: &str) -> Result<(), FetchError> {
-        let url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
+        let url = Url::parse(url).map_err(|_| UNPARSED)?;
         self.client_for(&url, Origins::User)?;
-        let origin = Origin::of(&url).ok_or(FetchError::BadUrl("expected http or https"))?;
+        let origin = Origin::of(&url).ok_or(NO_ORIGIN)?;
         // A name of one label is completed by whichever network resolves it.
         let is_of_one_label = url.domain().is_some_and(|name| !name.trim_end_matches('.').contains('.'));
         if is_of_one_label && !self.rules.user.is_private_allowed(&origin) {
@@ -271,9 +275,9 @@ impl Fetcher {
 
     /// The client that may fetch `url`, if it may be fetched at all.
     fn client_for(&self, url: &Url, origins: Origins<'_>) -> Result<Http, FetchError> {
-        let origin = Origin::of(url).ok_or(FetchError::BadUrl("expected http or https"))?;
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(FetchError::BadUrl("it must not hold a user name or password"));
+        let origin = Origin::of(url).ok_or(NO_ORIGIN)?;
+        if has_login(url) {
+            return Err(LOGIN);
         }
         match origins {
             Origins::User => self.rules.user.client(&origin),
@@ -332,10 +336,14 @@ impl Fetcher {
 
 /// A body on its way. Dropping it ends the fetch.
 pub struct Fetched {
-    mime: Option<String>,
-    is_part: bool,
-    first: u64,
-    total: Option<u64>,
+    /// What the server says it is: lower case, without parameters. Not to be trusted.
+    pub mime: Option<String>,
+    /// Whether the body is a part that was asked for, and not all of it.
+    pub is_part: bool,
+    /// Where the body begins in the whole: 0, unless it is a part that was asked for.
+    pub first: u64,
+    /// The length of the whole, when the server says it.
+    pub total: Option<u64>,
     body: Incoming,
     taken: u64,
     max_bytes: u64,
@@ -348,30 +356,6 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// What the server says it is: lower case, without parameters. Not to be trusted.
-    #[must_use]
-    pub fn mime(&self) -> Option<&str> {
-        self.mime.as_deref()
-    }
-
-    /// Whether the body is a part that was asked for, and not all of it.
-    #[must_use]
-    pub fn is_part(&self) -> bool {
-        self.is_part
-    }
-
-    /// Where the body begins in the whole: 0, unless it is a part that was asked for.
-    #[must_use]
-    pub fn first(&self) -> u64 {
-        self.first
-    }
-
-    /// The length of the whole, when the server says it.
-    #[must_use]
-    pub fn total(&self) -> Option<u64> {
-        self.total
-    }
-
     /// The next piece; `None` at the end.
     ///
     /// # Errors
@@ -416,24 +400,28 @@ const INSIDE: [&str; 6] = ["localhost", "internal", "local", "localdomain", "hom
 /// Whether a name can be no public host's.
 fn is_never_public(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
-    let is_below =
-        |end: &str| name.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-    INSIDE.into_iter().any(is_below)
+    INSIDE.into_iter().any(|end| is_within(&name, end))
 }
 
 fn get(url: &Url, part: Option<(u64, u64)>) -> Result<Request<Payload>, FetchError> {
-    let body: Payload = UnsyncBoxBody::new(Empty::new().map_err(|never| match never {}));
-    let mut request = Request::new(body);
-    // The fragment is not sent; hyper takes path and query only.
-    *request.uri_mut() = url.as_str().parse().map_err(|_| FetchError::BadUrl("it does not parse"))?;
+    let mut request = request(url, Bytes::new())?;
     let headers = request.headers_mut();
     headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
-    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))));
     if let Some((first, last)) = part {
         let range = HeaderValue::from_str(&format!("bytes={first}-{last}"));
-        headers.insert(RANGE, range.map_err(|_| FetchError::BadUrl("it does not parse"))?);
+        headers.insert(RANGE, range.map_err(|_| UNPARSED)?);
     }
+    Ok(request)
+}
+
+/// A request for `url` that says what all of them say.
+pub(super) fn request(url: &Url, body: Bytes) -> Result<Request<Payload>, FetchError> {
+    let mut request = Request::new(payload(body));
+    // The fragment is not sent; hyper takes path and query only.
+    *request.uri_mut() = url.as_str().parse().map_err(|_| UNPARSED)?;
+    let headers = request.headers_mut();
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
     Ok(request)
 }
 
@@ -458,8 +446,7 @@ impl FetchError {
     pub(super) fn of(error: ExchangeError, url: &Url) -> Self {
         match error {
             ExchangeError::NotSent(ConnectError::NotPublic { .. }) | ExchangeError::NoHost(_) => {
-                let host = url.host_str().unwrap_or_default();
-                Self::NotPublic(host.trim_start_matches('[').trim_end_matches(']').to_owned())
+                Self::NotPublic(bare(url.host_str().unwrap_or_default()).to_owned())
             }
             ExchangeError::NotSent(_) | ExchangeError::NoConnection(_) => Self::Unreachable,
             ExchangeError::Timeout => Self::Timeout,

@@ -7,20 +7,17 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, Method, Request};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::client::exchange::{self, Payload};
-use crate::client::origin::Origin;
-use crate::fetch::fetcher::{FetchError, Fetcher};
+use crate::client::origin::{Origin, has_login};
+use crate::fetch::fetcher::{self, FetchError, Fetcher, LOGIN, NO_ORIGIN, UNPARSED};
 use crate::response::retry_after;
-
-const NO_ORIGIN: FetchError = FetchError::BadUrl("expected http or https");
 
 /// One JSON body for one address.
 #[derive(Clone, Debug)]
@@ -59,8 +56,7 @@ impl Fetcher {
     /// Checks an address to post to as far as it can be without a name server: its form, its port, and an address that
     /// is written out.
     pub fn check_post_url(&self, url: &str, over_http: bool) -> Result<(), FetchError> {
-        let url = parse(url, over_http)?;
-        let origin = Origin::of(&url).ok_or(NO_ORIGIN)?;
+        let (url, origin) = parse(url, over_http)?;
         self.posts().client(&origin)?;
         self.posts().check_host(&url, &origin)
     }
@@ -71,8 +67,8 @@ impl Fetcher {
     /// See [`FetchError`]: there is no answer.
     pub async fn post(&self, post: &Post<'_>) -> Result<Answer, FetchError> {
         let deadline = Instant::now() + post.timeout;
-        let url = parse(post.url, post.over_http)?;
-        let http = self.posts().client(&Origin::of(&url).ok_or(NO_ORIGIN)?)?;
+        let (url, origin) = parse(post.url, post.over_http)?;
+        let http = self.posts().client(&origin)?;
         let response = exchange::send(&http, request(&url, post)?, deadline)
             .await
             .map_err(|error| FetchError::of(error, &url))?;
@@ -86,37 +82,20 @@ impl Fetcher {
     }
 }
 
-fn parse(url: &str, over_http: bool) -> Result<Url, FetchError> {
-    let url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
-    match url.scheme() {
-        "https" => {}
-        "http" if over_http => {}
-        "http" => return Err(FetchError::BadUrl("expected https")),
-        _ => {
-            return Err(FetchError::BadUrl(if over_http {
-                "expected http or https"
-            } else {
-                "expected https"
-            }));
-        }
+fn parse(url: &str, over_http: bool) -> Result<(Url, Origin), FetchError> {
+    let url = Url::parse(url).map_err(|_| UNPARSED)?;
+    if !over_http && url.scheme() != "https" {
+        return Err(FetchError::BadUrl("expected https"));
     }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(FetchError::BadUrl("it must not hold a user name or password"));
-    }
-    Ok(url)
+    let origin = Origin::of(&url).ok_or(NO_ORIGIN)?;
+    if has_login(&url) { Err(LOGIN) } else { Ok((url, origin)) }
 }
 
 fn request(url: &Url, post: &Post<'_>) -> Result<Request<Payload>, FetchError> {
-    let unusable = |_| FetchError::BadUrl("it does not parse");
-    let body: Payload = UnsyncBoxBody::new(Full::new(post.body.clone()).map_err(|never| match never {}));
-    let mut request = Request::new(body);
+    let mut request = fetcher::request(url, post.body.clone())?;
     *request.method_mut() = Method::POST;
-    // The fragment is not sent; hyper takes path and query only.
-    *request.uri_mut() = url.as_str().parse().map_err(unusable)?;
     let headers = request.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))));
     for (name, value) in post.headers {
         let value =
             HeaderValue::from_str(value).map_err(|_| FetchError::BadUrl("its headers cannot be sent"))?;

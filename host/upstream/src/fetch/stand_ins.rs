@@ -3,6 +3,8 @@
 
 use url::Url;
 
+use crate::client::origin::is_within;
+
 /// The reserved domains.
 const DOMAINS: [&str; 3] = ["example.com", "example.net", "example.org"];
 
@@ -24,9 +26,7 @@ const PICTURE: &str = "1024x1024.png";
 /// What is fetched in the place of `url`; `samples` is the folder of the simulation's files.
 pub(super) fn stand_in(samples: &str, url: &Url) -> Option<Url> {
     let host = url.host_str()?;
-    let is_below =
-        |domain: &str| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-    if !DOMAINS.into_iter().any(is_below) {
+    if !DOMAINS.into_iter().any(|domain| is_within(host, domain)) {
         return None;
     }
     let ending = url.path().rsplit('.').next().unwrap_or_default().to_ascii_lowercase();

@@ -20,7 +20,8 @@ const LIMITED_TOO_LONG: Duration = Duration::from_secs(300);
 /// What is known of an account.
 #[derive(Debug, Default)]
 pub(crate) struct AccountState {
-    in_flight: u64,
+    /// Permits in use.
+    pub(crate) in_flight: u64,
     /// The same by customer; those who use none are not in it.
     used: HashMap<CustomerId, u64>,
     pub(crate) breaker: Breaker,
@@ -173,14 +174,20 @@ impl AccountState {
         }
     }
 
-    /// Permits in use.
-    pub(crate) fn in_flight(&self) -> u64 {
-        self.in_flight
-    }
-
     /// The permits that customer uses.
     pub(crate) fn used_by(&self, customer: &CustomerId) -> u64 {
         self.used.get(customer).copied().unwrap_or(0)
+    }
+
+    /// Whether its provider does not refuse it.
+    pub(crate) fn is_whole(&self, now: UnixMs) -> bool {
+        self.refused_until <= now
+    }
+
+    /// The same of one that no pause and no open breaker keeps from answering.
+    pub(crate) fn is_working(&self, now: UnixMs) -> bool {
+        let is_admitted = matches!(self.breaker.admission(now), Admission::Yes | Admission::Trial);
+        self.is_whole(now) && self.paused_until <= now && is_admitted
     }
 
     /// Whether a call may begin now, and if so whether it is the breaker's trial. A new job needs a permit in the name of

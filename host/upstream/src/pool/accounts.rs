@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use gatehouse_model::{Clock, Conversation, CustomerId, KeyId, Seed, UnixMs, metric};
 
-use crate::breaker::{Admission, Breaker, backoff};
+use crate::breaker::{Breaker, backoff};
 use crate::config::check::Account;
 use crate::pool::abandoned::Abandoned;
 use crate::pool::account::{AccountState, Denials, Denied, HealthSignal, Limited, OUTCOMES};
-use crate::pool::customer_queue::{CustomerQueue, Load, PoolRules};
+use crate::pool::customer_queue::{self, CustomerQueue, PoolRules};
 use crate::pool::waiting::Pace;
 use crate::provider::Provider;
 
@@ -244,10 +244,10 @@ impl Pool {
         Ok(Taken { index, trial, answers: of_account.answers })
     }
 
-    /// The permits a customer uses at this API, and its weight.
-    pub(super) fn load(&self, state: &PoolState, customer: &CustomerId) -> Load {
+    /// The permits a customer uses at this API, for its weight.
+    pub(super) fn load(&self, state: &PoolState, customer: &CustomerId) -> u64 {
         let used = state.accounts.iter().map(|(_, account)| account.used_by(customer)).sum();
-        Load { used, weight: self.rules.weight_of(customer) }
+        customer_queue::load(used, self.rules.weight_of(customer))
     }
 
     /// One of those ready, by weight: the same for every request of a conversation.
@@ -294,10 +294,16 @@ impl Pool {
     }
 
     /// A job more at the account of that name, however many there are.
-    pub(super) fn enter(&self, account: &str, customer: &CustomerId) -> Option<usize> {
-        let index = self.accounts.iter().position(|known| known.name == account)?;
-        self.state(&mut self.lock(), index).enter(customer);
-        Some(index)
+    pub(super) fn enter(&self, account: &str, customer: &CustomerId) -> Option<Taken> {
+        let index = self.index_of(account)?;
+        let mut states = self.lock();
+        let state = self.state(&mut states, index);
+        state.enter(customer);
+        Some(Taken { index, trial: false, answers: state.answers })
+    }
+
+    pub(super) fn index_of(&self, account: &str) -> Option<usize> {
+        self.accounts.iter().position(|known| known.name == account)
     }
 
     pub(super) fn report(&self, index: usize, signal: HealthSignal) {
@@ -326,38 +332,36 @@ impl Pool {
                     self.publish_limited(account, true);
                 }
             }
-            HealthSignal::TokenRefused => {
+            HealthSignal::TokenRefused | HealthSignal::AccountRefused => {
                 state.breaker.succeeded();
                 state.refused_until = now.plus(REFUSED_PAUSE);
-            }
-            HealthSignal::AccountRefused => {
-                state.breaker.succeeded();
-                state.refused_until = now.plus(REFUSED_PAUSE);
-                metrics::counter!(metric::ACCOUNT_ERRORS, "provider" => self.provider.name.clone(), "account" => account.name.clone())
-                    .increment(1);
+                if signal == HealthSignal::AccountRefused {
+                    metrics::counter!(metric::ACCOUNT_ERRORS, "provider" => self.provider.name.clone(), "account" => account.name.clone())
+                        .increment(1);
+                }
             }
             HealthSignal::Failing => state.breaker.failed(now, self.seed.unit()),
         }
         self.publish(account, &state.breaker);
     }
 
+    /// A signal with the error that operators are shown; without secrets.
+    pub(super) fn report_error(&self, index: usize, error: &str, signal: HealthSignal) {
+        self.note_error(index, error.to_owned());
+        self.report(index, signal);
+    }
+
     /// The reader of that account's answers has found it refused.
     pub(super) fn refused(&self, index: usize) {
-        self.note_error(index, "an answer says that the account or its credit is refused".to_owned());
-        self.report(index, HealthSignal::AccountRefused);
+        let error = "an answer says that the account or its credit is refused";
+        self.report_error(index, error, HealthSignal::AccountRefused);
     }
 
     /// The same by its name.
     pub(crate) fn report_refused(&self, account: &str) {
-        if let Some(index) = self.accounts.iter().position(|known| known.name == account) {
+        if let Some(index) = self.index_of(account) {
             self.refused(index);
         }
-    }
-
-    /// That account took a call, and not what was waited for came in time.
-    pub(super) fn gave_nothing(&self, index: usize, what: &str) {
-        self.note_error(index, what.to_owned());
-        self.report(index, HealthSignal::Failing);
     }
 
     /// How often that account has answered.
@@ -365,32 +369,18 @@ impl Pool {
         self.state(&mut self.lock(), index).answers
     }
 
-    /// Whether there is an account that was not `tried` and takes new work.
-    pub(crate) fn has_account_besides(&self, tried: &[String]) -> bool {
-        self.has_account(tried, |_| true)
-    }
-
-    /// The same of an account that its provider does not refuse.
-    pub(crate) fn has_whole_account_besides(&self, tried: &[String]) -> bool {
+    /// Whether there is an account that was not `tried`, takes new work and `will_do` now.
+    pub(crate) fn has_account(
+        &self,
+        tried: &[String],
+        will_do: impl Fn(&AccountState, UnixMs) -> bool,
+    ) -> bool {
         let now = self.clock.now();
-        self.has_account(tried, |state| state.refused_until <= now)
-    }
-
-    /// The same of an account that no pause and no open breaker keeps from answering now.
-    pub(crate) fn has_working_account_besides(&self, tried: &[String]) -> bool {
-        let now = self.clock.now();
-        self.has_account(tried, |state| {
-            let is_whole = state.refused_until <= now && state.paused_until <= now;
-            is_whole && matches!(state.breaker.admission(now), Admission::Yes | Admission::Trial)
-        })
-    }
-
-    fn has_account(&self, tried: &[String], will_do: impl Fn(&AccountState) -> bool) -> bool {
         let mut state = self.lock();
         (0..self.accounts.len()).any(|index| {
             let is_tried = tried.contains(&self.accounts[index].name);
             let state = self.state(&mut state, index);
-            !is_tried && !state.drained && will_do(state)
+            !is_tried && !state.drained && will_do(state, now)
         })
     }
 
@@ -447,7 +437,7 @@ impl Pool {
             }
             takes_new_work
         });
-        let mut whole = |index: usize| self.state(state, index).refused_until <= now || is_bound;
+        let mut whole = |index: usize| is_bound || self.state(state, index).is_whole(now);
         let mut candidates: Vec<usize> = meant.iter().copied().filter(|&index| whole(index)).collect();
         if candidates.is_empty() {
             candidates = meant;

@@ -65,37 +65,18 @@ struct Lane<L, W> {
 
 /// What is compared first; the first waiter's number decides at the latest, it is nobody else's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank {
+pub(crate) struct Rank {
     load: u64,
     used: Option<u64>,
     first: Option<u64>,
 }
 
-/// Customers, the one to be served first at the front.
-#[derive(Debug)]
-pub(crate) struct FairOrder(BinaryHeap<Reverse<(Rank, CustomerId)>>);
+/// Customers, the one to be served first on top.
+pub(crate) type FairOrder = BinaryHeap<Reverse<(Rank, CustomerId)>>;
 
-impl Iterator for FairOrder {
-    type Item = CustomerId;
-
-    fn next(&mut self) -> Option<CustomerId> {
-        self.0.pop().map(|Reverse((_, customer))| customer)
-    }
-}
-
-/// What a customer has, for its order.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Load {
-    /// Permits in use.
-    pub(crate) used: u64,
-    /// Its weight, at least 1.
-    pub(crate) weight: u64,
-}
-
-impl Load {
-    fn rank(self) -> u64 {
-        self.used.saturating_mul(UNIT) / self.weight.max(1)
-    }
+/// What a customer of that weight has who uses so many permits, for its order.
+pub(crate) fn load(used: u64, weight: u64) -> u64 {
+    used.saturating_mul(UNIT) / weight.max(1)
 }
 
 impl<L, W> Default for CustomerQueue<L, W> {
@@ -147,16 +128,14 @@ impl<L: Clone + PartialEq, W> CustomerQueue<L, W> {
     }
 
     /// The customers that wait, in fair order. Only those that are asked for are sorted.
-    pub(crate) fn order(&self, load: impl Fn(&CustomerId) -> Load) -> FairOrder {
-        let first = |lanes: &[Lane<L, W>]| lanes.iter().filter_map(Lane::first).min();
+    pub(crate) fn order(&self, load: impl Fn(&CustomerId) -> u64) -> FairOrder {
         let rank = |customer: &CustomerId, lanes: &[Lane<L, W>]| Rank {
-            load: load(customer).rank(),
+            load: load(customer),
             used: self.used.get(customer).copied(),
-            first: first(lanes),
+            first: lanes.iter().filter_map(|lane| lane.waiting.keys().next().copied()).min(),
         };
-        let waiting =
-            self.customers.iter().map(|(customer, lanes)| Reverse((rank(customer, lanes), customer.clone())));
-        FairOrder(waiting.collect())
+        let waiting = self.customers.iter();
+        waiting.map(|(customer, lanes)| Reverse((rank(customer, lanes), customer.clone()))).collect()
     }
 
     /// A customer's lanes, in order.
@@ -239,11 +218,5 @@ impl<L: Clone + PartialEq, W> CustomerQueue<L, W> {
                 self.customers.remove(customer);
             }
         }
-    }
-}
-
-impl<L, W> Lane<L, W> {
-    fn first(&self) -> Option<u64> {
-        self.waiting.first_key_value().map(|(number, _)| *number)
     }
 }

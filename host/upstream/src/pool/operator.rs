@@ -121,7 +121,7 @@ impl Pool {
                 name: account.name.clone(),
                 priority: account.priority,
                 weight: account.weight,
-                in_flight: known.in_flight(),
+                in_flight: known.in_flight,
                 limit: account.concurrency,
                 reserve: account.reserve,
                 rate: account.rate,
@@ -156,7 +156,7 @@ impl Pool {
     /// whole, whatever its provider refused before. The switch outlives a change of the configuration, and ends with the
     /// process.
     pub(crate) fn drain(self: &Arc<Self>, account: &str, drained: bool) -> Option<bool> {
-        let index = self.accounts().iter().position(|known| known.name == account)?;
+        let index = self.index_of(account)?;
         let mut state = self.lock();
         let account = self.state(&mut state, index);
         let before = std::mem::replace(&mut account.drained, drained);

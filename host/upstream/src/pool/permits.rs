@@ -35,28 +35,21 @@ impl Pool {
         taken: Taken,
         customer: &CustomerId,
     ) -> (AccountPermit, CallPermit) {
-        (self.account_permit(taken.index, taken.answers, customer), self.call_permit(taken))
+        (self.account_permit(taken, customer), self.call_permit(taken))
     }
 
     /// An account permit at `account`, even above its limit: the job is in flight there already.
     pub(crate) fn resume(self: &Arc<Self>, account: &str, customer: &CustomerId) -> Option<AccountPermit> {
-        let index = self.enter(account, customer)?;
-        Some(self.account_permit(index, self.answers(index), customer))
+        Some(self.account_permit(self.enter(account, customer)?, customer))
     }
 
-    fn account_permit(
-        self: &Arc<Self>,
-        index: usize,
-        answers_before: u64,
-        customer: &CustomerId,
-    ) -> AccountPermit {
+    fn account_permit(self: &Arc<Self>, taken: Taken, customer: &CustomerId) -> AccountPermit {
         AccountPermit {
             pool: Arc::clone(self),
-            index,
-            account: self.accounts()[index].name.clone(),
+            index: taken.index,
             customer: customer.clone(),
             since: self.clock.now(),
-            answers_before,
+            answers_before: taken.answers,
             abandoned: None,
         }
     }
@@ -69,14 +62,11 @@ impl Pool {
     }
 
     pub(super) fn call_permit(self: &Arc<Self>, Taken { index, trial, .. }: Taken) -> CallPermit {
-        let account = &self.accounts()[index];
+        let redactor = self.provider().checked.extra.with(&self.accounts()[index].credential.redactor);
         CallPermit {
             pool: Arc::clone(self),
             index,
-            account: account.name.clone(),
-            affinity: account.affinity.clone(),
-            redactor: Mutex::new(self.provider().checked.extra.with(account.credential.redactor())),
-            credential: Arc::clone(&account.credential),
+            redactor: Mutex::new(redactor),
             is_anonymous: false,
             trial,
             reported: AtomicBool::new(false),
@@ -91,7 +81,6 @@ impl Pool {
 pub struct AccountPermit {
     pool: Arc<Pool>,
     index: usize,
-    account: String,
     /// In whose name.
     customer: CustomerId,
     since: UnixMs,
@@ -111,7 +100,7 @@ impl AccountPermit {
     /// The account's name; follow-ups of the same job go there.
     #[must_use]
     pub fn account(&self) -> &str {
-        &self.account
+        &self.pool.accounts()[self.index].name
     }
 
     /// Whether its provider is read on when nobody waits for the job's result any more, to learn what it counts.
@@ -137,8 +126,8 @@ impl AccountPermit {
 
     /// Reports a rate limit that only the reader of the answer can recognise (an error in an answer of 200).
     pub fn report_rate_limit(&self, pause: Option<Duration>) {
-        self.pool.note_error(self.index, "an answer says that there are too many requests".to_owned());
-        self.pool.report(self.index, HealthSignal::RateLimited(pause));
+        let error = "an answer says that there are too many requests";
+        self.pool.report_error(self.index, error, HealthSignal::RateLimited(pause));
     }
 
     /// Reports an account failure that only the reader of the answer can recognise (a 400 about credit).
@@ -149,17 +138,20 @@ impl AccountPermit {
     /// Reports an account that took a call and fell silent for longer than its caller waits; the call itself has no time
     /// limit that is over.
     pub fn report_silence(&self) {
-        self.pool.gave_nothing(self.index, "no content within `first_byte_s`");
-        self.pool.serve_waiting();
+        self.gave_nothing("no content within `first_byte_s`");
     }
 
     /// The same of a whole answer, which may be long in the writing: it counts where the account has answered nothing else
     /// either while it was waited for.
     pub fn report_no_answer(&self) {
         if self.pool.answers(self.index) == self.answers_before {
-            self.pool.gave_nothing(self.index, "no answer within `answer_s`");
-            self.pool.serve_waiting();
+            self.gave_nothing("no answer within `answer_s`");
         }
+    }
+
+    fn gave_nothing(&self, what: &str) {
+        self.pool.report_error(self.index, what, HealthSignal::Failing);
+        self.pool.serve_waiting();
     }
 }
 
@@ -178,7 +170,7 @@ impl Drop for AccountPermit {
 
 impl std::fmt::Debug for AccountPermit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "AccountPermit({}/{})", self.provider(), self.account)
+        write!(f, "AccountPermit({}/{})", self.provider(), self.account())
     }
 }
 
@@ -186,12 +178,10 @@ impl std::fmt::Debug for AccountPermit {
 pub struct CallPermit {
     pool: Arc<Pool>,
     index: usize,
-    account: String,
-    affinity: Affinity,
-    credential: Arc<Credential>,
     /// Of what the call carried, once it was made; before of what the account holds.
     redactor: Mutex<Arc<Redactor>>,
-    is_anonymous: bool,
+    /// It carries no credential.
+    pub(crate) is_anonymous: bool,
     trial: bool,
     reported: AtomicBool,
     progress: Arc<CallProgress>,
@@ -223,13 +213,13 @@ impl CallPermit {
     /// The account's name.
     #[must_use]
     pub fn account(&self) -> &str {
-        &self.account
+        &self.pool.accounts()[self.index].name
     }
 
     /// The account, as plugins name it.
     #[must_use]
     pub fn affinity(&self) -> Affinity {
-        self.affinity.clone()
+        self.pool.accounts()[self.index].affinity.clone()
     }
 
     /// The provider it was taken for.
@@ -253,12 +243,8 @@ impl CallPermit {
         self
     }
 
-    pub(crate) const fn is_anonymous(&self) -> bool {
-        self.is_anonymous
-    }
-
     pub(crate) fn credential(&self) -> &Credential {
-        &self.credential
+        &self.pool.accounts()[self.index].credential
     }
 
     /// Takes the credential out of what came back.
@@ -272,9 +258,10 @@ impl CallPermit {
         *self.redactor.lock().unwrap_or_else(PoisonError::into_inner) = redactor;
     }
 
-    /// Keeps an error for operators; without secrets.
-    pub(crate) fn note_error(&self, text: String) {
-        self.pool.note_error(self.index, text);
+    /// A signal with the error that operators are shown; without secrets.
+    pub(crate) fn report_error(&self, error: String, signal: HealthSignal) {
+        self.pool.note_error(self.index, error);
+        self.report(signal);
     }
 
     pub(crate) fn report(&self, signal: HealthSignal) {
@@ -315,6 +302,6 @@ impl Drop for CallPermit {
 
 impl std::fmt::Debug for CallPermit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "CallPermit({}/{})", self.provider(), self.account)
+        write!(f, "CallPermit({}/{})", self.provider(), self.account())
     }
 }

@@ -3,6 +3,7 @@
 //! A permit that is returned goes to the customer with the fewest in use for its weight. Nobody is served while another,
 //! who may use the same account, waits. What is served is told outside of every lock: the caller's own locks come first.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use tokio::runtime::Handle;
 use crate::pool::abandoned::Entry;
 use crate::pool::account::{Denials, NoPermit};
 use crate::pool::accounts::{Lane, Pool, PoolState, Served, Taken, Waiter, Wanted};
-use crate::pool::customer_queue::{FairOrder, Load};
+use crate::pool::customer_queue::FairOrder;
 use crate::pool::permits::{AccountPermit, CallPermit};
 
 /// A look at the queue is never farther away: the wall clock may be set meanwhile.
@@ -258,7 +259,8 @@ impl Pool {
         let mut until: Option<UnixMs> = None;
         // What no customer gets now: so a thousand customers that wait for the same cost one look at the accounts.
         let mut denied: Vec<(Arc<Self>, Wanted)> = Vec::new();
-        for customer in state.fair_order() {
+        let mut order = state.fair_order();
+        while let Some(Reverse((_, customer))) = order.pop() {
             for lane in state.queue.lanes(&customer) {
                 if denied.iter().any(|(pool, wanted)| Arc::ptr_eq(pool, &lane.pool) && *wanted == lane.wanted)
                 {
@@ -355,6 +357,6 @@ impl Pool {
 impl PoolState {
     fn fair_order(&self) -> FairOrder {
         let pool = self.queue.any_lane().map(|lane| &lane.pool);
-        self.queue.order(|customer| pool.map_or_else(Load::default, |pool| pool.load(self, customer)))
+        self.queue.order(|customer| pool.map_or(0, |pool| pool.load(self, customer)))
     }
 }

@@ -5,9 +5,7 @@
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use gatehouse_contract::is_host_header;
-use gatehouse_model::{
-    BlobId, Body, Call, Header, Part, Payload as Content, Secret, Target, TraceParent, UnixMs,
-};
+use gatehouse_model::{BlobId, Body, Call, Header, Part, Payload as Content, Target, TraceParent};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use ring::digest::Digest;
@@ -15,14 +13,11 @@ use url::Url;
 
 use crate::auth::credential::{Credential, Proof};
 use crate::auth::extra::Extra;
-use crate::auth::signing::SigningKey;
-use crate::client::exchange::Payload;
-use crate::client::origin::Origin;
+use crate::client::exchange::{AGENT, Payload};
+use crate::client::origin::{Origin, has_login};
 use crate::config::check::Checked;
 use crate::request::body::{self, Blobs, OpenBlob, Piece};
 use crate::request::splice::{SpliceForm, splices};
-
-const AGENT: HeaderValue = HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION")));
 
 /// Bytes of a blob that goes out as text: far more than the JSON of a request may have.
 const MAX_TEXT: u64 = 16 << 20;
@@ -50,8 +45,8 @@ pub(crate) enum RequestError {
     Broken(#[source] std::io::Error),
 }
 
-/// Makes the request. `boundary` must be unpredictable: it separates the parts of a form. A signature is not made here,
-/// see [`sign`].
+/// Makes the request. `boundary` must be unpredictable: it separates the parts of a form. A signature is not made here:
+/// it covers the whole.
 pub(crate) async fn build(
     provider: &Checked,
     extra: Option<&Extra>,
@@ -77,8 +72,11 @@ pub(crate) async fn build(
         Content::Json(_) => {
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         }
-        Content::Form(_) => set_form_type(&mut headers, boundary)?,
-        Content::Raw { mime, .. } => set_raw_type(&mut headers, mime)?,
+        Content::Form(_) => {
+            let mime = format!("multipart/form-data; boundary={}", separator(boundary));
+            set_type(&mut headers, &mime, "a form")?;
+        }
+        Content::Raw { mime, .. } => set_type(&mut headers, mime, "a raw body")?,
     }
     let (body, length, unread) = body::body(pieces(&call.body, boundary, blobs).await?);
     // Without it the body would be announced as chunked, even one that is not there.
@@ -87,7 +85,7 @@ pub(crate) async fn build(
     }
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
-    headers.entry(USER_AGENT).or_insert(AGENT);
+    headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
     let mut request = Request::new(body);
     *request.method_mut() = method;
     *request.uri_mut() = url.as_str().parse().map_err(|_| RequestError::Path)?;
@@ -100,16 +98,6 @@ pub(crate) async fn build(
 pub(crate) async fn digest(call: &Call, blobs: &dyn Blobs, boundary: u64) -> Result<Digest, RequestError> {
     let pieces = pieces(&call.body, boundary, blobs).await?;
     body::digest(pieces).await.map_err(RequestError::Broken)
-}
-
-/// Signs a request that is complete. Returns the signature, which no reply may show.
-pub(crate) fn sign(
-    key: &SigningKey,
-    request: &mut Request<Payload>,
-    digest: &Digest,
-    now: UnixMs,
-) -> Result<Secret<String>, RequestError> {
-    key.sign(request, digest.as_ref(), now).ok_or(RequestError::CredentialTaken)
 }
 
 fn method(name: &str) -> Result<Method, RequestError> {
@@ -130,7 +118,7 @@ fn target(provider: &Checked, target: &Target) -> Result<Url, RequestError> {
         Target::Path(path) => below(&provider.base, path).ok_or(RequestError::Path)?,
         Target::Url(text) => Url::parse(text).map_err(|_| RequestError::Origin("not a URL".to_owned()))?,
     };
-    let origin = Origin::of(&url).filter(|_| url.username().is_empty() && url.password().is_none());
+    let origin = Origin::of(&url).filter(|_| !has_login(&url));
     match origin {
         Some(origin) if provider.origins.iter().any(|pattern| pattern.covers(&origin)) => Ok(url),
         Some(origin) => Err(RequestError::Origin(origin.to_string())),
@@ -218,15 +206,6 @@ async fn text(id: &BlobId, blob: OpenBlob) -> Result<Bytes, RequestError> {
     Ok(quoted.slice(1..quoted.len() - 1))
 }
 
-fn set_form_type(headers: &mut HeaderMap, boundary: u64) -> Result<(), RequestError> {
-    if headers.contains_key(CONTENT_TYPE) {
-        return Err(RequestError::Header("header content-type of a form".to_owned()));
-    }
-    let value = HeaderValue::try_from(format!("multipart/form-data; boundary={}", separator(boundary)));
-    headers.insert(CONTENT_TYPE, value.expect("a boundary is letters, digits and a hyphen"));
-    Ok(())
-}
-
 async fn form_pieces(parts: &[Part], boundary: &str, blobs: &dyn Blobs) -> Result<Vec<Piece>, RequestError> {
     let mut pieces = vec![];
     for part in parts {
@@ -245,10 +224,10 @@ async fn raw_piece(data: &Body, blobs: &dyn Blobs) -> Result<Piece, RequestError
     })
 }
 
-/// The type a raw body says it has; one content type is enough.
-fn set_raw_type(headers: &mut HeaderMap, mime: &str) -> Result<(), RequestError> {
+/// The type of a body that says by itself which it has; one content type is enough.
+fn set_type(headers: &mut HeaderMap, mime: &str, body: &str) -> Result<(), RequestError> {
     if headers.contains_key(CONTENT_TYPE) {
-        return Err(RequestError::Header("header content-type of a raw body".to_owned()));
+        return Err(RequestError::Header(format!("header content-type of {body}")));
     }
     headers.insert(CONTENT_TYPE, HeaderValue::from_str(mime).map_err(|_| RequestError::Form)?);
     Ok(())
@@ -284,6 +263,8 @@ async fn open(blobs: &dyn Blobs, name: &str) -> Result<OpenBlob, RequestError> {
 
 #[cfg(test)]
 mod tests {
+    use gatehouse_model::Secret;
+
     use super::*;
     use crate::auth::credential::{Kind, Location};
     use crate::config::check;

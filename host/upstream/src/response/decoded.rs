@@ -6,7 +6,6 @@
 //! reader counts the bytes.
 //! Servers send events under any media type, or under none, so that an answer is known by how it begins. Nothing is taken out.
 
-use std::fmt;
 use std::io::{self, Write as _};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -37,7 +36,6 @@ const ZLIB: u8 = 0x78;
 const ZSTD: u8 = 0x28;
 
 /// A body as it was before its server compressed it.
-#[derive(Debug)]
 pub struct Decoded<B = Incoming> {
     body: B,
     unpacking: Option<Box<Unpacking>>,
@@ -91,12 +89,6 @@ impl Zlib {
             }
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for Unpacking {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unpacking").field("magic", &self.magic).finish_non_exhaustive()
     }
 }
 
@@ -277,7 +269,6 @@ const FIELDS: [&[u8]; 4] = [b"data:", b"event:", b"id:", b"retry:"];
 const MAX_BLANK: usize = 1 << 10;
 
 /// The body of an answer.
-#[derive(Debug)]
 pub struct Peeked<B = Decoded> {
     first: Bytes,
     rest: B,

@@ -13,7 +13,7 @@ use crate::response::sse::{Decoder, EventTooLarge, MARK, text};
 #[derive(Debug)]
 pub(crate) enum Frames {
     Sse(Decoder),
-    Lines(Lines),
+    Lines(Pending),
     JsonArray(Items),
 }
 
@@ -23,7 +23,7 @@ impl Frames {
         match framing {
             // One body is no stream; a provider that sends one all the same sends events.
             Framing::Sse | Framing::Whole => Self::Sse(Decoder::new(limit)),
-            Framing::Lines => Self::Lines(Lines { line: Pending::new(limit) }),
+            Framing::Lines => Self::Lines(Pending::new(limit)),
             Framing::JsonArray => Self::JsonArray(Items::new(limit)),
         }
     }
@@ -43,7 +43,7 @@ impl Frames {
                 }
                 None => decoder.feed(bytes, frames),
             },
-            Self::Lines(lines) => lines.feed(bytes, frames),
+            Self::Lines(line) => line.feed_lines(bytes, frames),
             Self::JsonArray(items) => items.feed(bytes, frames),
         }
     }
@@ -52,7 +52,7 @@ impl Frames {
     pub(crate) fn end(&mut self, frames: &mut Vec<Sse>) {
         match self {
             Self::Sse(decoder) => decoder.finish(frames),
-            Self::Lines(lines) => lines.line.complete(frames),
+            Self::Lines(line) => line.complete(frames),
             Self::JsonArray(_) => {}
         }
     }
@@ -60,7 +60,7 @@ impl Frames {
 
 /// The frame under way.
 #[derive(Debug)]
-struct Pending {
+pub(crate) struct Pending {
     bytes: Vec<u8>,
     limit: usize,
 }
@@ -86,22 +86,15 @@ impl Pending {
             frames.push(Sse { event: None, data: text(bytes) });
         }
     }
-}
 
-/// A frame a line.
-#[derive(Debug)]
-pub(crate) struct Lines {
-    line: Pending,
-}
-
-impl Lines {
-    fn feed(&mut self, mut bytes: &[u8], frames: &mut Vec<Sse>) -> Result<(), EventTooLarge> {
+    /// Takes the next bytes, where each line is a frame.
+    fn feed_lines(&mut self, mut bytes: &[u8], frames: &mut Vec<Sse>) -> Result<(), EventTooLarge> {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
-            self.line.grow(&bytes[..end])?;
-            self.line.complete(frames);
+            self.grow(&bytes[..end])?;
+            self.complete(frames);
             bytes = &bytes[end + 1..];
         }
-        self.line.grow(bytes)
+        self.grow(bytes)
     }
 }
 

@@ -1,6 +1,5 @@
 //! A response as a plugin sees it: capped, stripped, and with the secret taken out should it be echoed.
 
-use std::borrow::Cow;
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
@@ -145,17 +144,13 @@ async fn save<B: AnswerBody>(
     let pieces = stream::unfold(Some((body, 0_u64, redactor)), move |state| async move {
         let (mut body, before, mut redactor) = state?;
         match next(&mut body, deadline).await {
-            Ok(None) => Some((Ok(redactor.end().into()), None)),
+            Ok(None) => Some((Ok(redactor.end()), None)),
             Ok(Some(piece)) => {
                 let length = before + piece.len() as u64;
                 if length > max {
                     return Some((Err(io::Error::other(too_large(max))), None));
                 }
-                let clean = match redactor.feed(&piece) {
-                    Cow::Borrowed(_) => piece,
-                    Cow::Owned(clean) => clean.into(),
-                };
-                Some((Ok(clean), Some((body, length, redactor))))
+                Some((Ok(redactor.feed(piece)), Some((body, length, redactor))))
             }
             Err(cut) => Some((Err(io::Error::other(cut)), None)),
         }

@@ -10,20 +10,7 @@ use super::*;
 use crate::pool::account::{HealthSignal, Limited, NoPermit};
 use crate::pool::waiting::Claimant;
 
-/// Accounts as `name: settings` lines under one provider.
-fn pool(clock: &Arc<TestClock>, accounts: &[(&str, &str)]) -> Upstream {
-    let mut text = "[providers.p]\nbase_url = \"https://api.example.com\"\n".to_owned();
-    for (name, settings) in accounts {
-        text += &format!("[providers.p.accounts.{name}]\nsecret = {{ env = \"KEY\" }}\n{settings}\n");
-    }
-    upstream_with(&text, Arc::clone(clock), Arc::new(SystemResolver))
-}
-
-fn name(upstream: &Upstream) -> Result<String, NoPermit> {
-    upstream.acquire_account("p", &acme(), None).map(|(_, permit)| permit.account().to_owned())
-}
-
-/// The same of one whose call is made.
+/// Takes a permit whose call is made.
 fn called(upstream: &Upstream) -> Result<(), NoPermit> {
     let (_, permit) = upstream.acquire_account("p", &acme(), None)?;
     permit.progress().sent.store(true, Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use gatehouse_harness::until;
-use gatehouse_model::{Body, Header, Outage, Part, Reply};
+use gatehouse_model::{Outage, Part};
 use tokio::sync::Semaphore;
 
 use super::*;
@@ -11,17 +11,6 @@ use super::*;
 async fn call(upstream: &Upstream, call: &Call, blobs: &dyn Blobs) -> Result<Reply, Outage> {
     let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
     permit.call(call, blobs, NEVER).await
-}
-
-fn text(reply: &Reply) -> &str {
-    match &reply.body {
-        Body::Inline(bytes) => std::str::from_utf8(bytes).unwrap(),
-        Body::Blob(name) => panic!("{name}"),
-    }
-}
-
-fn header(name: &str, value: &str) -> Header {
-    Header { name: name.to_owned(), value: value.to_owned() }
 }
 
 #[tokio::test]
@@ -190,22 +179,16 @@ async fn a_text_is_spliced_as_text() {
 }
 
 #[tokio::test]
-async fn a_blob_that_is_no_text_does_not_go_out_as_text() {
+async fn a_blob_of_another_task_and_one_that_is_no_text_are_refused() {
     let server = Provider::start(|_| reply(200, &[], "")).await;
     let upstream = upstream(&provider(&server.url(), ""));
     let (memory, id) = Memory::with(b"\xff\xfe");
-    let json = format!(r#"{{"text":"blob:{id}:text"}}"#);
-    assert_eq!(call(&upstream, &post(&json), &memory).await, Err(Outage::Refused));
-    assert!(server.received().is_empty());
-}
-
-#[tokio::test]
-async fn a_blob_of_another_task_is_refused() {
-    let server = Provider::start(|_| reply(200, &[], "")).await;
-    let upstream = upstream(&provider(&server.url(), ""));
-    let (_, id) = Memory::with(b"x");
-    let json = format!(r#"{{"uri":"blob:{id}"}}"#);
-    assert_eq!(call(&upstream, &post(&json), &Memory::default()).await, Err(Outage::Refused));
+    for (json, blobs) in [
+        (format!(r#"{{"text":"blob:{id}:text"}}"#), &memory),
+        (format!(r#"{{"uri":"blob:{id}"}}"#), &Memory::default()),
+    ] {
+        assert_eq!(call(&upstream, &post(&json), blobs).await, Err(Outage::Refused), "{json}");
+    }
     assert!(server.received().is_empty());
 }
 
@@ -293,16 +276,7 @@ async fn https_speaks_http2_where_the_provider_does() {
     let roots = folder.path().join("roots.pem");
     std::fs::write(&roots, made.cert.pem()).unwrap();
     for (alpn, version) in [(&b"h2"[..], http::Version::HTTP_2), (b"http/1.1", http::Version::HTTP_11)] {
-        let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-        let mut tls =
-            rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-                .with_safe_default_protocol_versions()
-                .unwrap()
-                .with_no_client_auth()
-                .with_single_cert(vec![made.cert.der().clone()], key)
-                .unwrap();
-        tls.alpn_protocols = vec![alpn.to_vec()];
-        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
+        let acceptor = acceptor(&made, vec![alpn.to_vec()]);
         let server = Provider::start_over(
             |_| reply(200, &[], "ok"),
             move |stream| {
@@ -312,8 +286,7 @@ async fn https_speaks_http2_where_the_provider_does() {
         )
         .await;
         let base = format!("https://provider.test:{}", server.address.port());
-        let names = HashMap::from([("provider.test", vec!["127.0.0.1".parse().unwrap()])]);
-        let resolver = Arc::new(Table { names, ..Table::default() });
+        let resolver = Table::of(&[("provider.test", &["127.0.0.1"])]);
         let trusting = format!("{}[fetch]\nextra_roots_file = {roots:?}\n", provider(&base, ""));
         let trusted = upstream_with(&trusting, TestClock::skipping_pauses_at(0), resolver.clone());
         call(&trusted, &post("{}"), &Memory::default()).await.unwrap();

@@ -39,13 +39,6 @@ connect_timeout_ms = 2000
 min_bytes_per_second = 1
 "#;
 
-fn build(text: &str, secret: &str) -> Result<Upstream, String> {
-    let config: Config = toml::from_str(text).map_err(|error| error.message().to_owned())?;
-    let secrets = |_: &SecretRef| Ok(Secret::new(secret.to_owned()));
-    let (clock, seed) = (TestClock::skipping_pauses_at(0), Arc::new(TestSeed::default()));
-    Upstream::new(&config, &secrets, clock, seed, Arc::new(SystemResolver)).map_err(|error| error.to_string())
-}
-
 #[test]
 fn a_full_file_is_understood() {
     let config = config(FULL);

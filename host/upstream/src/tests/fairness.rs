@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use futures_util::FutureExt as _;
 use gatehouse_model::KeyId;
 use proptest::prelude::*;
 
@@ -14,28 +15,17 @@ fn claimant(customer: &str) -> Claimant {
     Claimant { customer: CustomerId(customer.to_owned()), key: KeyId("key".to_owned()) }
 }
 
-fn customer(name: &str) -> CustomerId {
-    CustomerId(name.to_owned())
-}
-
 fn account(settings: &str, more: &str) -> Upstream {
-    let text = format!(
-        "{more}\n[providers.p]\nbase_url = \"https://api.example.com\"\n{settings}\n\
-         [providers.p.accounts.main]\nsecret = {{ env = \"KEY\" }}\n"
-    );
-    with_clock(&text, &TestClock::at(0))
-}
-
-fn with_clock(text: &str, clock: &Arc<TestClock>) -> Upstream {
-    upstream_with(text, Arc::clone(clock), Arc::new(SystemResolver))
+    let text = format!("{more}\n{}", provider(API, settings));
+    upstream_with(&text, TestClock::at(0), Arc::new(SystemResolver))
 }
 
 /// Permits granted so far, in order, by customer.
 #[derive(Clone, Default)]
-struct Granted(Arc<Mutex<VecDeque<(String, Permits)>>>);
+pub(super) struct Granted(Arc<Mutex<VecDeque<(String, Permits)>>>);
 
 impl Granted {
-    fn ask(&self, upstream: &Upstream, name: &str) -> Option<Waiting> {
+    pub(super) fn ask(&self, upstream: &Upstream, name: &str) -> Option<Waiting> {
         let (granted, of) = (self.clone(), name.to_owned());
         let grant = move |permits| granted.0.lock().unwrap().push_back((of, permits));
         match upstream.acquire_or_wait("p", &claimant(name), Wanted::of(None), grant) {
@@ -51,7 +41,7 @@ impl Granted {
         self.0.lock().unwrap().remove(at)
     }
 
-    fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         self.0.lock().unwrap().iter().map(|(name, _)| name.clone()).collect()
     }
 
@@ -143,14 +133,15 @@ fn nobody_overtakes_those_that_wait() {
     assert!(granted.ask(&upstream, "a").is_none());
     let _waiting = granted.ask(&upstream, "a");
     drop(granted.take(0));
-    assert_eq!(upstream.acquire_account("p", &customer("b"), None).unwrap_err(), NoPermit::Busy);
+    assert_eq!(upstream.acquire_account("p", &CustomerId::from("b"), None).unwrap_err(), NoPermit::Busy);
 }
 
 #[test]
 fn one_customer_alone_gets_every_permit_and_among_several_not_the_reserve() {
     let upstream = account("concurrency = 16", "");
     let take = |name: &str| {
-        std::iter::from_fn(|| upstream.acquire_account("p", &customer(name), None).ok()).collect::<Vec<_>>()
+        std::iter::from_fn(|| upstream.acquire_account("p", &CustomerId::from(name), None).ok())
+            .collect::<Vec<_>>()
     };
     assert_eq!(take("a").len(), 16);
     upstream.expect_several_customers();
@@ -161,7 +152,7 @@ fn one_customer_alone_gets_every_permit_and_among_several_not_the_reserve() {
     assert_eq!(take("c").len(), 1);
     let none = account("concurrency = 16\nreserve = 0", "");
     none.expect_several_customers();
-    let all: Vec<_> = std::iter::from_fn(|| none.acquire_account("p", &customer("a"), None).ok()).collect();
+    let all: Vec<_> = std::iter::from_fn(|| none.acquire_account("p", &acme(), None).ok()).collect();
     assert_eq!(all.len(), 16);
 }
 
@@ -186,23 +177,24 @@ fn who_is_denied_the_reserve_is_in_nobodys_way() {
     drop(waiting);
 }
 
+/// Waits in the name of another customer.
+fn wait(upstream: &Upstream, longest: Duration) -> impl Future<Output = Result<Permits, NoPermit>> + use<> {
+    let upstream = upstream.clone();
+    async move { upstream.wait_for_account("p", &claimant("b"), &[], None, longest).await }
+}
+
 #[tokio::test]
 async fn a_wait_ends_with_a_permit_or_with_its_time() {
     let clock = TestClock::at(0);
-    let text = "[providers.p]\nbase_url = \"https://api.example.com\"\nconcurrency = 1\n\
-                [providers.p.accounts.main]\nsecret = { env = \"KEY\" }\n";
-    let upstream = with_clock(text, &clock);
+    let upstream = pool(&clock, &[("main", "concurrency = 1")]);
     let longest = Duration::from_secs(7);
     let (held, _call) = upstream.acquire_account("p", &acme(), None).unwrap();
-    let wait = || {
-        let upstream = upstream.clone();
-        tokio::spawn(async move { upstream.wait_for_account("p", &claimant("b"), &[], None, longest).await })
-    };
-    let first = wait();
+    let wait = || wait(&upstream, longest);
+    let first = tokio::spawn(wait());
     clock.armed(longest).await;
     clock.advance(longest);
     assert_eq!(first.await.unwrap().unwrap_err(), NoPermit::Busy);
-    let second = wait();
+    let second = tokio::spawn(wait());
     clock.armed(longest).await;
     drop(held);
     assert!(second.await.unwrap().is_ok());
@@ -213,20 +205,14 @@ async fn a_wait_ends_with_a_permit_or_with_its_time() {
 #[tokio::test]
 async fn a_pause_of_the_account_is_waited_for() {
     let clock = TestClock::at(0);
-    let text = "[providers.p]\nbase_url = \"https://api.example.com\"\n\
-                [providers.p.accounts.main]\nsecret = { env = \"KEY\" }\n";
-    let upstream = with_clock(text, &clock);
+    let upstream = pool(&clock, &[("main", "")]);
     let pause = Duration::from_secs(3);
     let permits = upstream.acquire_account("p", &acme(), None).unwrap();
     permits.1.report(HealthSignal::RateLimited(Some(pause)));
     drop(permits);
-    let refused = upstream.wait_for_account("p", &claimant("b"), &[], None, Duration::from_secs(2)).await;
+    let refused = wait(&upstream, Duration::from_secs(2)).await;
     assert_eq!(refused.unwrap_err(), NoPermit::Until(UnixMs(3000)));
-    let waiting = {
-        let upstream = upstream.clone();
-        let longest = Duration::from_secs(4);
-        tokio::spawn(async move { upstream.wait_for_account("p", &claimant("b"), &[], None, longest).await })
-    };
+    let waiting = tokio::spawn(wait(&upstream, Duration::from_secs(4)));
     clock.armed(pause).await;
     clock.advance(pause);
     assert!(waiting.await.unwrap().is_ok());
@@ -243,11 +229,7 @@ fn an_abandoned_permit_is_given_up_once_another_waits() {
     // A wait for the end may be given up and begun again.
     drop(first.0.abandon());
     let ends = [first.0.abandon(), second.0.abandon()];
-    let is_told = |end: &Arc<tokio::sync::Notify>| {
-        let mut notified = Box::pin(end.notified());
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        notified.as_mut().poll(&mut context).is_ready()
-    };
+    let is_told = |end: &Arc<tokio::sync::Notify>| end.notified().now_or_never().is_some();
     assert!(granted.ask(&upstream, "b").is_none() && !is_told(&ends[0]), "it is read on without a permit");
     assert!(granted.ask(&upstream, "c").is_none() && is_told(&ends[1]), "one at a time");
     let waiting = granted.ask(&upstream, "d");
@@ -261,17 +243,16 @@ fn an_abandoned_permit_is_given_up_once_another_waits() {
 #[test]
 fn an_estimate_follows_the_pace_and_the_customers_own_queue() {
     let clock = TestClock::at(0);
-    let text = "[providers.p]\nbase_url = \"https://api.example.com\"\nconcurrency = 1\n\
-                [providers.p.accounts.main]\nsecret = { env = \"KEY\" }\n";
-    let upstream = with_clock(text, &clock);
+    let upstream = pool(&clock, &[("main", "concurrency = 1")]);
     let granted = Granted::default();
     let waiting: Vec<_> = (0..110).map(|_| granted.ask(&upstream, "a")).collect();
-    assert_eq!(upstream.estimated_wait("p", &customer("a")), None, "not known yet");
+    assert_eq!(upstream.estimated_wait("p", &CustomerId::from("a")), None, "not known yet");
     for _ in 0..10 {
         clock.advance_ms(1000);
         drop(granted.take(0));
     }
-    let seconds = |name: &str| upstream.estimated_wait("p", &customer(name)).map(|wait| wait.as_secs());
+    let seconds =
+        |name: &str| upstream.estimated_wait("p", &CustomerId::from(name)).map(|wait| wait.as_secs());
     assert_eq!(seconds("a"), Some(100), "99 before it, one a second");
     let estimate = |waiting: &Option<Waiting>| {
         let found = waiting.as_ref()?.estimate()?;
@@ -303,12 +284,8 @@ struct Run {
 
 impl Run {
     fn new(permits: usize) -> Self {
-        let text = format!(
-            "[providers.p]\nbase_url = \"https://api.example.com\"\nconcurrency = {permits}\n\
-             [providers.p.accounts.main]\nsecret = {{ env = \"KEY\" }}\n"
-        );
         let clock = TestClock::at(0);
-        let upstream = with_clock(&text, &clock);
+        let upstream = pool(&clock, &[("main", &format!("concurrency = {permits}"))]);
         let (granted, waiting, immediate) = (Granted::default(), BTreeMap::new(), Vec::new());
         Self { clock, upstream, granted, waiting, immediate, ends: Vec::new() }
     }

@@ -24,17 +24,15 @@ async fn fetch(upstream: &Upstream, url: &str, policy: &Policy<'_>) -> Result<By
 
 #[tokio::test]
 async fn urls_that_lead_to_private_places_are_refused() {
-    let private = |ips: &[&str]| ips.iter().map(|ip| ip.parse().unwrap()).collect::<Vec<IpAddr>>();
-    let names = HashMap::from([
-        ("private.test", private(&["10.0.0.7"])),
-        ("mixed.test", private(&["8.8.8.8", "127.0.0.1"])),
-        ("mapped.test", private(&["::ffff:192.168.0.1"])),
-        ("metadata.test", private(&["169.254.169.254"])),
-        ("localhost", private(&["::1", "127.0.0.1"])),
-        ("empty.test", vec![]),
+    let names = Table::of(&[
+        ("private.test", &["10.0.0.7"]),
+        ("mixed.test", &["8.8.8.8", "127.0.0.1"]),
+        ("mapped.test", &["::ffff:192.168.0.1"]),
+        ("metadata.test", &["169.254.169.254"]),
+        ("localhost", &["::1", "127.0.0.1"]),
+        ("empty.test", &[]),
     ]);
-    let resolver = Arc::new(Table { names, ..Table::default() });
-    let upstream = upstream_with("", TestClock::skipping_pauses_at(0), resolver);
+    let upstream = upstream_with("", TestClock::skipping_pauses_at(0), names);
     let bad = FetchError::BadUrl;
     let closed = |host: &str| FetchError::NotPublic(host.to_owned());
     for (url, expected) in [
@@ -100,13 +98,12 @@ async fn a_stand_in_is_fetched_where_its_address_might_be() {
 async fn a_host_the_operator_named_may_be_private() {
     let server = Provider::start(|_| reply(200, &[("content-type", "Image/PNG; x=y")], "bytes")).await;
     let port = server.address.port();
-    let names = HashMap::from([("cdn.internal", vec!["127.0.0.1".parse().unwrap()])]);
-    let resolver = Arc::new(Table { names, ..Table::default() });
+    let resolver = Table::of(&[("cdn.internal", &["127.0.0.1"])]);
     let config = format!("[fetch]\nallow_private = [\"cdn.internal:{port}\", \"other.internal\"]\n");
     let upstream = upstream_with(&config, TestClock::skipping_pauses_at(0), resolver.clone());
     let fetched =
         upstream.fetcher().fetch(&format!("http://cdn.internal:{port}/a#b"), &user(10)).await.unwrap();
-    assert_eq!(fetched.mime(), Some("image/png"));
+    assert_eq!(fetched.mime.as_deref(), Some("image/png"));
     assert_eq!(fetched.collect().await.unwrap(), "bytes");
     // What was resolved is what is connected to: one question a connection.
     assert_eq!(resolver.asked.load(Ordering::SeqCst), 1);
@@ -170,15 +167,10 @@ async fn results_come_from_the_providers_media_origins_only() {
     })
     .await;
     let more = format!("media_origins = [\"{}\", \"https://*.bfl.ai\"]", server.url());
-    let names = HashMap::from([("delivery.bfl.ai", vec!["10.1.2.3".parse().unwrap()])]);
-    let resolver = Arc::new(Table { names, ..Table::default() });
-    let upstream = upstream_with(
-        &provider("https://api.example.com", &more),
-        TestClock::skipping_pauses_at(0),
-        resolver,
-    );
+    let names = Table::of(&[("delivery.bfl.ai", &["10.1.2.3"])]);
+    let upstream = upstream_with(&provider(API, &more), TestClock::skipping_pauses_at(0), names);
     let results = Policy::new(Origins::Results("p"), 100, PATIENCE);
-    let from = |url: String| fetch_owned(&upstream, url, results);
+    let from = async |url: String| fetch(&upstream, &url, &results).await;
     assert_eq!(from(format!("{}/r", server.url())).await.unwrap(), "result");
     assert_eq!(server.only().header("authorization"), None);
     let foreign = |origin: String| Err(FetchError::ForeignOrigin(origin));
@@ -195,14 +187,8 @@ async fn results_come_from_the_providers_media_origins_only() {
     );
     assert!(other.received().is_empty());
     let unknown = Policy::new(Origins::Results("q"), 100, PATIENCE);
-    assert_eq!(
-        fetch_owned(&upstream, server.url(), unknown).await,
-        Err(FetchError::NoProvider("q".to_owned()))
-    );
-}
-
-async fn fetch_owned(upstream: &Upstream, url: String, policy: Policy<'_>) -> Result<Bytes, FetchError> {
-    fetch(upstream, &url, &policy).await
+    let outcome = fetch(&upstream, &server.url(), &unknown).await;
+    assert_eq!(outcome, Err(FetchError::NoProvider("q".to_owned())));
 }
 
 #[tokio::test]
@@ -228,15 +214,8 @@ async fn a_body_has_limits() {
 
 #[tokio::test]
 async fn a_body_that_stops_is_told_from_one_that_ends() {
-    let short = serve_raw(|mut stream| async move {
-        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf").await.unwrap();
-    })
-    .await;
-    let silent = serve_raw(|mut stream| async move {
-        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf").await.unwrap();
-        std::future::pending::<()>().await;
-    })
-    .await;
+    let half = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf";
+    let (short, silent) = (serve_text(half, false).await, serve_text(half, true).await);
     let upstream = allowing(&[short.to_string(), silent.to_string()]);
     assert_eq!(fetch(&upstream, &format!("http://{short}/"), &user(100)).await, Err(FetchError::Broken));
     let hasty = Policy::new(Origins::User, 100, Duration::from_millis(50));

@@ -26,24 +26,35 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use gatehouse_harness::{Provider, Received, TestClock, TestSeed, reply, serve_connections};
 use gatehouse_model::{
-    BlobId, Call, Clock as _, CustomerId, Payload, Reading, Replay, Secret, SecretRef, Target, UnixMs,
+    BlobId, Body, Call, Clock as _, CustomerId, Header, Payload, Reading, Replay, Reply, Secret, SecretRef,
+    Target, UnixMs,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::client::dial::{Resolve, SystemResolver};
 use crate::config::settings::Config;
+use crate::pool::account::NoPermit;
 use crate::request::body::{Blobs, OpenBlob};
 use crate::upstream::Upstream;
 
 pub(crate) const SECRET: &str = "sk-upstream-secret";
 pub(crate) const NEVER: UnixMs = UnixMs(u64::MAX);
+pub(crate) const API: &str = "https://api.example.com";
 
 /// Answers from a table and counts the questions.
 #[derive(Default)]
 pub(crate) struct Table {
     pub(crate) names: HashMap<&'static str, Vec<IpAddr>>,
     pub(crate) asked: AtomicUsize,
+}
+
+impl Table {
+    pub(crate) fn of(names: &[(&'static str, &[&str])]) -> Arc<Self> {
+        let parsed = |ips: &[&str]| -> Vec<IpAddr> { ips.iter().map(|ip| ip.parse().unwrap()).collect() };
+        let names = names.iter().map(|(name, ips)| (*name, parsed(ips))).collect();
+        Arc::new(Self { names, ..Self::default() })
+    }
 }
 
 impl Resolve for Table {
@@ -117,6 +128,35 @@ where
     .await
 }
 
+/// A server that writes this after each request head, and then closes the connection or holds it.
+pub(crate) async fn serve_text(text: &'static str, is_held: bool) -> SocketAddr {
+    use tokio::io::AsyncWriteExt as _;
+    serve_raw(move |mut stream| async move {
+        let _ = stream.write_all(text.as_bytes()).await;
+        if is_held {
+            std::future::pending::<()>().await;
+        }
+    })
+    .await
+}
+
+/// What speaks TLS with that certificate, and one of these protocols over it.
+pub(crate) fn acceptor(
+    made: &rcgen::CertifiedKey<rcgen::KeyPair>,
+    alpn_protocols: Vec<Vec<u8>>,
+) -> tokio_rustls::TlsAcceptor {
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let ring = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = rustls::ServerConfig::builder_with_provider(ring)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    tls.alpn_protocols = alpn_protocols;
+    Arc::new(tls).into()
+}
+
 pub(crate) fn config(text: &str) -> Config {
     toml::from_str(text).unwrap()
 }
@@ -132,6 +172,33 @@ pub(crate) fn upstream_with(text: &str, clock: Arc<TestClock>, resolver: Arc<dyn
 
 pub(crate) fn upstream(text: &str) -> Upstream {
     upstream_with(text, TestClock::skipping_pauses_at(1_000_000), Arc::new(SystemResolver))
+}
+
+/// The same with that secret for every account, or what is wrong.
+pub(crate) fn build(text: &str, secret: &str) -> Result<Upstream, String> {
+    let config: Config = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+    let secrets = |_: &SecretRef| Ok(Secret::new(secret.to_owned()));
+    let (clock, seed) = (TestClock::skipping_pauses_at(0), Arc::new(TestSeed::default()));
+    Upstream::new(&config, &secrets, clock, seed, Arc::new(SystemResolver)).map_err(|error| error.to_string())
+}
+
+/// Provider `p` at `base` with these accounts and what is set of each; its secret, where that is not told.
+pub(crate) fn table(base: &str, accounts: &[(&str, &str)]) -> String {
+    let mut text = format!("[providers.p]\nbase_url = \"{base}\"\n");
+    for (name, settings) in accounts {
+        let secret = if settings.contains("secret") { "" } else { "secret = { env = \"KEY\" }\n" };
+        text += &format!("[providers.p.accounts.{name}]\n{secret}{settings}\n");
+    }
+    text
+}
+
+pub(crate) fn pool(clock: &Arc<TestClock>, accounts: &[(&str, &str)]) -> Upstream {
+    upstream_with(&table(API, accounts), Arc::clone(clock), Arc::new(SystemResolver))
+}
+
+/// The account that a new job gets.
+pub(crate) fn name(upstream: &Upstream) -> Result<String, NoPermit> {
+    upstream.acquire_account("p", &acme(), None).map(|(_, permit)| permit.account().to_owned())
 }
 
 /// Provider `p` at `base` with one account `main`; `more` goes into its table.
@@ -160,6 +227,18 @@ pub(crate) fn get(target: Target) -> Call {
         reading: Reading::Whole,
         credentials: true,
         shared: None,
+    }
+}
+
+pub(crate) fn header(name: &str, value: &str) -> Header {
+    Header { name: name.to_owned(), value: value.to_owned() }
+}
+
+/// The body of a reply that is none of a blob.
+pub(crate) fn text(reply: &Reply) -> &str {
+    match &reply.body {
+        Body::Inline(bytes) => std::str::from_utf8(bytes).unwrap(),
+        Body::Blob(name) => panic!("{name}"),
     }
 }
 

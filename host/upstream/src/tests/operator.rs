@@ -1,51 +1,18 @@
 //! What operators see of accounts, and the switch that keeps new work away from one.
 
+use super::fairness::Granted;
 use super::*;
-use crate::pool::account::{HealthSignal, NoPermit};
-use crate::pool::accounts::Wanted;
+use crate::pool::account::HealthSignal;
 use crate::pool::operator::{AccountOverview, BreakerState};
-use crate::pool::waiting::{Claimant, Permits, Waiting};
-use gatehouse_model::KeyId;
-
-fn table(base: &str, accounts: &[(&str, &str)]) -> String {
-    let mut text = format!("[providers.p]\nbase_url = \"{base}\"\n");
-    for (name, settings) in accounts {
-        text += &format!("[providers.p.accounts.{name}]\nsecret = {{ env = \"KEY\" }}\n{settings}\n");
-    }
-    text
-}
-
-fn open(clock: &Arc<TestClock>, accounts: &[(&str, &str)]) -> Upstream {
-    let text = table("https://api.example.com", accounts);
-    upstream_with(&text, Arc::clone(clock), Arc::new(SystemResolver))
-}
-
-fn name(upstream: &Upstream) -> Result<String, NoPermit> {
-    upstream.acquire_account("p", &acme(), None).map(|(_, permit)| permit.account().to_owned())
-}
 
 fn one(upstream: &Upstream, account: &str) -> AccountOverview {
     let all = upstream.overview("p").unwrap().accounts;
     all.into_iter().find(|known| known.name == account).unwrap()
 }
 
-/// Asks in the name of a customer; what is granted goes into `granted`.
-fn ask(upstream: &Upstream, customer: &str, granted: &Arc<Mutex<Vec<Permits>>>) -> Option<Waiting> {
-    let claimant = Claimant { customer: CustomerId::from(customer), key: KeyId::from("key") };
-    let into = Arc::clone(granted);
-    let grant = move |permits| into.lock().unwrap().push(permits);
-    match upstream.acquire_or_wait("p", &claimant, Wanted::of(None), grant) {
-        Ok(permits) => {
-            granted.lock().unwrap().push(permits);
-            None
-        }
-        Err((_, waiting)) => Some(waiting.expect("a known provider")),
-    }
-}
-
 #[test]
 fn a_drained_account_gets_no_new_work_and_keeps_what_it_has() {
-    let upstream = open(&TestClock::at(0), &[("a", "priority = 1"), ("b", "priority = 2")]);
+    let upstream = pool(&TestClock::at(0), &[("a", "priority = 1"), ("b", "priority = 2")]);
     let (running, _) = upstream.acquire_account("p", &acme(), None).unwrap();
     assert_eq!(running.account(), "a");
     assert_eq!(upstream.drain("p", "a", true), Some(false));
@@ -73,7 +40,7 @@ fn a_drained_account_gets_no_new_work_and_keeps_what_it_has() {
 
 #[test]
 fn another_account_is_one_that_takes_new_work() {
-    let upstream = open(&TestClock::at(0), &[("a", ""), ("b", "")]);
+    let upstream = pool(&TestClock::at(0), &[("a", ""), ("b", "")]);
     let besides = |tried: &[&str]| {
         let tried: Vec<String> = tried.iter().map(ToString::to_string).collect();
         upstream.has_account_besides("p", &tried)
@@ -87,20 +54,20 @@ fn another_account_is_one_that_takes_new_work() {
 
 #[test]
 fn new_work_waits_while_every_account_is_drained() {
-    let upstream = open(&TestClock::at(0), &[("a", "")]);
-    let granted = Arc::default();
+    let upstream = pool(&TestClock::at(0), &[("a", "")]);
+    let granted = Granted::default();
     let _ = upstream.drain("p", "a", true);
     assert_eq!(name(&upstream), Err(NoPermit::Busy), "it is configured, so waiting helps");
-    let _waiting = ask(&upstream, "acme", &granted).expect("a position in the queue");
-    assert!(granted.lock().unwrap().is_empty());
+    let _waiting = granted.ask(&upstream, "acme").expect("a position in the queue");
+    assert!(granted.names().is_empty());
     let _ = upstream.drain("p", "a", false);
-    assert_eq!(granted.lock().unwrap().len(), 1, "it is served at once");
+    assert_eq!(granted.names().len(), 1, "it is served at once");
 }
 
 /// A refused account is worse than none of the others, and still better than a drained one.
 #[test]
 fn a_drained_account_is_no_way_around_a_refused_one() {
-    let upstream = open(&TestClock::at(0), &[("a", ""), ("b", "")]);
+    let upstream = pool(&TestClock::at(0), &[("a", ""), ("b", "")]);
     upstream.acquire_account("p", &acme(), Some("a")).unwrap().1.report(HealthSignal::AccountRefused);
     let _ = upstream.drain("p", "b", true);
     assert_eq!(name(&upstream).unwrap(), "a");
@@ -109,24 +76,22 @@ fn a_drained_account_is_no_way_around_a_refused_one() {
 #[test]
 fn a_stream_at_a_drained_account_keeps_its_permit_from_others() {
     let settings = [("a", "concurrency = 1"), ("b", "concurrency = 1")];
-    let upstream = open(&TestClock::at(0), &settings);
-    let granted = Arc::default();
+    let upstream = pool(&TestClock::at(0), &settings);
+    let granted = Granted::default();
     let (mut abandoned, _) = upstream.acquire_account("p", &acme(), Some("a")).unwrap();
     let _held = upstream.acquire_account("p", &acme(), Some("b")).unwrap();
     let _end = abandoned.abandon();
     let _ = upstream.drain("p", "a", true);
-    let _waiting = ask(&upstream, "other", &granted).expect("b is full, a drained");
+    let _waiting = granted.ask(&upstream, "other").expect("b is full, a drained");
     assert_eq!(one(&upstream, "a").in_flight, 1);
 }
 
 #[test]
 fn the_switch_outlives_a_change_of_the_configuration() {
-    let upstream = open(&TestClock::at(0), &[("a", ""), ("b", "")]);
+    let upstream = pool(&TestClock::at(0), &[("a", ""), ("b", "")]);
     let _ = upstream.drain("p", "a", true);
-    for (base, settings) in
-        [("https://api.example.com", "weight = 7"), ("https://elsewhere.example.com", "weight = 7")]
-    {
-        let next = config(&table(base, &[("b", ""), ("a", settings)]));
+    for base in [API, "https://elsewhere.example.com"] {
+        let next = config(&table(base, &[("b", ""), ("a", "weight = 7")]));
         upstream.switch(upstream.prepare(&next.providers, &secrets).ok().unwrap());
         assert!(one(&upstream, "a").drained, "{base}");
         assert!(!one(&upstream, "b").drained, "{base}");
@@ -138,10 +103,10 @@ fn the_switch_outlives_a_change_of_the_configuration() {
 #[test]
 fn an_overview_tells_what_is_used_and_who_waits() {
     let clock = TestClock::at(1_000);
-    let upstream = open(&clock, &[("a", "concurrency = 3\nrate_per_second = 5.0")]);
-    let granted = Arc::default();
-    let mut waiting: Vec<_> = (0..5).filter_map(|_| ask(&upstream, "few", &granted)).collect();
-    waiting.extend((0..3).filter_map(|_| ask(&upstream, "other", &granted)));
+    let upstream = pool(&clock, &[("a", "concurrency = 3\nrate_per_second = 5.0")]);
+    let granted = Granted::default();
+    let mut waiting: Vec<_> = (0..5).filter_map(|_| granted.ask(&upstream, "few")).collect();
+    waiting.extend((0..3).filter_map(|_| granted.ask(&upstream, "other")));
     let shown = upstream.overview("p").unwrap();
     let account = one(&upstream, "a");
     assert_eq!((account.in_flight, account.limit, account.reserve, account.rate), (3, 3, 0, Some(5.0)));
@@ -156,12 +121,12 @@ fn an_overview_tells_what_is_used_and_who_waits() {
 
 #[test]
 fn no_more_than_twenty_customers_are_named() {
-    let upstream = open(&TestClock::at(0), &[("a", "concurrency = 1")]);
-    let granted = Arc::default();
-    let _first = ask(&upstream, "first", &granted);
+    let upstream = pool(&TestClock::at(0), &[("a", "concurrency = 1")]);
+    let granted = Granted::default();
+    let _first = granted.ask(&upstream, "first");
     let _waiting: Vec<_> = (0..50)
         .flat_map(|number| (0..=number % 3).map(move |_| number))
-        .map(|number| ask(&upstream, &format!("c{number:02}"), &granted))
+        .map(|number| granted.ask(&upstream, &format!("c{number:02}")))
         .collect();
     let shown = upstream.overview("p").unwrap();
     let counts: Vec<usize> = shown.waiting_by_customer.iter().map(|(_, count)| *count).collect();
@@ -173,7 +138,7 @@ fn no_more_than_twenty_customers_are_named() {
 #[test]
 fn a_breaker_and_the_pauses_are_told_until_they_end() {
     let clock = TestClock::skipping_pauses_at(1_000_000);
-    let upstream = open(&clock, &[("a", "")]);
+    let upstream = pool(&clock, &[("a", "")]);
     let report = |signal| upstream.acquire_account("p", &acme(), None).unwrap().1.report(signal);
     report(HealthSignal::RateLimited(Some(Duration::from_secs(7))));
     assert_eq!(one(&upstream, "a").paused_until, Some(UnixMs(1_007_000)));

@@ -1,7 +1,7 @@
 //! What is told when no whole reply comes, and above all whether anything had been sent.
 
 use gatehouse_model::{Framing, Outage};
-use tokio::io::AsyncWriteExt;
+use tokio::io::AsyncWriteExt as _;
 
 use super::*;
 use crate::calls::stream::Opening;
@@ -19,58 +19,41 @@ async fn closed_port() -> String {
 }
 
 #[tokio::test]
-async fn a_closed_port_is_unreachable() {
-    let upstream = upstream(&provider(&closed_port().await, ""));
-    assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Unreachable));
-}
-
-#[tokio::test]
-async fn a_name_without_address_is_unreachable() {
-    let upstream = upstream_with(
-        &provider("https://nowhere.test", ""),
-        TestClock::skipping_pauses_at(0),
-        Arc::new(Table::default()),
-    );
-    assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Unreachable));
+async fn a_closed_port_and_a_name_without_address_are_unreachable() {
+    for base in [closed_port().await, "https://nowhere.test".to_owned()] {
+        let text = provider(&base, "");
+        let upstream = upstream_with(&text, TestClock::skipping_pauses_at(0), Table::of(&[]));
+        assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Unreachable), "{base}");
+    }
 }
 
 #[tokio::test]
 async fn an_address_behind_a_pattern_must_be_public() {
     let server = Provider::start(|_| reply(200, &[], "")).await;
-    let names = HashMap::from([("evil.bfl.ai", vec!["127.0.0.1".parse().unwrap()])]);
+    let names = Table::of(&[("evil.bfl.ai", &["127.0.0.1"])]);
     let more = format!("origins = [\"https://*.bfl.ai:{}\"]", server.address.port());
-    let config = provider("https://api.example.com", &more);
-    let upstream = upstream_with(
-        &config,
-        TestClock::skipping_pauses_at(0),
-        Arc::new(Table { names, ..Table::default() }),
-    );
+    let upstream = upstream_with(&provider(API, &more), TestClock::skipping_pauses_at(0), names);
     let url = format!("https://evil.bfl.ai:{}/", server.address.port());
     assert_eq!(outcome(&upstream, &get(Target::Url(url)), NEVER).await, Err(Outage::Unreachable));
     assert!(server.received().is_empty());
 }
 
 #[tokio::test]
-async fn no_answer_in_time_is_a_timeout() {
-    let address = serve_raw(|stream| async move {
-        let _held = stream;
-        std::future::pending::<()>().await;
-    })
-    .await;
-    let upstream = upstream(&provider(&format!("http://{address}"), ""));
-    let call = Call { timeout_ms: 50, ..post("{}") };
-    assert_eq!(outcome(&upstream, &call, NEVER).await, Err(Outage::Timeout));
+async fn no_answer_in_time_is_a_timeout_and_half_an_answer_too() {
+    let half = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf";
+    for (text, more, timeout_ms) in [("", "", 50), (half, "total_timeout_ms = 50", 20_000)] {
+        let address = serve_text(text, true).await;
+        let upstream = upstream(&provider(&format!("http://{address}"), more));
+        let call = Call { timeout_ms, ..post("{}") };
+        assert_eq!(outcome(&upstream, &call, NEVER).await, Err(Outage::Timeout), "{text:?}");
+    }
 }
 
 /// A call that only hands a job over does not hold its permit as long as a whole exchange may take; one that brings a file
 /// does, and one that may be repeated too.
 #[tokio::test]
 async fn a_hanging_submit_has_a_time_limit_of_its_own() {
-    let address = serve_raw(|stream| async move {
-        let _held = stream;
-        std::future::pending::<()>().await;
-    })
-    .await;
+    let address = serve_text("", true).await;
     let more = "total_timeout_ms = 3600000\nsubmit_timeout_ms = 50";
     let upstream = upstream(&provider(&format!("http://{address}"), more));
     let long = |call: Call| Call { timeout_ms: 3_600_000, ..call };
@@ -86,17 +69,6 @@ async fn a_hanging_submit_has_a_time_limit_of_its_own() {
 }
 
 #[tokio::test]
-async fn half_an_answer_in_time_is_a_timeout_too() {
-    let address = serve_raw(|mut stream| async move {
-        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf").await.unwrap();
-        std::future::pending::<()>().await;
-    })
-    .await;
-    let upstream = upstream(&provider(&format!("http://{address}"), "total_timeout_ms = 50"));
-    assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Timeout));
-}
-
-#[tokio::test]
 async fn a_deadline_that_is_over_sends_nothing() {
     let server = Provider::start(|_| reply(200, &[], "")).await;
     let upstream = upstream(&provider(&server.url(), ""));
@@ -107,10 +79,7 @@ async fn a_deadline_that_is_over_sends_nothing() {
 #[tokio::test]
 async fn a_connection_that_breaks_is_broken() {
     for beginning in ["", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf", "not http at all\r\n\r\n"] {
-        let address = serve_raw(move |mut stream| async move {
-            stream.write_all(beginning.as_bytes()).await.unwrap();
-        })
-        .await;
+        let address = serve_text(beginning, false).await;
         let upstream = upstream(&provider(&format!("http://{address}"), ""));
         assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Broken), "{beginning:?}");
     }
@@ -137,11 +106,7 @@ async fn too_much_is_too_large_announced_or_not() {
         while stream.write_all(&chunk).await.is_ok() {}
     })
     .await;
-    let announced = serve_raw(|mut stream| async move {
-        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2000000\r\n\r\n").await;
-        std::future::pending::<()>().await;
-    })
-    .await;
+    let announced = serve_text("HTTP/1.1 200 OK\r\ncontent-length: 2000000\r\n\r\n", true).await;
     for address in [chunked, announced] {
         let limits = "max_reply_mib = 1\nmax_saved_mib = 1";
         let upstream = upstream(&provider(&format!("http://{address}"), limits));
@@ -228,7 +193,7 @@ async fn five_streams_that_end_with_their_heads_open_the_breaker() {
             let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
             let (idle, none) = (Duration::from_secs(5), Memory::default());
             let opening = permit.open(&get(path("/")), &none, NEVER, Framing::Sse, idle).await;
-            let Ok(Opening::Events(mut events)) = opening else { panic!("{body:?}: {opening:?}") };
+            let Ok(Opening::Events(mut events)) = opening else { panic!("{body:?}") };
             assert_eq!(events.next().await, Err(Outage::Broken), "{body:?}");
         }
         let permits = upstream.acquire_account("p", &acme(), None);

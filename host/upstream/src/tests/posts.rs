@@ -1,7 +1,5 @@
 //! Posting to webhooks: what is sent, what counts as an answer, and where nothing is sent to.
 
-use tokio::io::AsyncWriteExt as _;
-
 use super::*;
 use crate::fetch::fetcher::FetchError;
 use crate::fetch::post::{Answer, Post, check_post_url};
@@ -50,20 +48,12 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
 
 #[tokio::test]
 async fn a_receiver_that_hangs_is_left_and_a_body_that_hangs_costs_nothing_of_its_status() {
-    let silent = serve_raw(|stream| async move {
-        std::future::pending::<()>().await;
-        drop(stream);
-    })
-    .await;
+    let silent = serve_text("", true).await;
     let timeout = Duration::from_millis(50);
     let url = format!("http://{silent}/");
     let outcome = allowing(silent).fetcher().post(&Post { timeout, ..to(&url, &[]) }).await;
     assert_eq!(outcome, Err(FetchError::Timeout));
-    let half = serve_raw(|mut stream| async move {
-        let _ = stream.write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 10\r\n\r\nhalf").await;
-        std::future::pending::<()>().await;
-    })
-    .await;
+    let half = serve_text("HTTP/1.1 202 Accepted\r\ncontent-length: 10\r\n\r\nhalf", true).await;
     let url = format!("http://{half}/");
     // Long enough for the head on a busy machine; the body is waited for until then.
     let timeout = Duration::from_secs(2);
@@ -73,13 +63,12 @@ async fn a_receiver_that_hangs_is_left_and_a_body_that_hangs_costs_nothing_of_it
 
 #[tokio::test]
 async fn an_address_is_refused_when_it_is_given_and_again_when_it_is_used() {
-    let names = HashMap::from([
-        ("private.test", vec!["10.0.0.7".parse().unwrap()]),
-        ("localhost", vec!["127.0.0.1".parse().unwrap()]),
-        ("a.localhost", vec!["127.0.0.1".parse().unwrap()]),
+    let names = Table::of(&[
+        ("private.test", &["10.0.0.7"]),
+        ("localhost", &["127.0.0.1"]),
+        ("a.localhost", &["127.0.0.1"]),
     ]);
-    let resolver = Arc::new(Table { names, ..Table::default() });
-    let upstream = upstream_with("", TestClock::skipping_pauses_at(0), resolver);
+    let upstream = upstream_with("", TestClock::skipping_pauses_at(0), names);
     let bad = FetchError::BadUrl;
     let closed = |host: &str| FetchError::NotPublic(host.to_owned());
     for (url, over_http, expected) in [

@@ -266,6 +266,14 @@ fn parrot(lines: &str) -> Result<(), String> {
     Script::parse(lines, "s.play".as_ref())?.play(&NativeText::<Parrot>::NEW)
 }
 
+fn assert_played(lines: &str, came: &Result<(), String>, problem: Option<&str>) {
+    match (came, problem) {
+        (Ok(()), None) => {}
+        (Err(came), Some(problem)) => assert!(came.contains(problem), "{lines}: {came}"),
+        (came, _) => panic!("{lines}: {came:?}"),
+    }
+}
+
 #[test]
 fn plays_a_text_family() {
     let events = r#"{"events": [{"data": {"a": 1}}, {"event": "x", "data": "b"}]}
@@ -298,11 +306,7 @@ fn plays_a_text_family() {
         ),
         (SAYS.replace("chat.completions", "chat.complete"), Some("expected a surface of the manifest")),
     ] {
-        match (parrot(&lines), problem) {
-            (Ok(()), None) => {}
-            (Err(came), Some(problem)) => assert!(came.contains(problem), "{lines}: {came}"),
-            (came, _) => panic!("{lines}: {came:?}"),
-        }
+        assert_played(&lines, &parrot(&lines), problem);
     }
     Script::parse(SAYS, "s.play".as_ref()).unwrap().run_native_text::<Parrot>();
 }
@@ -327,11 +331,7 @@ fn plays_migrations_of_a_live_task() {
             Some("the interface \"bulk\" is not played here"),
         ),
     ] {
-        match (puppet(&lines), problem) {
-            (Ok(()), None) => {}
-            (Err(came), Some(problem)) => assert!(came.contains(problem), "{lines}: {came}"),
-            (came, _) => panic!("{lines}: {came:?}"),
-        }
+        assert_played(&lines, &puppet(&lines), problem);
     }
 }
 

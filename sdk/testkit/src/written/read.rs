@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use gatehouse_sdk::Cause;
+use gatehouse_sdk::{Cause, Outage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ enum Written {
     Start,
     Joined(String),
     Reply(ReplyWritten),
-    Outage(OutageWritten),
+    Outage(#[serde(with = "OutageWritten")] Outage),
     Probed(Vec<FindingWritten>),
     Timer,
     Cancel,
@@ -115,7 +115,7 @@ impl Script {
             Written::Start => Line::Feed(Feed::Start),
             Written::Joined(brief) => Line::Feed(Feed::Joined(brief.into_bytes())),
             Written::Reply(reply) => Line::Feed(Feed::Reply(reply.try_into()?)),
-            Written::Outage(outage) => Line::Feed(Feed::Outage(outage.into())),
+            Written::Outage(outage) => Line::Feed(Feed::Outage(outage)),
             Written::Probed(found) => Line::Feed(Feed::Probed(found.into_iter().map(Into::into).collect())),
             Written::Timer => Line::Feed(Feed::Timer),
             Written::Cancel => Line::Feed(Feed::Cancel(Cause::Client)),

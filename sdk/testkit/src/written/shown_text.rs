@@ -1,7 +1,7 @@
 //! Answers of a text family and of a dialect as JSON, as written scripts expect them. `sdk/README.md` lists the fields.
 
 use gatehouse_sdk::{
-    Answered, Chunk, Counter, DialectPrepared, Obstacle, Prepared, Refusal, Sse, TextFailure, Usage,
+    Answered, Chunk, Counter, DialectPrepared, Obstacle, Prepared, Refusal, Sse, TextFailure,
 };
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(crate) fn answered(answer: &Result<Answered, TextFailure>) -> Value {
     match answer {
         Ok(answered) => json!({"answered": {
             "body": parsed(&answered.body),
-            "usage": usage(answered.usage),
+            "usage": answered.usage,
             "counters": counters(&answered.counters),
             "output_bytes": answered.output_bytes,
         }}),
@@ -41,7 +41,7 @@ pub(crate) fn chunk(chunk: &Result<Chunk, TextFailure>) -> Value {
         Ok(chunk) => {
             json!({"chunk": {
                 "send": sent(&chunk.send),
-                "usage": usage(chunk.usage),
+                "usage": chunk.usage,
                 "counters": counters(&chunk.counters),
                 "output_bytes": chunk.output_bytes,
                 "last": chunk.last,
@@ -99,8 +99,4 @@ fn failed(failure: &TextFailure) -> Value {
 
 fn counters(counters: &[Counter]) -> Value {
     counters.iter().map(|(name, count)| (name.clone(), json!(count))).collect()
-}
-
-fn usage(usage: Option<Usage>) -> Value {
-    json!(usage)
 }

@@ -60,12 +60,13 @@ struct RouteWritten {
     model: Option<String>,
     upstream: Option<String>,
     provider: String,
-    protocol: ProtocolWritten,
+    #[serde(with = "ProtocolWritten")]
+    protocol: Protocol,
     rules: Option<Value>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Deserialize)]
+#[serde(remote = "Protocol", rename_all = "kebab-case")]
 enum ProtocolWritten {
     Messages,
     Chat,
@@ -89,10 +90,7 @@ impl TryFrom<TextWritten> for TextRequest {
                 upstream: route.upstream.unwrap_or_else(|| model.clone()),
                 model,
                 provider: route.provider,
-                protocol: match route.protocol {
-                    ProtocolWritten::Messages => Protocol::Messages,
-                    ProtocolWritten::Chat => Protocol::Chat,
-                },
+                protocol: route.protocol,
                 rules: route.rules.unwrap_or_else(|| json!({})),
                 extra: Extra::new(),
             },

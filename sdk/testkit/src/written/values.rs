@@ -212,26 +212,15 @@ pub(super) fn header(name: &str, value: Value) -> Result<Header, String> {
     }
 }
 
+/// The words for outages: `#[serde(with = "OutageWritten")]`.
 #[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(remote = "Outage", rename_all = "kebab-case")]
 pub(super) enum OutageWritten {
     Unreachable,
     Timeout,
     Broken,
     TooLarge,
     Refused,
-}
-
-impl From<OutageWritten> for Outage {
-    fn from(written: OutageWritten) -> Self {
-        match written {
-            OutageWritten::Unreachable => Self::Unreachable,
-            OutageWritten::Timeout => Self::Timeout,
-            OutageWritten::Broken => Self::Broken,
-            OutageWritten::TooLarge => Self::TooLarge,
-            OutageWritten::Refused => Self::Refused,
-        }
-    }
 }
 
 /// A state of an older version: JSON, or bytes as text.

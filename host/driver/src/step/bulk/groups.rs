@@ -92,22 +92,14 @@ impl CallGroups {
 /// The duty to close a group. Dropped, it lets each task make its own call.
 pub(crate) struct OpenGroup {
     groups: Arc<Mutex<Groups>>,
-    key: GroupKey,
+    pub(crate) key: GroupKey,
     number: u64,
-    not_before: Option<UnixMs>,
+    /// Before when the group should not end, unless it is full.
+    pub(crate) not_before: Option<UnixMs>,
     filled: oneshot::Receiver<Vec<Member>>,
 }
 
 impl OpenGroup {
-    pub(crate) fn key(&self) -> &GroupKey {
-        &self.key
-    }
-
-    /// Before when the group should not end, unless it is full.
-    pub(crate) fn not_before(&self) -> Option<UnixMs> {
-        self.not_before
-    }
-
     /// Its call is made at this moment, so the next group of the key ends later.
     pub(crate) fn rest(&self, now: UnixMs) {
         let resting = &mut lock(&self.groups).resting;
@@ -199,13 +191,13 @@ mod tests {
     fn groups_of_one_key_rest_between_their_calls() {
         let groups = CallGroups::default();
         let first = groups.join(&key("a"), member(1).0).expect("opened");
-        assert_eq!(first.not_before(), None);
+        assert_eq!(first.not_before, None);
         first.rest(UnixMs(5000));
         drop(first);
         let next = groups.join(&key("a"), member(2).0).expect("opened");
-        assert_eq!(next.not_before(), Some(UnixMs(6000)));
+        assert_eq!(next.not_before, Some(UnixMs(6000)));
         let other = groups.join(&key("b"), member(3).0).expect("opened");
-        assert_eq!(other.not_before(), None);
+        assert_eq!(other.not_before, None);
         other.rest(UnixMs(6000));
         assert_eq!(lock(&groups.0).resting.len(), 1, "what is over is forgotten");
     }

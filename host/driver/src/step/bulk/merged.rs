@@ -27,12 +27,12 @@ pub(in crate::step) fn not_before(reply: &Reply, now: UnixMs) -> Option<UnixMs> 
 impl BulkCalls {
     /// Closes the group when its time comes, and answers its members.
     pub(super) async fn call_merged(self: Arc<Self>, mut group: OpenGroup, version: Arc<Version>) {
-        let end = self.window(group.not_before());
+        let end = self.window(group.not_before);
         let members = group.close(end).await;
         if members.len() > 1 {
             group.rest(self.shared.now());
         }
-        let (key, mut waiting) = (group.key().clone(), vec![members]);
+        let (key, mut waiting) = (group.key.clone(), vec![members]);
         drop(group);
         while let Some(mut members) = waiting.pop() {
             let now = self.shared.now();

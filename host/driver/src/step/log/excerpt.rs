@@ -18,9 +18,7 @@ pub(super) fn excerpt(bytes: &[u8], length: u64) -> String {
         Err(_) => return format!("({length} bytes that are no text)"),
     };
     let mut kept = without_query_values(text);
-    if kept.len() > MAX_EXCERPT {
-        kept.truncate(kept.floor_char_boundary(MAX_EXCERPT));
-    }
+    kept.truncate(kept.floor_char_boundary(MAX_EXCERPT));
     kept
 }
 

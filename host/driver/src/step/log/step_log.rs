@@ -24,7 +24,7 @@ pub(in crate::step) struct StepLog {
     /// Those before them.
     quiet: QuietSteps,
     /// Of the run, if its task is traced.
-    span: Option<Span>,
+    pub(in crate::step) span: Option<Span>,
 }
 
 #[derive(Debug)]
@@ -44,11 +44,6 @@ impl StepLog {
     /// Goes on from the steps of earlier runs.
     pub(in crate::step) fn after(quiet: QuietSteps) -> Self {
         Self { quiet, ..Self::default() }
-    }
-
-    /// The run is traced.
-    pub(in crate::step) fn trace_with(&mut self, span: Option<Span>) {
-        self.span = span;
     }
 
     /// Where the run is in its trace.

@@ -2,30 +2,20 @@
 //! when its time is over.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use gatehouse_harness::{Received, Reply, reply, until};
-use gatehouse_model::{Credits, FailureKind, Phase, Status, Task};
-use gatehouse_sample::at_once;
+use gatehouse_model::{Credits, FailureKind, Phase, Status};
 use gatehouse_upstream::affinity;
 use serde_json::json;
 
-use crate::tests::support::PuppetTest;
+use crate::tests::support::{PuppetTest, fine, gate};
 
 const TIME_LIMIT: Duration = Duration::from_secs(30 * 60);
 
-fn is_waiting(task: Option<&Task>) -> bool {
-    task.is_some_and(|task| matches!(task.phase, Phase::Wait(_)))
-}
-
-fn answer(_: &Received) -> Reply {
-    reply(200, &[], "fine")
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_through_another_account_leaves_the_task_at_its_own() {
-    let test = PuppetTest::with(answer, &["main", "other"]).await;
+    let test = PuppetTest::with(fine, &["main", "other"]).await;
     let elsewhere = affinity("trap", "other");
     for replay in ["safe", "token"] {
         let borrowed = json!({"path": "/elsewhere", "affinity": elsewhere, "replay": replay});
@@ -39,7 +29,7 @@ async fn a_call_through_another_account_leaves_the_task_at_its_own() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_first_call_with_an_affinity_takes_the_task_to_that_account() {
-    let test = PuppetTest::with(answer, &["main", "other"]).await;
+    let test = PuppetTest::with(fine, &["main", "other"]).await;
     let call = json!({"path": "/first", "affinity": affinity("trap", "other")});
     let task = test.run(&json!([{"call": call}, {"call": {"path": "/second"}}])).await;
     let task = test.end_of(task).await;
@@ -48,20 +38,13 @@ async fn a_first_call_with_an_affinity_takes_the_task_to_that_account() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn clients_hear_of_the_end_before_the_provider_answers_its_stop() {
-    let (end, ended) = mpsc::channel();
-    let ended = Mutex::new(ended);
-    let answer = move |request: &Received| {
-        if request.path() == "/stop" {
-            let end = || ended.lock().expect("a lock").recv().expect("the end of the task");
-            tokio::task::block_in_place(end);
-        }
-        reply(200, &[], "fine")
-    };
+    let (end, stop) = gate();
+    let answer =
+        move |request: &Received| if request.path() == "/stop" { stop(request) } else { fine(request) };
     let test = PuppetTest::with(answer, &["main"]).await;
     let steps = json!([{"call": {"path": "/own"}}, {"wait": 3_600_000}, {"call": {"path": "/stop"}}]);
     let task = test.run(&steps).await;
-    let waits = || at_once(test.process.store.task(task)).is_ok_and(|found| is_waiting(found.as_ref()));
-    until("the task waits", async || waits()).await;
+    test.until_waits(task).await;
     test.clock.advance(TIME_LIMIT);
     let task = test.end_of(task).await;
     assert_eq!(task.failure.expect("a failure").kind, FailureKind::Timeout);
@@ -77,9 +60,9 @@ fn refusal() -> serde_json::Value {
 /// Refuses the first `refused` calls, and takes those after them.
 fn refuse_first(refused: usize) -> impl Fn(&Received) -> Reply + Send + Sync + 'static {
     let calls = AtomicUsize::new(0);
-    move |_| match calls.fetch_add(1, Ordering::Relaxed) {
+    move |request| match calls.fetch_add(1, Ordering::Relaxed) {
         earlier if earlier < refused => reply(400, &[], "overdue"),
-        _ => reply(200, &[], "fine"),
+        _ => fine(request),
     }
 }
 
@@ -119,14 +102,13 @@ async fn a_task_fails_at_once_where_no_account_is_left() {
 async fn what_stops_a_job_is_not_asked_of_another_account() {
     let answer = |request: &Received| match request.path() {
         "/stop" => reply(400, &[], "overdue"),
-        _ => reply(200, &[], "fine"),
+        _ => fine(request),
     };
     let test = PuppetTest::with(answer, &["main", "other"]).await;
     let stop = json!({"call": {"path": "/stop"}});
     let steps = json!([{"call": {"path": "/own"}}, {"wait": 3_600_000}, stop, refusal()]);
     let task = test.run(&steps).await;
-    let waits = || at_once(test.process.store.task(task)).is_ok_and(|found| is_waiting(found.as_ref()));
-    until("the task waits", async || waits()).await;
+    test.until_waits(task).await;
     let asked =
         test.process.driver.cancels.cancel(&test.key, task).await.expect("its family has a call for it");
     assert_eq!(asked.into_task().id, task);
@@ -153,22 +135,14 @@ async fn a_call_that_belongs_to_an_account_is_not_made_at_another() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_refused_task_waits_for_the_next_account_where_that_is_full() {
-    let (go, wait) = mpsc::channel();
-    let (wait, refuse) = (Mutex::new(wait), refuse_first(1));
-    let answer = move |request: &Received| {
-        if request.path() != "/hold" {
-            return refuse(request);
-        }
-        let word = || wait.lock().expect("a lock").recv().expect("a word from the test");
-        tokio::task::block_in_place(word);
-        reply(200, &[], "fine")
-    };
+    let ((go, hold), refuse) = (gate(), refuse_first(1));
+    let answer =
+        move |request: &Received| if request.path() == "/hold" { hold(request) } else { refuse(request) };
     let test = PuppetTest::with_limit(answer, &["main", "other"], 1).await;
     let held = test.run(&json!([{"call": {"path": "/hold", "affinity": affinity("trap", "other")}}])).await;
     let refused = test.run(&json!([{"call": {"path": "/make"}}, refusal()])).await;
-    let is_queued = |task: Option<&Task>| task.is_some_and(|task| matches!(task.phase, Phase::Call(_)));
-    let waits = || at_once(test.process.store.task(refused)).is_ok_and(|found| is_queued(found.as_ref()));
-    until("it waits for the other account", async || waits()).await;
+    let is_queued = async || matches!(test.stored(refused).phase, Phase::Call(_));
+    until("it waits for the other account", is_queued).await;
     assert_eq!(test.calls("/make"), 1);
     go.send(()).expect("a provider");
     assert_eq!(test.end_of(held).await.status, Status::Completed);

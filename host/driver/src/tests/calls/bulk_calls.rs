@@ -66,6 +66,14 @@ impl PuppetTest {
         assert_eq!(task.status, Status::Completed, "{:?}", task.failure);
         String::from_utf8(task.public).expect("text")
     }
+
+    /// Each of these was answered with that and its own item.
+    async fn each_sees(&self, tasks: Vec<(TaskId, String)>, answer: &str) {
+        for (task, item) in tasks {
+            let seen = self.seen_by(task).await;
+            assert!(seen.contains(&format!("{answer}{item}")), "{seen}");
+        }
+    }
 }
 
 fn items(count: usize) -> impl Iterator<Item = String> {
@@ -101,9 +109,7 @@ async fn calls_of_another_key_are_another_call() {
     tasks.extend(test.submit_all("status", items(2)).await);
     test.clock.armed_times(Duration::from_millis(WINDOW_MS), 2).await;
     test.close_window(4).await;
-    for (task, item) in tasks {
-        assert!(test.seen_by(task).await.contains(&format!("answer to {item}")));
-    }
+    test.each_sees(tasks, "answer to ").await;
     assert_eq!((test.calls("/bulk"), test.calls("/own")), (2, 0));
 }
 
@@ -126,10 +132,7 @@ async fn calls_that_cannot_be_merged_or_split_are_made_one_by_one() {
         let test = PuppetTest::start().await;
         let tasks = test.submit_all(key, items(3)).await;
         test.close_window(3).await;
-        for (task, item) in tasks {
-            let seen = test.seen_by(task).await;
-            assert!(seen.contains(&format!("own /own/{item}")), "{key}: {seen}");
-        }
+        test.each_sees(tasks, "own /own/").await;
         assert_eq!((test.calls("/bulk"), test.calls("/own")), (bulk, 3), "{key}");
     }
 }
@@ -147,10 +150,7 @@ async fn a_merged_call_that_nobody_answers_is_made_one_by_one() {
     .await;
     let tasks = test.submit_all("poll", items(3)).await;
     test.close_window(3).await;
-    for (task, item) in tasks {
-        let seen = test.seen_by(task).await;
-        assert!(seen.contains(&format!("own /own/{item}")), "{seen}");
-    }
+    test.each_sees(tasks, "own /own/").await;
     assert_eq!(test.calls("/own"), 3);
 }
 
@@ -183,16 +183,12 @@ async fn groups_of_one_key_are_a_second_apart() {
     let test = PuppetTest::start().await;
     let first = test.submit_all("poll", items(2)).await;
     test.close_window(2).await;
-    for (task, item) in first {
-        assert!(test.seen_by(task).await.contains(&format!("answer to {item}")));
-    }
+    test.each_sees(first, "answer to ").await;
     let next = test.submit_all("poll", items(2)).await;
     test.clock.armed_times(TIME_LIMIT, 2).await;
     test.clock.armed(SPACING).await;
     test.clock.advance(SPACING);
-    for (task, item) in next {
-        assert!(test.seen_by(task).await.contains(&format!("answer to {item}")));
-    }
+    test.each_sees(next, "answer to ").await;
     assert_eq!((test.calls("/bulk"), test.calls("/own")), (2, 0));
 }
 
@@ -204,9 +200,7 @@ async fn one_task_alone_makes_no_rest() {
     assert!(test.seen_by(alone[0].0).await.contains("own /own/item0"));
     let next = test.submit_all("poll", items(2)).await;
     test.close_window(2).await;
-    for (task, item) in next {
-        assert!(test.seen_by(task).await.contains(&format!("answer to {item}")));
-    }
+    test.each_sees(next, "answer to ").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -231,7 +225,5 @@ async fn a_shutdown_waits_for_no_others() {
     // The clock stands still: only the shutdown ends the window.
     test.process.driver.process.stop(Duration::from_secs(5), Duration::ZERO).await;
     assert_eq!((test.calls("/bulk"), test.calls("/own")), (1, 0));
-    for (task, item) in tasks {
-        assert!(test.seen_by(task).await.contains(&format!("answer to {item}")));
-    }
+    test.each_sees(tasks, "answer to ").await;
 }

@@ -6,10 +6,9 @@ use std::time::Duration;
 use gatehouse_harness::{Received, Reply, puppet_claiming, reply, until};
 use gatehouse_model::{Clock as _, Event, FailureKind, Phase, Status};
 use gatehouse_runtime::{CanaryConfig, Config, VersionState};
-use gatehouse_sample::at_once;
 use serde_json::{Value, json};
 
-use crate::tests::support::PuppetTest;
+use crate::tests::support::{PuppetTest, fine};
 
 /// More tries than the faults that have a canary rolled back.
 const TRIES: usize = 8;
@@ -34,10 +33,6 @@ fn install(test: &PuppetTest, version: &str, claims: Value) {
 async fn rests(test: &PuppetTest) {
     let live = &test.process.driver.live;
     until("the task waits", async || live.next_due().is_some_and(|due| due > test.clock.now())).await;
-}
-
-fn fine(_: &Received) -> Reply {
-    reply(200, &[], "fine")
 }
 
 /// Without it a task that no version can take would be tried until its deadline.
@@ -81,8 +76,8 @@ async fn a_refused_account_is_remembered_while_the_step_waits() {
     install(&test, "2.0.0", json!({"flaw": "panics later"}));
     let refusal = json!({"fail": "no upstream", "blame": "account", "unless": "fine"});
     let task = test.run(&json!([{"call": {"path": "/make"}}, refusal])).await;
-    let phase = || at_once(test.process.store.task(task)).expect("readable").expect("known").phase;
-    until("its reply is on record", async || matches!(phase(), Phase::Run(Event::Reply(_)))).await;
+    let is_answered = async || matches!(test.stored(task).phase, Phase::Run(Event::Reply(_)));
+    until("its reply is on record", is_answered).await;
     rests(&test).await;
     install(&test, "2.0.1", json!({}));
     test.clock.advance(PAUSE);

@@ -19,7 +19,6 @@ struct Event<'a> {
 struct Response<'a> {
     #[serde(borrow)]
     status: Cow<'a, str>,
-    #[serde(borrow)]
     completed_at: &'a RawValue,
 }
 

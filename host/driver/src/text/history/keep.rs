@@ -29,8 +29,8 @@ struct Answer {
 }
 
 #[derive(Deserialize)]
-struct Item {
-    id: String,
+pub(super) struct Item {
+    pub(super) id: String,
 }
 
 #[derive(Deserialize)]
@@ -71,13 +71,7 @@ impl Conversations {
             outline: kept.outline.into_bytes(),
         };
         let command = Command::KeepResponse { record: Box::new(record), limits: config.responses() };
-        match self
-            .shared
-            .store
-            .execute_when_free(command, Durability::Immediate)
-            .await
-            .map_err(SubmitError::from)?
-        {
+        match self.shared.store.execute_when_free(command, Durability::Immediate).await? {
             Ok(_) => Ok(()),
             // The answer made it larger than a customer may keep; it is paid for, and its client gets it.
             Err(Rejection::Malformed { problem, .. }) => {

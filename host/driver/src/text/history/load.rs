@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::body::off_worker;
 use crate::errors::SubmitError;
 use crate::text::api::CompletionRequest;
-use crate::text::history::keep::Kept;
+use crate::text::history::keep::{Item, Kept};
 use crate::text::history::merge::{Wanted, inner, merge};
 use crate::text::history::read::Conversations;
 use crate::text::history::replay::Outline;
@@ -21,11 +21,6 @@ const MAX_RESPONSES: usize = 1000;
 struct Answer<'a> {
     #[serde(borrow)]
     output: Vec<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct OutputItem {
-    id: String,
 }
 
 impl Conversations {
@@ -90,7 +85,6 @@ fn items(chain: &[ResponseRecord]) -> String {
 /// An item of a response's output.
 fn item(record: &ResponseRecord, id: &str) -> Option<String> {
     let answer: Answer<'_> = serde_json::from_slice(&record.response).ok()?;
-    let is_it =
-        |raw: &&RawValue| serde_json::from_str::<OutputItem>(raw.get()).is_ok_and(|item| item.id == id);
+    let is_it = |raw: &&RawValue| serde_json::from_str::<Item>(raw.get()).is_ok_and(|item| item.id == id);
     answer.output.into_iter().find(is_it).map(|raw| raw.get().to_owned())
 }

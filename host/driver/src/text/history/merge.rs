@@ -19,31 +19,26 @@ pub(super) struct Wanted {
 
 #[derive(Deserialize)]
 struct Body<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     previous_response_id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     store: Option<&'a RawValue>,
 }
 
 /// What tells a reference from an item. A reference may come without its type.
 #[derive(Deserialize)]
 struct ItemHead<'a> {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: Option<String>,
-    #[serde(default)]
     id: Option<String>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     role: Option<&'a RawValue>,
 }
 
 impl<'a> Body<'a> {
     fn read(json: &'a str) -> Result<Self, SubmitError> {
-        serde_json::from_str(json).map_err(|error| SubmitError::Invalid {
-            field: None,
-            message: format!("the request body cannot be read: {error}"),
-        })
+        serde_json::from_str(json)
+            .map_err(|error| SubmitError::invalid(format!("the request body cannot be read: {error}")))
     }
 
     fn items(&self) -> Option<Vec<&'a RawValue>> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_driver::{CheckedBody, SubmitError};
-use gatehouse_model::{Key, Tags};
+use gatehouse_model::{FormTypes, Key, Tags};
 use gatehouse_schema::{Field, Kind, Reader};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -14,6 +14,8 @@ use serde_json::value::RawValue;
 use crate::backend::Backend;
 use crate::endpoints::jobs;
 use crate::errors::Refusal;
+use crate::http::body::{self, MediaType};
+use crate::http::context::EndpointRequest;
 use crate::http::query::quoted;
 
 /// Work on a longer body is done on a blocking thread.
@@ -37,18 +39,20 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// The fields of a body whose model serves `surface`. The texts of a form are what the family says.
+    /// The fields of a request whose model serves `surface`. It may be a form of those types where there are any; texts of it are
+    /// what the family says.
     pub(super) async fn read(
-        backend: &dyn Backend,
+        request: &mut EndpointRequest<'_>,
         key: &Key,
-        body: &CheckedBody,
         surface: &str,
-        is_form: bool,
+        types: Option<&FormTypes>,
     ) -> Result<Self, Refusal> {
+        let media_type = body::media_type(&request.parts.headers, types.is_some())?;
+        let body = jobs::checked_body_of(request, key, None, &media_type, types).await?;
         let bytes = body.bytes().clone();
         let asked = off_worker(bytes.len(), move || serde_json::from_slice(&bytes)).await?;
         let asked = asked.map_err(Refusal::internal)?;
-        let family = family_fields(backend, key, surface, body.model());
+        let family = family_fields(&*request.context.backend, key, surface, body.model());
         let mut fields = Self {
             asked,
             family,
@@ -57,7 +61,7 @@ impl Fields {
             callback: body.callback().map(str::to_owned),
             tags: body.tags().cloned(),
         };
-        if is_form {
+        if media_type != MediaType::Json {
             fields.read_texts();
         }
         Ok(fields)
@@ -228,7 +232,7 @@ impl Fields {
         let bytes =
             off_worker(length, move || serde_json::to_vec(&asked)).await?.map_err(Refusal::internal)?;
         let checked = CheckedBody::check(Bytes::from(bytes), None).await;
-        let checked = checked.map_err(|error| jobs::submit_refusal(error, None))?;
+        let checked = checked.map_err(jobs::submit_refusal)?;
         Ok(checked.with_tags(self.tags.take()))
     }
 

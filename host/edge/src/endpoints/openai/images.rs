@@ -3,20 +3,17 @@
 
 use std::sync::Arc;
 
-use gatehouse_driver::MediaFile;
-use gatehouse_model::{ChatFormat, FormFields, FormTypes, FormValue, Key, Media, Task};
-use http::{HeaderValue, Response, header};
+use gatehouse_model::{ChatFormat, FormFields, FormTypes, FormValue, Key, Task};
+use http::{HeaderValue, header};
 use serde_json::{Value, json};
 
 use crate::endpoints::openai::fields::Fields;
-use crate::endpoints::openai::made::Encoded;
-use crate::endpoints::openai::made::{self, in_openai_form};
+use crate::endpoints::openai::made::{self, Encoded, Submitted};
 use crate::endpoints::{dry_run, jobs, text};
-use crate::errors::{Kind, Outcome, Refusal};
-use crate::http::body::{self, MediaType};
+use crate::errors::{Form, Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::http::query::quoted;
 use crate::response::{self, ResponseBody};
+use crate::routing::routes::Endpoint;
 
 /// The families' surface.
 const SURFACE: &str = "images.generate";
@@ -37,33 +34,21 @@ pub(in crate::endpoints) fn is_wanted(request: &EndpointRequest<'_>, key: &Key) 
     Ok(is_surface && text::format(&request.parts.headers, key.chat_format)? == ChatFormat::Bare)
 }
 
-/// Makes pictures.
+/// Makes pictures, of pictures where those are to be edited.
 pub(in crate::endpoints) async fn generate(request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
-    answer(request, key, false).await.map_err(in_openai_form)
+    answer(request, key).await.map_err(|refusal| refusal.in_form(Form::OpenAi))
 }
 
-/// Makes pictures of pictures.
-pub(in crate::endpoints) async fn edit(request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
-    answer(request, key, true).await
-}
-
-async fn answer(mut request: EndpointRequest<'_>, key: Arc<Key>, is_edit: bool) -> Outcome {
+async fn answer(mut request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
     let context = request.context;
-    let media_type = body::media_type(&request.parts.headers, is_edit)?;
-    let form = form();
-    let types = is_edit.then_some(&form);
-    let asked = jobs::checked_body_of(&mut request, &key, None, &media_type, types).await?;
-    let is_form = media_type != MediaType::Json;
-    let mut fields = Fields::read(&*context.backend, &key, &asked, SURFACE, is_form).await?;
+    let is_edit = request.route.endpoint == Endpoint::EditImages;
+    let form = is_edit.then(form);
+    let mut fields = Fields::read(&mut request, &key, SURFACE, form.as_ref()).await?;
     let delivery = translate(&mut fields, is_edit)?;
-    let job = made::job(&request, &key, SURFACE, fields.body().await?)?;
-    if job.body.is_dry_run() {
-        let found = context.backend.dry_run(job).await;
-        let found = found.map_err(|error| jobs::submit_refusal(fields.in_clients_names(error), None))?;
-        return Ok(dry_run::answer(found, false));
-    }
-    drop((asked, media_type));
-    let receipt = made::submit(context, job, &fields).await?;
+    let receipt = match made::submit(&request, &key, SURFACE, fields).await? {
+        Submitted::Task(receipt) => receipt,
+        Submitted::DryRun(found) => return Ok(dry_run::answer(found, false)),
+    };
     // The task has what it needs; the wait for it holds no part of the budget.
     drop(request.body.while_streamed());
     let task = made::completed(context, &key, receipt).await?;
@@ -101,9 +86,7 @@ fn translate(fields: &mut Fields, is_edit: bool) -> Result<Delivery, Refusal> {
         Some(Value::String(word)) if word == "url" => Delivery::Links,
         Some(Value::String(word)) if word == "b64_json" => Delivery::Base64,
         Some(other) => {
-            let got = quoted(&other.to_string());
-            let message = format!("response_format: expected \"url\" or \"b64_json\", got {got}");
-            return Err(Refusal::field("response_format", message));
+            return Err(jobs::wrong_field("response_format", "\"url\" or \"b64_json\"", &other));
         }
     };
     fields.translate_size(&RATIOS)?;
@@ -165,24 +148,18 @@ async fn files(context: &EdgeContext, task: &Task) -> Outcome {
     let mut encoded = Encoded::default();
     encoded.text(format!("{{\"created\":{},\"data\":[", created(task)));
     for (number, media) in made::files_of(task, "images").into_iter().enumerate() {
-        let file = file(context, media).await?;
+        let file = context.backend.result_file(media, None).await;
+        let file = file.map_err(|_| Refusal::new(Kind::NotFound, "the picture is no longer kept"))?;
         encoded.text(if number == 0 { "{\"b64_json\":\"" } else { ",{\"b64_json\":\"" });
         encoded.file(file.length, file.body);
         encoded.text("\"}");
     }
     encoded.text("]}");
     let (pieces, bytes) = encoded.into_pieces();
-    let mut response = Response::new(ResponseBody::Pieces(pieces, bytes));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes));
+    let mut response = response::json_text("");
+    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(bytes));
+    *response.body_mut() = ResponseBody::Pieces(pieces, bytes);
     Ok(response)
-}
-
-async fn file(context: &EdgeContext, media: &Media) -> Result<MediaFile, Refusal> {
-    let found = context.backend.result_file(media, None).await;
-    found.map_err(|_| Refusal::new(Kind::NotFound, "the picture is no longer kept"))
 }
 
 fn created(task: &Task) -> u64 {

@@ -9,39 +9,41 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use gatehouse_driver::{CheckedBody, Receipt, SubmitRequest};
+use gatehouse_driver::{DryRun, Receipt, SubmitRequest};
 use gatehouse_model::{FailureKind, Key, Media, Status, Task};
 use http::{HeaderValue, Response};
 use serde_json::Value;
 
-use crate::backend::store_refusal;
 use crate::config::seconds;
-use crate::endpoints::jobs;
 use crate::endpoints::openai::fields::Fields;
-use crate::errors::{Form, Kind, Refusal};
+use crate::endpoints::{jobs, tasks};
+use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::response::ResponseBody;
 
-/// The submission of a request in OpenAI's shape.
-pub(super) fn job(
+/// What became of a submission.
+pub(super) enum Submitted {
+    Task(Receipt),
+    DryRun(DryRun),
+}
+
+/// Submits a request in OpenAI's shape. What the family refuses is told in the client's names of fields.
+pub(super) async fn submit(
     request: &EndpointRequest<'_>,
     key: &Arc<Key>,
     surface: &'static str,
-    body: CheckedBody,
-) -> Result<SubmitRequest, Refusal> {
+    mut fields: Fields,
+) -> Result<Submitted, Refusal> {
+    let (backend, body) = (&request.context.backend, fields.body().await?);
     let idempotency = jobs::idempotency(&request.parts.headers)?;
     let (key, report) = (Arc::clone(key), request.report.clone());
-    Ok(SubmitRequest { key, surface, parent: None, body, idempotency, report })
-}
-
-/// Submits it. What the family refuses is told in the client's names of fields.
-pub(super) async fn submit(
-    context: &EdgeContext,
-    job: SubmitRequest,
-    fields: &Fields,
-) -> Result<Receipt, Refusal> {
-    let submitted = context.backend.submit(job).await;
-    submitted.map_err(|error| jobs::submit_refusal(fields.in_clients_names(error), None))
+    let only_asks = body.is_dry_run();
+    let job = SubmitRequest { key, surface, parent: None, body, idempotency, report };
+    let submitted = match only_asks {
+        true => backend.dry_run(job).await.map(Submitted::DryRun),
+        false => backend.submit(job).await.map(Submitted::Task),
+    };
+    submitted.map_err(|error| jobs::submit_refusal(fields.in_clients_names(error)))
 }
 
 /// The task once it has completed, if it does within the time that a client waits. It goes on without its client, which a
@@ -53,8 +55,7 @@ pub(super) async fn completed(context: &EdgeContext, key: &Key, receipt: Receipt
 
 async fn ended(context: &EdgeContext, key: &Key, receipt: Receipt) -> Result<Task, Refusal> {
     let limit = seconds(context.config.limits.task_wait_seconds);
-    let task = context.backend.task_when_over(key, receipt.task, limit).await.map_err(store_refusal)?;
-    let mut task = task.ok_or_else(|| Refusal::internal("a task was gone right after its receipt"))?;
+    let mut task = tasks::of_receipt(context.backend.task_when_over(key, receipt.task, limit).await)?;
     if let Some(failure) = task.failure.take().filter(|_| task.status == Status::Failed) {
         return Err(Refusal::new(kind(failure.kind), failure.message));
     }
@@ -71,7 +72,7 @@ async fn ended(context: &EdgeContext, key: &Key, receipt: Receipt) -> Result<Tas
 }
 
 /// The error that a failed task is for a client that waits for it.
-pub(super) fn kind(failure: FailureKind) -> Kind {
+fn kind(failure: FailureKind) -> Kind {
     match failure {
         FailureKind::Request => Kind::Invalid,
         FailureKind::Moderation => Kind::Moderated,
@@ -85,12 +86,9 @@ pub(super) fn kind(failure: FailureKind) -> Kind {
 
 /// Names the task in an answer.
 pub(super) fn name_task(response: &mut Response<ResponseBody>, receipt: Receipt) {
-    let headers = response.headers_mut();
     let id = HeaderValue::from_str(&receipt.task.to_string()).expect("an id is ASCII letters and digits");
-    headers.insert(jobs::TASK, id);
-    if receipt.repeated {
-        headers.insert(jobs::REPLAYED, HeaderValue::from_static("true"));
-    }
+    response.headers_mut().insert(jobs::TASK, id);
+    jobs::mark_replayed(response, receipt.repeated);
 }
 
 /// The files of a result's list, such as `images`: what `url` of each of its elements lists.
@@ -104,11 +102,6 @@ pub(super) fn files_of<'t>(task: &'t Task, list: &str) -> Vec<&'t Media> {
 pub(super) fn links_of<'v>(result: &'v Value, list: &str) -> Vec<&'v Value> {
     let elements = result.get(list).and_then(Value::as_array).into_iter().flatten();
     elements.filter_map(|element| element.get("url")?.as_array()).flatten().collect()
-}
-
-/// In the envelope of OpenAI's API, whatever the path.
-pub(super) fn in_openai_form(refusal: Refusal) -> Refusal {
-    refusal.in_form(Form::OpenAi)
 }
 
 /// The bytes of a file, in pieces.

@@ -8,4 +8,4 @@ mod images;
 mod made;
 pub(super) mod videos;
 
-pub(super) use images::{edit, generate, is_wanted};
+pub(super) use images::{generate, is_wanted};

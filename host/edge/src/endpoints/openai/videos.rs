@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use gatehouse_driver::{MediaRefusal, TaskFilter};
 use gatehouse_model::{FailureKind, FormTypes, Key, Media, Status, Task, TaskFailure, TaskId, UnixMs, view};
-use http::header;
 use serde::Serialize;
 
 use crate::backend::store_refusal;
 use crate::endpoints::openai::fields::Fields;
-use crate::endpoints::openai::{images, made};
+use crate::endpoints::openai::images;
+use crate::endpoints::openai::made::{self, Submitted};
 use crate::endpoints::{dry_run, jobs, media, tasks};
 use crate::errors::{Kind, Outcome, Refusal};
-use crate::http::body::{self, MediaType};
 use crate::http::context::EndpointRequest;
 use crate::http::query::{Query, quoted};
 use crate::response;
@@ -25,7 +24,6 @@ const SURFACES: &str = "videos.";
 const PICTURES: [&str; 4] = ["first_frame_image", "image_urls", "image_url", "image"];
 const RATIOS: [&str; 2] = ["aspect_ratio", "size"];
 const LENGTHS: [&str; 1] = ["duration"];
-const DEFAULT_PAGE: usize = 20;
 /// Tasks that one look at the store reads, and the looks for one page: other tasks stand between the videos. A page without a
 /// video would end its client's list, so that the first one is looked for ten times as far.
 const BATCH: usize = 100;
@@ -100,32 +98,17 @@ fn code(kind: FailureKind) -> &'static str {
 /// Makes a video.
 pub(in crate::endpoints) async fn create(mut request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
     let context = request.context;
-    let media_type = body::media_type(&request.parts.headers, true)?;
-    let form = FormTypes::default();
-    let asked = jobs::checked_body_of(&mut request, &key, None, &media_type, Some(&form)).await?;
-    let is_form = media_type != MediaType::Json;
-    let mut fields = Fields::read(&*context.backend, &key, &asked, SURFACE, is_form).await?;
+    let mut fields = Fields::read(&mut request, &key, SURFACE, Some(&FormTypes::default())).await?;
     translate(&mut fields)?;
-    let job = made::job(&request, &key, SURFACE, fields.body().await?)?;
-    if job.body.is_dry_run() {
-        let found = context.backend.dry_run(job).await;
-        let found = found.map_err(|error| jobs::submit_refusal(fields.in_clients_names(error), None))?;
-        return Ok(dry_run::answer(found, false));
-    }
-    drop((asked, media_type));
-    let receipt = made::submit(context, job, &fields).await?;
-    let wait = tasks::preferred_wait(&request.parts.headers);
-    let task = match wait {
-        None | Some(0) => context.backend.task(&key, receipt.task).await,
-        Some(seconds) => {
-            // The task has what it needs; the wait for it holds no part of the budget.
-            drop(request.body.while_streamed());
-            tasks::when_over(context, &key, receipt.task, seconds).await
-        }
+    let receipt = match made::submit(&request, &key, SURFACE, fields).await? {
+        Submitted::Task(receipt) => receipt,
+        Submitted::DryRun(found) => return Ok(dry_run::answer(found, false)),
     };
-    let gone = || Refusal::internal("a task was gone right after its receipt");
-    let task = task.map_err(store_refusal).and_then(|task| task.ok_or_else(gone));
-    let task = task.map_err(|refusal| jobs::of_task(refusal, receipt.task))?;
+    let wait = tasks::preferred_wait(&request.parts.headers);
+    // The task has what it needs; the wait for it holds no part of the budget.
+    drop(request.body.while_streamed());
+    let task = tasks::when_over(context, &key, receipt.task, wait).await;
+    let task = tasks::of_receipt(task).map_err(|refusal| jobs::of_task(refusal, receipt.task))?;
     let mut response = response::json(&Video::from(task));
     made::name_task(&mut response, receipt);
     tasks::applied(&mut response, wait);
@@ -157,7 +140,6 @@ pub(in crate::endpoints) async fn list(request: &EndpointRequest<'_>, key: &Key)
     let query = Query::parse(request.parts.uri.query());
     let limit = query.page_limit()?;
     query.read("order", "desc, as the newest come first", |text| (text == "desc").then_some(()))?;
-    let limit = limit.unwrap_or(DEFAULT_PAGE);
     let mut after: Option<TaskId> = query.parsed("after", "the id of a video")?;
     let (mut found, mut has_more): (Vec<Task>, bool) = (Vec::new(), true);
     for looks in 1.. {
@@ -206,8 +188,7 @@ pub(in crate::endpoints) async fn content(request: &EndpointRequest<'_>, key: &K
     let film: &Media = made::files_of(&task, "videos").into_iter().next().ok_or_else(gone)?;
     let headers = &request.parts.headers;
     let tag = format!("\"{}\"", film.id);
-    let range = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
-    let range = range.filter(|_| media::if_range_matches(headers, &tag));
+    let range = media::range(headers, &tag);
     let file = request.context.backend.result_file(film, range).await.map_err(|refusal| match refusal {
         MediaRefusal::NotFound | MediaRefusal::Expired => gone(),
         other => media::refusal(other),

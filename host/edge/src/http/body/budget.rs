@@ -24,6 +24,8 @@ use crate::config::{Limits, mib};
 pub(crate) const WORKED_ON: usize = 4;
 /// The same while its answer is streamed: the plugin's instance lives as long, with the body and what it read in it.
 pub(crate) const STREAMED: usize = 2;
+/// Bytes of memory for all bodies where nobody said how many.
+const MOST_BODIES: usize = 2048 << 20;
 /// Bytes of a body that are worked on without a turn.
 const SHORT: usize = 16 * 1024;
 /// Long bodies that are worked on at once.
@@ -78,7 +80,7 @@ pub(crate) struct StreamedBody {
 
 impl BodyBudget {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let free = limits.bodies();
+        let free = limits.bodies_mib.map_or(MOST_BODIES, mib);
         let largest = mib(limits.body_mib).saturating_mul(WORKED_ON).min(free);
         let state = Mutex::new(State { free, customers: HashMap::new() });
         Self { largest, state, turns: FairPermits::new(AT_ONCE) }

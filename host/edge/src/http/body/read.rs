@@ -49,17 +49,21 @@ pub(crate) struct RequestBody {
     encoding: Option<Encoding>,
 }
 
-/// A body in memory. Its part of the budget is not given back before the last of its `Bytes` is dropped: the driver may work
-/// on after its client has left.
-struct Counted {
+/// Bytes, and what is held until the last of them is dropped.
+struct Holding<T> {
     bytes: Bytes,
-    _held: Arc<Reservation>,
+    _held: T,
 }
 
-impl AsRef<[u8]> for Counted {
+impl<T> AsRef<[u8]> for Holding<T> {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
+}
+
+/// The same bytes, which hold that until the last of them is dropped: work on them may go on after the client has left.
+pub(crate) fn holding<T: Send + 'static>(bytes: Bytes, held: T) -> Bytes {
+    Bytes::from_owner(Holding { bytes, _held: held })
 }
 
 impl RequestBody {
@@ -155,7 +159,7 @@ impl RequestBody {
         }
         let held = Arc::new(reservation);
         self.held = Some(Arc::clone(&held));
-        Ok(Bytes::from_owner(Counted { bytes, _held: held }))
+        Ok(holding(bytes, held))
     }
 
     /// The same body as the JSON that it stands for, and counted as that from now on. What it was read from is gone.
@@ -170,7 +174,7 @@ impl RequestBody {
             return Err(Refusal::new(Kind::TooLarge, message));
         }
         held.grow_to(json.len().saturating_mul(WORKED_ON)).map_err(refuse)?;
-        Ok(Bytes::from_owner(Counted { bytes: json, _held: Arc::clone(held) }))
+        Ok(holding(json, Arc::clone(held)))
     }
 
     fn decoder(&self, max: usize) -> Result<Decoder, Refusal> {

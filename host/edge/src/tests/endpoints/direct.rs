@@ -4,7 +4,8 @@ use gatehouse_driver::ServedRoute;
 use gatehouse_model::{FormTypes, RouteInfo, RouteMethod, RouteUse, specified_routes};
 use serde_json::json;
 
-use crate::tests::{TestEdge, ask};
+use crate::tests::TestEdge;
+use crate::tests::support::samples::served;
 
 /// An edge whose family speaks.
 async fn edge() -> TestEdge {
@@ -26,13 +27,8 @@ async fn edge_with(config: &str) -> TestEdge {
         does: RouteUse::Read,
         ..speak.clone()
     };
-    let served = |route| ServedRoute {
-        route,
-        family: "context-image".to_owned(),
-        is_off: false,
-        form: Some(FormTypes::default()),
-    };
-    *edge.backend.routes.lock().unwrap() = [speak, voices].map(served).into();
+    let with_form = |route: RouteInfo| ServedRoute { form: Some(FormTypes::default()), ..served(&route) };
+    *edge.backend.routes.lock().unwrap() = [speak, voices].map(with_form).into();
     edge
 }
 
@@ -40,13 +36,13 @@ async fn edge_with(config: &str) -> TestEdge {
 #[tokio::test]
 async fn an_answer_comes_whole_or_in_pieces_with_its_type() {
     let edge = edge().await;
-    let whole = ask(&edge, edge.post("/v1/audio/speech", r#"{"input":"a"}"#)).await;
+    let whole = edge.call("/v1/audio/speech", r#"{"input":"a"}"#).await;
     assert_eq!(whole.status, 200);
     assert_eq!(whole.body, r#"audio.speech - {"input":"a"}"#);
     assert_eq!(whole.header("content-type"), "text/html");
     assert_eq!(whole.header("content-security-policy"), "sandbox", "it may be a page");
     assert_eq!(whole.header("cache-control"), "no-store");
-    let pieces = ask(&edge, edge.post("/v1/audio/speech", r#"{"pieces":2}"#)).await;
+    let pieces = edge.call("/v1/audio/speech", r#"{"pieces":2}"#).await;
     assert_eq!(pieces.status, 200);
     assert_eq!(pieces.body, "piece 0;piece 1;");
     assert_eq!(pieces.header("content-type"), "audio/mpeg");
@@ -59,14 +55,16 @@ async fn a_form_is_taken_where_the_route_takes_one() {
     let form = "--B\r\nContent-Disposition: form-data; name=\"input\"\r\n\r\na\r\n--B--\r\n";
     let sent =
         |path: &str| edge.post(path, form).replace("application/json", "multipart/form-data; boundary=B");
-    let taken = ask(&edge, sent("/v1/audio/speech")).await;
+    let taken = edge.ask(sent("/v1/audio/speech")).await;
     assert_eq!(taken.body, r#"audio.speech - {"input":"a"}"#);
-    let refused = ask(&edge, sent("/v1/chat/completions")).await;
+    let refused = edge.ask(sent("/v1/chat/completions")).await;
     assert_eq!(refused.status, 415);
-    let wrong = edge.post("/v1/audio/speech", "a").replace("application/json", "text/plain");
-    let wrong = ask(&edge, wrong).await;
-    let expected = "Content-Type: expected application/json or multipart/form-data with its boundary, not \"text/plain\"";
-    assert_eq!((wrong.status, wrong.message().as_str()), (415, expected));
+    for other in ["text/plain", "multipart/form-data"] {
+        let wrong = edge.ask(edge.post("/v1/audio/speech", "a").replace("application/json", other)).await;
+        let expected =
+            "Content-Type: expected application/json or multipart/form-data with its boundary, not";
+        assert_eq!((wrong.status, wrong.message()), (415, format!("{expected} {other:?}")));
+    }
 }
 
 /// Without it a form would take a third more memory than its request is counted for.
@@ -79,7 +77,7 @@ async fn a_form_counts_as_the_json_that_it_stands_for() {
         let form = format!("--B\r\n{head}\r\n\r\n{file}\r\n--B--\r\n");
         let sent = edge.post("/v1/audio/speech", &form);
         let sent = sent.replace("application/json", "multipart/form-data; boundary=B");
-        let answer = ask(&edge, sent).await;
+        let answer = edge.ask(sent).await;
         assert_eq!(answer.status, status, "{kib} KiB");
         if status == 413 {
             assert!(answer.message().contains("bytes as JSON"), "{}", answer.message());
@@ -91,37 +89,32 @@ async fn a_form_counts_as_the_json_that_it_stands_for() {
 #[tokio::test]
 async fn a_surface_that_reads_gets_the_query_and_says_how_long_its_answer_holds() {
     let edge = edge().await;
-    let found = ask(&edge, edge.get("/v1/voices?language=de&name=a%20b", "")).await;
+    let found = edge.read("/v1/voices?language=de&name=a%20b").await;
     let body = r#"voices.list context-image {"language":"de","name":"a b"}"#;
     assert_eq!(found.status, 200);
     assert_eq!(found.body, body);
     assert_eq!(found.header("cache-control"), "private, max-age=60");
-    let told = ask(&edge, edge.get("/v1/voices?callback_url=https%3A%2F%2Fexample.com%2F", "")).await;
-    assert_eq!(
-        (told.status, &told.json()["error"]["param"]),
-        (400, &json!("callback_url")),
-        "nothing is made"
-    );
-    let twice = ask(&edge, edge.get("/v1/voices?name=a&name=b", "")).await;
-    assert_eq!((twice.status, twice.json()["error"]["param"].as_str()), (400, Some("name")));
+    let told = edge.read("/v1/voices?callback_url=https%3A%2F%2Fexample.com%2F").await;
+    assert_eq!(told.refusal("param"), (400, json!("callback_url")), "nothing is made");
+    assert_eq!(edge.read("/v1/voices?name=a&name=b").await.refusal("param"), (400, json!("name")));
 }
 
 /// Without it a route of a family's own would have other rules than a route of the gateway.
 #[tokio::test]
 async fn a_route_of_a_family_has_the_rules_of_every_route() {
     let edge = edge().await;
-    let wrong = ask(&edge, edge.get("/v1/audio/speech", "")).await;
+    let wrong = edge.read("/v1/audio/speech").await;
     assert_eq!((wrong.status, wrong.header("allow")), (405, "POST, OPTIONS"));
-    let long = ask(&edge, edge.post("/v1/v1/audio/speech", "{}")).await;
+    let long = edge.call("/v1/v1/audio/speech", "{}").await;
     assert!(long.status == 404 && long.message().contains("this endpoint is"), "{}", long.message());
-    let priced = ask(&edge, edge.post("/v1/audio/speech", r#"{"dry_run":true}"#)).await;
+    let priced = edge.call("/v1/audio/speech", r#"{"dry_run":true}"#).await;
     assert_eq!((priced.status, priced.json()["dry_run"].clone()), (200, json!(true)));
     for (word, status, reason) in
         [("balance", 402, "insufficient_balance"), ("model-limit", 403, "model_forbidden")]
     {
-        let refused = ask(&edge, edge.post("/v1/audio/speech", &format!(r#"{{"refuse":"{word}"}}"#))).await;
-        assert_eq!((refused.status, refused.json()["error"]["reason"].as_str()), (status, Some(reason)));
+        let refused = edge.call("/v1/audio/speech", &format!(r#"{{"refuse":"{word}"}}"#)).await;
+        assert_eq!(refused.refusal("reason"), (status, json!(reason)));
     }
-    let no_key = ask(&edge, "GET /v1/voices HTTP/1.1\r\nHost: a\r\n\r\n".to_owned()).await;
+    let no_key = edge.ask("GET /v1/voices HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert_eq!(no_key.status, 401);
 }

@@ -7,8 +7,8 @@ use gatehouse_model::{RequestId, UnixMs};
 use serde_json::json;
 
 use crate::errors::{Form, Refusal};
+use crate::tests::TestEdge;
 use crate::tests::http::errors::EVERY;
-use crate::tests::{TestEdge, ask};
 
 /// A request without a key.
 fn open(path: &str, lines: &str) -> String {
@@ -18,7 +18,7 @@ fn open(path: &str, lines: &str) -> String {
 #[tokio::test]
 async fn the_document_is_the_present_one_and_asked_for_again_each_time() {
     let edge = TestEdge::plain().await;
-    let first = ask(&edge, open("/v1/openapi.json", "")).await;
+    let first = edge.ask(open("/v1/openapi.json", "")).await;
     assert_eq!((first.status, first.header("content-type")), (200, "application/json"));
     assert_eq!((first.header("cache-control"), first.header("vary")), ("no-cache", "authorization"));
     let document = first.json();
@@ -26,10 +26,10 @@ async fn the_document_is_the_present_one_and_asked_for_again_each_time() {
     assert!(document["paths"]["/v1/images/generations"]["post"].is_object());
     assert!(document["paths"]["/v1/videos/{task_id}/remix"].is_null(), "no family serves it");
     let etag = first.header("etag").to_owned();
-    let again = ask(&edge, open("/v1/openapi.json", &format!("If-None-Match: {etag}\r\n"))).await;
+    let again = edge.ask(open("/v1/openapi.json", &format!("If-None-Match: {etag}\r\n"))).await;
     assert_eq!((again.status, again.header("etag"), again.body.len()), (304, etag.as_str(), 0));
     edge.backend.version.store(2, Ordering::SeqCst);
-    let other = ask(&edge, open("/v1/openapi.json", &format!("If-None-Match: {etag}\r\n"))).await;
+    let other = edge.ask(open("/v1/openapi.json", &format!("If-None-Match: {etag}\r\n"))).await;
     assert_eq!((other.status, &other.json()["x-gatehouse-plugins"][0]["version"]), (200, &json!("1.0.2")));
     assert_ne!(other.header("etag"), etag);
 }
@@ -38,7 +38,7 @@ async fn the_document_is_the_present_one_and_asked_for_again_each_time() {
 async fn a_key_sees_its_own_models_and_a_wrong_one_nothing() {
     let edge = TestEdge::plain().await;
     let models = async |request: String| {
-        let document = ask(&edge, request).await.json();
+        let document = edge.ask(request).await.json();
         document["components"]["schemas"]["context-image.images.generate"]["properties"]["model"]["enum"]
             .clone()
     };
@@ -47,14 +47,14 @@ async fn a_key_sees_its_own_models_and_a_wrong_one_nothing() {
     assert_eq!(models(edge.get("/v1/openapi.json", "")).await, all);
     edge.backend.change_key(|key| key.models = vec!["ctx-pro".to_owned()]);
     assert_eq!(models(edge.get("/v1/openapi.json", "")).await, json!(["ctx-pro"]));
-    let wrong = ask(&edge, open("/v1/openapi.json", "Authorization: Bearer sk-none\r\n")).await;
+    let wrong = edge.ask(open("/v1/openapi.json", "Authorization: Bearer sk-none\r\n")).await;
     assert_eq!(wrong.status, 401);
 }
 
 #[tokio::test]
 async fn every_operation_lists_every_status_and_has_its_own_id() {
     let edge = TestEdge::plain().await;
-    let document = ask(&edge, open("/v1/openapi.json", "")).await.json();
+    let document = edge.ask(open("/v1/openapi.json", "")).await.json();
     let mut ids = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
@@ -78,7 +78,7 @@ async fn every_operation_lists_every_status_and_has_its_own_id() {
 #[tokio::test]
 async fn every_error_is_documented_under_the_status_of_its_answer() {
     let edge = TestEdge::plain().await;
-    let document = ask(&edge, open("/v1/openapi.json", "")).await.json();
+    let document = edge.ask(open("/v1/openapi.json", "")).await.json();
     for path in ["/v1/tasks", "/v1/responses/{id}"] {
         let form = Form::of(path);
         let mut answered: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -100,7 +100,7 @@ async fn every_error_is_documented_under_the_status_of_its_answer() {
 #[tokio::test]
 async fn the_page_is_strict_and_complete() {
     let edge = TestEdge::plain().await;
-    let page = ask(&edge, open("/docs", "")).await;
+    let page = edge.ask(open("/docs", "")).await;
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
     assert!(page.header("content-security-policy").starts_with("default-src 'none'; script-src 'self';"));
     assert_eq!(page.header("x-content-type-options"), "nosniff");
@@ -126,9 +126,9 @@ async fn the_page_is_strict_and_complete() {
     for part in ["<script", "style=\"", " onclick", "=\"https://", "\u{0}"] {
         assert!(!html.contains(part), "{part}");
     }
-    let again = ask(&edge, open("/docs", &format!("If-None-Match: {}\r\n", page.header("etag")))).await;
+    let again = edge.ask(open("/docs", &format!("If-None-Match: {}\r\n", page.header("etag")))).await;
     assert_eq!(again.status, 304);
-    let style = ask(&edge, open("/docs/style.css", "")).await;
+    let style = edge.ask(open("/docs/style.css", "")).await;
     assert_eq!((style.status, style.header("content-type")), (200, "text/css; charset=utf-8"));
     assert!(style.text().contains("light-dark("));
 }
@@ -137,7 +137,7 @@ async fn the_page_is_strict_and_complete() {
 #[tokio::test]
 async fn the_page_shows_each_address_and_is_kept_once() {
     let edge = TestEdge::plain().await;
-    let page = async |host: &str| ask(&edge, format!("GET /docs HTTP/1.1\r\nHost: {host}\r\n\r\n")).await;
+    let page = async |host: &str| edge.ask(format!("GET /docs HTTP/1.1\r\nHost: {host}\r\n\r\n")).await;
     let (one, other) = (page("one.test").await, page("other.test").await);
     assert_ne!(one.header("etag"), other.header("etag"));
     assert!(one.text().contains("curl &quot;http://one.test/v1/images/generations&quot;"));

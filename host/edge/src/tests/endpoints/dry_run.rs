@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::tests::{TestEdge, ask};
+use crate::tests::TestEdge;
 
 #[tokio::test]
 async fn a_dry_run_answers_the_price_and_submits_nothing() {
@@ -16,11 +16,10 @@ async fn a_dry_run_answers_the_price_and_submits_nothing() {
         "failure": {"type": "invalid_request_error", "code": "task_failed", "message": "no picture"},
     });
     for path in ["/v1/images/generations", "/v1/clip2/private-avatar", "/v1/journey/generations/zoom"] {
-        let reply = ask(&edge, edge.post(path, r#"{"dry_run": true, "prompt": "x"}"#)).await;
+        let reply = edge.call(path, r#"{"dry_run": true, "prompt": "x"}"#).await;
         assert_eq!((reply.status, reply.json()), (200, json!({"code": 200, "data": priced})), "{path}");
     }
-    let refused =
-        ask(&edge, edge.post("/v1/images/generations", r#"{"dry_run": true, "refuse": "balance"}"#)).await;
+    let refused = edge.call("/v1/images/generations", r#"{"dry_run": true, "refuse": "balance"}"#).await;
     assert_eq!(refused.status, 402);
     assert!(edge.backend.submitted.lock().unwrap().is_empty());
 }
@@ -37,12 +36,12 @@ async fn text_has_an_upper_estimate_in_the_form_of_its_endpoint() {
     });
     let body = r#"{"dry_run": true, "stream": true}"#;
     for path in ["/v1/messages", "/v1/responses"] {
-        assert_eq!(ask(&edge, edge.post(path, body)).await.json(), priced, "{path}");
+        assert_eq!(edge.call(path, body).await.json(), priced, "{path}");
     }
     let chat = edge.post("/v1/chat/completions", body);
-    assert_eq!(ask(&edge, chat.clone()).await.json(), json!({"code": 200, "data": priced}));
+    assert_eq!(edge.ask(chat.clone()).await.json(), json!({"code": 200, "data": priced}));
     let bare = chat.replace("Host:", "X-Response-Format: bare\r\nHost:");
-    assert_eq!(ask(&edge, bare).await.json(), priced);
+    assert_eq!(edge.ask(bare).await.json(), priced);
 }
 
 #[tokio::test]
@@ -54,11 +53,11 @@ async fn anything_but_true_and_false_is_refused() {
         ("/v1/chat/completions", "\"true\""),
         ("/v1/responses", "[]"),
     ] {
-        let reply = ask(&edge, edge.post(path, &format!(r#"{{"dry_run": {value}}}"#))).await;
+        let reply = edge.call(path, &format!(r#"{{"dry_run": {value}}}"#)).await;
         assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!("dry_run")), "{path}");
         assert!(reply.message().contains("expected true or false, got"), "{path}: {}", reply.message());
     }
-    let real = ask(&edge, edge.post("/v1/images/generations", r#"{"dry_run": false}"#)).await;
+    let real = edge.call("/v1/images/generations", r#"{"dry_run": false}"#).await;
     assert_eq!((real.status, real.json()["data"][0]["status"].as_str()), (200, Some("submitted")));
     assert_eq!(edge.backend.submitted.lock().unwrap()[0].body.bytes(), "{}");
 }

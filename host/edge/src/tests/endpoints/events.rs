@@ -5,7 +5,7 @@ use gatehouse_model::{FailureKind, Status, TaskId};
 use serde_json::{Value, json};
 
 use crate::tests::support::samples;
-use crate::tests::{TestEdge, ask, secs};
+use crate::tests::{TestEdge, secs};
 
 /// The end of a chunked body.
 const LAST_CHUNK: &str = "0\r\n\r\n";
@@ -71,7 +71,7 @@ async fn every_change_that_a_client_sees_is_an_event_and_the_last_one_ends_it() 
     });
     let (number, name, data) = event(&mut client).await;
     assert_eq!((number, name.as_str(), &data["cost"]), (7, "result", &json!(4.5)));
-    let read = ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await;
+    let read = edge.read(&format!("/v1/tasks/{id}")).await;
     assert_eq!(data, read.json()["data"], "the same as the poll");
     client.until(LAST_CHUNK).await;
 }

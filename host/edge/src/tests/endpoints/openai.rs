@@ -1,11 +1,11 @@
 //! Pictures, videos and completions in OpenAI's shape: which requests have it, how fields are translated, answers, errors.
 
 use gatehouse_harness::Response;
-use gatehouse_model::{ChatFormat, FailureKind, Media, MediaId, Status, Task, TaskId, UnixMs};
+use gatehouse_model::{ChatFormat, FailureKind, Media, MediaId, Status, Task, UnixMs};
 use serde_json::{Value, json};
 
 use crate::tests::support::samples::{complete, fail};
-use crate::tests::{NOW, TestEdge, ask};
+use crate::tests::{NOW, TestEdge};
 
 /// The task that a scripted submission makes.
 const TASK: u128 = 0x0198_0000;
@@ -52,7 +52,7 @@ async fn the_header_or_the_key_asks_for_pictures_instead_of_a_receipt() {
     let plain = edge.post(GENERATE, &body.to_string());
     let (reply, _) = awaited(&edge, plain.clone(), |task| with_file(task, "images", "image/png")).await;
     assert_eq!(reply.json()["data"].as_array().map(Vec::len), Some(1));
-    let wrapped = ask(&edge, plain.replace("Host", "X-Response-Format: wrapped\r\nHost")).await;
+    let wrapped = edge.ask(plain.replace("Host", "X-Response-Format: wrapped\r\nHost")).await;
     assert_eq!(wrapped.json()["data"][0]["task_id"], ID);
 }
 
@@ -84,14 +84,11 @@ async fn a_failed_task_is_an_error_in_openai_s_envelope() {
         let (reply, _) = awaited(&edge, request, |task| fail(task, kind, "why")).await;
         let error = reply.json()["error"].clone();
         assert_eq!((reply.status, &error["code"], error["message"].as_str()), (status, &code, Some("why")));
-        assert_eq!(
-            (reply.header("x-should-retry"), reply.header("x-gateway-task-id")),
-            (retry, ID),
-            "{kind:?}"
-        );
+        let hints = (reply.header("x-should-retry"), reply.header("x-gateway-task-id"));
+        assert_eq!(hints, (retry, ID), "{kind:?}");
     }
-    let refused = ask(&edge, bare(&edge, GENERATE, &json!({"refuse": "balance"}))).await;
-    assert_eq!((refused.status, &refused.json()["error"]["code"]), (402, &json!("insufficient_quota")));
+    let refused = edge.ask(bare(&edge, GENERATE, &json!({"refuse": "balance"}))).await;
+    assert_eq!(refused.refusal("code"), (402, json!("insufficient_quota")));
 }
 
 #[tokio::test]
@@ -117,15 +114,14 @@ async fn what_a_family_has_no_word_for_is_refused_by_name() {
         ("response_format", json!("png"), "response_format: expected \"url\" or \"b64_json\""),
     ] {
         let reply =
-            ask(&edge, bare(&edge, GENERATE, &json!({"model": "ctx-pro", "prompt": "a", field: value})))
-                .await;
+            edge.ask(bare(&edge, GENERATE, &json!({"model": "ctx-pro", "prompt": "a", field: value}))).await;
         assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!(field)), "{reply:?}");
         assert!(reply.message().contains(words), "{reply:?}");
     }
-    let reply = ask(&edge, edge.post("/v1/images/edits", r#"{"model":"ctx-pro","prompt":"a"}"#)).await;
+    let reply = edge.call("/v1/images/edits", r#"{"model":"ctx-pro","prompt":"a"}"#).await;
     assert_eq!(reply.message(), "image: expected one or several pictures, got none");
     let body = json!({"model": "ctx-pro", "images": [{"file_id": "f"}]});
-    let reply = ask(&edge, edge.post("/v1/images/edits", &body.to_string())).await;
+    let reply = edge.call("/v1/images/edits", &body.to_string()).await;
     assert_eq!(reply.message(), "image: expected a file, or the address of one in `image_url`");
     assert!(edge.backend.submitted.lock().unwrap().is_empty());
 }
@@ -201,7 +197,7 @@ async fn a_video_is_its_task() {
     let edge = TestEdge::plain().await;
     let body = json!({"model": "film-alias", "prompt": "waves", "seconds": "8", "size": "1280x720",
         "input_reference": {"image_url": "https://a/b.png"}});
-    let made = ask(&edge, edge.post("/v1/videos", &body.to_string())).await;
+    let made = edge.call("/v1/videos", &body.to_string()).await;
     let sent = edge.backend.submitted.lock().unwrap().pop().unwrap();
     let expected = json!({"model": "film-alias", "prompt": "waves", "duration": 8, "aspect_ratio": "16:9",
         "resolution": "720p", "first_frame_image": "https://a/b.png"});
@@ -214,24 +210,20 @@ async fn a_video_is_its_task() {
         with_file(task, "videos", "video/mp4");
         task.surface = "videos.remix".to_owned();
     });
-    let read = ask(&edge, edge.get(&format!("/v1/videos/{ID}"), "")).await.json();
+    let read = edge.read(&format!("/v1/videos/{ID}")).await.json();
     assert_eq!((&read["status"], &read["completed_at"]), (&json!("completed"), &json!(1_800_000_007)));
     assert_eq!(read["expires_at"], 1_800_000_060);
-    let file = ask(&edge, edge.get(&format!("/v1/videos/{ID}/content"), "")).await;
+    let file = edge.read(&format!("/v1/videos/{ID}/content")).await;
     assert_eq!((file.status, &file.text()[..]), (200, "0123456789"));
-    let part = ask(&edge, edge.get(&format!("/v1/videos/{ID}/content"), "Range: bytes=2-4\r\n")).await;
+    let part = edge.ask(edge.get(&format!("/v1/videos/{ID}/content"), "Range: bytes=2-4\r\n")).await;
     assert_eq!((part.status, &part.text()[..]), (206, "234"));
-    let delete = edge.get(&format!("/v1/videos/{ID}"), "").replacen("GET", "DELETE", 1);
-    let deleted = ask(&edge, delete.clone()).await;
+    let deleted = edge.delete(&format!("/v1/videos/{ID}")).await;
     assert_eq!(deleted.json(), json!({"id": ID, "object": "video.deleted", "deleted": true}));
-    assert_eq!(ask(&edge, delete).await.status, 404);
-    assert_eq!(ask(&edge, edge.get(&format!("/v1/videos/{ID}"), "")).await.status, 404);
-    let page = ask(&edge, edge.get("/v1/videos", "")).await.json();
-    assert_eq!(
-        page,
-        json!({"object": "list", "data": [], "has_more": false, "first_id": null, "last_id": null})
-    );
-    assert_eq!(ask(&edge, edge.get(&format!("/v1/tasks/{ID}"), "")).await.status, 200, "the task stays");
+    assert_eq!(edge.delete(&format!("/v1/videos/{ID}")).await.status, 404);
+    assert_eq!(edge.read(&format!("/v1/videos/{ID}")).await.status, 404);
+    let empty = json!({"object": "list", "data": [], "has_more": false, "first_id": null, "last_id": null});
+    assert_eq!(edge.read("/v1/videos").await.json(), empty);
+    assert_eq!(edge.read(&format!("/v1/tasks/{ID}")).await.status, 200, "the task stays");
 }
 
 #[tokio::test]
@@ -255,25 +247,21 @@ async fn a_video_that_is_none_or_not_there_yet_is_told_so() {
         ("/v1/videos?order=asc".to_owned(), 400, "order: expected desc"),
         ("/v1/videos?limit=0".to_owned(), 400, "limit: expected a number from 1 to 100"),
     ] {
-        let reply = ask(&edge, edge.get(&path, "")).await;
+        let reply = edge.read(&path).await;
         assert_eq!(reply.status, status, "{path}: {reply:?}");
         assert!(reply.message().contains(words), "{path}: {reply:?}");
         assert!(reply.json()["error"]["code"].as_u64().is_none(), "OpenAI's envelope: {reply:?}");
     }
     for (video, words) in [(film, "POST /v1/tasks/"), (failed, "it has no file to delete")] {
-        let delete = edge.get(&format!("/v1/videos/{video}"), "").replacen("GET", "DELETE", 1);
-        let reply = ask(&edge, delete).await;
+        let reply = edge.delete(&format!("/v1/videos/{video}")).await;
         assert!(reply.status == 409 && reply.message().contains(words), "{reply:?}");
     }
-    let read = ask(&edge, edge.get(&format!("/v1/videos/{failed}"), "")).await.json();
+    let read = edge.read(&format!("/v1/videos/{failed}")).await.json();
     assert_eq!(read["error"], json!({"code": "moderation_blocked", "message": "not that"}));
-    let page = ask(&edge, edge.get("/v1/videos?limit=1", "")).await.json();
-    let id = |id: TaskId| json!(id.to_string());
-    assert_eq!(
-        (&page["data"][0]["id"], &page["has_more"], &page["last_id"]),
-        (&id(failed), &json!(true), &id(failed))
-    );
-    let page = ask(&edge, edge.get("/v1/videos", "")).await.json();
+    let page = edge.read("/v1/videos?limit=1").await.json();
+    assert_eq!((&page["data"][0]["id"], &page["has_more"]), (&json!(failed), &json!(true)));
+    assert_eq!(page["last_id"], json!(failed));
+    let page = edge.read("/v1/videos").await.json();
     assert_eq!(page["data"].as_array().map(Vec::len), Some(2), "{page}");
 }
 
@@ -285,7 +273,7 @@ async fn the_first_video_of_a_page_is_found_behind_thousands_of_other_tasks() {
     for number in 2..2_150 {
         edge.backend.put(number, complete);
     }
-    let page = ask(&edge, edge.get("/v1/videos", "")).await.json();
+    let page = edge.read("/v1/videos").await.json();
     assert_eq!((&page["data"][0]["id"], &page["has_more"]), (&json!(film.to_string()), &json!(false)));
 }
 
@@ -293,14 +281,14 @@ async fn the_first_video_of_a_page_is_found_behind_thousands_of_other_tasks() {
 #[tokio::test]
 async fn a_completion_is_a_chat_completion_of_one_message() {
     let edge = TestEdge::plain().await;
-    let whole = ask(&edge, edge.post("/v1/completions", r#"{"model":"m","prompt":["a","b"]}"#)).await;
+    let whole = edge.call("/v1/completions", r#"{"model":"m","prompt":["a","b"]}"#).await;
     assert_eq!((whole.status, &whole.json()["object"]), (200, &json!("text_completion")));
     let chunk = |text: &str| {
         let delta = json!({"index": 0, "delta": {"content": text}, "finish_reason": null});
         json!({"data": {"id": "chatcmpl-1", "created": 7, "model": "m", "choices": [delta]}})
     };
     let body = json!({"model": "m", "prompt": "a", "stream": true, "echo": true, "events": [chunk("x"), chunk("y")]});
-    let streamed = ask(&edge, edge.post("/v1/completions", &body.to_string())).await;
+    let streamed = edge.call("/v1/completions", &body.to_string()).await;
     let text = streamed.text();
     let texts: Vec<String> = text
         .lines()
@@ -311,17 +299,17 @@ async fn a_completion_is_a_chat_completion_of_one_message() {
     assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
     let failed =
         json!({"model": "m", "prompt": "a", "stream": true, "events": [chunk("x"), {"fail": "timeout"}]});
-    let cut = ask(&edge, edge.post("/v1/completions", &failed.to_string())).await.text();
+    let cut = edge.call("/v1/completions", &failed.to_string()).await.text();
     assert!(cut.contains("\"code\":\"upstream_timeout\"") && !cut.contains("[DONE]"), "{cut}");
     for (body, status) in [
         (json!({"model": "m", "prompt": "a", "refuse": "model"}), 404),
         (json!({"model": "m", "prompt": "a", "refuse": "rate", "stream": true}), 429),
         (json!({"model": "m", "prompt": "a", "logprobs": 1}), 400),
     ] {
-        let refused = ask(&edge, edge.post("/v1/completions", &body.to_string())).await;
+        let refused = edge.call("/v1/completions", &body.to_string()).await;
         assert_eq!(refused.status, status, "{refused:?}");
         assert!(refused.json()["error"]["code"].as_u64().is_none(), "OpenAI's envelope: {refused:?}");
     }
-    let dry = ask(&edge, edge.post("/v1/completions", r#"{"model":"m","prompt":"a","dry_run":true}"#)).await;
+    let dry = edge.call("/v1/completions", r#"{"model":"m","prompt":"a","dry_run":true}"#).await;
     assert_eq!(dry.json()["dry_run"], true);
 }

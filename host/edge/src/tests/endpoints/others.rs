@@ -6,7 +6,8 @@ use gatehouse_driver::ServedRoute;
 use gatehouse_model::{RouteInfo, specified_routes};
 use serde_json::{Value, json};
 
-use crate::tests::{TestEdge, ask, secs};
+use crate::tests::support::samples::served;
+use crate::tests::{TestEdge, secs};
 
 #[tokio::test]
 async fn models_are_listed_the_way_openai_clients_read_them() {
@@ -18,18 +19,14 @@ async fn models_are_listed_the_way_openai_clients_read_them() {
             "modality": modality}),
         )
     };
-    let reply = ask(&edge, edge.get("/v1/models", "")).await;
-    assert_eq!(
-        reply.json(),
-        json!({"object": "list", "data": [model("ctx-pro", "image"), model("odd:name", "hologram")]})
-    );
+    let all = json!({"object": "list", "data": [model("ctx-pro", "image"), model("odd:name", "hologram")]});
+    assert_eq!(edge.read("/v1/models").await.json(), all);
     for path in ["/v1/models/odd:name", "/v1/models/odd%3Aname"] {
-        assert_eq!(ask(&edge, edge.get(path, "")).await.json(), model("odd:name", "hologram"));
+        assert_eq!(edge.read(path).await.json(), model("odd:name", "hologram"));
     }
     // Each client reads why in its own envelope.
-    let reply = ask(&edge, edge.get("/v1/models/none", "")).await;
-    assert_eq!((reply.status, &reply.json()["error"]["code"]), (404, &json!("model_not_found")));
-    let reply = ask(&edge, edge.get("/v1/models/none", "anthropic-version: 2023-06-01\r\n")).await;
+    assert_eq!(edge.read("/v1/models/none").await.refusal("code"), (404, json!("model_not_found")));
+    let reply = edge.ask(edge.get("/v1/models/none", "anthropic-version: 2023-06-01\r\n")).await;
     assert_eq!((reply.status, &reply.json()["type"]), (404, &json!("error")));
 }
 
@@ -64,18 +61,18 @@ async fn models_are_listed_in_pages_for_anthropics_clients() {
         ("?before_id=odd:name", page(&["ctx-pro"], false)),
         ("?after_id=odd:name", page(&[], false)),
     ] {
-        let reply = ask(&edge, edge.get(&format!("/v1/models{query}"), version)).await;
+        let reply = edge.ask(edge.get(&format!("/v1/models{query}"), version)).await;
         assert_eq!(reply.json(), expected, "{query}");
     }
-    let reply = ask(&edge, edge.get("/v1/models?limit=0", version)).await;
-    assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!("limit")));
-    assert_eq!(ask(&edge, edge.get("/v1/models/ctx-pro", version)).await.json(), model("ctx-pro"));
+    let reply = edge.ask(edge.get("/v1/models?limit=0", version)).await;
+    assert_eq!(reply.refusal("param"), (400, json!("limit")));
+    assert_eq!(edge.ask(edge.get("/v1/models/ctx-pro", version)).await.json(), model("ctx-pro"));
 }
 
 #[tokio::test]
 async fn tokens_are_not_counted() {
     let edge = TestEdge::plain().await;
-    let reply = ask(&edge, edge.post("/v1/messages/count_tokens", "{}")).await;
+    let reply = edge.call("/v1/messages/count_tokens", "{}").await;
     let id = reply.header("request-id");
     let message = format!("counting tokens is not offered here (request id: {id})");
     let error = json!({"type": "gateway_error", "code": "not_found", "message": message,
@@ -88,7 +85,7 @@ async fn tokens_are_not_counted() {
 async fn links_need_their_signature_and_no_key() {
     let edge = TestEdge::plain().await;
     let get = async |target: &str, lines: &str| {
-        ask(&edge, format!("GET /v1/media/{target} HTTP/1.1\r\nHost: a\r\n{lines}\r\n")).await
+        edge.ask(format!("GET /v1/media/{target} HTTP/1.1\r\nHost: a\r\n{lines}\r\n")).await
     };
     // A minute after the clock of these tests.
     let good = "m_1.png?expires=1800000060&signature=good";
@@ -117,10 +114,8 @@ async fn links_need_their_signature_and_no_key() {
     assert_eq!((reply.status, reply.header("content-range")), (416, "bytes */10"));
     let reply = get(good, "If-None-Match: \"x\", W/\"m_1.png\"\r\n").await;
     assert_eq!((reply.status, reply.header("content-length")), (304, ""));
-    assert_eq!(
-        (reply.header("content-security-policy"), reply.header("cache-control")),
-        ("sandbox", "private, max-age=60, immutable")
-    );
+    assert_eq!(reply.header("content-security-policy"), "sandbox");
+    assert_eq!(reply.header("cache-control"), "private, max-age=60, immutable");
     edge.clock.advance(secs(59));
     assert_eq!(get(good, "").await.header("cache-control"), "private, max-age=1, immutable");
     for (target, status) in [
@@ -139,7 +134,7 @@ async fn links_need_their_signature_and_no_key() {
 async fn families_that_start_are_named() {
     let edge = TestEdge::plain().await;
     edge.backend.starting.lock().unwrap().extend(["chat".to_owned(), "clip".to_owned()]);
-    let health = async |path: &str| ask(&edge, format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+    let health = async |path: &str| edge.ask(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
     assert_eq!(health("/livez").await.status, 200);
     let reply = health("/readyz").await;
     assert_eq!((reply.status, reply.header("retry-after")), (503, "5"));
@@ -155,7 +150,7 @@ async fn health_needs_no_key() {
         [("/livez", true, 200), ("/readyz", true, 200), ("/livez", false, 200), ("/readyz", false, 503)]
     {
         edge.backend.ready.store(ready, Ordering::SeqCst);
-        let reply = ask(&edge, format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+        let reply = edge.ask(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
         assert_eq!(reply.status, status, "{path} {ready}");
     }
 }
@@ -164,12 +159,10 @@ async fn health_needs_no_key() {
 #[tokio::test]
 async fn paths_of_families_that_do_not_serve_say_why() {
     let edge = TestEdge::plain().await;
-    let route = |path: &str| RouteInfo { path: path.to_owned(), ..specified_routes()[0].clone() };
     let off = |path: &str, family: &str| ServedRoute {
-        route: route(path),
         family: family.to_owned(),
         is_off: true,
-        form: None,
+        ..served(&RouteInfo { path: path.to_owned(), ..specified_routes()[0].clone() })
     };
     *edge.backend.routes.lock().unwrap() =
         [off("/v1/speech/create", "speech"), off("/v1/secret/create", "hidden")].into();
@@ -182,15 +175,14 @@ async fn paths_of_families_that_do_not_serve_say_why() {
         ("/v1/secret/create", 404, "unknown path \"/v1/secret/create\""),
         ("/v1/images/generations", 404, "unknown path \"/v1/images/generations\""),
     ] {
-        let reply = ask(&edge, edge.post(path, "{}")).await;
+        let reply = edge.call(path, "{}").await;
         assert_eq!((reply.status, reply.message().as_str()), (status, message), "{path}");
     }
     // What an operator has switched off is nothing for those who have no key.
     let nameless = "POST /v1/speech/create HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
-    assert_eq!(ask(&edge, nameless.to_owned()).await.status, 401);
+    assert_eq!(edge.ask(nameless).await.status, 401);
     *edge.backend.starting.lock().unwrap() = vec!["speech".to_owned()];
-    let reply = ask(&edge, edge.post("/v1/images/generations", "{}")).await;
-    assert_eq!((reply.status, reply.json()["error"]["reason"].as_str()), (503, Some("restarting")));
-    let reply = ask(&edge, edge.post("/v1/responses/compact", "{}")).await;
+    assert_eq!(edge.call("/v1/images/generations", "{}").await.refusal("reason"), (503, json!("restarting")));
+    let reply = edge.call("/v1/responses/compact", "{}").await;
     assert_eq!(reply.status, 404, "clients do without it");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::tests::{TestEdge, secs};
+use crate::tests::TestEdge;
 
 const PATH: &str = "/v1/responses";
 
@@ -19,76 +19,57 @@ fn frames(text: &str) -> Vec<(String, Value)> {
 #[tokio::test]
 async fn an_error_has_the_shape_of_openai() {
     let edge = TestEdge::plain().await;
+    let invalid = "invalid_request_error";
     for (word, status, kind, code, param) in [
-        ("field", 400, "invalid_request_error", Value::Null, json!("n")),
-        (
-            "response",
-            400,
-            "invalid_request_error",
-            json!("previous_response_not_found"),
-            json!("previous_response_id"),
-        ),
+        ("field", 400, invalid, Value::Null, json!("n")),
+        ("response", 400, invalid, json!("previous_response_not_found"), json!("previous_response_id")),
         ("item", 404, "not_found_error", json!("not_found"), json!("input")),
         ("balance", 402, "payment_required", json!("insufficient_quota"), Value::Null),
         ("rate", 429, "rate_limit_error", json!("rate_limit_exceeded"), Value::Null),
         ("upstream", 502, "bad_gateway", json!("upstream_error"), Value::Null),
     ] {
-        let reply = edge.connect().await.ask(edge.post(PATH, &json!({"refuse": word}).to_string())).await;
+        let reply = edge.call(PATH, &json!({"refuse": word}).to_string()).await;
         let error = reply.json()["error"].clone();
         assert_eq!(reply.status, status, "{word}: {reply:?}");
-        assert_eq!(
-            (&error["type"], &error["code"], &error["param"]),
-            (&json!(kind), &code, &param),
-            "{word}"
-        );
+        let found = [&error["type"], &error["code"], &error["param"]];
+        assert_eq!(found, [&json!(kind), &code, &param], "{word}");
         assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "{word}: {reply:?}");
     }
     // A response is never wrapped.
-    assert_eq!(edge.connect().await.ask(edge.post(PATH, "{}")).await.body, r#"{"a":  1.0}"#);
+    assert_eq!(edge.call(PATH, "{}").await.body, r#"{"a":  1.0}"#);
 }
 
 #[tokio::test]
 async fn a_stream_that_fails_ends_with_what_the_client_has() {
     let edge = TestEdge::plain().await;
-    let created = json!({"response": {"id": "resp_1", "status": "in_progress", "output": []}});
+    let created = json!({"response": {"id": "resp_1", "status": "in_progress", "error": null, "output": []}});
     let events = json!({"events": [
         {"event": "response.created", "data": created},
+        {"event": "response.in_progress", "data": {}},
         {"event": "response.output_item.done", "data": {"item": {"id": "msg_1"}}},
         {"fail": "upstream"},
     ]});
-    let reply = edge.connect().await.ask(edge.post(PATH, &events.to_string())).await;
+    let reply = edge.call(PATH, &events.to_string()).await;
     let frames_found = frames(&reply.text());
     let (name, data) = frames_found.last().expect("a frame");
     let error = json!({"code": "server_error", "message": "the provider's words", "type": "bad_gateway", "param": null});
     let response = json!({"id": "resp_1", "status": "failed", "output": [{"id": "msg_1"}], "error": error});
     assert_eq!((name.as_str(), &data["response"]), ("response.failed", &response));
-    assert_eq!((&data["type"], &data["sequence_number"]), (&json!("response.failed"), &json!(2)));
+    assert_eq!((&data["type"], &data["sequence_number"]), (&json!("response.failed"), &json!(3)));
 
     // Nothing has begun that could fail.
-    let reply =
-        edge.connect().await.ask(edge.post(PATH, &json!({"events": [{"fail": "rate"}]}).to_string())).await;
+    let reply = edge.call(PATH, &json!({"events": [{"fail": "rate"}]}).to_string()).await;
     let frames = frames(&reply.text());
-    assert_eq!((frames.len(), frames[0].0.as_str()), (1, "error"));
-    assert_eq!(frames[0].1["error"]["code"], "rate_limit_exceeded");
-}
-
-#[tokio::test]
-async fn a_silent_stream_gets_comments_alone() {
-    let edge = TestEdge::plain().await;
-    let mut client = edge.connect().await;
-    let events = json!({"open": true, "events": [{"event": "response.created", "data": {"response": {}}}]});
-    client.send(edge.post(PATH, &events.to_string())).await;
-    client.read_head().await.expect("a response");
-    client.read_until("{\"response\":{}}\n\n").await;
-    edge.clock.armed(secs(15)).await;
-    edge.clock.advance(secs(15));
-    assert_eq!(client.read_until(": ping\n\n").await, ": ping\n\n");
+    let error = json!({"code": "rate_limit_exceeded", "message": "the provider's words",
+        "type": "rate_limit_error", "param": null});
+    let data = json!({"type": "error", "sequence_number": 0, "error": error});
+    assert_eq!(frames, [("error".to_owned(), data)]);
 }
 
 #[tokio::test]
 async fn a_kept_response_is_read_listed_and_forgotten() {
     let edge = TestEdge::plain().await;
-    let get = async |path: &str| edge.connect().await.ask(edge.get(&format!("{PATH}{path}"), "")).await;
+    let get = async |path: &str| edge.read(&format!("{PATH}{path}")).await;
     assert_eq!(get("/resp_1").await.body, r#"{"id":"resp_1"}"#);
     // Its stream once more, or the rest of it.
     for (query, numbers) in [
@@ -107,8 +88,7 @@ async fn a_kept_response_is_read_listed_and_forgotten() {
         ("stream=true&starting_after=-1", "starting_after"),
         ("stream=true&starting_after=9", "starting_after"),
     ] {
-        let reply = get(&format!("/resp_1?{query}")).await;
-        assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!(param)), "{query}");
+        assert_eq!(get(&format!("/resp_1?{query}")).await.refusal("param"), (400, json!(param)), "{query}");
     }
     assert_eq!(get("/resp_2?stream=true").await.status, 404);
     let reply = get("/resp_2").await;
@@ -130,11 +110,7 @@ async fn a_kept_response_is_read_listed_and_forgotten() {
         assert_eq!(get(&format!("/resp_1/input_items{query}")).await.status, 400, "{query}");
     }
 
-    let delete = async |id: &str| {
-        let request = edge.get(&format!("{PATH}/{id}"), "").replacen("GET ", "DELETE ", 1);
-        edge.connect().await.ask(request).await
-    };
-    let reply = delete("resp_1").await;
+    let reply = edge.delete(&format!("{PATH}/resp_1")).await;
     assert_eq!(reply.json(), json!({"id": "resp_1", "object": "response", "deleted": true}));
-    assert_eq!(delete("resp_2").await.status, 404);
+    assert_eq!(edge.delete(&format!("{PATH}/resp_2")).await.status, 404);
 }

@@ -7,20 +7,20 @@ use gatehouse_driver::SubmitRequest;
 use gatehouse_model::{FailureKind, TaskId};
 use serde_json::json;
 
+use crate::tests::TestEdge;
 use crate::tests::support::samples;
-use crate::tests::{TestEdge, ask};
+
+/// The task that a scripted submission makes.
+const ID: &str = "task_000000000000000000000SG000";
 
 #[tokio::test]
 async fn a_submission_is_answered_with_a_receipt() {
     let edge = TestEdge::plain().await;
     let body = r#"{"model":"ctx-pro","prompt":"a cat"}"#;
     let request = edge.post("/v1/images/generations", body).replace("Host", "Idempotency-Key: abc\r\nHost");
-    let reply = ask(&edge, request).await;
-    assert_eq!(reply.status, 200);
-    assert_eq!(
-        reply.body,
-        r#"{"code":200,"data":[{"status":"submitted","task_id":"task_000000000000000000000SG000"}]}"#
-    );
+    let reply = edge.ask(request).await;
+    let receipt = format!(r#"{{"code":200,"data":[{{"status":"submitted","task_id":"{ID}"}}]}}"#);
+    assert_eq!((reply.status, reply.text()), (200, receipt));
     let submitted = edge.backend.submitted.lock().unwrap();
     let SubmitRequest { surface, parent, body: sent, .. } = &submitted[0];
     assert_eq!((*surface, sent.model(), *parent), ("images.generate", Some("ctx-pro"), None));
@@ -33,7 +33,7 @@ async fn a_repeated_submission_says_so() {
     let edge = TestEdge::plain().await;
     for (key, replayed) in [("again", "true"), ("first", "")] {
         let key = format!("Idempotency-Key: {key}\r\nHost");
-        let reply = ask(&edge, edge.post("/v1/images/generations", "{}").replace("Host", &key)).await;
+        let reply = edge.ask(edge.post("/v1/images/generations", "{}").replace("Host", &key)).await;
         assert_eq!((reply.status, reply.header("idempotency-replayed")), (200, replayed), "{key}");
     }
 }
@@ -41,28 +41,22 @@ async fn a_repeated_submission_says_so() {
 #[tokio::test]
 async fn the_path_gives_surface_model_and_parent() {
     let edge = TestEdge::plain().await;
-    let parent = TaskId::from_bits(5);
+    let (parent, journey) = (TaskId::from_bits(5), Some("journey"));
     for (path, surface, model, follows) in [
         ("/v1/videos/generations".to_owned(), "videos.generate", None, None),
         (format!("/v1/videos/{parent}/remix"), "videos.remix", None, Some(parent)),
-        (
-            "/v1/journey/generations/high-variation".to_owned(),
-            "journey.high_variation",
-            Some("journey"),
-            None,
-        ),
-        ("/v1/journey/generations".to_owned(), "journey.imagine", Some("journey"), None),
+        ("/v1/journey/generations/high-variation".to_owned(), "journey.high_variation", journey, None),
+        ("/v1/journey/generations".to_owned(), "journey.imagine", journey, None),
     ] {
-        assert_eq!(ask(&edge, edge.post(&path, "{}")).await.status, 200);
+        assert_eq!(edge.call(&path, "{}").await.status, 200);
         let submitted = edge.backend.submitted.lock().unwrap().pop().unwrap();
         assert_eq!((submitted.surface, submitted.body.model(), submitted.parent), (surface, model, follows));
     }
-    let reply = ask(&edge, edge.post("/v1/clip2/private-avatar", "{}")).await;
-    let id = "task_000000000000000000000SG000";
-    let data = json!({"id": id, "object": "clip.avatar.asset.task", "status": "processing", "progress": 10,
+    let reply = edge.call("/v1/clip2/private-avatar", "{}").await;
+    let data = json!({"id": ID, "object": "clip.avatar.asset.task", "status": "processing", "progress": 10,
         "model": "ctx-pro"});
     assert_eq!(reply.json(), json!({"code": 200, "data": data}));
-    let reply = ask(&edge, edge.post("/v1/videos/task_1/remix", "{}")).await;
+    let reply = edge.call("/v1/videos/task_1/remix", "{}").await;
     assert_eq!((reply.status, reply.message().as_str()), (404, "unknown video \"task_1\""));
 }
 
@@ -91,16 +85,15 @@ async fn a_refused_submission_says_why() {
         ("plugin", 500, "server_error", "internal_error", None),
         ("panic", 500, "server_error", "internal_error", None),
     ] {
-        let reply =
-            ask(&edge, edge.post("/v1/images/generations", &json!({"refuse": word}).to_string())).await;
+        let reply = edge.call("/v1/images/generations", &json!({"refuse": word}).to_string()).await;
         let error = &reply.json()["error"];
         assert_eq!((reply.status, error["code"].as_u64()), (status, Some(u64::from(status))), "{word}");
         assert_eq!((&error["type"], &error["reason"]), (&json!(kind), &json!(reason)), "{word}");
         assert_eq!(error.get("param").and_then(|param| param.as_str()), param, "{word}");
         assert!(!reply.text().contains("secret"), "{reply:?}");
     }
-    let reply = ask(&edge, edge.post("/v1/journey/generations/pan", r#"{"refuse":"model"}"#)).await;
-    assert_eq!((reply.status, reply.json()["error"]["type"].as_str()), (404, Some("not_found")));
+    let reply = edge.call("/v1/journey/generations/pan", r#"{"refuse":"model"}"#).await;
+    assert_eq!(reply.refusal("type"), (404, json!("not_found")));
 }
 
 #[tokio::test]
@@ -120,7 +113,7 @@ async fn a_body_must_be_json() {
         (edge.post("/v1/images/generations", ""), 400, "empty"),
         (edge.post("/v1/images/generations", "{\"a\":\n nul}"), 400, "line 2 column"),
     ] {
-        let reply = ask(&edge, request).await;
+        let reply = edge.ask(request).await;
         assert_eq!(reply.status, status, "{reply:?}");
         assert!(reply.message().contains(expected_message), "{reply:?}");
     }
@@ -141,16 +134,14 @@ async fn a_compressed_body_is_read_as_what_it_was() {
         let length = format!("Content-Encoding: {encoding}\r\nContent-Length: {}", compressed.len());
         let mut request = head.replace("Content-Length: 0", &length).into_bytes();
         request.extend(compressed);
-        let mut connection = edge.connect().await;
-        connection.send(request).await;
-        let reply = connection.read().await.unwrap();
+        let reply = edge.ask(request).await;
         assert_eq!(reply.status, status, "{encoding}: {reply:?}");
     }
     let submitted = std::mem::take(&mut *edge.backend.submitted.lock().unwrap());
     assert_eq!(submitted.len(), 2);
     assert!(submitted.iter().all(|job| &job.body.bytes()[..] == body.as_bytes()));
     let reply =
-        ask(&edge, edge.post("/v1/messages", "{}").replace("Host", "Content-Encoding: br\r\nHost")).await;
+        edge.ask(edge.post("/v1/messages", "{}").replace("Host", "Content-Encoding: br\r\nHost")).await;
     assert_eq!((reply.status, reply.header("accept-encoding")), (415, "gzip, zstd"));
 }
 
@@ -171,9 +162,9 @@ async fn the_bytes_of_all_bodies_are_limited() {
     first.send(edge.post("/v1/images/generations", &held)).await;
     edge.until_submitted().await;
     let second = format!("{{{}}}", " ".repeat(300_000));
-    let reply = ask(&edge, edge.post("/v1/images/generations", &second)).await;
+    let reply = edge.call("/v1/images/generations", &second).await;
     assert_eq!((reply.status, reply.header("retry-after")), (503, "1"));
-    assert_eq!(ask(&edge, edge.post("/v1/images/generations", "{}")).await.status, 200);
+    assert_eq!(edge.call("/v1/images/generations", "{}").await.status, 200);
 }
 
 /// Without it a client that waits would poll, or hold its connection after the task has ended.
@@ -197,10 +188,7 @@ async fn a_submission_whose_client_waits_is_answered_with_the_ended_task() {
         assert_eq!((reply.status, reply.header("preference-applied")), (200, "wait=60"), "{path}");
         let data = &reply.json()["data"];
         let expected = if completes { "completed" } else { "failed" };
-        assert_eq!(
-            (&data["id"], &data["status"]),
-            (&json!("task_000000000000000000000SG000"), &json!(expected))
-        );
+        assert_eq!((&data["id"], &data["status"]), (&json!(ID), &json!(expected)));
     }
 }
 
@@ -208,7 +196,7 @@ async fn a_submission_whose_client_waits_is_answered_with_the_ended_task() {
 async fn a_wait_of_no_time_is_answered_with_the_receipt_and_so_is_one_that_a_shutdown_ends() {
     let edge = TestEdge::plain().await;
     let request = edge.post("/v1/images/generations", "{}");
-    let reply = ask(&edge, request.replace("Host", "Prefer: wait=0\r\nHost")).await;
+    let reply = edge.ask(request.replace("Host", "Prefer: wait=0\r\nHost")).await;
     assert_eq!(reply.json()["data"][0]["status"], "submitted");
     edge.backend.submitted.lock().unwrap().clear();
     let mut client = edge.connect().await;
@@ -224,7 +212,6 @@ async fn a_wait_of_no_time_is_answered_with_the_receipt_and_so_is_one_that_a_shu
 /// Without it a client that waits would not learn which task it has paid for, where the store cannot be read at its end.
 #[tokio::test]
 async fn what_fails_after_the_receipt_does_not_hide_the_task() {
-    const ID: &str = "task_000000000000000000000SG000";
     for (path, format, is_answered) in [
         ("/v1/images/generations", "wrapped", true),
         ("/v1/videos/generations", "wrapped", true),

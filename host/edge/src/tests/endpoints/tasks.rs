@@ -3,13 +3,13 @@
 use gatehouse_model::{FailureKind, Status, TaskId};
 use serde_json::json;
 
+use crate::tests::TestEdge;
 use crate::tests::support::samples;
-use crate::tests::{TestEdge, ask};
 
 #[tokio::test]
 async fn a_task_is_read_in_every_state() {
     let edge = TestEdge::with("public_url = \"https://api.example.com\"").await;
-    let read = async |id: TaskId| ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await;
+    let read = async |id: TaskId| edge.read(&format!("/v1/tasks/{id}")).await;
     let id = edge.backend.put(1, |task| task.status = Status::Submitted);
     let text = id.to_string();
     let data = json!({"id": text, "status": "submitted", "progress": 0, "created": 1_800_000_000,
@@ -43,19 +43,10 @@ async fn a_task_that_waits_for_its_provider_says_how_long_where_that_is_known() 
         [(12, json!(3), json!(42)), (13, json!(4), json!(null)), (14, json!(null), json!(null))]
     {
         let id = edge.backend.put(1, |task| task.progress = progress);
-        let data = ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await.json()["data"].clone();
+        let data = edge.read(&format!("/v1/tasks/{id}")).await.json()["data"].clone();
         assert_eq!((&data["queue_position"], &data["estimated_wait"]), (&position, &wait), "{data}");
         assert_eq!(data.get("estimated_wait").is_some(), !wait.is_null());
     }
-}
-
-#[tokio::test]
-async fn links_start_with_the_host_of_the_request() {
-    let edge = TestEdge::plain().await;
-    let id = edge.backend.put(1, samples::complete);
-    let reply = ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await;
-    let link = reply.json()["data"]["result"]["images"][0]["url"][0].clone();
-    assert_eq!(link, format!("http://gate.test/v1/media/{id}"));
 }
 
 #[tokio::test]
@@ -67,12 +58,11 @@ async fn an_unknown_task_is_not_found() {
             edge.get(&format!("/v1/tasks/{id}"), "Prefer: wait=5\r\n"),
             edge.post(&format!("/v1/tasks/{id}/cancel"), ""),
         ] {
-            let reply = ask(&edge, request).await;
+            let reply = edge.ask(request).await;
             assert_eq!((reply.status, reply.message()), (404, format!("unknown task {id:?}")));
             assert_eq!(reply.header("x-should-retry"), "false");
         }
-        let reply = ask(&edge, edge.get(&format!("/v1/journey/{id}"), "")).await;
-        assert_eq!((reply.status, reply.json()["error"]["type"].as_str()), (404, Some("not_found")));
+        assert_eq!(edge.read(&format!("/v1/journey/{id}")).await.refusal("type"), (404, json!("not_found")));
     }
 }
 
@@ -80,13 +70,13 @@ async fn an_unknown_task_is_not_found() {
 async fn a_family_renders_its_tasks_on_a_path_of_its_own() {
     let edge = TestEdge::plain().await;
     let id = edge.backend.put(1, |_| {});
-    let reply = ask(&edge, edge.get(&format!("/v1/journey/{id}"), "")).await;
+    let reply = edge.read(&format!("/v1/journey/{id}")).await;
     let expected = json!({"surface": "journey.read", "at": "http://gate.test", "id": id.to_string()});
     assert_eq!((reply.status, reply.json()), (200, expected));
     let viewless = edge.backend.put(2, |task| task.family = "viewless".to_owned());
-    assert_eq!(ask(&edge, edge.get(&format!("/v1/journey/{viewless}"), "")).await.status, 404);
+    assert_eq!(edge.read(&format!("/v1/journey/{viewless}")).await.status, 404);
     let broken = edge.backend.put(3, |task| task.family = "broken".to_owned());
-    let reply = ask(&edge, edge.get(&format!("/v1/journey/{broken}"), "")).await;
+    let reply = edge.read(&format!("/v1/journey/{broken}")).await;
     assert_eq!(reply.status, 500);
 }
 
@@ -100,7 +90,7 @@ async fn a_task_shows_its_result_before_it_ends_and_when_it_has_failed() {
         shown(task);
     });
     for (id, status) in [(running, "submitted"), (failed, "failed")] {
-        let data = ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await.json()["data"].clone();
+        let data = edge.read(&format!("/v1/tasks/{id}")).await.json()["data"].clone();
         assert_eq!(data["status"], status);
         assert!(data["result"]["images"].is_array(), "{data}");
     }
@@ -111,10 +101,10 @@ async fn a_task_shows_its_result_before_it_ends_and_when_it_has_failed() {
 async fn a_task_says_what_it_waits_for() {
     let edge = TestEdge::plain().await;
     let id = edge.backend.put(1, |task| task.public = b"modal".to_vec());
-    let data = ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await.json()["data"].clone();
+    let data = edge.read(&format!("/v1/tasks/{id}")).await.json()["data"].clone();
     assert_eq!((&data["waiting_for"], &data["waiting_reason"]), (&json!("modal"), &json!("no file")));
     let id = edge.backend.put(2, |_| {});
-    let data = ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await.json()["data"].clone();
+    let data = edge.read(&format!("/v1/tasks/{id}")).await.json()["data"].clone();
     assert_eq!((data.get("waiting_for"), data.get("waiting_reason")), (None, None));
 }
 
@@ -134,24 +124,20 @@ async fn a_long_poll_ends_with_the_task() {
 async fn tasks_are_listed_and_filtered() {
     let edge = TestEdge::plain().await;
     let (first, second) = (edge.backend.put(1, |_| {}), edge.backend.put(2, samples::complete));
-    let page = ask(&edge, edge.get("/v1/tasks", "")).await.json();
+    let page = edge.read("/v1/tasks").await.json();
     assert_eq!((&page["code"], &page["has_more"]), (&json!(200), &json!(false)));
-    assert_eq!(
-        (&page["first_id"], &page["last_id"]),
-        (&json!(second.to_string()), &json!(first.to_string()))
-    );
+    assert_eq!((&page["first_id"], &page["last_id"]), (&json!(second), &json!(first)));
     assert_eq!(page["data"][0]["status"], "completed");
     let third = edge.backend.put(3, |_| {});
     let request = format!("/v1/tasks?limit=1&status=completed&model=ctx-pro&after={third}");
-    let page = ask(&edge, edge.get(&request, "")).await.json();
+    let page = edge.read(&request).await.json();
     assert_eq!((page["data"].as_array().unwrap().len(), &page["has_more"]), (1, &json!(true)));
     let filter = edge.backend.filters.lock().unwrap().pop().unwrap();
     assert_eq!((filter.limit, filter.status, filter.after), (1, Some(Status::Completed), Some(third)));
-    let page = ask(&edge, edge.get("/v1/tasks?model=unused", "")).await;
+    let page = edge.read("/v1/tasks?model=unused").await;
     let expected = r#"{"code":200,"data":[],"has_more":false,"first_id":null,"last_id":null}"#;
     assert_eq!(page.body, expected, "an empty page");
-    let reply = ask(&edge, edge.get("/v1/tasks?limit=many", "")).await;
-    assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!("limit")));
+    assert_eq!(edge.read("/v1/tasks?limit=many").await.refusal("param"), (400, json!("limit")));
 }
 
 #[tokio::test]
@@ -159,14 +145,14 @@ async fn a_task_is_cancelled_once() {
     let edge = TestEdge::plain().await;
     let id = edge.backend.put(1, |_| {});
     let cancel = edge.post(&format!("/v1/tasks/{id}/cancel"), "");
-    let reply = ask(&edge, cancel.clone()).await;
+    let reply = edge.ask(cancel.clone()).await;
     assert_eq!((reply.status, &reply.json()["data"]["error"]["type"]), (200, &json!("cancelled")));
-    let reply = ask(&edge, cancel.clone()).await;
+    let reply = edge.ask(cancel.clone()).await;
     assert_eq!((reply.status, reply.message().as_str()), (409, "the task has already ended: failed"));
     edge.backend.put(1, |task| task.status = Status::Processing);
-    assert_eq!(ask(&edge, cancel.clone()).await.status, 409);
+    assert_eq!(edge.ask(cancel.clone()).await.status, 409);
     edge.backend.put(1, |task| task.status = Status::Pending);
-    let reply = ask(&edge, cancel).await;
+    let reply = edge.ask(cancel).await;
     let task = reply.json();
     assert_eq!((reply.status, &task["code"]), (202, &json!(202)), "its provider is asked");
     assert_eq!(task["data"]["status"], "pending");

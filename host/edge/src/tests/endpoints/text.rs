@@ -29,14 +29,14 @@ async fn a_chat_answer_is_wrapped_unless_asked_otherwise() {
         ("X-Response-Format: bare\r\n", r#"{"a":  1.0}"#),
     ] {
         let request = edge.post(CHAT, "{}").replace("Host:", &format!("{line}Host:"));
-        let reply = edge.connect().await.ask(request).await;
+        let reply = edge.ask(request).await;
         assert_eq!((reply.status, reply.text().as_str()), (200, expected));
     }
     let request = edge.post(CHAT, "{}").replace("Host:", "X-Response-Format: xml\r\nHost:");
-    let reply = edge.connect().await.ask(request).await;
+    let reply = edge.ask(request).await;
     assert_eq!(reply.status, 400);
     assert!(reply.message().contains("expected wrapped or bare, got \"xml\""), "{reply:?}");
-    let reply = edge.connect().await.ask(edge.post(MESSAGES, "{}")).await;
+    let reply = edge.call(MESSAGES, "{}").await;
     assert_eq!(reply.body, r#"{"a":  1.0}"#);
 }
 
@@ -56,7 +56,7 @@ async fn the_cause_of_a_failure_decides_the_status() {
         ("internal", 500, "internal_error", "", "could not answer"),
     ] {
         let body = json!({"refuse": word}).to_string();
-        let reply = edge.connect().await.ask(edge.post(MESSAGES, &body)).await;
+        let reply = edge.call(MESSAGES, &body).await;
         let found = reply.json();
         assert_eq!((reply.status, &found["error"]["code"]), (status, &json!(code)), "{word}: {reply:?}");
         assert_eq!(reply.header("retry-after"), after, "{word}");
@@ -66,8 +66,7 @@ async fn the_cause_of_a_failure_decides_the_status() {
         assert!(reply.message().contains(expected_message), "{word}: {reply:?}");
         let id = found["request_id"].as_str().unwrap();
         assert!(reply.message().ends_with(&format!("(request id: {id})")), "{reply:?}");
-        let reply = edge.connect().await.ask(edge.post(CHAT, &body)).await;
-        assert_eq!((reply.status, &reply.json()["error"]["code"]), (status, &json!(status)), "{word}");
+        assert_eq!(edge.call(CHAT, &body).await.refusal("code"), (status, json!(status)), "{word}");
     }
 }
 
@@ -77,8 +76,8 @@ async fn a_mark_before_a_body_is_passed_over() {
     let edge = TestEdge::plain().await;
     let marked = format!("\u{feff}{}", json!({"refuse": "balance"}));
     for path in [CHAT, MESSAGES, "/v1/responses", "/v1/videos", "/v1/images/generations"] {
-        let reply = edge.connect().await.ask(edge.post(path, &marked)).await;
-        let plain = edge.connect().await.ask(edge.post(path, &marked.replace('\u{feff}', ""))).await;
+        let reply = edge.call(path, &marked).await;
+        let plain = edge.call(path, &marked.replace('\u{feff}', "")).await;
         assert_eq!(reply.status, plain.status, "{path}: {reply:?}");
         assert!(path.contains("image") || path.contains("video") || reply.status == 402, "{path}: {reply:?}");
     }
@@ -121,6 +120,7 @@ async fn keep_alives_follow_the_protocol() {
     let started = json!({"open": true, "events": [{"event": "a", "data": 1}]});
     for (path, body, expected) in [
         (CHAT, &started, ": ping\n\n"),
+        ("/v1/responses", &started, ": ping\n\n"),
         (MESSAGES, &started, "event: ping\ndata: {\"type\": \"ping\"}\n\n"),
         (MESSAGES, &json!({"open": true, "events": []}), ": ping\n\n"),
     ] {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use gatehouse_model::{Credits, QuotaUse, UnixMs};
 use serde_json::{Value, json};
 
-use crate::tests::{TestEdge, ask};
+use crate::tests::TestEdge;
 
 #[tokio::test]
 async fn a_balance_says_what_the_key_may_spend() {
@@ -16,7 +16,7 @@ async fn a_balance_says_what_the_key_may_spend() {
         json!({"code": 200, "data": {"available": 4.5, "available_micro": 4_500_000, "held": 1e-6, "held_micro": 1,
             "spent": 0, "spent_micro": 0, "quota": null, "key": key}})
     };
-    assert_eq!(ask(&edge, edge.get("/v1/balance", "")).await.json(), data(&key));
+    assert_eq!(edge.read("/v1/balance").await.json(), data(&key));
     edge.backend.change_key(|key| {
         key.quota = Some(Credits(2_000_000));
         key.used = Credits(250_000);
@@ -25,7 +25,7 @@ async fn a_balance_says_what_the_key_may_spend() {
         key[format!("{field}_micro")] = json!(micro);
     }
     (key["quota"], key["used"], key["remaining"]) = (json!(2), json!(0.25), json!(1.75));
-    assert_eq!(ask(&edge, edge.get("/v1/balance", "")).await.json(), data(&key));
+    assert_eq!(edge.read("/v1/balance").await.json(), data(&key));
 }
 
 /// A client that reads `remaining` alone would not know when to come back.
@@ -43,7 +43,7 @@ async fn a_balance_says_when_quotas_reset() {
         resets: Some(UnixMs(1_795_737_600_000)),
     };
     *edge.backend.customer_quota.lock().unwrap() = Some(quota);
-    let data = ask(&edge, edge.get("/v1/balance", "")).await.json()["data"].clone();
+    let data = edge.read("/v1/balance").await.json()["data"].clone();
     // What was used in all is not what counts.
     let key = &data["key"];
     assert_eq!((&key["used"], &key["remaining"]), (&json!(0), &json!(2)));
@@ -68,7 +68,7 @@ async fn usage_comes_in_pages_with_the_sum_of_all() {
     let (mut days, mut after) = (Vec::new(), String::new());
     for page in 0..3 {
         let path = format!("/v1/usage?from=2026-11-01&to=2026-11-06&limit=2{after}");
-        let reply = ask(&edge, edge.get(&path, "")).await.json();
+        let reply = edge.read(&path).await.json();
         assert_eq!((&reply["code"], &reply["total"]), (&json!(200), &sums(10)));
         assert_eq!(reply["has_more"], json!(page < 2));
         days.extend(reply["data"].as_array().unwrap().clone());
@@ -85,8 +85,7 @@ async fn usage_comes_in_pages_with_the_sum_of_all() {
         })
         .collect();
     assert_eq!(days, expected);
-    let one =
-        ask(&edge, edge.get("/v1/usage?from=2026-11-01&to=2026-11-06&model=lm-1&key=other", "")).await.json();
+    let one = edge.read("/v1/usage?from=2026-11-01&to=2026-11-06&model=lm-1&key=other").await.json();
     assert_eq!((one["data"].as_array().unwrap().len(), &one["total"]), (2, &sums(4)));
     assert_eq!((&one["data"][0]["key"], &one["next"]), (&json!("other"), &Value::Null));
 }
@@ -94,15 +93,11 @@ async fn usage_comes_in_pages_with_the_sum_of_all() {
 #[tokio::test]
 async fn wrong_requests_are_refused_in_the_envelope() {
     let edge = TestEdge::plain().await;
-    let reply = ask(&edge, edge.get("/v1/usage?from=2020-01-01&to=2026-01-01", "")).await;
-    let error = &reply.json()["error"];
-    assert_eq!(
-        (reply.status, &error["param"], &error["type"]),
-        (400, &json!("from"), &json!("invalid_request_error"))
-    );
+    let reply = edge.read("/v1/usage?from=2020-01-01&to=2026-01-01").await;
+    assert_eq!(reply.refusal("param"), (400, json!("from")));
+    assert_eq!(reply.refusal("type"), (400, json!("invalid_request_error")));
     edge.backend.broken.store(true, Ordering::SeqCst);
     for path in ["/v1/usage", "/v1/balance"] {
-        let reply = ask(&edge, edge.get(path, "")).await;
-        assert_eq!((reply.status, &reply.json()["error"]["type"]), (500, &json!("server_error")), "{path}");
+        assert_eq!(edge.read(path).await.refusal("type"), (500, json!("server_error")), "{path}");
     }
 }

@@ -4,7 +4,7 @@ use gatehouse_driver::WebhookAction;
 use gatehouse_model::WebhookId;
 use serde_json::{Value, json};
 
-use crate::tests::{TestEdge, ask};
+use crate::tests::TestEdge;
 
 const OWN: WebhookId = WebhookId::from_bits(7);
 
@@ -15,7 +15,7 @@ async fn a_new_webhook_is_answered_with_its_secret_and_a_repetition_without() {
     for (token, secret, replayed) in [("first", json!("whsec_1"), ""), ("again", Value::Null, "true")] {
         let request =
             edge.post("/v1/webhooks", body).replace("Host", &format!("Idempotency-Key: {token}\r\nHost"));
-        let reply = ask(&edge, request).await;
+        let reply = edge.ask(request).await;
         assert_eq!((reply.status, reply.header("idempotency-replayed")), (200, replayed));
         let data = &reply.json()["data"];
         assert_eq!((&data["secret"], &data["enabled"]), (&secret, &json!(true)));
@@ -24,12 +24,9 @@ async fn a_new_webhook_is_answered_with_its_secret_and_a_repetition_without() {
     let asked = edge.backend.webhook_requests.lock().unwrap();
     let WebhookAction::Create(policy) = &asked[0].action else { panic!("{:?}", asked[0]) };
     assert_eq!((policy.url.as_str(), policy.events.len()), ("https://example.com/hook?k=1", 1));
-    assert_eq!(
-        (asked[0].client.as_str(), &asked[0].idempotency.as_ref().unwrap().0[..]),
-        ("127.0.0.1", "first")
-    );
-    let digests: Vec<_> = asked.iter().map(|one| one.idempotency.as_ref().unwrap().1).collect();
-    assert_eq!(digests[0], digests[1], "of the same request");
+    let [first, again] = [0, 1].map(|at: usize| asked[at].idempotency.as_ref().unwrap());
+    assert_eq!((asked[0].client.as_str(), &first.0[..]), ("127.0.0.1", "first"));
+    assert_eq!(first.1, again.1, "of the same request");
 }
 
 #[tokio::test]
@@ -49,7 +46,7 @@ async fn a_wrong_field_is_named() {
         (r#"{"url": "x", "dry_run": true}"#, "dry_run", "costs nothing"),
         (r#"{"url": "x", "callback_url": "x"}"#, "callback_url", "makes no task"),
     ] {
-        let reply = ask(&edge, edge.post("/v1/webhooks", body)).await;
+        let reply = edge.call("/v1/webhooks", body).await;
         assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!(param)), "{body}");
         assert!(reply.message().contains(expected), "{body}: {}", reply.message());
     }
@@ -60,22 +57,19 @@ async fn a_wrong_field_is_named() {
 async fn one_webhook_is_read_changed_tried_out_and_removed() {
     let edge = TestEdge::plain().await;
     let path = format!("/v1/webhooks/{OWN}");
-    let reply = ask(&edge, edge.get(&path, "")).await;
-    assert_eq!(
-        (&reply.json()["data"]["description"], reply.json()["data"].get("secret")),
-        (&json!("of the shop"), None)
-    );
-    assert_eq!(ask(&edge, edge.post(&path, r#"{"enabled": false}"#)).await.status, 200);
-    let removed = ask(&edge, edge.post(&path, "").replacen("POST", "DELETE", 1)).await;
+    let data = edge.read(&path).await.json()["data"].clone();
+    assert_eq!((&data["description"], data.get("secret")), (&json!("of the shop"), None));
+    assert_eq!(edge.call(&path, r#"{"enabled": false}"#).await.status, 200);
+    let removed = edge.delete(&path).await;
     assert_eq!(removed.json(), json!({"code": 200, "data": {"id": OWN, "deleted": true}}));
     for (verb, status, retry_after) in [("rotate", 409, ""), ("test", 429, "3")] {
-        let reply = ask(&edge, edge.post(&format!("{path}/{verb}"), "")).await;
+        let reply = edge.call(&format!("{path}/{verb}"), "").await;
         assert_eq!((reply.status, reply.header("retry-after")), (status, retry_after), "{verb}");
     }
-    let page = ask(&edge, edge.get(&format!("{path}/deliveries?limit=3"), "")).await.json();
+    let page = edge.read(&format!("{path}/deliveries?limit=3")).await.json();
     assert_eq!(page, json!({"code": 200, "data": [], "has_more": false, "first_id": null, "last_id": null}));
-    assert_eq!(ask(&edge, edge.get("/v1/webhooks", "")).await.json()["data"][0]["id"], json!(OWN));
-    let secret = ask(&edge, edge.get("/v1/callbacks/secret", "")).await.json()["data"]["secret"].clone();
+    assert_eq!(edge.read("/v1/webhooks").await.json()["data"][0]["id"], json!(OWN));
+    let secret = edge.read("/v1/callbacks/secret").await.json()["data"]["secret"].clone();
     assert!(secret.as_str().is_some_and(|text| text.starts_with("whsec_of_")), "{secret}");
 }
 
@@ -84,7 +78,7 @@ async fn a_callback_is_read_of_its_task() {
     let edge = TestEdge::plain().await;
     let with = edge.backend.put(1, |task| task.callback = Some("https://example.com/done".to_owned()));
     let without = edge.backend.put(2, |_| {});
-    let read = async |id: &str| ask(&edge, edge.get(&format!("/v1/tasks/{id}/callback"), "")).await;
+    let read = async |id: &str| edge.read(&format!("/v1/tasks/{id}/callback")).await;
     let found = read(&with.to_string()).await.json();
     let data =
         json!({"task": with, "url": "https://example.com/done", "status": "waiting", "delivery": null});
@@ -105,7 +99,7 @@ async fn an_unknown_webhook_is_not_found_whatever_is_asked_of_it() {
             edge.post(&path, "{}"),
             edge.post(&path, "").replacen("POST", "DELETE", 1),
         ] {
-            let reply = ask(&edge, request).await;
+            let reply = edge.ask(request).await;
             assert_eq!((reply.status, reply.message()), (404, format!("unknown webhook {id:?}")));
         }
     }
@@ -118,7 +112,7 @@ async fn what_is_answered_at_once_takes_no_callback() {
     for path in ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings", "/v1/completions"]
     {
         let body = r#"{"model": "m", "callback_url": "https://example.com/done"}"#;
-        let reply = ask(&edge, edge.post(path, body)).await;
+        let reply = edge.call(path, body).await;
         assert_eq!(reply.status, 400, "{path}");
         assert!(reply.body.windows(12).any(|part| part == b"callback_url"), "{path}");
     }

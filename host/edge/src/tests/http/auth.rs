@@ -8,8 +8,7 @@ use gatehouse_model::{ApiKey, UnixMs};
 use crate::tests::{TestEdge, secs};
 
 async fn status(edge: &TestEdge, path: &str, lines: &str) -> (u16, String) {
-    let mut client = edge.connect().await;
-    let reply = client.ask(format!("GET {path} HTTP/1.1\r\nHost: a\r\n{lines}\r\n")).await;
+    let reply = edge.ask(format!("GET {path} HTTP/1.1\r\nHost: a\r\n{lines}\r\n")).await;
     let message = if reply.status == 200 { String::new() } else { reply.message() };
     (reply.status, message)
 }
@@ -49,11 +48,10 @@ async fn the_messages_endpoint_takes_either_header() {
         ("x-api-key: sk-other\r\n".to_owned(), 401),
         (String::new(), 401),
     ] {
-        let mut client = edge.connect().await;
         let head = format!(
             "POST /v1/messages HTTP/1.1\r\nHost: a\r\n{lines}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
         );
-        let reply = client.ask(head).await;
+        let reply = edge.ask(head).await;
         assert_eq!(reply.status, expected, "{lines}");
         if expected == 401 {
             assert_eq!(reply.json()["error"]["code"], "authentication_error");
@@ -118,26 +116,6 @@ async fn forwarded_addresses_count_behind_trusted_proxies_only() {
         let lines = format!("Authorization: Bearer {}\r\n{forwarded}", edge.key);
         assert_eq!(status(&edge, "/v1/models", &lines).await.0, expected, "{trusted} {forwarded}");
     }
-}
-
-#[tokio::test]
-async fn one_key_has_a_bounded_number_of_requests() {
-    let edge = TestEdge::with("limits = { requests_per_key = 1 }").await;
-    let task = edge.backend.put(1, |_| {});
-    let mut waiting = edge.connect().await;
-    let mut other = edge.connect().await;
-    waiting.send(edge.get(&format!("/v1/tasks/{task}"), "Prefer: wait=60\r\n")).await;
-    // The permit is taken right after the key look-up.
-    edge.until_authenticated().await;
-    let mut refused = other.ask(edge.get("/v1/models", "")).await;
-    while refused.status == 200 {
-        refused = other.ask(edge.get("/v1/models", "")).await;
-    }
-    assert_eq!((refused.status, refused.header("retry-after")), (429, "1"));
-    assert_eq!(refused.json()["error"]["type"], "rate_limit_error");
-    edge.backend.put(1, crate::tests::support::samples::complete);
-    assert_eq!(waiting.read().await.unwrap().status, 200);
-    assert_eq!(other.ask(edge.get("/v1/models", "")).await.status, 200);
 }
 
 #[tokio::test]

@@ -1,17 +1,12 @@
 //! What every response carries, and wrong paths and methods.
 
-use http::{Request, Version};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-
-use crate::tests::net::http2::{Body, secure_with, shake};
-use crate::tests::{TestEdge, ask};
+use crate::tests::TestEdge;
 
 #[tokio::test]
 async fn every_answer_carries_its_request_id_three_times() {
     let edge = TestEdge::plain().await;
     for request in [edge.get("/v1/models", ""), edge.get("/nowhere", ""), edge.post("/v1/messages", "{}")] {
-        let reply = ask(&edge, request).await;
+        let reply = edge.ask(request).await;
         let id = reply.header("x-gateway-request-id");
         assert!(id.starts_with("req_"), "{reply:?}");
         assert_eq!((reply.header("x-request-id"), reply.header("request-id")), (id, id));
@@ -28,12 +23,12 @@ async fn wrong_paths_and_methods_are_told_the_right_ones() {
         ("/v1/v1/messages", "http://gate.test/v1/messages", "http://gate.test (request id"),
         ("/images/generations", "http://gate.test/v1/images/generations", "http://gate.test/v1,"),
     ] {
-        let reply = ask(&edge, edge.post(path, "{}")).await;
+        let reply = edge.call(path, "{}").await;
         assert_eq!(reply.status, 404);
         assert!(reply.message().contains(&format!("the base URL is {base}")), "{reply:?}");
         assert!(reply.message().contains(right), "{reply:?}");
     }
-    let reply = ask(&edge, edge.get("/v1/images/generations", "")).await;
+    let reply = edge.read("/v1/images/generations").await;
     assert_eq!((reply.status, reply.header("allow")), (405, "POST, OPTIONS"));
 }
 
@@ -71,19 +66,14 @@ async fn browsers_are_told_to_use_tls_on_answers_over_tls() {
     ] {
         let edge = TestEdge::with(settings).await;
         for path in ["/v1/models", "/docs", "/nowhere"] {
-            let reply = ask(&edge, edge.get(path, forwarded)).await;
+            let reply = edge.ask(edge.get(path, forwarded)).await;
             assert_eq!(reply.header(HSTS), expected, "{settings} {forwarded} {path}");
         }
     }
-    for (settings, expected) in [("hsts_seconds = 300", Some("max-age=300")), ("", None)] {
-        let (edge, certificate) = secure_with(settings).await;
-        let stream = shake(&edge, &certificate, &[]).await;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
-        tokio::spawn(connection);
-        let request = Request::get("/nowhere").version(Version::HTTP_11).header("host", "gate.test");
-        let response = sender.send_request(request.body(Body::default()).unwrap()).await.unwrap();
-        let told = response.headers().get(HSTS).map(|value| value.to_str().unwrap());
-        assert_eq!(told, expected, "{settings}");
+    for (settings, expected) in [("hsts_seconds = 300", "max-age=300"), ("", "")] {
+        let [_, secure] = TestEdge::both(settings).await;
+        let reply = secure.client().await.ask(secure.get("/nowhere", "")).await;
+        assert_eq!(reply.header(HSTS), expected, "{settings}");
     }
 }
 
@@ -99,20 +89,13 @@ async fn pages_of_configured_origins_may_call_and_read_answers() {
     };
     let told =
         ["access-control-allow-origin", "access-control-allow-methods", "access-control-allow-headers"];
+    let (own, names) = ("https://app.test", "authorization,content-type");
     for (path, origin, expected) in [
-        (
-            "/v1/chat/completions",
-            "https://app.test",
-            ["https://app.test", "POST, OPTIONS", "authorization,content-type"],
-        ),
-        (
-            "/v1/tasks/task_1",
-            "https://app.test",
-            ["https://app.test", "GET, HEAD, OPTIONS", "authorization,content-type"],
-        ),
+        ("/v1/chat/completions", own, [own, "POST, OPTIONS", names]),
+        ("/v1/tasks/task_1", own, [own, "GET, HEAD, OPTIONS", names]),
         ("/v1/chat/completions", "https://other.test", ["", "", ""]),
     ] {
-        let reply = ask(&edge, preflight(path, origin)).await;
+        let reply = edge.ask(preflight(path, origin)).await;
         assert_eq!(reply.status, 204, "{path}");
         assert_eq!(told.map(|name| reply.header(name).to_owned()), expected, "{path} {origin}");
     }
@@ -121,10 +104,10 @@ async fn pages_of_configured_origins_may_call_and_read_answers() {
         edge.get("/v1/models", "Origin: https://app.test\r\n"),
         edge.get("/v1/nothing", "Origin: https://app.test\r\n"),
     ] {
-        let reply = ask(&edge, request).await;
+        let reply = edge.ask(request).await;
         assert_eq!((reply.header(told[0]), reply.header("vary")), ("https://app.test", "origin"));
         assert!(reply.header("access-control-expose-headers").contains("x-request-id"), "{reply:?}");
     }
-    let reply = ask(&TestEdge::plain().await, preflight("/v1/models", "https://app.test")).await;
+    let reply = TestEdge::plain().await.ask(preflight("/v1/models", "https://app.test")).await;
     assert_eq!((reply.status, reply.header(told[0]), reply.header("vary")), (204, "", ""));
 }

@@ -1,6 +1,6 @@
 //! Which connections end for new ones, and which never do.
 
-use http::{Request, StatusCode, Version};
+use http::{StatusCode, Version};
 use http_body_util::BodyExt as _;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
-use super::http2::{Body, secure_with, shake};
+use super::http2::{post, secure_with, shake};
 use crate::tests::{LIVE, TestEdge};
 
 /// Without this, idle connections shut the listener, and so do those that ask for what needs no key once a minute.
@@ -38,9 +38,7 @@ async fn connections_without_a_key_give_way_to_new_ones_the_oldest_first() {
 async fn a_connection_in_use_gives_way_after_its_request() {
     for edge in TestEdge::both("limits = { connections = 1 }").await {
         let mut first = edge.client().await;
-        let task = edge.backend.put(1, |_| {});
-        first.send(edge.get(&format!("/v1/tasks/{task}"), "Prefer: wait=60\r\n")).await;
-        edge.until_authenticated().await;
+        edge.wait_for_task(&mut first).await;
         // It is let in, and over TLS shakes hands, once there is room.
         let second = async { edge.client().await.ask(LIVE).await.status };
         let first_answer = async {
@@ -84,16 +82,6 @@ async fn two_listeners_share_their_connections() {
 /// Larger than what sockets on both sides and all buffers between them hold.
 const LARGE: usize = 64 << 20;
 
-fn large_answer(edge: &TestEdge, target: &str, version: Version) -> Request<Body> {
-    Request::post(target)
-        .version(version)
-        .header("host", "gate.test")
-        .header("authorization", format!("Bearer {}", edge.key))
-        .header("content-type", "application/json")
-        .body(Body::from(format!(r#"{{"model":"a","bytes":{LARGE}}}"#)))
-        .unwrap()
-}
-
 /// Asks for a large answer, lets another client come, and takes the answer then. Returns once the connection has ended.
 async fn takes_it_late(
     edge: &TestEdge,
@@ -102,14 +90,15 @@ async fn takes_it_late(
 ) {
     let io = TokioIo::new(stream);
     let ends: JoinHandle<()>;
+    let body = format!(r#"{{"model":"a","bytes":{LARGE}}}"#);
     let answer = if version == Version::HTTP_2 {
         let (mut sender, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
         ends = tokio::spawn(async { drop(connection.await) });
-        sender.send_request(large_answer(edge, "https://gate.test/v1/chat/completions", version)).await
+        sender.send_request(post(edge, "https://gate.test/v1/chat/completions", version, body)).await
     } else {
         let (mut sender, connection) = http1::handshake(io).await.unwrap();
         ends = tokio::spawn(async { drop(connection.await) });
-        sender.send_request(large_answer(edge, "/v1/chat/completions", version)).await
+        sender.send_request(post(edge, "/v1/chat/completions", version, body)).await
     };
     let answer = answer.unwrap();
     assert_eq!(answer.status(), StatusCode::OK);

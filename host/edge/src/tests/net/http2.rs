@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{Request, StatusCode, Version};
 use http_body_util::{BodyExt, Full};
-use hyper::client::conn::{http1, http2};
+use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -13,13 +13,9 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::Certificates;
-use crate::tests::{TestEdge, secs};
+use crate::tests::TestEdge;
 
 pub(in crate::tests) type Body = Full<bytes::Bytes>;
-
-async fn secure() -> (TestEdge, CertificateDer<'static>) {
-    secure_with("").await
-}
 
 /// An edge behind TLS, and its certificate.
 pub(in crate::tests) async fn secure_with(settings: &str) -> (TestEdge, CertificateDer<'static>) {
@@ -49,25 +45,31 @@ pub(in crate::tests) async fn shake(
     TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
 }
 
-fn submit(edge: &TestEdge, target: &str, version: Version) -> Request<Body> {
+/// A request with the key and a JSON body.
+pub(super) fn post(
+    edge: &TestEdge,
+    target: &str,
+    version: Version,
+    body: impl Into<bytes::Bytes>,
+) -> Request<Body> {
     Request::post(target)
         .version(version)
         .header("host", "gate.test")
         .header("authorization", format!("Bearer {}", edge.key))
         .header("content-type", "application/json")
-        .body(Body::from("{}"))
+        .body(Body::new(body.into()))
         .unwrap()
 }
 
 #[tokio::test]
 async fn http2_is_served_where_it_is_offered() {
-    let (edge, certificate) = secure().await;
+    let (edge, certificate) = secure_with("").await;
     let stream = shake(&edge, &certificate, &[b"h2", b"http/1.1"]).await;
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
     let (mut sender, connection) =
         http2::handshake::<_, _, Body>(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
-    let request = submit(&edge, "https://gate.test/v1/images/generations", Version::HTTP_2);
+    let request = post(&edge, "https://gate.test/v1/images/generations", Version::HTTP_2, "{}");
     let response = sender.send_request(request).await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     assert!(response.headers().contains_key("x-gateway-request-id"));
@@ -75,16 +77,14 @@ async fn http2_is_served_where_it_is_offered() {
     assert!(body.starts_with(br#"{"code":200,"data":[{"status":"submitted""#));
 
     // Two hosts in one request are refused here as well.
-    let mut request = submit(&edge, "https://gate.test/v1/images/generations", Version::HTTP_2);
+    let mut request = post(&edge, "https://gate.test/v1/images/generations", Version::HTTP_2, "{}");
     request.headers_mut().insert("host", "other.test".parse().unwrap());
     assert_eq!(sender.send_request(request).await.unwrap().status(), StatusCode::BAD_REQUEST);
 
     let head = Request::head("https://gate.test/v1/media/m_1.png?expires=9&signature=good");
     let response = sender.send_request(head.body(Body::default()).unwrap()).await.unwrap();
-    assert_eq!(
-        (response.status(), &response.headers()["content-length"]),
-        (StatusCode::OK, &"10".parse().unwrap())
-    );
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(response.headers()["content-length"], "10");
 
     // A drain sends GOAWAY and ends the connection.
     edge.server.drain(std::time::Duration::from_secs(30)).await;
@@ -92,42 +92,12 @@ async fn http2_is_served_where_it_is_offered() {
 }
 
 #[tokio::test]
-async fn http1_is_served_without_an_offer_of_http2() {
-    let (edge, certificate) = secure().await;
-    for offer in [&[&b"http/1.1"[..]][..], &[]] {
-        let stream = shake(&edge, &certificate, offer).await;
-        let (mut sender, connection) = http1::handshake::<_, Body>(TokioIo::new(stream)).await.unwrap();
-        tokio::spawn(connection);
-        let request = submit(&edge, "/v1/images/generations", Version::HTTP_11);
-        assert_eq!(sender.send_request(request).await.unwrap().status(), StatusCode::OK);
-    }
-}
-
-#[tokio::test]
 async fn links_of_a_secure_listener_are_secure() {
-    let (edge, certificate) = secure().await;
+    let [_, edge] = TestEdge::both("").await;
     let id = edge.backend.put(1, crate::tests::support::samples::complete);
-    let stream = shake(&edge, &certificate, &[]).await;
-    let (mut sender, connection) = http1::handshake::<_, Body>(TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(connection);
-    let request = Request::get(format!("/v1/tasks/{id}"))
-        .header("host", "gate.test")
-        .header("authorization", format!("Bearer {}", edge.key))
-        .body(Body::default())
-        .unwrap();
-    let body = sender.send_request(request).await.unwrap().into_body().collect().await.unwrap().to_bytes();
-    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let body = edge.client().await.ask(edge.get(&format!("/v1/tasks/{id}"), "")).await.json();
     let link = format!("https://gate.test/v1/media/{id}");
     assert_eq!(body["data"]["result"]["images"][0]["url"][0], link);
-}
-
-#[tokio::test]
-async fn a_handshake_that_never_ends_is_dropped() {
-    let (edge, _) = secure().await;
-    let mut client = edge.connect().await;
-    edge.clock.armed(secs(5)).await;
-    edge.clock.advance(secs(5));
-    assert!(client.closes().await);
 }
 
 #[tokio::test]
@@ -138,11 +108,11 @@ async fn cleartext_http2_is_served_only_where_it_is_allowed() {
         let (mut sender, connection) =
             http2::handshake::<_, _, Body>(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
         tokio::spawn(connection);
-        let request = submit(&edge, "http://gate.test/v1/images/generations", Version::HTTP_2);
+        let request = post(&edge, "http://gate.test/v1/images/generations", Version::HTTP_2, "{}");
         let status = sender.send_request(request).await.ok().map(|response| response.status());
         assert_eq!(status, served.then_some(StatusCode::OK));
         // HTTP/1.1 is served either way.
-        assert_eq!(edge.connect().await.ask(edge.get("/v1/models", "")).await.status, 200);
+        assert_eq!(edge.read("/v1/models").await.status, 200);
     }
 }
 

@@ -76,7 +76,7 @@ async fn requests_of_one_customer_are_limited_over_all_its_keys() {
     edge.until_look_ups(2).await;
     let ask = async |key: &str| {
         let line = format!("GET /v1/models HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n");
-        edge.connect().await.ask(line).await
+        edge.ask(line).await
     };
     let refused = ask(&keys[1]).await;
     assert_eq!((refused.status, refused.header("retry-after").is_empty()), (429, false));

@@ -14,9 +14,7 @@ async fn a_drain_finishes_requests_and_ends_idle_connections() {
     let (mut idle, mut waiting) = (edge.connect().await, edge.connect().await);
     assert_eq!(idle.ask(LIVE).await.status, 200);
     assert_eq!(waiting.ask(LIVE).await.status, 200);
-    let id = edge.backend.put(1, |_| {});
-    waiting.send(edge.get(&format!("/v1/tasks/{id}"), "Prefer: wait=60\r\n")).await;
-    edge.until_authenticated().await;
+    edge.wait_for_task(&mut waiting).await;
     let address = edge.server.addresses()[0];
     let draining = tokio::spawn(edge.server.drain(Duration::from_secs(30)));
     // A long poll ends at once with the current state.
@@ -33,9 +31,7 @@ async fn a_lame_duck_still_serves_and_ends_connections() {
     let edge = TestEdge::with("lame_duck_ms = 7000").await;
     let (mut kept, mut waiting) = (edge.connect().await, edge.connect().await);
     assert_eq!(kept.ask(LIVE).await.header("connection"), "");
-    let id = edge.backend.put(1, |_| {});
-    waiting.send(edge.get(&format!("/v1/tasks/{id}"), "Prefer: wait=60\r\n")).await;
-    edge.until_authenticated().await;
+    edge.wait_for_task(&mut waiting).await;
     let (edge, clock, key) = (edge.server, edge.clock, edge.key);
     let address = edge.addresses()[0];
     let lame_duck = tokio::spawn(async move {

@@ -16,8 +16,8 @@ use hyper::body::Frame;
 use tokio::sync::watch;
 
 use crate::config::Config;
-use crate::standby::{AtWork, Forwarding, NotSentOn, SendOn, StandbyEdge};
-use crate::tests::NOW;
+use crate::standby::{AtWork, Forwarding, SendOn, StandbyEdge};
+use crate::tests::{LIVE, NOW};
 
 /// What it was sent, and its answer: the body of the request, or nothing at an address of one that is gone or
 /// stopped, or a word and then nothing.
@@ -29,12 +29,12 @@ impl SendOn for Other {
         &self,
         address: String,
         request: Request<ServedBody>,
-    ) -> Boxed<'static, Result<Response<ServedBody>, NotSentOn>> {
+    ) -> Boxed<'static, Result<Response<ServedBody>, String>> {
         let target = format!("{} {address}{}", request.method(), request.uri().path_and_query().unwrap());
         self.0.lock().unwrap().push((target, request.headers().clone()));
         Box::pin(async move {
             if address.contains("gone") {
-                return Err(NotSentOn("no connection".to_owned()));
+                return Err("no connection".to_owned());
             }
             if address.contains("stopped") {
                 return pending().await;
@@ -72,7 +72,7 @@ async fn a_standby_sends_on_what_it_cannot_answer() {
     let address = edge.addresses()[0];
     let ask = async |text: &str| Connection::open(address).await.ask(text).await;
 
-    assert_eq!(ask("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n").await.status, 200);
+    assert_eq!(ask(LIVE).await.status, 200);
     for path in ["/readyz", "/v1/models", "/v1/messages"] {
         let refused = ask(&format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
         assert_eq!((refused.status, refused.header("retry-after")), (503, "1"), "{path}");
@@ -103,9 +103,7 @@ async fn a_standby_sends_on_what_it_cannot_answer() {
 
     // The sockets go to the listeners after it, and a connection that comes in between waits in them.
     let sockets = edge.stop().await;
-    let waiting = tokio::spawn(async move {
-        Connection::open(address).await.ask("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n").await.status
-    });
+    let waiting = tokio::spawn(async move { Connection::open(address).await.ask(LIVE).await.status });
     let (_at_work, watched) = watch::channel(AtWork::default());
     let edge = standby(watched, other, TestClock::at(NOW), sockets);
     assert_eq!(edge.addresses(), [address]);

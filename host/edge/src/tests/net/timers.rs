@@ -46,9 +46,7 @@ async fn a_connection_without_requests_is_closed_and_one_with_a_request_is_not()
     for edge in TestEdge::both("").await {
         let (mut idle, mut waiting) = (edge.client().await, edge.client().await);
         assert_eq!(idle.ask(LIVE).await.status, 200);
-        let task = edge.backend.put(1, |_| {});
-        waiting.send(edge.get(&format!("/v1/tasks/{task}"), "Prefer: wait=60\r\n")).await;
-        edge.until_authenticated().await;
+        edge.wait_for_task(&mut waiting).await;
         // The first look sees the request of a moment ago, the second sees none since.
         for _ in 0..2 {
             edge.clock.armed_times(secs(75), 2).await;

@@ -1,10 +1,9 @@
 //! The TLS listener against handwritten ClientHello messages: versions, suites, compression, time limits.
 
-use rustls::pki_types::PrivateKeyDer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::Certificates;
+use super::http2::secure_with;
 use crate::tests::{TestEdge, secs};
 
 const SSL3: u16 = 0x0300;
@@ -20,13 +19,6 @@ const ALERT: u8 = 21;
 const HANDSHAKE_FAILURE: u8 = 40;
 const DECODE_ERROR: u8 = 50;
 const PROTOCOL_VERSION: u8 = 70;
-
-async fn secure(settings: &str) -> TestEdge {
-    let made = rcgen::generate_simple_self_signed(vec!["gate.test".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    let certificates = Certificates::from_material(vec![made.cert.der().clone()], key).unwrap();
-    TestEdge::behind(settings, Some(certificates)).await
-}
 
 fn sized(wide: usize, bytes: &[u8]) -> Vec<u8> {
     let length = (bytes.len() as u32).to_be_bytes();
@@ -74,7 +66,7 @@ async fn answer(edge: &TestEdge, hello: &[u8]) -> Option<(u8, u8)> {
 
 #[tokio::test]
 async fn old_versions_weak_suites_and_compression_are_refused() {
-    let edge = secure("").await;
+    let (edge, _) = secure_with("").await;
     let served = answer(&edge, &hello(TLS12, &[GOOD], &[0], "gate.test")).await;
     assert_eq!(served.map(|(kind, _)| kind), Some(HANDSHAKE), "the refusals below have no other cause");
     for version in [SSL3, TLS10, TLS11] {
@@ -111,7 +103,7 @@ async fn old_versions_weak_suites_and_compression_are_refused() {
 
 #[tokio::test]
 async fn an_unknown_server_name_gets_the_only_certificate() {
-    let edge = secure("").await;
+    let (edge, _) = secure_with("").await;
     for name in ["gate.test", "other.test"] {
         let served = answer(&edge, &hello(TLS12, &[GOOD], &[0], name)).await;
         assert_eq!(served.map(|(kind, _)| kind), Some(HANDSHAKE), "{name}");
@@ -120,7 +112,7 @@ async fn an_unknown_server_name_gets_the_only_certificate() {
 
 #[tokio::test]
 async fn a_slow_handshake_does_not_hold_its_permit_for_ever() {
-    let edge = secure("limits = { handshakes = 1 }").await;
+    let (edge, _) = secure_with("limits = { handshakes = 1 }").await;
     let mut slow = TcpStream::connect(edge.server.addresses()[0]).await.unwrap();
     let bytes = hello(TLS12, &[GOOD], &[0], "gate.test");
     slow.write_all(&bytes[..5]).await.unwrap();
@@ -144,7 +136,7 @@ async fn a_slow_handshake_does_not_hold_its_permit_for_ever() {
 /// A handshake that never goes on holds its turn for five seconds: without shares two addresses hold all of them.
 #[tokio::test]
 async fn handshakes_of_two_networks_leave_a_turn_for_a_third() {
-    let edge = secure("limits = { handshakes = 4 }").await;
+    let (edge, _) = secure_with("limits = { handshakes = 4 }").await;
     let bytes = hello(TLS12, &[GOOD], &[0], "gate.test");
     let mut half = Vec::new();
     for address in [[127, 0, 1, 1], [127, 0, 2, 1]].repeat(8) {

@@ -43,6 +43,7 @@ const FILM_SCHEMA: &str = r#"{"oneOf": [
 /// The sending end of a stream.
 type Events = tokio::sync::mpsc::Sender<Result<Vec<Sse>, TextError>>;
 
+#[derive(Default)]
 pub(crate) struct ScriptedBackend {
     pub(crate) tracer: Option<Arc<Tracer>>,
     pub(crate) keys: Mutex<Vec<Key>>,
@@ -73,22 +74,11 @@ impl ScriptedBackend {
         let policy = KeyPolicy { name: "test".to_owned(), ..KeyPolicy::default() };
         let key = Key::new(id, CustomerId::from("payer"), digest, UnixMs(0), policy);
         Self {
-            tracer: None,
             keys: Mutex::new(vec![key]),
-            generation: AtomicU64::new(1),
-            look_ups: AtomicUsize::new(0),
-            submitted: Mutex::default(),
-            filters: Mutex::default(),
-            tasks: watch::Sender::new(BTreeMap::new()),
             ready: AtomicBool::new(true),
-            starting: Mutex::default(),
-            broken: AtomicBool::new(false),
             version: AtomicU64::new(1),
-            streams: Mutex::default(),
-            deleted: Mutex::default(),
             routes: Mutex::new(routes()),
-            webhook_requests: Mutex::default(),
-            customer_quota: Mutex::default(),
+            ..Self::default()
         }
     }
 

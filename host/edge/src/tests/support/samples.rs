@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use gatehouse_driver::{
     ChargeUnit, DryRun, DryRunCharge, QuotaExceeded, QuotaOwner, SealedSecret, ServedRoute, StoreError,
     SubmitError, WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
 use gatehouse_model::{
-    Charge, Credits, CustomerId, Digest, FailureKind, KeyId, Phase, Price, RouteInfo, RouteMethod, RouteUse,
-    Status, Tags, Task, TaskFailure, TaskId, UnixMs, WebhookId, specified_routes,
+    Charge, Credits, CustomerId, FailureKind, KeyId, RouteInfo, RouteMethod, RouteUse, Status, Task,
+    TaskFailure, TaskId, UnixMs, WebhookId, specified_routes,
 };
 
 /// A task that has just been accepted.
@@ -22,38 +21,10 @@ pub(super) fn task(id: TaskId) -> Task {
         customer: CustomerId::from("payer"),
         key: KeyId::from("key"),
         family: "context-image".to_owned(),
-        digest: Digest::default(),
-        state_version: 1,
-        state: vec![],
-        seed: 0,
         model: "ctx-pro".to_owned(),
-        surface: "images.generate".to_owned(),
-        status: Status::Submitted,
-        progress: 0,
-        created,
-        deadline: created.plus(Duration::from_secs(1800)),
-        finished: None,
         expected_ms: Some(12_500),
-        brief: Bytes::new(),
-        joined: vec![],
-        joined_held: Credits::ZERO,
-        stop_asked: false,
-        callback: None,
-        tags: Tags::default(),
-        sent_again: false,
-        trace: None,
-        phase: Phase::Over,
-        assignment: None,
-        blobs: vec![],
         charge: Charge::of(["ctx-pro"], 1),
-        at_most: Charge::default(),
-        prices: vec![Price::each(Credits(4_500_000))],
-        held: Credits(4_500_000),
-        cost: None,
-        public: vec![],
-        private: vec![],
-        media: vec![],
-        failure: None,
+        ..gatehouse_sample::task(0, 0, 0, 4_500_000, created)
     }
 }
 

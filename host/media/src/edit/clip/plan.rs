@@ -22,19 +22,26 @@ pub(crate) struct Film {
     pub(crate) length: u64,
 }
 
-/// A clip: what is written first, and which bytes of the film follow, in this order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ClipPlan {
+/// An edited result: what is written first, and which bytes of the source follow, in this order.
+#[derive(Debug)]
+pub(crate) struct Edited {
+    /// Its first bytes, or all of them.
     pub(crate) head: Vec<u8>,
     /// Ascending; no two overlap or touch.
     pub(crate) parts: Vec<Range<u64>>,
+}
+
+impl Edited {
+    pub(crate) fn length(&self) -> u64 {
+        self.head.len() as u64 + self.parts.iter().map(|part| part.end - part.start).sum::<u64>()
+    }
 }
 
 /// Plans a clip.
 ///
 /// # Errors
 /// Why the film cannot be cut so, in words a client may read.
-pub(crate) fn plan(film: &Film, clip: &Clip) -> Result<ClipPlan, String> {
+pub(crate) fn plan(film: &Film, clip: &Clip) -> Result<Edited, String> {
     if child(&film.moov, b"mvex").is_some() {
         return Err("it is a fragmented file, only a progressive one can be cut".to_owned());
     }
@@ -60,13 +67,14 @@ pub(crate) fn plan(film: &Film, clip: &Clip) -> Result<ClipPlan, String> {
     let parts = merged(kept.iter().flat_map(|kept| &kept.pieces).map(|piece| piece.bytes.clone()).collect());
     let head = write::head(&film.ftyp, &film.moov, movie_scale, &kept, &parts);
     let head = head.map_err(|error| format!("its tables cannot be written anew: {error}"))?;
-    Ok(ClipPlan { head, parts })
+    Ok(Edited { head, parts })
 }
 
 fn tracks(moov: &[u8], movie_scale: u32) -> Result<Vec<Track<'_>>, String> {
     let mut tracks = Vec::new();
     let mut most_samples = MAX_SAMPLES;
-    for (number, content) in trak_boxes(moov) {
+    let traks = boxes(moov).filter(|(name, _)| name == b"trak");
+    for (number, (_, content)) in traks.enumerate() {
         let track = Track::read(number, content, movie_scale, most_samples);
         if let Some(track) = track.map_err(|reason| of_track(number, &reason))? {
             most_samples -= track.tables.count;
@@ -74,11 +82,6 @@ fn tracks(moov: &[u8], movie_scale: u32) -> Result<Vec<Track<'_>>, String> {
         }
     }
     Ok(tracks)
-}
-
-/// The `trak` boxes, numbered from 0.
-fn trak_boxes(moov: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    boxes(moov).filter(|(name, _)| name == b"trak").map(|(_, content)| content).enumerate()
 }
 
 fn of_track(number: usize, reason: &str) -> String {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use gatehouse_model::Clip;
 
 use crate::edit::clip::samples::Piece;
-use crate::edit::clip::track::{Nanos, SECOND, Track};
+use crate::edit::clip::track::{Nanos, SECOND, Track, rounded};
 
 const MILLISECOND: Nanos = SECOND / 1000;
 
@@ -71,7 +71,7 @@ pub(super) fn cut(track: &Track<'_>, span: &Range<Nanos>) -> Result<Option<Cut>,
     let last = kept().filter(|sample| track.moment(sample.shown) + SAME < end).last().unwrap_or(first);
     let samples = first.index..last.index + 1;
     let duration = kept().take(samples.len()).map(|sample| u64::from(sample.duration)).sum();
-    let tick = i128::from(earliest - first.decoded) + track.ticks(begin - shown);
+    let tick = i128::from(earliest - first.decoded) + rounded(begin - shown, track.scale);
     let lift = i64::try_from((-tick).max(0)).unwrap_or_default();
     let media_time = tick + i128::from(lift);
     let media_time = u64::try_from(media_time).map_err(|_| "its times are out of range".to_owned())?;

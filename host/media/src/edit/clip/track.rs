@@ -4,7 +4,7 @@ use mp4_atom::Elst;
 
 use crate::edit::clip::samples::Sample;
 use crate::edit::clip::tables::{Tables, optional};
-use crate::probe::mp4::{boxes, child, word32};
+use crate::probe::mp4::{behind_dates, boxes, child};
 
 /// A moment of the film, or a span of it.
 pub(super) type Nanos = i128;
@@ -66,11 +66,6 @@ impl<'a> Track<'a> {
         self.delay + ((i128::from(tick) - self.media_time) * SECOND).div_euclid(self.scale.into())
     }
 
-    /// How many ticks a span has, rounded to the nearest.
-    pub(super) fn ticks(&self, span: Nanos) -> i128 {
-        rounded(span, self.scale)
-    }
-
     /// When the film stops showing it.
     pub(super) fn end(&self) -> Nanos {
         let last = self.tables.samples().map(|sample| sample.shown + i64::from(sample.duration)).max();
@@ -93,10 +88,9 @@ pub(super) fn rounded(span: Nanos, scale: u32) -> i128 {
     (span * i128::from(scale) + SECOND / 2).div_euclid(SECOND)
 }
 
-/// `mvhd` and `mdhd` begin alike: version, flags, two dates, timescale.
+/// That of `mvhd` or `mdhd`.
 pub(super) fn timescale(header: &[u8]) -> Option<u32> {
-    let at = if header.first() == Some(&1) { 20 } else { 12 };
-    word32(header, at).filter(|&scale| scale > 0)
+    behind_dates(header).filter(|&scale| scale > 0)
 }
 
 /// Delay, first tick and length by an edit list: empty parts, then one of the media.

@@ -28,17 +28,15 @@ pub(super) fn head(
         Layout { movie_scale, parts, starts: vec![], is_long: u32::try_from(data + FAR).is_err() };
     let mut measured = Vec::new();
     layout.write_movie(&mut measured, moov, kept)?;
-    let long_header = u32::try_from(data + 8).is_err();
-    let before = head.len() + measured.len() + if long_header { 16 } else { 8 };
+    let short = u32::try_from(data + 8).ok();
+    let before = head.len() + measured.len() + if short.is_some() { 8 } else { 16 };
     layout.starts = starts(parts, before as u64);
     layout.write_movie(&mut head, moov, kept)?;
-    if long_header {
-        1_u32.encode(&mut head)?;
-        b"mdat".encode(&mut head)?;
+    // 1 says that a length of 64 bits follows.
+    short.unwrap_or(1).encode(&mut head)?;
+    b"mdat".encode(&mut head)?;
+    if short.is_none() {
         (data + 16).encode(&mut head)?;
-    } else {
-        u32::try_from(data + 8).map_err(|_| Error::InvalidSize)?.encode(&mut head)?;
-        b"mdat".encode(&mut head)?;
     }
     Ok(head)
 }
@@ -64,7 +62,7 @@ impl Layout<'_> {
             let mut traks = 0..;
             for (name, content) in boxes(moov) {
                 match &name {
-                    b"mvhd" => with_duration(out, &name, content, &MOVIE_OR_MEDIA, length)?,
+                    b"mvhd" => with_duration(out, &name, content, MOVIE_OR_MEDIA, length)?,
                     b"trak" => {
                         let number = traks.next();
                         if let Some(kept) = kept.iter().find(|kept| Some(kept.track.number) == number) {
@@ -84,7 +82,7 @@ impl Layout<'_> {
         for (name, content) in boxes(content) {
             match &name {
                 b"tkhd" => {
-                    with_duration(out, &name, content, &TRACK, self.shown(kept)?.end)?;
+                    with_duration(out, &name, content, TRACK, self.shown(kept)?.end)?;
                     out.encode_atom(b"edts", |out| self.edit_list(kept)?.encode(out))?;
                 }
                 b"edts" | b"tref" => {}
@@ -98,7 +96,7 @@ impl Layout<'_> {
     fn write_media(&self, out: &mut Vec<u8>, content: &[u8], kept: &Kept<'_>) -> Result<()> {
         for (name, content) in boxes(content) {
             match &name {
-                b"mdhd" => with_duration(out, &name, content, &MOVIE_OR_MEDIA, kept.cut.duration)?,
+                b"mdhd" => with_duration(out, &name, content, MOVIE_OR_MEDIA, kept.cut.duration)?,
                 b"minf" => out.encode_atom(b"minf", |out| {
                     for (name, content) in boxes(content) {
                         match &name {
@@ -207,30 +205,25 @@ fn whole(out: &mut Vec<u8>, name: &[u8; 4], content: &[u8]) -> Result<()> {
     })
 }
 
-/// Where a header has its duration: of 32 bits in version 0, of 64 in version 1.
-struct DurationAt {
-    short: usize,
-    long: usize,
-}
-
-const MOVIE_OR_MEDIA: DurationAt = DurationAt { short: 16, long: 24 };
-const TRACK: DurationAt = DurationAt { short: 20, long: 28 };
+/// Where a header of version 0 has its duration, of 32 bits. In version 1 it has 64, behind dates that take 8 bytes more.
+const MOVIE_OR_MEDIA: usize = 16;
+const TRACK: usize = 20;
 
 /// The same header with another duration.
 fn with_duration(
     out: &mut Vec<u8>,
     name: &[u8; 4],
     content: &[u8],
-    at: &DurationAt,
+    short_at: usize,
     duration: u64,
 ) -> Result<()> {
     let mut content = content.to_vec();
     let is_long = content.first() == Some(&1);
     let short = || u32::try_from(duration).map_err(|_| Error::Unsupported("a length out of range"));
     let (at, bytes) = if is_long {
-        (at.long, duration.to_be_bytes().to_vec())
+        (short_at + 8, duration.to_be_bytes().to_vec())
     } else {
-        (at.short, short()?.to_be_bytes().to_vec())
+        (short_at, short()?.to_be_bytes().to_vec())
     };
     let field = content.get_mut(at..at + bytes.len()).ok_or(Error::ShortRead)?;
     field.copy_from_slice(&bytes);

@@ -253,7 +253,7 @@ fn table(name: &[u8; 4], version: u8, count: usize, entries: impl IntoIterator<I
     boxed(name, &[head, entries.into_iter().collect()].concat())
 }
 
-fn words(words: &[u32]) -> Vec<u8> {
+pub(crate) fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 

@@ -1,30 +1,28 @@
 //! Clips: the right samples, unchanged, in step, in a file that an independent reader takes.
 
 mod hostile;
-pub(super) mod maker;
+pub(crate) mod maker;
 mod oracle;
 mod walker;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{BlobId, Clip, Edit, Media, MediaKind, Product};
+use gatehouse_model::{Clip, Edit, Media, MediaKind, Product};
 use maker::{FilmSpec, Order, TrackSpec, audio, video};
 use proptest::prelude::*;
 
 use super::*;
 use crate::edit::apply::Stored;
-use crate::edit::clip::plan::{ClipPlan, Film, plan};
-use crate::ingest::extract::NewBlob;
+use crate::edit::clip::plan::{Edited, Film, plan};
 use crate::media_store::blob_path;
 use crate::probe::mp4::child;
-use crate::results::source::SaveError;
 use crate::storage::writer::Writer;
 
 fn clip(from_ms: u64, to_ms: Option<u64>) -> Clip {
     Clip { from_ms, to_ms }
 }
 
-fn planned(file: &[u8], clip: &Clip) -> Result<ClipPlan, String> {
+fn planned(file: &[u8], clip: &Clip) -> Result<Edited, String> {
     let part = |name| Bytes::copy_from_slice(child(file, name).unwrap_or_default());
     plan(&Film { ftyp: part(b"ftyp"), moov: part(b"moov"), length: file.len() as u64 }, clip)
 }
@@ -231,16 +229,8 @@ proptest! {
 }
 
 async fn save(test: &TestMedia, source: &str, clip: Clip) -> Result<Media, String> {
-    let product = Product {
-        source: source.to_owned(),
-        mime: Some("video/mp4".to_owned()),
-        edit: Some(Edit::Clip(clip)),
-    };
-    let blobs = test.media.blobs_of(source.strip_prefix("blob:").and_then(|id| id.parse().ok()));
-    test.media.save(&product, "p", &blobs).await.map_err(|error| match error {
-        SaveError::Lost(reason) => reason,
-        other => panic!("{other}"),
-    })
+    let (source, mime) = (source.to_owned(), Some("video/mp4".to_owned()));
+    super::save(test, &Product { source, mime, edit: Some(Edit::Clip(clip)) }).await
 }
 
 #[tokio::test]
@@ -252,15 +242,15 @@ async fn a_clip_is_copied_from_wherever_the_film_is() {
     let served = file.clone();
     let server = serve(move |_| (200, "video/mp4", served.clone())).await;
     let test = TestMedia::with(&[server.address], Config::default());
-    let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
-    test.media.keep(&[NewBlob::new(id, file.clone().into())]).await.unwrap();
+    let blob = blob(&test, &file);
+    test.media.keep(std::slice::from_ref(&blob)).await.unwrap();
     let wanted = clip(2500, Some(7100));
     let expected = cut(&file, &wanted).unwrap();
     oracle::check(&file, &wanted, &expected);
     for source in [
         format!("{}/film", server.url()),
         format!("data:video/mp4;base64,{}", STANDARD.encode(&file)),
-        format!("blob:{id}"),
+        format!("blob:{}", blob.id),
     ] {
         let media = save(&test, &source, wanted).await.unwrap();
         assert_eq!((media.mime.as_str(), media.bytes), ("video/mp4", expected.len() as u64));
@@ -275,9 +265,9 @@ async fn a_clip_is_copied_from_wherever_the_film_is() {
 async fn parts_are_copied_exactly_however_far_apart() {
     let test = TestMedia::with(&[], Config::default());
     let bytes = picture(3_000_000);
-    let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
-    test.media.keep(&[NewBlob::new(id, bytes.clone().into())]).await.unwrap();
-    let source = Stored { path: blob_path(id), length: bytes.len() as u64 };
+    let blob = blob(&test, &bytes);
+    test.media.keep(std::slice::from_ref(&blob)).await.unwrap();
+    let source = Stored { path: blob_path(blob.id), length: bytes.len() as u64 };
     for parts in [
         &[][..],
         &[(0, 3_000_000)],

@@ -64,7 +64,7 @@ pub(crate) trait Jobs: Default {
 }
 
 /// Those that share, by name.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Shares<T> {
     all: HashMap<Arc<str>, Share<T>>,
     /// The time used by the one served last; never falls.
@@ -77,12 +77,6 @@ struct Share<T> {
     used: Duration,
     /// The estimated cost of what runs.
     running: Duration,
-}
-
-impl<T> Default for Shares<T> {
-    fn default() -> Self {
-        Self { all: HashMap::new(), virtual_now: Duration::ZERO }
-    }
 }
 
 impl<T: Jobs> Shares<T> {
@@ -152,18 +146,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::exec::queue::family_queue::JobKind;
 
     const SLOW: Duration = Duration::from_millis(100);
     const QUICK: Duration = Duration::from_micros(20);
     const LIMIT: u64 = 1000;
 
-    fn begun(customer: &str) -> Origin {
-        Origin { customer: customer.into(), kind: JobKind::Begun }
-    }
-
     fn new(customer: &str, key: &str, bytes: usize) -> Origin {
-        Origin { customer: customer.into(), kind: JobKind::New { key: key.into(), bytes } }
+        Origin::new(customer, key.into(), bytes)
     }
 
     fn waits<J>(added: &Added<J>) -> bool {
@@ -225,17 +214,10 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_refuses_only_its_own_family() {
-        let mut queue = queue(3, 0);
-        assert!(matches!(queue.push("slow", &new("a", "key", 0), 9, 3), Added::Refused(9)));
-        assert!(waits(&queue.push("quick", &new("a", "key", 0), 9, 3)));
-    }
-
-    #[test]
     fn begun_work_is_always_taken_and_goes_before_the_customers_new_work() {
         let mut queue = queue(3, 0);
         for job in 10..2000 {
-            assert!(waits(&queue.push("slow", &begun("a"), job, 3)));
+            assert!(waits(&queue.push("slow", &Origin::begun("a"), job, 3)));
         }
         assert_eq!(queue.begun("slow"), 1990);
         assert_eq!(queue.pop().unwrap().1, 10);
@@ -284,7 +266,7 @@ mod tests {
             for key in ["1", "2", "3", "4"] {
                 assert!(waits(&queue.push("f", &new("heavy", key, 0), ("heavy", SLOW), LIMIT)));
             }
-            assert!(waits(&queue.push("f", &begun("light"), ("light", QUICK), LIMIT)));
+            assert!(waits(&queue.push("f", &Origin::begun("light"), ("light", QUICK), LIMIT)));
         }
         let order = jobs(&mut queue);
         let last = order.iter().rposition(|name| *name == "light").unwrap();
@@ -335,7 +317,7 @@ mod tests {
             for now in 0..2000_u64 {
                 for (n, name) in names.iter().enumerate() {
                     while waiting[n] < 8 {
-                        let origin = if n == 0 { begun(name) } else { new(name, &(waiting[n] % keys).to_string(), 0) };
+                        let origin = if n == 0 { Origin::begun(name) } else { new(name, &(waiting[n] % keys).to_string(), 0) };
                         prop_assert!(waits(&queue.push("f", &origin, n, LIMIT)));
                         waiting[n] += 1;
                     }

@@ -16,17 +16,29 @@ const BYTES_PER_UNIT: usize = 64 << 10;
 /// In whose name a call is made, and what it belongs to.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
-    pub(crate) customer: Arc<str>,
-    pub(crate) kind: JobKind,
+    customer: Arc<str>,
+    kind: JobKind,
 }
 
 /// What a call belongs to.
 #[derive(Clone, Debug)]
-pub(crate) enum JobKind {
+enum JobKind {
     /// What a client is already served with: an open stream, a provider's answer, a task's step.
     Begun,
     /// A request with this key, and the bytes of its body.
     New { key: Arc<str>, bytes: usize },
+}
+
+impl Origin {
+    /// A request with this `key`, whose body has so many bytes.
+    pub(crate) fn new(customer: &str, key: Arc<str>, bytes: usize) -> Self {
+        Self { customer: customer.into(), kind: JobKind::New { key, bytes } }
+    }
+
+    /// What the customer is already served with.
+    pub(crate) fn begun(customer: &str) -> Self {
+        Self { customer: customer.into(), kind: JobKind::Begun }
+    }
 }
 
 /// What became of a job that was added.

@@ -10,12 +10,7 @@ fn key_file(pem: &str, uri: &str) -> String {
 }
 
 fn problem(text: &str, secret: &str) -> Option<String> {
-    let secrets = |_: &SecretRef| Ok(Secret::new(secret.to_owned()));
-    let seed = Arc::new(TestSeed::default());
-    let config: Config = toml::from_str(text).unwrap();
-    Upstream::new(&config, &secrets, TestClock::at(0), seed, Arc::new(SystemResolver))
-        .err()
-        .map(|error| error.to_string())
+    build(text, secret).err()
 }
 
 #[test]
@@ -26,7 +21,7 @@ fn an_account_may_authenticate_in_a_way_of_its_own() {
         auth = { hmac = { form = \"aws4\", region = \"us-east-1\", service = \"bedrock\" } }\n\
         [providers.p.accounts.open]\nauth = \"none\"\n";
     assert_eq!(problem(text, "k"), None);
-    let config: Config = toml::from_str(text).unwrap();
+    let config = config(text);
     let keys: Vec<String> = config.secrets().map(|(key, _)| key).collect();
     assert_eq!(
         keys,

@@ -50,14 +50,7 @@ pub(super) async fn call_as(
     account: &str,
     call: &Call,
     blobs: &dyn Blobs,
-) -> Result<gatehouse_model::Reply, gatehouse_model::Outage> {
+) -> Result<Reply, gatehouse_model::Outage> {
     let permit = upstream.acquire_call("p", account).unwrap();
     permit.call(call, blobs, NEVER).await
-}
-
-pub(super) fn inline(reply: &gatehouse_model::Reply) -> String {
-    match &reply.body {
-        gatehouse_model::Body::Inline(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
-        gatehouse_model::Body::Blob(name) => panic!("{name}"),
-    }
 }

@@ -1,8 +1,6 @@
 //! Each address of the table by every way there is to it: spelt out, as a name's answer, alone and among good ones,
 //! behind a redirect, after a rebind; for users, results and calls.
 
-use gatehouse_model::Outage;
-
 use super::*;
 use crate::client::address::reserved;
 use crate::pool::permits::CallPermit;
@@ -127,17 +125,7 @@ impl Ways<'_> {
                 assert_eq!(visit(origins, &by_name).await, format!("reaches {good}"));
                 (visit(origins, &by_name).await, format!("reaches {tls}"))
             }
-            Way::Call => (self.call(by_name).await, format!("reaches {tls}")),
-        }
-    }
-
-    async fn call(&self, url: String) -> String {
-        let outcome = self.permit.call(&get(Target::Url(url)), &Memory::default(), NEVER).await;
-        let dials = self.stage.dials.taken();
-        match outcome {
-            Ok(reply) if reply.status == 200 => format!("reaches {}", listed(&dials)),
-            Err(Outage::Unreachable) if dials.is_empty() => "unreachable".to_owned(),
-            other => format!("{other:?} after {}", listed(&dials)),
+            Way::Call => (self.stage.call(self.permit, by_name).await, format!("reaches {tls}")),
         }
     }
 }

@@ -29,7 +29,8 @@ async fn operators_open_what_they_name_and_nothing_else() {
             }
             "call" => {
                 let more = format!("origins = {entries:?}");
-                call(&stage, &stage.upstream(&provider("https://api.test", &more), ""), url).await
+                let upstream = stage.upstream(&provider("https://api.test", &more), "");
+                stage.call(&upstream.acquire_call("p", "main").unwrap(), url.to_owned()).await
             }
             other => panic!("{other}"),
         };
@@ -40,36 +41,21 @@ async fn operators_open_what_they_name_and_nothing_else() {
     assert_all(rows.len(), &wrong);
 }
 
-async fn call(stage: &Stage, upstream: &Upstream, url: &str) -> String {
-    let permit = upstream.acquire_call("p", "main").unwrap();
-    let outcome = permit.call(&get(Target::Url(url.to_owned())), &Memory::default(), NEVER).await;
-    let dials = stage.dials.taken();
-    match outcome {
-        Ok(reply) if reply.status == 200 => format!("reaches {}", listed(&dials)),
-        Ok(reply) => format!("status {} after {}", reply.status, listed(&dials)),
-        Err(Outage::Refused) if dials.is_empty() => "refused".to_owned(),
-        Err(Outage::Unreachable) if dials.is_empty() => "unreachable".to_owned(),
-        Err(other) => format!("{other:?} after {}", listed(&dials)),
-    }
-}
-
 #[tokio::test]
 async fn a_real_listener_on_loopback_is_reached_by_its_name_alone() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let address = |text: &str| text.parse::<IpAddr>().unwrap();
-    let names = HashMap::from([
-        ("loop.cdn.test", vec![address("127.0.0.1")]),
-        ("mapped.cdn.test", vec![address("::ffff:127.0.0.1")]),
-        ("zero.cdn.test", vec![address("0.0.0.0")]),
-        ("mixed.cdn.test", vec![address("127.0.0.1"), address("93.184.216.34")]),
-        ("named.internal", vec![address("127.0.0.1")]),
+    let names = Table::of(&[
+        ("loop.cdn.test", &["127.0.0.1"]),
+        ("mapped.cdn.test", &["::ffff:127.0.0.1"]),
+        ("zero.cdn.test", &["0.0.0.0"]),
+        ("mixed.cdn.test", &["127.0.0.1", "93.184.216.34"]),
+        ("named.internal", &["127.0.0.1"]),
     ]);
-    let resolver = Arc::new(Table { names, ..Table::default() });
     let pattern = format!("[\"https://*.cdn.test:{port}\", \"http://named.internal:{port}\"]");
     let more = format!("origins = {pattern}\nmedia_origins = {pattern}");
     let text = provider("https://api.test", &more);
-    let upstream = upstream_with(&text, TestClock::skipping_pauses_at(1_000_000), resolver);
+    let upstream = upstream_with(&text, TestClock::skipping_pauses_at(1_000_000), names);
     let permit = upstream.acquire_call("p", "main").unwrap();
     let policy = Policy::new(RESULT, 1000, PATIENCE);
     for host in ["loop", "mapped", "zero", "mixed"] {

@@ -4,13 +4,13 @@
 
 use std::collections::VecDeque;
 
-use rustls::pki_types::PrivateKeyDer;
-use rustls::pki_types::pem::PemObject;
+use gatehouse_model::Outage;
 use tokio_rustls::TlsAcceptor;
 
 use super::*;
 use crate::client::dial::{Dial, Dialed};
 use crate::fetch::post::Post;
+use crate::pool::permits::CallPermit;
 
 trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
@@ -36,7 +36,7 @@ impl Stage {
         let made = rcgen::generate_simple_self_signed(hosts).unwrap();
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("roots.pem"), made.cert.pem()).unwrap();
-        let acceptor = acceptor(&made.cert.pem(), &made.signing_key.serialize_pem());
+        let acceptor = acceptor(&made, vec![]);
         let script = Script::default();
         let lines = Arc::clone(&script);
         let server = Provider::start_over(
@@ -84,23 +84,23 @@ impl Stage {
         verdict(outcome, &self.dials.taken())
     }
 
+    /// Calls, and tells what came of it.
+    pub(super) async fn call(&self, permit: &CallPermit, url: String) -> String {
+        let outcome = permit.call(&get(Target::Url(url)), &Memory::default(), NEVER).await;
+        let dials = self.dials.taken();
+        match outcome {
+            Ok(reply) if reply.status == 200 => format!("reaches {}", listed(&dials)),
+            Ok(reply) => format!("status {} after {}", reply.status, listed(&dials)),
+            Err(Outage::Refused) if dials.is_empty() => "refused".to_owned(),
+            Err(Outage::Unreachable) if dials.is_empty() => "unreachable".to_owned(),
+            Err(other) => format!("{other:?} after {}", listed(&dials)),
+        }
+    }
+
     /// Every request that reached the server.
     pub(super) fn received(&self) -> Vec<Received> {
         self.server.received()
     }
-}
-
-fn acceptor(certificate: &str, key: &str) -> TlsAcceptor {
-    let certificate = rustls::pki_types::CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
-    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
-    let ring = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ServerConfig::builder_with_provider(ring)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate], key)
-        .unwrap();
-    TlsAcceptor::from(Arc::new(tls))
 }
 
 /// By the first byte: a TLS record of a handshake is of type 22 (RFC 8446, section 5.1).

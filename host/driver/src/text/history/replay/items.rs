@@ -44,25 +44,21 @@ struct Members<'a> {
     id: &'a RawValue,
     #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     status: Option<String>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     content: Vec<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     summary: Vec<&'a RawValue>,
-    #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     input: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
 struct Part<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     refusal: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     logprobs: Vec<&'a RawValue>,
 }
 

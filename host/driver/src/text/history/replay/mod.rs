@@ -26,10 +26,8 @@ pub(super) fn events_after(
     outline: &[u8],
     after: Option<u64>,
 ) -> Result<Vec<Sse>, SubmitError> {
-    let wrong = |expected: String| SubmitError::Invalid {
-        field: Some("starting_after".to_owned()),
-        message: format!("starting_after: expected {expected}"),
-    };
+    let wrong =
+        |expected: String| SubmitError::wrong_field("starting_after", format_args!("expected {expected}"));
     if after.is_some() && outline.is_empty() {
         return Err(wrong(
             "nothing, this response was answered whole and its events have no earlier numbers".to_owned(),
@@ -57,9 +55,14 @@ mod tests {
 
     use super::*;
 
+    fn with(object: &Value, more: &Value) -> Value {
+        let mut object = object.clone();
+        object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        object
+    }
+
     fn event(kind: &str, number: usize, members: &Value) -> Sse {
-        let mut data = json!({"type": kind, "sequence_number": number});
-        data.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        let data = with(&json!({"type": kind, "sequence_number": number}), members);
         Sse { event: Some(kind.to_owned()), data: data.to_string() }
     }
 
@@ -87,21 +90,12 @@ mod tests {
         let output = json!([thought, message, call, custom, cut]);
         let details = json!({"reason": "max_output_tokens"});
         let end = object("incomplete", Value::Null, details, output, json!({"total_tokens": 3}));
-        let of = |id: &str, at: usize, more: Value| {
-            let mut members = json!({"item_id": id, "output_index": at});
-            members.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            members
-        };
-        let with = |item: &Value, more: Value| {
-            let mut item = item.clone();
-            item.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            item
-        };
-        let new_call = |item: &Value, member: &str| with(item, json!({member: "", "status": "in_progress"}));
+        let of = |id: &str, at: usize, more: Value| with(&json!({"item_id": id, "output_index": at}), &more);
+        let new_call = |item: &Value, member: &str| with(item, &json!({member: "", "status": "in_progress"}));
         let new_thought = json!({"id": "rs_1", "type": "reasoning", "summary": []});
-        let new_message = with(&message, json!({"content": [], "status": "in_progress"}));
-        let summary = |more: Value| of("rs_1", 0, with(&json!({"summary_index": 0}), more));
-        let text = |more: Value| of("msg_1", 1, with(&json!({"content_index": 0}), more));
+        let new_message = with(&message, &json!({"content": [], "status": "in_progress"}));
+        let summary = |more: Value| of("rs_1", 0, with(&json!({"summary_index": 0}), &more));
+        let text = |more: Value| of("msg_1", 1, with(&json!({"content_index": 0}), &more));
         let mut told = vec![
             ("response.created", json!({"response": began})),
             ("response.in_progress", json!({"response": began})),

@@ -87,9 +87,9 @@ pub(in crate::text) struct Outline {
 struct Members<'a> {
     #[serde(default)]
     output_index: usize,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     delta: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     logprobs: Vec<&'a RawValue>,
 }
 

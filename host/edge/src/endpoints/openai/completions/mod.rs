@@ -5,7 +5,6 @@ mod request;
 mod stream;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_driver::{CompletionRequest, CompletionResponse, TextStream};
@@ -15,13 +14,12 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use crate::endpoints::openai::fields::off_worker;
-use crate::endpoints::text::text_refusal;
+use crate::endpoints::text::{self, text_refusal};
 use crate::endpoints::{dry_run, jobs};
 use crate::errors::{Form, Outcome, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::response;
-use crate::sse::EventBody;
 
 /// The surface that answers.
 const SURFACE: &str = "chat.completions";
@@ -35,16 +33,16 @@ pub(in crate::endpoints) async fn complete(mut request: EndpointRequest<'_>, key
     let body = jobs::checked_body(&mut request, &key, None).await?;
     let (length, is_dry_run) = (body.bytes().len(), body.is_dry_run());
     let (asked, bodies) = off_worker(length, move || Asked::read(&body)?.with_bodies()).await??;
-    let mut requests = Vec::with_capacity(bodies.len());
-    for (number, body) in bodies.into_iter().enumerate() {
+    let requests = bodies.into_iter().enumerate().map(|(number, body)| {
         let id = match number {
             0 => request.id,
             // Its money is held under it.
             _ => RequestId::new(context.clock.now(), &*context.seed),
         };
         let (key, report) = (Arc::clone(&key), request.report.clone());
-        requests.push(CompletionRequest { id, key, surface: SURFACE, body, headers: Vec::new(), report });
-    }
+        CompletionRequest { id, key, surface: SURFACE, body, headers: Vec::new(), report }
+    });
+    let requests: Vec<_> = requests.collect();
     if asked.is_stream && !is_dry_run {
         return streamed(context, request.id, asked, requests).await;
     }
@@ -81,10 +79,7 @@ async fn streamed(
     first.begin().await.map_err(text_refusal)?;
     let (sender, batches) = mpsc::channel(BATCHES);
     tokio::spawn(stream::pump(Arc::clone(&context.backend), asked, first, requests, sender));
-    let interval = Duration::from_secs(context.config.limits.keep_alive_seconds.get().into());
-    let events = TextStream::from(batches);
-    let clock = Arc::clone(&context.clock);
-    Ok(EventBody::new(events, Form::OpenAi, id, clock, interval, text_refusal).into_response())
+    Ok(text::streamed(context, TextStream::from(batches), Form::OpenAi, id))
 }
 
 fn unexpected() -> Refusal {
@@ -96,16 +91,15 @@ const COUNTS: [&str; 3] = ["prompt_tokens", "completion_tokens", "total_tokens"]
 
 /// The completion of the answers to each prompt, in their order.
 fn completion(asked: &Asked, answers: &[Bytes]) -> Result<Value, Refusal> {
-    let answers: Vec<Value> = answers
-        .iter()
-        .map(|body| serde_json::from_slice(body))
-        .collect::<Result<_, _>>()
-        .map_err(Refusal::internal)?;
+    let answers = answers.iter().map(|body| serde_json::from_slice(body));
+    let answers: Vec<Value> = answers.collect::<Result<_, _>>().map_err(Refusal::internal)?;
     let mut choices = Vec::new();
     for (answer, (prompt, at)) in answers.iter().zip(asked.prompts.iter().zip(0..)) {
-        let found = answer.get("choices").and_then(Value::as_array).into_iter().flatten();
-        choices
-            .extend(found.map(|choice| self::choice(choice, asked.echo.then_some(prompt), at * asked.count)));
+        for chat in answer.get("choices").and_then(Value::as_array).into_iter().flatten() {
+            let content = chat.pointer("/message/content").and_then(Value::as_str).unwrap_or_default();
+            let echo: &str = if asked.echo { prompt } else { "" };
+            choices.push(choice_of(chat, &format!("{echo}{content}"), at * asked.count));
+        }
     }
     let mut usage = Map::new();
     answers.iter().filter_map(|answer| answer.get("usage")).for_each(|one| add(&mut usage, one));
@@ -139,14 +133,7 @@ pub(super) fn add(usage: &mut Map<String, Value>, one: &Value) {
     }
 }
 
-/// A choice of a chat completion as one of a completion.
-fn choice(chat: &Value, prompt: Option<&String>, offset: u64) -> Value {
-    let content = chat.pointer("/message/content").and_then(Value::as_str).unwrap_or_default();
-    let text = format!("{}{content}", prompt.map_or("", String::as_str));
-    choice_of(chat, &text, offset)
-}
-
-/// The choice with that text.
+/// A choice of a chat completion as one of a completion, with that text.
 pub(super) fn choice_of(chat: &Value, text: &str, offset: u64) -> Value {
     let index = chat.get("index").and_then(Value::as_u64).unwrap_or_default();
     let finish = chat.get("finish_reason");

@@ -5,17 +5,18 @@ use std::fmt;
 
 use bytes::Bytes;
 use gatehouse_driver::CheckedBody;
-use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
+use serde::de::{Deserializer as _, Error, SeqAccess, Visitor};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use crate::endpoints::jobs;
+use crate::endpoints::jobs::{self, wrong_field};
 use crate::endpoints::openai::fields::is_empty;
 use crate::errors::{Kind, Refusal};
 use crate::http::query::quoted;
 
 /// Prompts of one request.
 const MAX_PROMPTS: usize = 32;
+const PROMPTS: &str = "a text or a list of 1 to 32 texts, no token ids";
 /// Completions of one prompt.
 const MAX_COUNT: u64 = 128;
 /// Bytes of the other fields, over all prompts but the first: each prompt's request has them, and only the client's body is counted.
@@ -67,18 +68,14 @@ impl Asked {
             }
             put(&mut fields, "dry_run", &true)?;
         }
-        let count = match fields.get("n").map(|n| small(n)) {
-            None => 1,
-            Some(n) => match n.as_u64() {
-                Some(count @ 1..=MAX_COUNT) => count,
-                _ => return Err(wrong("n", "a whole number of 1 to 128", &n)),
-            },
-        };
+        let n = fields.get("n").map_or_else(|| 1.into(), |n| small(n));
+        let count = n.as_u64().filter(|count| (1..=MAX_COUNT).contains(count));
+        let count = count.ok_or_else(|| wrong_field("n", "a whole number of 1 to 128", &n))?;
         refuse_others(&mut fields, count)?;
         let flag = |value: Option<&RawValue>, name: &'static str| match value.map(small) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(flag),
-            Some(other) => Err(wrong(name, "true or false", &other)),
+            Some(other) => Err(wrong_field(name, "true or false", &other)),
         };
         let echo = flag(fields.remove("echo").as_deref(), "echo")?;
         let is_stream = flag(fields.get("stream").map(|value| &**value), "stream")?;
@@ -111,7 +108,7 @@ impl Asked {
         fields.insert("messages", &messages);
         let bytes = serde_json::to_vec(&fields).map_err(Refusal::internal)?;
         let bytes = Bytes::from_owner(Made { bytes, _of: self.body.clone() });
-        CheckedBody::parse(bytes, None).map_err(|error| jobs::submit_refusal(error, None))
+        CheckedBody::parse(bytes, None).map_err(jobs::submit_refusal)
     }
 }
 
@@ -126,12 +123,12 @@ fn refuse_others(fields: &mut BTreeMap<String, Box<RawValue>>, count: u64) -> Re
         ("functions", ONLY_CHAT),
     ] {
         if let Some(asked) = fields.remove(name) {
-            return Err(wrong(name, expected, &small(&asked)));
+            return Err(wrong_field(name, expected, &small(&asked)));
         }
     }
     match fields.remove("best_of").map(|asked| small(&asked)) {
         Some(asked) if asked.as_u64() != Some(count) => {
-            Err(wrong("best_of", "nothing or the same as `n`", &asked))
+            Err(wrong_field("best_of", "nothing or the same as `n`", &asked))
         }
         _ => Ok(()),
     }
@@ -155,60 +152,43 @@ fn put(
     Ok(())
 }
 
-/// A text, or so many that nobody may ask for more.
-struct Prompts(Vec<String>);
-
-impl<'de> Deserialize<'de> for Prompts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneOrMore;
-
-        impl<'de> Visitor<'de> for OneOrMore {
-            type Value = Prompts;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text or a list of 1 to 32 texts, no token ids")
-            }
-
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Prompts, E> {
-                Ok(Prompts(vec![text.to_owned()]))
-            }
-
-            /// Ends with the first that is too many.
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Prompts, A::Error> {
-                let mut prompts = Vec::new();
-                while let Some(prompt) = list.next_element::<String>()? {
-                    prompts.push(prompt);
-                    if prompts.len() > MAX_PROMPTS {
-                        return Err(A::Error::custom(format!(
-                            "invalid value: more than {MAX_PROMPTS} of them"
-                        )));
-                    }
-                }
-                if prompts.is_empty() {
-                    return Err(A::Error::custom("invalid value: an empty list"));
-                }
-                Ok(Prompts(prompts))
-            }
-        }
-
-        deserializer.deserialize_any(OneOrMore)
-    }
-}
-
 fn prompts(prompt: Option<&RawValue>) -> Result<Vec<String>, Refusal> {
-    const EXPECTED: &str = "a text or a list of 1 to 32 texts, no token ids";
     let Some(prompt) = prompt else {
-        return Err(Refusal::field("prompt", format!("prompt: expected {EXPECTED}, got none")));
+        return Err(Refusal::field("prompt", format!("prompt: expected {PROMPTS}, got none")));
     };
-    let read: Result<Prompts, _> = serde_json::from_str(prompt.get());
-    read.map(|prompts| prompts.0).map_err(|_| {
+    serde_json::Deserializer::from_str(prompt.get()).deserialize_any(OneOrMore).map_err(|_| {
         let got: String = prompt.get().chars().take(64).collect();
-        Refusal::field("prompt", format!("prompt: expected {EXPECTED}, got {}", quoted(&got)))
+        Refusal::field("prompt", format!("prompt: expected {PROMPTS}, got {}", quoted(&got)))
     })
 }
 
-fn wrong(name: &'static str, expected: &str, got: &Value) -> Refusal {
-    Refusal::field(name, format!("{name}: expected {expected}, got {}", quoted(&got.to_string())))
+/// Reads a text or several, and ends with the first that is too many.
+struct OneOrMore;
+
+impl<'de> Visitor<'de> for OneOrMore {
+    type Value = Vec<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(PROMPTS)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Vec<String>, E> {
+        Ok(vec![text.to_owned()])
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<String>, A::Error> {
+        let mut prompts = Vec::new();
+        while let Some(prompt) = list.next_element()? {
+            prompts.push(prompt);
+            if prompts.len() > MAX_PROMPTS {
+                break;
+            }
+        }
+        match prompts.len() {
+            1..=MAX_PROMPTS => Ok(prompts),
+            length => Err(A::Error::invalid_length(length, &self)),
+        }
+    }
 }
 
 #[cfg(test)]

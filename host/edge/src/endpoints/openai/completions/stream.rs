@@ -104,7 +104,12 @@ impl Pieces {
                 choices.push(choice_of(choice, text, offset));
             }
         }
-        choices.into_iter().map(|choice| piece(&head, vec![choice])).collect()
+        let piece = |choice: Value| {
+            let mut piece = head.clone();
+            piece["choices"] = vec![choice].into();
+            Sse { event: None, data: piece.to_string() }
+        };
+        choices.into_iter().map(piece).collect()
     }
 
     /// What ends the stream: the counts, where they were asked for.
@@ -117,12 +122,6 @@ impl Pieces {
         let done = Sse { event: None, data: DONE.to_owned() };
         counted.into_iter().chain([done]).collect()
     }
-}
-
-fn piece(head: &Value, choices: Vec<Value>) -> Sse {
-    let mut piece = head.clone();
-    piece["choices"] = choices.into();
-    Sse { event: None, data: piece.to_string() }
 }
 
 #[cfg(test)]
@@ -154,8 +153,7 @@ mod tests {
             found.extend(events.iter().flat_map(|event| pieces.of(event)));
         }
         found.extend(pieces.end());
-        let last = found.pop().map(|event| event.data);
-        assert_eq!(last.as_deref(), Some(DONE));
+        assert_eq!(found.pop().unwrap().data, DONE);
         let read = |event: &Sse| serde_json::from_str::<Value>(&event.data).unwrap();
         let texts: Vec<Value> = found.iter().map(read).collect();
         let outline: Vec<(u64, &str, bool)> = texts
@@ -166,15 +164,10 @@ mod tests {
                 (index, choice["text"].as_str().unwrap(), choice["finish_reason"] == "stop")
             })
             .collect();
-        let expected = [
-            (0, "a", false),
-            (0, "x", false),
-            (0, "", true),
-            (1, "b", false),
-            (1, "x", false),
-            (1, "", true),
-        ];
-        assert_eq!(outline, expected);
+        let expected = |prompt: u64, text: &'static str| {
+            [(prompt, text, false), (prompt, "x", false), (prompt, "", true)]
+        };
+        assert_eq!(outline, [expected(0, "a"), expected(1, "b")].concat());
         assert_eq!(texts.last().unwrap()["usage"], json!({"prompt_tokens": 2, "completion_tokens": 4}));
         assert!(texts.iter().all(|piece| piece["id"] == "cmpl-1" && piece["object"] == "text_completion"));
     }
