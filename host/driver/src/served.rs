@@ -110,13 +110,6 @@ impl Served {
         self.not_served(model, NO_PLUGIN)
     }
 
-    /// Whether the text model of that id has a target with an account at its provider and a family that speaks the provider's
-    /// dialect.
-    pub(crate) fn serves_text(&self, registry: &Registry, tables: &Tables, id: &str) -> bool {
-        let targets = tables.models.targets(id).iter();
-        targets.map(|target| &target.route).any(|route| can_serve(registry, tables, route))
-    }
-
     /// Whether every provider that the family's jobs need has an account. What belongs to some of its jobs only is optional,
     /// and no such provider keeps the others from being served.
     pub(crate) fn serves_family(&self, about: &About) -> bool {
@@ -168,6 +161,13 @@ impl Served {
             Unserved::NotFound => SubmitError::UnknownModel(model),
         }
     }
+}
+
+/// Whether the text model of that id has a target with an account at its provider and a family that speaks the
+/// provider's dialect.
+pub(crate) fn serves_text(registry: &Registry, tables: &Tables, id: &str) -> bool {
+    let targets = tables.models.targets(id).iter();
+    targets.map(|target| &target.route).any(|route| can_serve(registry, tables, route))
 }
 
 /// Whether a target can be asked: its provider has an account, and a family speaks its dialect.

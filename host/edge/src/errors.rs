@@ -266,13 +266,13 @@ impl Refusal {
         self
     }
 
-    /// With another `Retry-After` than the kind's, if there is one.
     /// A repetition would pay again for what was done before it failed.
     pub(crate) fn never_repeated(mut self) -> Self {
         self.0.is_retryable = Some(false);
         self
     }
 
+    /// With another `Retry-After` than the kind's, if there is one.
     pub(crate) fn with_retry_after(mut self, pause: Option<Duration>) -> Self {
         self.0.retry_after = pause.or(self.0.retry_after);
         self

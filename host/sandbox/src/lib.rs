@@ -7,9 +7,9 @@
 //! not be repeated by the other.
 //!
 //! One module a provider: [`ark`] (Seedance 2.0 and its library of assets), [`context`] (FLUX.1 Kontext), [`dashscope`]
-//! (Wan videos), [`imagine`] (xAI's image API), [`midjourney`] (a midjourney-proxy), [`veo`] (Veo 3.1, on Vertex AI), [`messages`] (Anthropic's Messages API)
-//! [`chat`] (OpenAI's chat completions) and [`gemini`] (Google's generateContent). [`text`] holds what the text providers share;
-//! `common` what all share.
+//! (Wan videos), [`imagine`] (xAI's image API), [`midjourney`] (a midjourney-proxy), [`veo`] (Veo 3.1, on
+//! Vertex AI), [`messages`] (Anthropic's Messages API), [`chat`] (OpenAI's chat completions) and [`gemini`]
+//! (Google's generateContent). [`text`] holds what the text providers share; `common` what all share.
 //! [`scripted`] is one whose answers its caller gives.
 
 pub mod ark;

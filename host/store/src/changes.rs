@@ -4,6 +4,7 @@
 //! it holds ids only, so it is bounded by their number, whether or not anyone looks.
 
 use std::collections::{BTreeSet, HashMap};
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_model::{TaskId, WebhookId};
@@ -58,8 +59,9 @@ impl TaskListener {
 impl Drop for TaskListener {
     fn drop(&mut self) {
         let mut by_task = self.changes.lock();
-        // This one is still counted.
-        if by_task.get(&self.task).is_some_and(|sender| sender.receiver_count() <= 1) {
+        // Under the lock: two that end at once would each still count the other.
+        drop(mem::replace(&mut self.changed, watch::Sender::new(()).subscribe()));
+        if by_task.get(&self.task).is_some_and(|sender| sender.receiver_count() == 0) {
             by_task.remove(&self.task);
         }
     }
@@ -85,7 +87,7 @@ impl WebhookChanges {
     /// Those since this was last asked. Ends once there are any.
     pub(crate) async fn next(&self) -> BTreeSet<WebhookId> {
         loop {
-            let changed = std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
+            let changed = mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
             if !changed.is_empty() {
                 return changed;
             }
@@ -116,5 +118,24 @@ mod tests {
         second.changed().await;
         drop(second);
         assert!(changes.lock().is_empty(), "nothing is kept for a task that nobody follows");
+    }
+
+    /// Otherwise the sender of a task that nobody follows stays for good.
+    #[test]
+    fn listeners_that_end_at_once_leave_nothing() {
+        let changes = Arc::new(TaskChanges::default());
+        let ends = std::sync::Barrier::new(2);
+        let follow = || {
+            for task in 0..2000 {
+                let listener = changes.listen(TaskId::from_bits(task));
+                ends.wait();
+                drop(listener);
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(follow);
+            follow();
+        });
+        assert!(changes.lock().is_empty());
     }
 }

@@ -8,6 +8,7 @@ use gatehouse_runtime::Version;
 use crate::config::tables::Tables;
 use crate::models::table::ModelKind;
 use crate::read::models::Models;
+use crate::served::serves_text;
 
 impl Models {
     /// Every loaded family with the models that the key may use; without a key with all of them. A model whose provider has
@@ -17,8 +18,7 @@ impl Models {
         let (registry, tables) = (self.shared.plugins.registry(), self.shared.tables.load());
         let allowed = |name: &str, id: &str| key.is_none_or(|key| self.judge.may_use(key, name, id));
         let offered = |name: &str, id: &str| {
-            (tables.models.find(id).is_none() || self.served.serves_text(&registry, &tables, id))
-                && allowed(name, id)
+            (tables.models.find(id).is_none() || serves_text(&registry, &tables, id)) && allowed(name, id)
         };
         let served = |version: &Arc<Version>| {
             version.about().offers.text || self.served.serves_family(version.about())

@@ -10,7 +10,7 @@ use gatehouse_tasks::PriceTable;
 use crate::api::{ListedPrice, ModelFacts, ModelListing};
 use crate::errors::SubmitError;
 use crate::models::table::ModelKind;
-use crate::served::Served;
+use crate::served::{Served, serves_text};
 use crate::shared::Shared;
 use crate::submit::judge::Judge;
 
@@ -40,24 +40,19 @@ impl Models {
         let surfaces = registry.text_surfaces();
         let since = surfaces.iter().map(|(_, since)| *since).max().unwrap_or(UnixMs(0));
         let served: Vec<String> = surfaces.into_iter().map(|(surface, _)| surface).collect();
-        let texts = tables
-            .models
-            .names()
-            .filter(|(_, id)| self.served.serves_text(&registry, &tables, id))
-            .filter_map(|(name, id)| {
-                let kind = tables.models.kind(id);
-                let surfaces: Vec<String> =
-                    served.iter().filter(|surface| ModelKind::of_surface(surface) == kind).cloned().collect();
-                if surfaces.is_empty() {
-                    return None;
-                }
-                let family = tables.models.provider(id).to_owned();
-                let (id_or_alias, facts) =
-                    (name.to_owned(), tables.models_of(variant).find(id)?.facts.clone());
-                let listing =
-                    ModelListing { id: id_or_alias, family, surfaces, modality: None, facts, since };
-                Some((listing, id.to_owned()))
-            });
+        let with_targets = tables.models.names().filter(|(_, id)| serves_text(&registry, &tables, id));
+        let texts = with_targets.filter_map(|(name, id)| {
+            let kind = tables.models.kind(id);
+            let surfaces: Vec<String> =
+                served.iter().filter(|surface| ModelKind::of_surface(surface) == kind).cloned().collect();
+            if surfaces.is_empty() {
+                return None;
+            }
+            let family = tables.models.provider(id).to_owned();
+            let (id_or_alias, facts) = (name.to_owned(), tables.models_of(variant).find(id)?.facts.clone());
+            let listing = ModelListing { id: id_or_alias, family, surfaces, modality: None, facts, since };
+            Some((listing, id.to_owned()))
+        });
         let mut models: Vec<ModelListing> = jobs
             .chain(texts)
             .filter(|(listing, model)| self.judge.may_use(key, &listing.id, model))

@@ -26,7 +26,7 @@ use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
 use crate::routing::routes::{Endpoint, ParentIn, Route, Submission, SurfaceRow, served};
 use crate::routing::table::{Lookup, RouteTable};
-use crate::serving::pipeline::{Pipeline, hold_while_streamed};
+use crate::serving::pipeline::{Pipeline, hold_while_streamed, wrong_method};
 
 /// The entry for requests of this process.
 #[derive(Clone)]
@@ -152,10 +152,7 @@ fn route<'t, 'p>(
             Err(Refusal::new(Kind::NotServed, format!("path {} is switched off", quoted(path))))
         }
         Lookup::Route(route, param) => Ok((route, param.unwrap_or_default())),
-        Lookup::OtherMethods(allowed) => {
-            let message = format!("method {} is not offered here, use {allowed}", quoted(method.as_str()));
-            Err(Refusal::new(Kind::WrongMethod, message))
-        }
+        Lookup::OtherMethods(allowed) => Err(wrong_method(method, &allowed)),
         Lookup::UnknownPath => Err(Refusal::new(Kind::UnknownPath, format!("unknown path {}", quoted(path)))),
     }
 }

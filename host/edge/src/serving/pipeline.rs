@@ -360,7 +360,8 @@ fn options(allowed: &str) -> Response<ResponseBody> {
     response
 }
 
-fn wrong_method(method: &Method, allowed: &str) -> Refusal {
+/// 405 with the methods that the path has.
+pub(super) fn wrong_method(method: &Method, allowed: &str) -> Refusal {
     let message = format!("method {} is not offered here, use {allowed}", quoted(method.as_str()));
     Refusal::new(Kind::WrongMethod, message).with_header(header::ALLOW, allowed)
 }

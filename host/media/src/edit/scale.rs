@@ -9,8 +9,8 @@ use crate::edit::tile::{decoded, encoded, format_of};
 /// Bytes of a pixel at most, decoded: four channels of 16 bits.
 const PIXEL: u64 = 8;
 
-/// The picture of `width` x `height` pixels, as a viewer shows it, with 8 bits a channel, black where it is transparent; neither the source nor the result takes more than
-/// `most` bytes decoded.
+/// The picture of `width` x `height` pixels, as a viewer shows it, with 8 bits a channel, black where it is
+/// transparent; neither the source nor the result takes more than `most` bytes decoded.
 ///
 /// # Errors
 /// Why it cannot be had so, in words a client may read.

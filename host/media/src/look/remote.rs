@@ -1,9 +1,9 @@
 //! Looks at a file behind a URL without fetching all of it.
 //!
 //! The first request asks for the beginning. A file that is not longer is known then, and a picture whose size stands there;
-//! another one that is no film is fetched whole, within the limit. Of a film only the boxes that describe it are read, wherever they stand: `moov` may be
-//! at the end, behind hundreds of MiB, and of a fragmented file every `moof` counts. A server that ignores ranges sends all
-//! of it, which is read up to the limit.
+//! another one that is no film is fetched whole, within the limit. Of a film only the boxes that describe it
+//! are read, wherever they stand: `moov` may be at the end, behind hundreds of MiB, and of a fragmented file
+//! every `moof` counts. A server that ignores ranges sends all of it, which is read up to the limit.
 
 use std::time::Duration;
 

@@ -13,7 +13,10 @@ use crate::probe::fragments;
 /// Fills in what the file's own tables say.
 pub(crate) fn describe(file: &[u8], facts: &mut Facts) {
     let Some(moov) = child(file, b"moov") else { return };
-    let told = child(moov, b"mvhd").and_then(length);
+    let told = child(moov, b"mvhd").and_then(|mvhd| {
+        let (ticks, scale) = times(mvhd)?;
+        milliseconds(ticks, scale)
+    });
     // A fragmented file says 0 there, and how long it is elsewhere.
     facts.milliseconds =
         told.filter(|told| *told > 0).or_else(|| fragments::milliseconds(file, moov)).or(told);
@@ -31,11 +34,12 @@ pub(crate) fn describe(file: &[u8], facts: &mut Facts) {
     facts.has_audio = Some(has_audio);
 }
 
-/// Milliseconds by `mvhd`: version, flags, two dates, timescale, duration.
-fn length(mvhd: &[u8]) -> Option<u64> {
-    let is_long = *mvhd.first()? == 1;
-    let duration = if is_long { word64(mvhd, 24)? } else { word32(mvhd, 16)?.into() };
-    milliseconds(duration, behind_dates(mvhd)?)
+/// The duration by `mvhd` or `mdhd`, in ticks, and how many of them a second has: behind version, flags and
+/// two dates they say the timescale, then the duration.
+fn times(header: &[u8]) -> Option<(u64, u32)> {
+    let is_long = *header.first()? == 1;
+    let ticks = if is_long { word64(header, 24)? } else { word32(header, 16)?.into() };
+    Some((ticks, behind_dates(header)?))
 }
 
 pub(super) fn milliseconds(ticks: u64, scale: u32) -> Option<u64> {
@@ -66,7 +70,8 @@ fn size(track: &[u8]) -> Option<(u32, u32)> {
 /// Samples of the track over its duration, in frames per 1000 seconds.
 fn frame_rate(track: &[u8]) -> Option<u32> {
     let mdia = child(track, b"mdia")?;
-    let scale = behind_dates(child(mdia, b"mdhd")?)?;
+    // The samples tell how long it is; a header that ends before its duration is broken all the same.
+    let (_, scale) = times(child(mdia, b"mdhd")?)?;
     let stts = child(child(child(mdia, b"minf")?, b"stbl")?, b"stts")?;
     let (mut samples, mut ticks) = (0_u64, 0_u64);
     for entry in stts.get(8..)?.chunks_exact(8).take(word32(stts, 4)? as usize) {
@@ -157,6 +162,17 @@ mod tests {
     fn a_silent_film_says_so() {
         let facts = crate::facts(&file(&[track(b"vide", 640, 480, &[(60, 1000)])]));
         assert_eq!((facts.has_audio, facts.fps_milli), (Some(false), Some(24_000)));
+    }
+
+    /// Without it a broken header would be believed as far as it goes.
+    #[test]
+    fn a_header_that_ends_before_its_duration_gives_no_frame_rate() {
+        let mut film = file(&[track(b"vide", 640, 480, &[(60, 1000)])]);
+        let mdhd = memchr::memmem::find(&film, b"mdhd").unwrap() - 4;
+        let cut = [boxed(b"mdhd", &film[mdhd + 8..mdhd + 24]), boxed(b"free", &[])].concat();
+        film[mdhd..mdhd + 32].copy_from_slice(&cut);
+        let facts = crate::facts(&film);
+        assert_eq!((facts.width, facts.milliseconds, facts.fps_milli), (Some(640), Some(5005), None));
     }
 
     #[test]

@@ -110,7 +110,27 @@ impl TaskTable {
 /// The body for the record: the content of `data:` URIs is cut.
 pub(crate) fn brief(value: &Value) -> Value {
     cut_texts("", value, |_, text| {
-        let head = text.split(',').next().filter(|_| text.starts_with("data:"))?;
-        Some(format!("{head},({} characters)", text.len() - head.len() - 1))
+        let (head, content) = text.split_once(',').filter(|_| text.starts_with("data:"))?;
+        Some(format!("{head},({} characters)", content.len()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_content_of_data_uris_is_cut() {
+        for (text, kept) in [
+            ("data:image/png;base64,AAAA", "data:image/png;base64,(4 characters)"),
+            ("data:,", "data:,(0 characters)"),
+            ("data: a kite", "data: a kite"),
+            ("data:", "data:"),
+            ("a kite, data:", "a kite, data:"),
+        ] {
+            assert_eq!(brief(&json!([{"text": text}])), json!([{"text": kept}]));
+        }
+    }
 }

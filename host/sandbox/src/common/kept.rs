@@ -38,13 +38,8 @@ impl<T> ById<T> {
         self.entries.get_mut(id)
     }
 
-    /// Takes an entry out, to change it and give it back.
-    pub(crate) fn take(&mut self, id: &str) -> Option<T> {
-        self.entries.remove(id)
-    }
-
-    /// Gives back what was taken out.
-    pub(crate) fn put_back(&mut self, id: &str, entry: T) {
+    /// Puts an entry in place of the one of that id, which keeps its age.
+    pub(crate) fn replace(&mut self, id: &str, entry: T) {
         self.entries.insert(id.to_owned(), entry);
     }
 

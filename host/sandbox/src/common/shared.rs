@@ -11,7 +11,7 @@ use serde::Serialize;
 use sha2::Sha256;
 
 use crate::common::picture::PictureCache;
-use crate::common::server::{HandlerResult, reply};
+use crate::common::server::{HandlerResult, reply, with};
 use crate::common::settings::Settings;
 
 /// What a provider keeps of its calls.
@@ -87,7 +87,7 @@ impl SigningKey {
 pub(crate) fn answer_record(request: &Request<Incoming>, found: Option<impl Serialize>) -> HandlerResult {
     let Some(record) = found else { return Ok(reply(404, "text/plain", "no such record")) };
     if request.method() != Method::GET {
-        return Ok(reply(405, "text/plain", "method not allowed"));
+        return Ok(with(reply(405, "text/plain", "method not allowed"), "allow", "GET"));
     }
     let record = serde_json::to_vec(&record).expect("a record is plain data with text keys");
     Ok(reply(200, "application/json", record))

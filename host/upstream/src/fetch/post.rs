@@ -1,8 +1,9 @@
 //! Posting to an address of a customer: a webhook.
 //!
 //! The same rules as for URLs of users (see `fetcher`): only public addresses and the usual ports, unless the operator wrote
-//! the host out, here in `webhooks.allow_private`: a host that links may be fetched from need not take what customers post. No redirect is followed, no credential and no cookie is sent. Every error text may be shown to the owner of
-//! the address.
+//! the host out, here in `webhooks.allow_private`: a host that links may be fetched from need not take what
+//! customers post. No redirect is followed, no credential and no cookie is sent. Every error text may be
+//! shown to the owner of the address.
 
 use std::time::Duration;
 

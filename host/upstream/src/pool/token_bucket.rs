@@ -1,4 +1,4 @@
-//! A token token_bucket. Pure: time comes in as an argument.
+//! A token bucket. Pure: time comes in as an argument.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub(crate) struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full token_bucket; `rate` must be above zero.
+    /// A full bucket; `rate` must be above zero.
     pub(crate) fn new(rate: f64, now: UnixMs) -> Self {
         Self { rate, tokens: rate.max(1.0), at: now }
     }

@@ -19,6 +19,9 @@ async fn ask(edge: &TestEdge, method: Method, path: &str, body: &Value) -> (u16,
     let request = request.body(Bytes::from(body.to_string())).unwrap();
     let answer = edge.server.local().respond(key(edge), request, "http://self".to_owned()).await;
     assert!(answer.headers().contains_key("x-request-id"), "{path}");
+    let allowed = answer.headers().get("allow").map(|allowed| allowed.to_str().unwrap());
+    let expected = (answer.status() == StatusCode::METHOD_NOT_ALLOWED).then_some("POST, OPTIONS");
+    assert_eq!(allowed, expected, "{path}");
     let status = answer.status().as_u16();
     let bytes = answer.into_body().collect().await.unwrap().to_bytes();
     (status, serde_json::from_slice(&bytes).unwrap_or_default())

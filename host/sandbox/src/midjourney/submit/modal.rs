@@ -29,23 +29,14 @@ pub(super) async fn modal(mut origin: Origin<'_>, body: Body) -> Result<Answer, 
         waiting.plan = Plan::Runs { from: now, end: Some(now) };
         return Err(Refusal::invalid("任务提交超时"));
     }
-    let mut task = tasks.take(origin.account, &id).ok_or_else(Refusal::not_found)?;
-    let before = (task.record.prompt.clone(), task.faults.clone());
+    // If this modal is refused, the task still waits, as if it had not come.
+    let mut task = waiting.clone();
     take_over(&origin, &mut task, &body, painted.as_ref());
+    tasks.strike(&task, &id)?;
     let fault = receipt_fault(&task);
-    let admitted = match tasks.strike(&task, &id) {
-        Ok(()) => {
-            task.record.answered = is_answered(fault);
-            task.record.modal = Some(origin.sent.clone());
-            tasks.resume(task, now)?
-        }
-        Err(refusal) => {
-            // It still waits, as if this modal had not come.
-            (task.record.prompt, task.faults, task.failure) = (before.0, before.1, None);
-            tasks.put_back(task);
-            return Err(refusal);
-        }
-    };
+    task.record.answered = is_answered(fault);
+    task.record.modal = Some(origin.sent.clone());
+    let admitted = tasks.resume(task, now)?;
     Ok(Answer::accepted(&admitted, origin.account, fault))
 }
 

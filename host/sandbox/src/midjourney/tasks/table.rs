@@ -111,24 +111,15 @@ impl TaskTable {
         Ok(Admitted { id, queue })
     }
 
-    /// Puts a task that waited for its modal to work.
+    /// Puts a task that waited for its modal to work, in place of the one that waits; that one stays where it
+    /// is refused.
     pub(crate) fn resume(&mut self, mut task: Task, now: u64) -> Result<Admitted, Refusal> {
         let queue = self.schedule(&mut task, now)?;
         let id = task.record.id.clone();
         self.accounts[task.record.account].record.submits += 1;
         task.record.modals = task.record.modals.saturating_add(1);
-        self.tasks.put_back(&id, task);
+        self.tasks.replace(&id, task);
         Ok(Admitted { id, queue })
-    }
-
-    /// Takes a task out, to change it and give it back with `resume` or `put_back`.
-    pub(crate) fn take(&mut self, account: usize, id: &str) -> Option<Task> {
-        self.task(account, id)?;
-        self.tasks.take(id)
-    }
-
-    pub(crate) fn put_back(&mut self, task: Task) {
-        self.tasks.put_back(&task.record.id.clone(), task);
     }
 
     /// When the task runs: at once, or when enough of the account's others have ended.

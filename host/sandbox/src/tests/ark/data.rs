@@ -83,6 +83,7 @@ async fn what_the_real_one_refuses_is_refused() {
     // The limits from the other side.
     for good in [
         plain(),
+        body(json!([text("data: a kite")])),
         body(json!([image(&day, "first_frame"), image(&day, "last_frame")])),
         body(json!([image(&sample("300x750.png"), "first_frame")])),
         body(json!(vec![image(&day, "reference_image"); 9])),

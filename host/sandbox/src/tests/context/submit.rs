@@ -130,7 +130,7 @@ async fn routes() {
         ("POST", format!("{poll}/v1/get_result?id={id}"), 405, "GET"),
         ("POST", format!("{delivery}/results/x"), 405, "GET, HEAD"),
         ("GET", format!("{}/anything", addresses.record), 404, ""),
-        ("POST", format!("{}/truth", addresses.record), 405, ""),
+        ("POST", format!("{}/truth", addresses.record), 405, "GET"),
     ] {
         let reply = call(method, &url, &[("x-key", KEY), JSON], "{}").await.expect("a reply");
         assert_eq!((reply.status, reply.header("allow")), (status, allow), "{url}");

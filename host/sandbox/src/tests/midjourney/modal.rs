@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::proxy::{accepted, button, picture, press, recorded, shown, single, submit, uri};
+use super::proxy::{
+    RUN, accepted, button, imagine, picture, post, press, recorded, shown, single, submit, uri,
+};
 use crate::tests::client::TestSandbox;
 
 #[tokio::test]
@@ -65,6 +67,38 @@ async fn masks_and_prompts_are_judged() {
     let again = json!({ "taskId": id, "prompt": "a door [[3:1]]" });
     assert_eq!(submit(&test, "modal", &again).await["code"], 3);
     assert_eq!(submit(&test, "modal", &again).await["code"], 1, "a refused modal leaves the task as it was");
+}
+
+/// Without it a task is lost, or goes on with what it was refused.
+#[tokio::test]
+async fn a_refused_modal_leaves_the_task_as_it_was() {
+    let test = TestSandbox::with(|settings| (settings.job_time, settings.max_in_flight) = (RUN, 1)).await;
+    let grid = imagine(&test, "a red kite --v 7").await;
+    test.advance(RUN);
+    let up = press(&test, &grid, "MJ::JOB::upsample::1::").await;
+    test.advance(RUN);
+    let id = press(&test, &up, "MJ::Inpaint").await;
+    let waiting = (shown(&test, &id).await, recorded(&test, &id));
+    // One that runs, and ten that wait for it.
+    for number in 0..11 {
+        imagine(&test, &format!("kite {number}")).await;
+    }
+    let door = json!({
+        "taskId": id, "prompt": "a door --v 6.1 [[3:1]]", "maskBase64": uri(511, 512, [0, 0, 0]),
+    });
+    for code in [3, 9] {
+        let answer = post(&test, "/mj-turbo/mj/submit/modal", &door).await.expect("a reply").json();
+        assert_eq!(answer["code"], code, "{answer}");
+        let mut after = recorded(&test, &id);
+        after.fetches = waiting.1.fetches;
+        assert_eq!((shown(&test, &id).await, after), waiting);
+    }
+    test.advance(12 * RUN);
+    accepted(&test, "modal", &json!({ "taskId": id })).await;
+    test.advance(RUN);
+    let over = shown(&test, &id).await;
+    assert_eq!((&over["status"], &over["prompt"]), (&json!("SUCCESS"), &json!("a red kite --v 7")));
+    assert_eq!((&over["version"], recorded(&test, &id).modals), (&waiting.0["version"], 1));
 }
 
 #[tokio::test]

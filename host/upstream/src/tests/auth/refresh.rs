@@ -271,8 +271,10 @@ async fn no_secret_is_printed() {
         let upstream = upstream_of(&keyed(&server.url(), auth), &stage.clock);
         call_as(&upstream, "main", &post("{}"), &Memory::default()).await.unwrap();
     }
-    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let mut text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     assert!(text.contains("the token endpoint answered 400 invalid_grant bad (secret)"), "{text}");
+    let (account, call) = upstream.acquire_account("p", &acme(), None).unwrap();
+    text += &format!("{account:?} {call:?}");
     let assertions = stage.tokens.received().iter().map(echo).collect::<Vec<_>>();
     let sent = server.received();
     let carried =

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::endpoints::jobs::{self, wrong_field};
 use crate::endpoints::openai::fields::is_empty;
 use crate::errors::{Kind, Refusal};
+use crate::http::body::holding;
 use crate::http::query::quoted;
 
 /// Prompts of one request.
@@ -39,18 +40,6 @@ pub(super) struct Asked {
     shared: BTreeMap<String, Box<RawValue>>,
     /// The client's body: it is counted as long as one of the requests made of it lives.
     body: Bytes,
-}
-
-/// Bytes that keep the client's body counted.
-struct Made {
-    bytes: Vec<u8>,
-    _of: Bytes,
-}
-
-impl AsRef<[u8]> for Made {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
 }
 
 impl Asked {
@@ -107,8 +96,7 @@ impl Asked {
             to_raw_value(&json!([{"role": "user", "content": prompt}])).map_err(Refusal::internal)?;
         fields.insert("messages", &messages);
         let bytes = serde_json::to_vec(&fields).map_err(Refusal::internal)?;
-        let bytes = Bytes::from_owner(Made { bytes, _of: self.body.clone() });
-        CheckedBody::parse(bytes, None).map_err(jobs::submit_refusal)
+        CheckedBody::parse(holding(bytes.into(), self.body.clone()), None).map_err(jobs::submit_refusal)
     }
 }
 
