@@ -21,6 +21,8 @@ pub use media_names::known_media;
 use sentences::EnglishRules;
 pub use sentences::came;
 
+use crate::source::Source;
+
 /// Reads the parameters out of a request's body. `null` in an optional field counts as absent.
 ///
 /// # Errors
@@ -189,10 +191,27 @@ pub fn either<'a, T: PartialEq>(
 /// # Errors
 /// The rule is broken.
 pub fn not_blank<C>(text: &str, _: &C) -> garde::Result {
-    if text.trim().is_empty() {
-        return Err(garde::Error::new("expected a text that is not blank"));
-    }
-    Ok(())
+    rule(!text.trim().is_empty(), "expected a text that is not blank")
+}
+
+/// What [`link_or_file`] expects.
+pub const LINK_OR_FILE: &str = "expected an http(s) URL, a base64 `data:` URI or base64";
+
+/// A `garde` rule for a medium: an http(s) URL, or a file in the request itself.
+///
+/// # Errors
+/// The rule is broken.
+pub fn link_or_file<C>(source: &str, _: &C) -> garde::Result {
+    let source = Source::of(source);
+    rule(matches!(source, Some(Source::Link(_) | Source::Blob | Source::Embedded(_))), LINK_OR_FILE)
+}
+
+/// The result of a `garde` rule that a family writes itself: whether it holds, and else what was `expected`.
+///
+/// # Errors
+/// It does not hold.
+pub fn rule(holds: bool, expected: &str) -> garde::Result {
+    if holds { Ok(()) } else { Err(garde::Error::new(expected)) }
 }
 
 #[cfg(test)]

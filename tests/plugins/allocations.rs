@@ -3,11 +3,11 @@
 
 use allocation_counter::measure;
 use chat::Chat;
-use gatehouse_sdk::{
-    Context, Extra, Protocol, Relay as _, Reply, Route, Sse, Text, TextRequest, UnixMs, run,
-};
+use gatehouse_sdk::{Context, Protocol, Relay as _, Reply, Sse, Text, UnixMs, run};
 use messages::Messages;
 use serde_json::{Value, json};
+
+use crate::named;
 
 /// Events of text in a stream.
 const EVENTS: u64 = 100;
@@ -18,22 +18,7 @@ fn cx() -> Context {
 
 fn state<F: Text>(surface: &str, protocol: Protocol, stream: bool) -> Vec<u8> {
     let body = json!({"model": "m", "max_tokens": 64, "stream": stream, "messages": [{"role": "user", "content": "hi"}]});
-    let route = Route {
-        model: "m".into(),
-        upstream: "m-1".into(),
-        provider: "p".into(),
-        protocol,
-        rules: json!({}),
-        extra: Extra::new(),
-    };
-    let request = TextRequest {
-        surface: surface.into(),
-        body: body.to_string(),
-        headers: vec![],
-        blobs: vec![],
-        route,
-        extra: Extra::new(),
-    };
+    let request = crate::text_request(surface, &body, crate::route("m", "m-1", protocol, json!({})));
     run::prepare::<F>(&cx(), request).expect("a good request").state
 }
 
@@ -47,10 +32,6 @@ fn whole(protocol: Protocol) -> Value {
     json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m-1",
         "content": [{"type": "text", "text": "The lamp is lit."}], "stop_reason": "end_turn", "stop_sequence": null,
         "usage": {"input_tokens": 40, "output_tokens": 16}})
-}
-
-fn named(data: &Value) -> Sse {
-    Sse { event: data["type"].as_str().map(str::to_owned), data: data.to_string() }
 }
 
 /// The beginning of a stream, and its pieces of text.

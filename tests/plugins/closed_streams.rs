@@ -5,9 +5,11 @@ use std::sync::LazyLock;
 
 use chat::Chat;
 use gatehouse_play::{Both, Component};
-use gatehouse_sdk::{Chunk, Context, Extra, Protocol, Route, Sse, TextFailure, TextRequest, UnixMs};
+use gatehouse_sdk::{Chunk, Context, Protocol, Sse, TextFailure, UnixMs};
 use messages::Messages;
 use serde_json::{Value, json};
+
+use crate::named;
 
 static CHAT: LazyLock<Component> = LazyLock::new(|| crate::component("chat"));
 static MESSAGES: LazyLock<Component> = LazyLock::new(|| crate::component("messages"));
@@ -20,21 +22,7 @@ fn heard(surface: &str, protocol: Protocol, events: &[Sse]) -> Result<Vec<Sse>, 
         chat::RESPONSES => json!({"model": "m", "input": "hi", "stream": true}),
         _ => json!({"model": "m", "max_tokens": 100, "messages": message, "stream": true}),
     };
-    let request = TextRequest {
-        surface: surface.to_owned(),
-        body: body.to_string(),
-        headers: Vec::new(),
-        blobs: Vec::new(),
-        route: Route {
-            model: "m".to_owned(),
-            upstream: "u".to_owned(),
-            provider: "p".to_owned(),
-            protocol,
-            rules: json!({}),
-            extra: Extra::new(),
-        },
-        extra: Extra::new(),
-    };
+    let request = crate::text_request(surface, &body, crate::route("m", "u", protocol, json!({})));
     let cx = Context::at(UnixMs(1_790_000_000_500));
     let batches: Vec<Vec<Sse>> = events.iter().map(|event| vec![event.clone()]).collect();
     let chunks: Vec<Result<Chunk, TextFailure>> = if surface == messages::SURFACE {
@@ -55,36 +43,35 @@ fn event(name: Option<&str>, data: &Value) -> Sse {
 }
 
 fn stream(protocol: Protocol) -> Vec<Sse> {
-    let data = |data: &Value| event(data["type"].as_str(), data);
     let chunk = |delta: Value, reason: Value| {
         json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "u",
         "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
     };
     match protocol {
         Protocol::Chat => vec![
-            data(&chunk(json!({"role": "assistant", "content": "a"}), json!(null))),
-            data(&chunk(json!({"content": "b"}), json!(null))),
-            data(&chunk(json!({}), json!("stop"))),
+            named(&chunk(json!({"role": "assistant", "content": "a"}), json!(null))),
+            named(&chunk(json!({"content": "b"}), json!(null))),
+            named(&chunk(json!({}), json!("stop"))),
             Sse { event: None, data: "[DONE]".to_owned() },
         ],
         _ => vec![
-            data(
+            named(
                 &json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant",
                 "model": "u", "content": [], "stop_reason": null, "stop_sequence": null,
                 "usage": {"input_tokens": 3, "output_tokens": 1}}}),
             ),
-            data(
+            named(
                 &json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
             ),
-            data(
+            named(
                 &json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "ab"}}),
             ),
-            data(&json!({"type": "content_block_stop", "index": 0})),
-            data(
+            named(&json!({"type": "content_block_stop", "index": 0})),
+            named(
                 &json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": null},
                 "usage": {"output_tokens": 2}}),
             ),
-            data(&json!({"type": "message_stop"})),
+            named(&json!({"type": "message_stop"})),
         ],
     }
 }

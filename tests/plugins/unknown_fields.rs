@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use chat::Chat;
 use gatehouse_play::{Both, Component};
-use gatehouse_sdk::{Call, Context, Extra, Payload, Protocol, Refusal, Route, TextRequest, UnixMs};
+use gatehouse_sdk::{Context, Protocol, Refusal, UnixMs};
 use messages::Messages;
 use serde_json::{Value, json};
 
@@ -22,57 +22,33 @@ const ROUTES: [(&str, Protocol); 6] = [
     (messages::SURFACE, Protocol::Messages),
 ];
 
-fn body(surface: &str, fields: &Value) -> Value {
+fn body(surface: &str, fields: Value) -> Value {
     let message = json!([{"role": "user", "content": "hi"}]);
-    let mut body = match surface {
+    let body = match surface {
         chat::RESPONSES => json!({"model": "m", "input": "hi"}),
         chat::SURFACE => json!({"model": "m", "messages": message}),
         _ => json!({"model": "m", "max_tokens": 100, "messages": message}),
     };
-    for (name, value) in fields.as_object().expect("an object") {
-        body[name] = value.clone();
-    }
-    body
+    crate::over(body, fields)
 }
 
 /// What the provider is sent, or the refusal.
 fn asked(surface: &str, protocol: Protocol, rules: Value, body: String) -> Result<Value, String> {
-    let request = TextRequest {
-        surface: surface.to_owned(),
-        body,
-        headers: Vec::new(),
-        blobs: Vec::new(),
-        route: Route {
-            model: "m".to_owned(),
-            upstream: "u".to_owned(),
-            provider: "p".to_owned(),
-            protocol,
-            rules,
-            extra: Extra::new(),
-        },
-        extra: Extra::new(),
-    };
+    let request = crate::text_request(surface, &body, crate::route("m", "u", protocol, rules));
     let cx = Context::at(UnixMs(1_790_000_000_500));
     let prepared = match surface {
         messages::SURFACE => Both::new(&MESSAGES, cx).prepare::<Messages>(&request),
         _ => Both::new(&CHAT, cx).prepare::<Chat>(&request),
     };
     match prepared {
-        Ok(prepared) => Ok(json_of(&prepared.call)),
+        Ok(prepared) => Ok(prepared.call.json_body()),
         Err(Refusal::Invalid { message, .. }) => Err(message),
         Err(other) => panic!("{other:?}"),
     }
 }
 
-fn json_of(call: &Call) -> Value {
-    match &call.body {
-        Payload::Json(json) => serde_json::from_str(json).expect("JSON"),
-        other => panic!("{other:?}"),
-    }
-}
-
 fn with(surface: &str, protocol: Protocol, rules: Value, fields: Value) -> Result<Value, String> {
-    asked(surface, protocol, rules, body(surface, &fields).to_string())
+    asked(surface, protocol, rules, body(surface, fields).to_string())
 }
 
 /// Without it a field is an error for one client and silently nothing for another, and a fallback changes which.
@@ -103,7 +79,7 @@ fn a_field_that_no_protocol_has_is_refused_or_passed_by_one_rule() {
             let said = with(surface, protocol, json!({"pass": [name]}), json!({name: "x"})).expect_err(&at);
             assert!(said.contains(&format!("the name `{known}`")), "{at}: {said}");
         }
-        let mut twice = body(surface, &json!({})).to_string();
+        let mut twice = body(surface, json!({})).to_string();
         twice.insert_str(1, r#""x_new":1,"x_new":2,"#);
         let said = asked(surface, protocol, json!({"pass": ["x_new"]}), twice).expect_err(&at);
         assert!(said.contains("x_new"), "{at}: {said}");

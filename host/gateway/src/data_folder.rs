@@ -1,6 +1,7 @@
 //! The data folder: its path, its parts, their modes, and the pepper.
 //!
-//! Never opens the store, but says whether the folder has lost it, and whether it and the pepper belong together. The folder belongs to one gateway; `backup` copies it.
+//! Never opens the store, but says whether the folder has lost it, and whether it and the pepper belong
+//! together. The folder belongs to one gateway; `backup` copies it.
 
 use std::fs;
 use std::io::{self, Read as _};

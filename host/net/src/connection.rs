@@ -1,6 +1,7 @@
-//! One connection: its protocol, its service, and its end (idle, shutdown, its service's, or by itself); and the phases of a shutdown, as every
-//! connection and long poll observes them. Never looks into a request (the listener's service does), and never decides whether a
-//! connection is served or when a phase begins (see the listeners).
+//! One connection: its protocol, its service, and its end (idle, shutdown, its service's, or by itself); and
+//! the phases of a shutdown, as every connection and long poll observes them. Never looks into a request (the
+//! listener's service does), and never decides whether a connection is served or when a phase begins (see the
+//! listeners).
 
 use std::convert::Infallible;
 use std::io;

@@ -7,7 +7,8 @@
 //! | `long` | [`LongRead`] | reads many rows, on a thread for such reads | one snapshot |
 //! | `blocking` | blocks its caller | the same on the caller's thread | one snapshot |
 //!
-//! Each read sees one snapshot. What a short read is handed lives as long as its future: `'a`. What stands behind `=>` is handed to the functions, where that is not the arguments as they are.
+//! Each read sees one snapshot. What a short read is handed lives as long as its future: `'a`. What stands
+//! behind `=>` is handed to the functions, where that is not the arguments as they are.
 
 use std::collections::BTreeSet;
 use std::future::{Ready, ready};

@@ -37,18 +37,11 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
         state: State {
             model: route.model.clone(),
             upstream: route.upstream.clone(),
-            translated: false,
-            counted: false,
-            response: None,
-            lead: String::new(),
-            names: Vec::new(),
-            fields: gatehouse_text_protocols::field_names::FieldNames::default(),
-            legacy: false,
-            several: false,
             embeddings: Some(EmbeddingsAsked {
                 inputs: request.inputs,
                 encoding: request.encoding.unwrap_or(VectorEncoding::Float),
             }),
+            ..State::default()
         },
         extra: Extra::new(),
     })

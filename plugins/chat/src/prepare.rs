@@ -82,12 +82,12 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     let call = if is_chat {
         let fitting = Fitting::of(&request.messages, rules.call_ids_of(&route.upstream));
         let body = pass_through::write(&request, &plan, &fitting)?;
-        origins = origins.with_lists(fitting.lists.into_iter().collect());
+        origins.lists = fitting.lists.into_iter().collect();
         Call::post(route.provider.clone(), "/v1/chat/completions").written(body)
     } else {
         let written = to_messages::write(&request, &plan)?;
         lead = written.lead;
-        origins = Origins::new(Translation::ChatToMessages, cap_field).with_messages(written.places);
+        (origins.translation, origins.messages) = (Translation::ChatToMessages, written.places);
         names = request.renamed();
         rules.messages_call(text_request, written.body, iter::empty())
     };
@@ -102,13 +102,12 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             upstream: route.upstream.clone(),
             translated: !is_chat,
             counted: request.counted,
-            response: None,
             lead,
             names,
             fields: FieldNames::of(origins).kept(),
             legacy: request.has_functions(),
             several: request.answers > 1,
-            embeddings: None,
+            ..State::default()
         },
         extra: Extra::new(),
     })

@@ -210,49 +210,25 @@ fn stops<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Vec<JsonString<'a>>>
 /// Checks the shape of a field that only the provider acts on.
 fn check_shape(path: &Path<'_>, name: &str, raw: &RawValue) -> Checked<()> {
     match name {
-        "frequency_penalty" | "presence_penalty" => {
-            number(path, raw, -2.0..=2.0)?;
-        }
-        "seed" => {
-            integer(path, raw, i64::MIN..=i64::MAX)?;
-        }
-        "logprobs" | "store" => {
-            boolean(path, raw)?;
-        }
-        "top_logprobs" => {
-            integer(path, raw, 0..=20)?;
-        }
-        "verbosity" => {
-            choice(path, raw, &["low", "medium", "high"])?;
-        }
+        "frequency_penalty" | "presence_penalty" => number(path, raw, -2.0..=2.0).map(drop),
+        "seed" => integer(path, raw, i64::MIN..=i64::MAX).map(drop),
+        "logprobs" | "store" => boolean(path, raw).map(drop),
+        "top_logprobs" => integer(path, raw, 0..=20).map(drop),
+        "verbosity" => choice(path, raw, &["low", "medium", "high"]).map(drop),
         "service_tier" | "safety_identifier" | "prompt_cache_key" | "prompt_cache_retention" => {
-            string(path, raw)?;
+            string(path, raw).map(drop)
         }
         "logit_bias" => {
-            for (token, raw) in map(path, raw)?.iter() {
-                number(&path.key(token), raw, -100.0..=100.0)?;
-            }
+            let biases = map(path, raw)?;
+            biases.iter().try_for_each(|(token, raw)| number(&path.key(token), raw, -100.0..=100.0).map(drop))
         }
-        "metadata" => {
-            for (key, raw) in map(path, raw)?.iter() {
-                string(&path.key(key), raw)?;
-            }
-        }
+        "metadata" => map(path, raw)?.iter().try_for_each(|(key, raw)| string(&path.key(key), raw).map(drop)),
         "modalities" => {
-            for (at, raw) in array(path, raw)?.into_iter().enumerate() {
-                choice(&path.index(at), raw, &["text", "audio"])?;
-            }
+            let mut kinds = array(path, raw)?.into_iter().enumerate();
+            kinds.try_for_each(|(at, raw)| choice(&path.index(at), raw, &["text", "audio"]).map(drop))
         }
-        "audio" | "web_search_options" | "moderation" => {
-            object(path, raw)?;
-        }
-        "function_call" if JsonString::of(raw).is_some() => {
-            choice(path, raw, &["none", "auto"])?;
-        }
-        "function_call" => {
-            object(path, raw)?;
-        }
-        _ => {}
+        "function_call" if JsonString::of(raw).is_some() => choice(path, raw, &["none", "auto"]).map(drop),
+        "audio" | "function_call" | "moderation" | "web_search_options" => object(path, raw).map(drop),
+        _ => Ok(()),
     }
-    Ok(())
 }

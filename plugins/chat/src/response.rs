@@ -168,9 +168,7 @@ fn with_id(raw: Raw<'_>, seed: u64, at: usize) -> Result<Option<String>, NoName>
     if !has_type {
         out.member("type", "\"function\"");
     }
-    for (name, raw) in call.iter().filter(|(name, _)| call.get(name).is_some()) {
-        out.member(name, raw.get());
-    }
+    out.members(call.iter().filter(|(name, _)| call.get(name).is_some()));
     Ok(Some(out.done()))
 }
 
@@ -178,8 +176,7 @@ fn with_id(raw: Raw<'_>, seed: u64, at: usize) -> Result<Option<String>, NoName>
 pub(crate) fn output_bytes(message: &Object<'_>) -> u64 {
     let texts = ["content", "reasoning_content", "reasoning", "refusal"];
     let mut bytes: u64 = texts.iter().filter_map(|name| message.string(name)).map(JsonString::len).sum();
-    let calls = message.items("tool_calls").unwrap_or_default();
-    let calls = calls.into_iter().filter_map(|raw| Object::parse(raw.get()));
+    let calls = message.objects("tool_calls");
     let called = calls.filter_map(|call| call.object("function").or_else(|| call.object("custom")));
     for called in called.chain(message.object("function_call")) {
         let texts = ["name", "arguments", "input"];

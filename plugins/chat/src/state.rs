@@ -11,7 +11,7 @@ const TOO_LONG: TooLong =
     TooLong { words: "maximum context length", sentence: "This model's maximum context length is exceeded" };
 
 /// Kept between a request and its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     /// The public name of the model.
     pub(crate) model: String,

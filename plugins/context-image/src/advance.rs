@@ -9,7 +9,7 @@
 //! `provider` reads the answers.
 
 use gatehouse_sdk::job::{Attempts, Next, Polls};
-use gatehouse_sdk::{Action, Context, Event, Outcome, Stage, Step, pace};
+use gatehouse_sdk::{Action, Context, Event, Outcome, Probe, Stage, Step, pace};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -66,7 +66,8 @@ fn begin(mut request: ImageRequest, event: Event) -> Step<State> {
     let failure = match event {
         Event::Start(_) if request.references.is_empty() => return submit(request),
         Event::Start(_) => {
-            let probes = references::probes(&request.references);
+            // The host keeps the bytes, so the provider never depends on a client's server.
+            let probes = request.references.iter().map(Probe::keep).collect();
             return Step::probe(State::Accepted(request), probes);
         }
         Event::Probed(findings) if findings.len() == request.references.len() => {

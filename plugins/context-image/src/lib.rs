@@ -66,12 +66,13 @@ impl Jobs for ContextImage {
             let problem = format!("expected a JSON object, got {}", came(Some(body)));
             return Err(InvalidParam::at(None, problem).into());
         }
-        let model = model(body.get("model"))?;
+        let Ok(model) = params::Model::deserialize(&body["model"]) else {
+            let problem = format!("expected `ctx-pro` or `ctx-max`, got {}", came(body.get("model")));
+            return Err(Refusal::invalid("model", problem));
+        };
         if body.get("prompt").is_none_or(Value::is_null) {
-            return Err(Refusal::invalid(
-                "prompt",
-                format!("expected a string, got {}", came(body.get("prompt"))),
-            ));
+            let problem = format!("expected a string, got {}", came(body.get("prompt")));
+            return Err(Refusal::invalid("prompt", problem));
         }
         let charge = Charge::keys([model.id()]);
         Ok(match ImageRequest::read(&request) {
@@ -83,12 +84,6 @@ impl Jobs for ContextImage {
     fn advance(cx: &Context, state: State, event: Event) -> Step<State> {
         advance::step(cx, state, event)
     }
-}
-
-fn model(value: Option<&Value>) -> Result<params::Model, Refusal> {
-    value.and_then(|value| params::Model::deserialize(value).ok()).ok_or_else(|| {
-        Refusal::invalid("model", format!("expected `ctx-pro` or `ctx-max`, got {}", came(value)))
-    })
 }
 
 gatehouse_sdk::export_family!(ContextImage: jobs);

@@ -2,12 +2,11 @@
 //! Unknown fields are ignored, and so is `resolution`, which has no effect.
 
 use garde::Validate;
-use gatehouse_sdk::params::{not_blank, unsupported};
+use gatehouse_sdk::params::{link_or_file, not_blank, unsupported};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::references;
 use crate::sizes::Size;
 
 /// The two models.
@@ -69,7 +68,7 @@ pub(crate) struct Params {
     #[schemars(regex(pattern = r"\S"))]
     pub(crate) prompt: String,
     /// References: public http(s) URLs, `data:` URIs or base64. Together with the output at most 9 MP.
-    #[garde(length(max = 4), inner(inner(custom(references::check))))]
+    #[garde(length(max = 4), inner(inner(custom(link_or_file))))]
     pub(crate) image_urls: Option<Vec<String>>,
     /// `1:1` (default), `4:3`, `3:4`, `16:9`, `9:16`, `3:2`, `2:3`, `21:9`, `9:21`, `auto` (the first
     /// reference's ratio), or pixels `WxH`, rounded to the nearest ratio.

@@ -8,7 +8,7 @@ use gatehouse_sdk::provider::{meant_status, plain_code, shown};
 use gatehouse_sdk::source::{self, is_url};
 use gatehouse_sdk::{Call, Failure, Reply, lenient, log};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::params::Model;
 use crate::request::ImageRequest;
@@ -38,25 +38,26 @@ pub(crate) fn submission(request: &ImageRequest) -> Call {
         Model::Pro => "/v1/flux-kontext-pro",
         Model::Max => "/v1/flux-kontext-max",
     };
-    Call::post(NAME, path).json(&Value::Object(body(request))).once().timeout(SUBMIT_TIMEOUT)
+    Call::post(NAME, path).json(&body(request)).once().timeout(SUBMIT_TIMEOUT)
 }
 
-fn body(request: &ImageRequest) -> Map<String, Value> {
-    let mut body = Map::new();
-    body.insert("prompt".to_owned(), json!(request.prompt));
-    body.insert("output_format".to_owned(), json!(request.format));
-    body.insert("prompt_upsampling".to_owned(), json!(request.upsampling));
-    body.insert("safety_tolerance".to_owned(), json!(request.tolerance));
+fn body(request: &ImageRequest) -> Value {
+    let mut body = json!({
+        "prompt": request.prompt,
+        "output_format": request.format,
+        "prompt_upsampling": request.upsampling,
+        "safety_tolerance": request.tolerance,
+    });
     if let Some(seed) = request.seed {
-        body.insert("seed".to_owned(), json!(seed));
+        body["seed"] = json!(seed);
     }
     // Without a ratio the picture follows the first reference.
     if let Size::Ratio(ratio) = request.size {
-        body.insert("aspect_ratio".to_owned(), json!(ratio.name));
+        body["aspect_ratio"] = json!(ratio.name);
     }
     for (index, reference) in request.references.iter().enumerate() {
         let name = if index == 0 { "input_image".to_owned() } else { format!("input_image_{}", index + 1) };
-        body.insert(name, json!(reference));
+        body[name] = json!(reference);
     }
     body
 }
@@ -119,7 +120,10 @@ pub(crate) fn submitted(reply: &Reply) -> Submitted<Task> {
         200..300 | 400 | 422 | 429 if detail::is_about_the_account(reply, status) => {
             Submitted::Failed(account(reply))
         }
-        200..300 => without_task(&missing),
+        200..300 => {
+            log::error("a submission was answered without a task", &[("error", &missing)]);
+            Submitted::Failed(POLICY.failed())
+        }
         429 => Submitted::Busy,
         400 | 422 => {
             let reason = detail::words(reply);
@@ -131,12 +135,6 @@ pub(crate) fn submitted(reply: &Reply) -> Submitted<Task> {
             Submitted::Failed(POLICY.failed())
         }
     }
-}
-
-/// The answer names no task, so there is nothing to poll.
-fn without_task(error: &str) -> Submitted<Task> {
-    log::error("a submission was answered without a task", &[("error", error)]);
-    Submitted::Failed(POLICY.failed())
 }
 
 /// The operator's account was refused.

@@ -1,7 +1,8 @@
-//! Reference images: the allowed entries of `image_urls`, and the 9 MP rule after the host has probed them.
+//! Reference images: the entries of `image_urls` in the host's form, and the 9 MP rule after the host has probed them.
 
+use gatehouse_sdk::params::LINK_OR_FILE;
 use gatehouse_sdk::source::{self, Source};
-use gatehouse_sdk::{Facts, Failure, Finding, InvalidParam, MediaKind, Probe};
+use gatehouse_sdk::{Facts, Failure, Finding, InvalidParam, MediaKind};
 
 use crate::sizes::{Size, nearest};
 
@@ -10,16 +11,6 @@ const MAX_PIXELS: u64 = 9 * 1024 * 1024;
 
 /// What the provider reads.
 const TYPES: [&str; 3] = ["image/png", "image/jpeg", "image/webp"];
-/// What the client may send.
-const EXPECTED: &str = "expected an http(s) URL, a base64 `data:` URI or base64";
-
-/// A rule for one entry of `image_urls`.
-pub(crate) fn check(source: &str, (): &()) -> garde::Result {
-    match Source::of(source) {
-        Some(Source::Link(_) | Source::Blob | Source::Embedded(_)) => Ok(()),
-        _ => Err(garde::Error::new(EXPECTED)),
-    }
-}
 
 /// The sources to probe, in the host's form: a scheme in lower case, a file as a `data:` URI. A `blob:` must be
 /// one the host cut out of this request; any other comes from the client and is refused.
@@ -28,16 +19,11 @@ pub(crate) fn sources(entries: Vec<String>, blobs: &[Facts]) -> Result<Vec<Strin
         Some(Source::Embedded(file)) => Ok(file.uri()),
         Some(Source::Blob) if source::blob(&entry, blobs).is_none() => Err(InvalidParam::at(
             Some(&format!("image_urls[{index}]")),
-            format!("{EXPECTED}, got a blob of another request"),
+            format!("{LINK_OR_FILE}, got a blob of another request"),
         )),
         _ => Ok(source::normalised(&entry)),
     };
     entries.into_iter().enumerate().map(source).collect()
-}
-
-/// The probes. The host keeps the bytes, so the provider never depends on a client's server.
-pub(crate) fn probes(references: &[String]) -> Vec<Probe> {
-    references.iter().map(Probe::keep).collect()
 }
 
 /// Checks the findings; returns the inputs of the call.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::params::{Format, Model, Params};
 use crate::references;
-use crate::sizes::{RATIOS, Size};
+use crate::sizes::Size;
 
 /// The specification's default.
 const TOLERANCE: i64 = 2;
@@ -34,11 +34,10 @@ impl ImageRequest {
     pub(crate) fn read(request: &Submission) -> Result<Self, InvalidParam> {
         let params: Params = params::read(&request.body)?;
         params::known_media(&request.body, &["image_urls"])?;
-        let size = params::either(&request.body, "size", params.size, "aspect_ratio", params.aspect_ratio)?
-            .map(|(size, _)| size);
+        let size = params::either(&request.body, "size", params.size, "aspect_ratio", params.aspect_ratio)?;
         let references = references::sources(params.image_urls.unwrap_or_default(), &request.blobs)?;
-        let size = match size.unwrap_or_default() {
-            Size::Auto if references.is_empty() => Size::Ratio(&RATIOS[0]),
+        let size = match size.map(|(size, _)| size).unwrap_or_default() {
+            Size::Auto if references.is_empty() => Size::default(),
             size => size,
         };
         let image = Self {

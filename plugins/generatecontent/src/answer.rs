@@ -4,11 +4,11 @@ use gatehouse_sdk::{Context, Reply, Sse, TextFailure};
 use gatehouse_text_protocols::failures::unreadable;
 use gatehouse_text_protocols::halves::without_halves;
 use gatehouse_text_protocols::incoming::{is_harmless, is_notice, without_number_words};
-use gatehouse_text_protocols::json::Writer;
+use gatehouse_text_protocols::json::{Writer, quoted};
 use gatehouse_text_protocols::standard::{Form, GOOGLE, Standard};
 use serde_json::value::RawValue;
 
-use crate::content::{GenerateContentResponse, Mended};
+use crate::content::GenerateContentResponse;
 use crate::errors::ErrorReader;
 use crate::pieces::{Piece, Pieces, stop_reason};
 use crate::state::State;
@@ -42,7 +42,9 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Strin
         None if is_list(body) => return Err(unreadable("the last frame of it is missing", body)),
         None => stop_reason("STOP", pieces.has_called())?,
     };
-    Ok(message(cx, state, &response, &blocks(said.into_iter()), stop))
+    let id = message_id(response.id.as_deref(), cx.seed);
+    let content = format!("[{}]", blocks(said.into_iter()).join(","));
+    Ok(message(&id, &state.upstream, &content, Some(stop), response.usage))
 }
 
 /// An answer as it is read: one body, or the frames of a stream in a list.
@@ -69,15 +71,9 @@ impl Whole<'_> {
     fn read(&mut self, body: &str) -> Result<(), TextFailure> {
         let shaped = shaped(body, &mut Standard::new(GOOGLE));
         let body = shaped.as_deref().unwrap_or(body);
-        let standard;
-        let mut read: GenerateContentResponse<'_> = match serde_json::from_str(body) {
-            Ok(read) => read,
-            Err(_) => {
-                standard = Mended::of(body);
-                let read = standard.as_ref().and_then(Mended::read);
-                read.ok_or_else(|| unreadable("it is no GenerateContentResponse", body))?
-            }
-        };
+        let mut standard = None;
+        let read = GenerateContentResponse::read(body, &mut standard);
+        let mut read = read.ok_or_else(|| unreadable("it is no GenerateContentResponse", body))?;
         if read.error.is_some() {
             return Err(ErrorReader { state: self.state }.of_frame(body));
         }
@@ -139,68 +135,67 @@ pub(crate) fn message_id(response: Option<&str>, seed: u64) -> String {
     }
 }
 
-fn message(cx: &Context, state: &State, whole: &Response, blocks: &[String], stop: &str) -> String {
-    let mut out = Writer::new(512 + blocks.iter().map(String::len).sum::<usize>());
-    out.string("id", &message_id(whole.id.as_deref(), cx.seed));
+/// A message; `content` is JSON of its blocks, and `stop` why it has ended.
+pub(crate) fn message(
+    id: &str,
+    model: &str,
+    content: &str,
+    stop: Option<&str>,
+    usage: Option<UsageMetadata>,
+) -> String {
+    let mut out = Writer::new(512 + content.len());
+    out.string("id", id);
     out.string("type", "message");
     out.string("role", "assistant");
-    out.string("model", &state.upstream);
-    out.member("content", &format!("[{}]", blocks.join(",")));
-    out.string("stop_reason", stop);
+    out.string("model", model);
+    out.member("content", content);
+    out.member("stop_reason", &stop.map_or_else(|| "null".to_owned(), quoted));
     out.member("stop_sequence", "null");
-    if let Some(usage) = &whole.usage {
+    if let Some(usage) = usage {
         out.member("usage", &usage.json());
     }
     out.done()
 }
 
-/// A block under way.
+/// A block.
 enum Block {
     Text(String),
     Thinking { thought: String, signature: String },
+    Call { id: String, name: String, input: String },
 }
 
 /// The blocks of a message. Pieces of one kind are one block; a signature closes the thought before it, or is a block alone.
 fn blocks(pieces: impl Iterator<Item = Piece>) -> Vec<String> {
-    let (mut done, mut open) = (Vec::new(), None);
+    let mut all: Vec<Block> = Vec::new();
     for piece in pieces {
-        open = match (open, piece) {
-            (Some(Block::Text(text)), Piece::Text(more)) => Some(Block::Text(text + &more)),
-            (Some(Block::Thinking { thought, signature }), Piece::Thought(more)) if signature.is_empty() => {
-                Some(Block::Thinking { thought: thought + &more, signature })
+        let block = match (piece, all.last_mut()) {
+            (Piece::Text(more), Some(Block::Text(text))) => {
+                text.push_str(&more);
+                continue;
             }
-            (Some(Block::Thinking { thought, signature }), Piece::Signature(signed))
-                if signature.is_empty() =>
-            {
-                Some(Block::Thinking { thought, signature: signed })
+            (Piece::Thought(more), Some(Block::Thinking { thought, signature })) if signature.is_empty() => {
+                thought.push_str(&more);
+                continue;
             }
-            (before, piece) => {
-                done.extend(before.map(written));
-                match piece {
-                    Piece::Text(text) => Some(Block::Text(text)),
-                    Piece::Thought(thought) => Some(Block::Thinking { thought, signature: String::new() }),
-                    Piece::Signature(signature) => {
-                        Some(Block::Thinking { thought: String::new(), signature })
-                    }
-                    Piece::Call { id, name, input } => {
-                        let mut out = Writer::new(input.len() + 128);
-                        out.string("type", "tool_use");
-                        out.string("id", &id);
-                        out.string("name", &name);
-                        out.member("input", &input);
-                        done.push(out.done());
-                        None
-                    }
-                }
+            (Piece::Signature(signed), Some(Block::Thinking { signature, .. })) if signature.is_empty() => {
+                *signature = signed;
+                continue;
             }
+            (Piece::Text(text), _) => Block::Text(text),
+            (Piece::Thought(thought), _) => Block::Thinking { thought, signature: String::new() },
+            (Piece::Signature(signature), _) => Block::Thinking { thought: String::new(), signature },
+            (Piece::Call { id, name, input }, _) => Block::Call { id, name, input },
         };
+        all.push(block);
     }
-    done.extend(open.map(written));
-    done
+    all.into_iter().map(written).collect()
 }
 
 fn written(block: Block) -> String {
-    let mut out = Writer::new(128);
+    let (Block::Text(longest)
+    | Block::Thinking { thought: longest, .. }
+    | Block::Call { input: longest, .. }) = &block;
+    let mut out = Writer::new(longest.len() + 128);
     match block {
         Block::Text(text) => {
             out.string("type", "text");
@@ -210,6 +205,12 @@ fn written(block: Block) -> String {
             out.string("type", "thinking");
             out.string("thinking", &thought);
             out.string("signature", &signature);
+        }
+        Block::Call { id, name, input } => {
+            out.string("type", "tool_use");
+            out.string("id", &id);
+            out.string("name", &name);
+            out.member("input", &input);
         }
     }
     out.done()

@@ -77,20 +77,16 @@ pub(crate) struct PromptFeedback {
     pub(crate) block_reason: Option<String>,
 }
 
-/// An answer that could not be read as it is, in the form of Google's descriptions.
-pub(crate) struct Mended(String);
-
-impl Mended {
-    pub(crate) fn of(json: &str) -> Option<Self> {
-        forms::standard(json).map(Self)
-    }
-
-    pub(crate) fn read(&self) -> Option<GenerateContentResponse<'_>> {
-        serde_json::from_str(&self.0).ok()
-    }
-}
-
 impl<'a> GenerateContentResponse<'a> {
+    /// Reads an answer, if need be in the form of Google's descriptions, which `standard` keeps.
+    pub(crate) fn read(json: &'a str, standard: &'a mut Option<String>) -> Option<Self> {
+        if let Ok(read) = serde_json::from_str(json) {
+            return Some(read);
+        }
+        *standard = forms::standard(json);
+        serde_json::from_str(standard.as_deref()?).ok()
+    }
+
     /// The one candidate that was asked for.
     pub(crate) fn candidate(&mut self) -> Option<Candidate<'a>> {
         self.candidates.take()?.into_iter().next()

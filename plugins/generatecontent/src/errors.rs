@@ -5,7 +5,7 @@
 
 use gatehouse_sdk::{Obstacle, TextFailure, log};
 use gatehouse_text_protocols::context_length::says_exceeded;
-use gatehouse_text_protocols::failures::head;
+use gatehouse_text_protocols::failures::{BUSY, NO_ACCOUNT, head};
 use serde::Deserialize;
 
 use crate::state::State;
@@ -52,7 +52,6 @@ struct Violation {
     field: String,
 }
 
-const NO_ACCOUNT: &str = "No available upstream, please retry later";
 /// Words of an error that is about the operator's account, in lower case.
 const ACCOUNT_WORDS: [&str; 6] = [
     "api key",
@@ -231,7 +230,7 @@ fn by_code(code: u16) -> TextFailure {
     match code {
         401..=403 => account(),
         413 => TextFailure::new(Obstacle::TooLarge, "the request is too large for the provider"),
-        429 => TextFailure::new(Obstacle::RateLimited, "the provider takes no more requests for now"),
+        429 => TextFailure::new(Obstacle::RateLimited, BUSY),
         503 => TextFailure::upstream("the provider is overloaded (HTTP 503)"),
         _ => TextFailure::upstream(format!("the provider failed (HTTP {code})")),
     }

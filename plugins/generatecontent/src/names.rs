@@ -18,8 +18,7 @@ pub(crate) fn fitted(name: &str) -> Cow<'_, str> {
 
 /// The fitted names that differ from those of the client's tools, with those.
 pub(crate) fn renamed(body: &Object<'_>) -> Vec<(String, String)> {
-    let tools = body.items("tools").unwrap_or_default();
-    let names = tools.iter().filter_map(|raw| Object::parse(raw.get())?.text("name"));
+    let names = body.objects("tools").filter_map(|tool| tool.text("name"));
     let pairs = names.map(|name| (fitted(&name).into_owned(), name.into_owned()));
     pairs.filter(|(fitted, own)| fitted != own).collect()
 }

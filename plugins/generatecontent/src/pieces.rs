@@ -75,10 +75,8 @@ impl Pieces {
             self.ids.push(id.clone());
             let name = tool_names::own(&self.names, &call.name).to_owned();
             let input = call.args.map_or_else(|| "{}".to_owned(), |args| arguments(args.get()));
-            return Ok(signed(Signed::Call(number))
-                .into_iter()
-                .chain([Piece::Call { id, name, input }])
-                .collect());
+            let call = Piece::Call { id, name, input };
+            return Ok(signed(Signed::Call(number)).into_iter().chain([call]).collect());
         }
         let text = part.text.filter(|text| !text.is_empty());
         let text = text.or_else(|| ran(part.executable_code, part.code_execution_result));

@@ -12,7 +12,7 @@ const PREFIX: &str = "google:";
 pub(crate) const UNSIGNED: &str = "skip_thought_signature_validator";
 
 /// The part that a signature is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Signed {
     /// The call of that number within its message.
     Call(usize),

@@ -7,11 +7,12 @@ use gatehouse_sdk::{Context, FrameReader, Sse, TextFailure};
 use gatehouse_text_protocols::failures::unreadable;
 use gatehouse_text_protocols::incoming::{is_harmless, is_notice, without_number_words};
 use gatehouse_text_protocols::json::{Writer, quoted};
+use gatehouse_text_protocols::relay::event;
 use gatehouse_text_protocols::standard::{GOOGLE, Standard};
 use gatehouse_text_protocols::usage::PieceCounts;
 
-use crate::answer::{is_list, message_id, shaped};
-use crate::content::{GenerateContentResponse, Mended};
+use crate::answer::{is_list, message, message_id, shaped};
+use crate::content::GenerateContentResponse;
 use crate::errors::ErrorReader;
 use crate::pieces::{Piece, Pieces, stop_reason};
 use crate::state::State;
@@ -111,19 +112,14 @@ impl Stream {
         }
         let shaped = shaped(data, &mut self.standard);
         let data = shaped.as_deref().unwrap_or(data);
-        let standard;
-        let mut frame: GenerateContentResponse<'_> = match serde_json::from_str(data) {
-            Ok(frame) => frame,
-            Err(_) => {
-                standard = Mended::of(data);
-                let read = standard.as_ref().and_then(Mended::read);
-                read.ok_or_else(|| unreadable("a frame of it is no GenerateContentResponse", data))?
-            }
-        };
+        let mut standard = None;
+        let frame = GenerateContentResponse::read(data, &mut standard);
+        let mut frame =
+            frame.ok_or_else(|| unreadable("a frame of it is no GenerateContentResponse", data))?;
         if frame.error.is_some() {
             return Err(ErrorReader { state: &self.state }.of_frame(data));
         }
-        let counted = frame.usage_metadata.and_then(|usage| usage.candidates());
+        let counted = frame.usage_metadata.and_then(|usage| usage.candidates_token_count);
         let before = self.written;
         if let Some(usage) = frame.usage_metadata {
             self.usage = Some(self.usage.map_or(usage, |known| usage.with(known)));
@@ -149,16 +145,9 @@ impl Stream {
         if std::mem::replace(&mut self.begun, true) {
             return;
         }
-        let mut message = Writer::new(256);
-        message.string("id", &message_id(response, self.seed));
-        message.string("type", "message");
-        message.string("role", "assistant");
-        message.string("model", &self.state.upstream);
-        message.member("content", "[]");
-        message.member("stop_reason", "null");
-        message.member("stop_sequence", "null");
-        message.member("usage", &self.usage.unwrap_or_default().json());
-        event(events, "message_start", &[("message", &message.done())]);
+        let (id, usage) = (message_id(response, self.seed), self.usage.unwrap_or_default());
+        let message = message(&id, &self.state.upstream, "[]", None, Some(usage));
+        event(events, "message_start", &[("message", &message)]);
     }
 
     fn piece(&mut self, piece: Piece, events: &mut Vec<Sse>) {
@@ -232,14 +221,4 @@ impl Stream {
         event(events, "content_block_stop", &[("index", &self.next.to_string())]);
         self.next += 1;
     }
-}
-
-/// An event with members that are JSON already.
-fn event(events: &mut Vec<Sse>, name: &str, members: &[(&str, &str)]) {
-    let mut data = Writer::new(128);
-    data.string("type", name);
-    for (member, json) in members {
-        data.member(member, json);
-    }
-    events.push(Sse { event: Some(name.to_owned()), data: data.done() });
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer};
 pub(crate) struct UsageMetadata {
     prompt_token_count: Option<u64>,
     cached_content_token_count: Option<u64>,
-    candidates_token_count: Option<u64>,
+    /// Tokens of the answer without its thoughts.
+    pub(crate) candidates_token_count: Option<u64>,
     thoughts_token_count: Option<u64>,
     tool_use_prompt_token_count: Option<u64>,
     total_token_count: Option<u64>,
@@ -61,12 +62,7 @@ impl UsageMetadata {
         }
     }
 
-    /// Tokens of the answer without its thoughts.
-    pub(crate) fn candidates(&self) -> Option<u64> {
-        self.candidates_token_count
-    }
-
-    /// With that many of them at least.
+    /// With that many tokens of the answer without its thoughts, at least.
     pub(crate) fn with_candidates(self, tokens: u64) -> Self {
         Self { candidates_token_count: self.candidates_token_count.max(Some(tokens)), ..self }
     }

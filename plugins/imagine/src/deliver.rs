@@ -22,10 +22,7 @@ pub(crate) fn step(cx: &Context, delivery: Delivery, event: Event) -> Step<State
             let wake = delivery.wake.max(cx.now);
             delivery.wait(wake)
         }
-        other => {
-            let failure = POLICY.unexpected(&other);
-            delivery.fail(failure)
-        }
+        other => delivery.fail(POLICY.unexpected(&other)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The reference of an edit: which entries of `image_urls` are allowed, and which pictures the provider can read.
 
+use gatehouse_sdk::params::rule;
 use gatehouse_sdk::source::{self, Source};
 use gatehouse_sdk::{Facts, Failure, Finding, InvalidParam, MediaKind};
 
@@ -18,7 +19,7 @@ pub(crate) fn check(source: &str, (): &()) -> garde::Result {
         Some(Source::Embedded(_) | Source::Blob) => true,
         _ => false,
     };
-    if is_usable { Ok(()) } else { Err(garde::Error::new(EXPECTED)) }
+    rule(is_usable, EXPECTED)
 }
 
 /// The source to probe, its scheme in lower case. The host has put a `blob:` in place of a long file; it must be one

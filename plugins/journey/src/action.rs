@@ -1,6 +1,10 @@
 //! The sixteen actions, and how fast the provider is asked to work.
 
+use std::fmt;
+
 use schemars::JsonSchema;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
 /// What a task does: the gateway's own word, never the provider's, which names several of them alike.
@@ -46,42 +50,29 @@ impl Action {
         Self::RemixSubtle,
     ];
 
-    /// As price keys and surfaces have it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Imagine => "imagine",
-            Self::Blend => "blend",
-            Self::Describe => "describe",
-            Self::Edits => "edits",
-            Self::Upscale => "upscale",
-            Self::Variation => "variation",
-            Self::HighVariation => "high_variation",
-            Self::LowVariation => "low_variation",
-            Self::Reroll => "reroll",
-            Self::Zoom => "zoom",
-            Self::Pan => "pan",
-            Self::Inpaint => "inpaint",
-            Self::Modal => "modal",
-            Self::Video => "video",
-            Self::RemixStrong => "remix_strong",
-            Self::RemixSubtle => "remix_subtle",
-        }
-    }
-
     /// Its surface: `journey.<name>`.
     pub(crate) fn surface(self) -> String {
-        format!("journey.{}", self.name())
+        format!("journey.{self}")
     }
 
     /// The action of a surface.
     pub(crate) fn of_surface(surface: &str) -> Option<Self> {
-        let name = surface.strip_prefix("journey.")?;
-        Self::ALL.into_iter().find(|action| action.name() == name)
+        let name: StrDeserializer<'_, Error> = surface.strip_prefix("journey.")?.into_deserializer();
+        Self::deserialize(name).ok()
     }
 
     /// As clients read it: `HIGH_VARIATION`.
     pub(crate) fn shown(self) -> String {
-        self.name().to_ascii_uppercase()
+        let mut shown = self.to_string();
+        shown.make_ascii_uppercase();
+        shown
+    }
+}
+
+/// As price keys and surfaces have it.
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

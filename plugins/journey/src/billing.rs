@@ -20,13 +20,13 @@ pub(crate) fn charge(action: Action, version: Option<Version>, speed: Speed) -> 
 pub(crate) fn films(version: Option<Version>, is_720p: bool, films: u32) -> Charge {
     let mut all = keys(Action::Video, version, Speed::Relax);
     if is_720p {
-        all.insert(0, format!("{MODEL}@{}-720p", Action::Video.name()));
+        all.insert(0, format!("{MODEL}@{}-720p", Action::Video));
     }
     Charge::keys(all).times(films.into())
 }
 
 fn keys(action: Action, version: Option<Version>, speed: Speed) -> Vec<String> {
-    let base = format!("{MODEL}@{}", action.name());
+    let base = format!("{MODEL}@{action}");
     let version = version.map(|version| format!("-{}", version.name()));
     let speed = (speed != Speed::Relax).then(|| format!("-{}", speed.name()));
     let mut keys = Vec::with_capacity(5);
@@ -48,22 +48,21 @@ mod tests {
     fn every_action_version_and_speed_has_its_keys() {
         let mut seen = 0;
         for action in Action::ALL {
-            let name = action.name();
             for version in Version::ALL.into_iter().map(Some).chain([None]) {
                 for speed in [Speed::Relax, Speed::Fast, Speed::Turbo] {
                     let expected = match (version.map(Version::name), speed) {
-                        (None, Speed::Relax) => vec![format!("journey@{name}")],
+                        (None, Speed::Relax) => vec![format!("journey@{action}")],
                         (None, speed) => {
-                            vec![format!("journey@{name}-{}", speed.name()), format!("journey@{name}")]
+                            vec![format!("journey@{action}-{}", speed.name()), format!("journey@{action}")]
                         }
                         (Some(version), Speed::Relax) => {
-                            vec![format!("journey@{name}-{version}"), format!("journey@{name}")]
+                            vec![format!("journey@{action}-{version}"), format!("journey@{action}")]
                         }
                         (Some(version), speed) => vec![
-                            format!("journey@{name}-{version}-{}", speed.name()),
-                            format!("journey@{name}-{version}"),
-                            format!("journey@{name}-{}", speed.name()),
-                            format!("journey@{name}"),
+                            format!("journey@{action}-{version}-{}", speed.name()),
+                            format!("journey@{action}-{version}"),
+                            format!("journey@{action}-{}", speed.name()),
+                            format!("journey@{action}"),
                         ],
                     };
                     let charge = charge(action, version, speed);

@@ -142,14 +142,23 @@ pub(crate) struct ModalRequest {
     pub(crate) picture: Option<(u32, u32)>,
 }
 
-impl ModalRequest {
-    /// The brief of a request that joined.
-    pub(crate) fn of_brief(brief: &[u8]) -> Option<Self> {
-        serde_json::from_slice(brief).ok()
-    }
-}
-
 impl Job {
+    /// One without a prompt, pictures and a parent.
+    pub(crate) fn new(action: Action, body: Body) -> Self {
+        Self {
+            action,
+            version: None,
+            speed: Speed::default(),
+            prompt: String::new(),
+            body,
+            inputs: Vec::new(),
+            account: None,
+            picture: None,
+            tile: None,
+            note: Value::Null,
+        }
+    }
+
     /// What it costs.
     pub(crate) fn charge(&self) -> Charge {
         match &self.body {

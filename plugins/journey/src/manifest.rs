@@ -28,7 +28,7 @@ pub(crate) fn about() -> About {
         HttpRoute::view("/v1/journey/{task_id}", "journey.read").summary("Read a task with its buttons");
     let about = about.route(route("generations", Action::Imagine)).route(read.tag(TAG));
     let about = Action::ALL.into_iter().fold(about, |about, action| {
-        let verb = action.surface().trim_start_matches("journey.").replace('_', "-");
+        let verb = action.to_string().replace('_', "-");
         about.route(route(&format!("generations/{verb}"), action))
     });
     with_self_tests(about)
@@ -121,25 +121,16 @@ fn with_self_tests(about: About) -> About {
         (Action::Video, json!({"image_urls": [picture], "batch_size": 2}), Verdict::Accepted),
         (Action::Video, json!({}), Verdict::Refused),
     ];
+    let third = || json!({"task_id": task, "index": 3});
     let following = [
-        (Action::Upscale, json!({"task_id": task, "index": 3}), grid(), Verdict::Accepted),
+        (Action::Upscale, third(), grid(), Verdict::Accepted),
         (Action::Upscale, json!({"task_id": task, "index": 0}), grid(), Verdict::Refused),
-        (Action::Upscale, json!({"task_id": task, "index": 3}), single(), Verdict::Refused),
-        (Action::Variation, json!({"task_id": task, "index": 3}), grid(), Verdict::Accepted),
+        (Action::Upscale, third(), single(), Verdict::Refused),
+        (Action::Variation, third(), grid(), Verdict::Accepted),
         (Action::HighVariation, json!({"task_id": task}), single(), Verdict::Accepted),
         (Action::LowVariation, json!({"task_id": task}), single(), Verdict::Accepted),
-        (
-            Action::RemixStrong,
-            json!({"task_id": task, "index": 3}),
-            grid_of(Version::V8_1),
-            Verdict::Accepted,
-        ),
-        (
-            Action::RemixSubtle,
-            json!({"task_id": task, "index": 3}),
-            grid_of(Version::V8_1),
-            Verdict::Accepted,
-        ),
+        (Action::RemixStrong, third(), grid_of(Version::V8_1), Verdict::Accepted),
+        (Action::RemixSubtle, third(), grid_of(Version::V8_1), Verdict::Accepted),
         (Action::Reroll, json!({"task_id": task}), grid(), Verdict::Accepted),
         (Action::Zoom, json!({"task_id": task}), single(), Verdict::Accepted),
         (Action::Zoom, json!({"task_id": task}), grid(), Verdict::Refused),

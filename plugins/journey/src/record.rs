@@ -97,11 +97,7 @@ pub(crate) struct Button {
 impl Record {
     /// The record of a task of this family; `None` before it has one.
     pub(crate) fn of(parent: &Parent) -> Option<Self> {
-        Self::read(&parent.private)
-    }
-
-    pub(crate) fn read(private: &Value) -> Option<Self> {
-        Self::deserialize(private).ok()
+        Self::deserialize(&parent.private).ok()
     }
 
     pub(crate) fn to_value(&self) -> Value {

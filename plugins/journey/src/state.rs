@@ -101,14 +101,6 @@ pub(crate) fn shown(step: Step<State>, record: &Record) -> Step<State> {
     step.view(View::new(Value::Null, record.to_value()))
 }
 
-/// The stage of a task with that status at the provider.
-pub(crate) fn stage(status: Status) -> Stage {
-    match status {
-        Status::NotStart => Stage::Pending,
-        Status::Submitted | Status::InProgress | Status::Modal | Status::Success => Stage::Processing,
-    }
-}
-
 /// A request joined a task that no longer waits for one.
 pub(crate) fn too_late() {
     log::warn("a request joined a task that had already got one", &[]);

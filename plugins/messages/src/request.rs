@@ -9,8 +9,6 @@ pub(crate) mod thinking;
 pub(crate) mod tools;
 mod unknown;
 
-use std::ops::RangeInclusive;
-
 use gatehouse_sdk::{Facts, Protocol, Refusal};
 
 use gatehouse_text_protocols::check::{self, array};
@@ -32,7 +30,7 @@ use thinking::{Situation, ThinkingPlan};
 use tools::{Tool, ToolChoice};
 
 /// The fields of the specification; `extras` has the others.
-pub(crate) const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 13] = [
     "model",
     "messages",
     "max_tokens",
@@ -86,12 +84,12 @@ impl<'a> Request<'a> {
         let fields = top(body)?;
         let is_chat = protocol == Protocol::Chat;
         check_case(&Path::DOTTED, &fields)?;
-        extras::check(&fields, FIELDS.as_slice(), is_chat, rules)?;
+        extras::check(&fields, is_chat, rules)?;
         let alias = is_alias(&fields, model)?;
         let at = &Path::DOTTED;
         let mut findings = Findings::new(blobs, rules, is_chat || !rules.system_messages);
         findings.is_chat = is_chat;
-        extras::sent(&fields, FIELDS.as_slice(), is_chat, rules).for_each(|raw| findings.count_raw(raw));
+        extras::sent(&fields, is_chat, rules).for_each(|raw| findings.count_raw(raw));
         let messages =
             blocks::messages(&at.key("messages"), required(at, &fields, "messages")?, &mut findings)?;
         let max_tokens = max_tokens(&fields, model, rules)?;
@@ -110,18 +108,15 @@ impl<'a> Request<'a> {
             share: thinking::share(effort.as_deref()),
         };
         let plan = thinking::plan(thinking.as_ref(), situation, rules)?;
-        if plan.max_tokens > max_tokens {
-            within_cap(plan.max_tokens, model, rules)?;
+        // The alias may have raised the limit.
+        if let Some(cap) = rules.max_output.filter(|cap| plan.max_tokens > max_tokens.max(*cap)) {
+            return Err(over_max_output("max_tokens", plan.max_tokens.into(), cap, model));
         }
-        let system = match fields.get("system") {
-            Some(raw) => blocks::system(&at.key("system"), raw, &mut findings)?,
-            None => Vec::new(),
-        };
+        let system = fields.get("system").map(|raw| blocks::system(&at.key("system"), raw, &mut findings));
+        let system = system.transpose()?.unwrap_or_default();
         let stream = boolean(at, &fields, "stream")?.unwrap_or(false);
-        let tools = match fields.get("tools") {
-            Some(raw) => tools::read(&at.key("tools"), raw, rules, &mut findings)?,
-            None => Vec::new(),
-        };
+        let tools = fields.get("tools").map(|raw| tools::read(&at.key("tools"), raw, rules, &mut findings));
+        let tools = tools.transpose()?.unwrap_or_default();
         if let Some(raw) = fields.get("output_config").filter(|raw| !raw.get().starts_with('{')) {
             return Err(wrong(&at.key("output_config"), "an object", raw));
         }
@@ -296,20 +291,11 @@ fn max_tokens(fields: &UniqueObject<'_>, model: &str, rules: &Rules) -> Result<u
         .map_err(|_| wrong(&Path::DOTTED.key("max_tokens"), &format!("at most {}", u32::MAX), raw))
 }
 
-/// Checks the cap again, after the alias raised it.
-fn within_cap(tokens: u32, model: &str, rules: &Rules) -> Result<(), Refusal> {
-    match rules.max_output {
-        Some(cap) if tokens > cap => Err(over_max_output("max_tokens", tokens.into(), cap, model)),
-        _ => Ok(()),
-    }
-}
-
 /// A number from 0 to 1.
 fn number<'a>(fields: &UniqueObject<'a>, name: &str) -> Result<Option<Raw<'a>>, Refusal> {
-    const RANGE: RangeInclusive<f64> = 0.0..=1.0;
     let Some(raw) = fields.get(name) else { return Ok(None) };
     match serde_json::from_str::<f64>(raw.get()) {
-        Ok(value) if RANGE.contains(&value) => Ok(Some(raw)),
+        Ok(value) if (0.0..=1.0).contains(&value) => Ok(Some(raw)),
         _ => Err(wrong(&Path::DOTTED.key(name), "a number from 0 to 1", raw)),
     }
 }

@@ -78,13 +78,13 @@ fn message(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFail
     for (raw, block) in content.and_then(items).unwrap_or_default().into_iter().zip(&blocks) {
         // A client's schema may know no `null` here, and it says nothing.
         if block.iter().any(|(name, value)| name == NO_CITATIONS && is_null(value)) {
-            edits.replace(raw, without_null_citations(block));
+            let mut out = Writer::new(256);
+            out.members(block.iter().filter(|(name, value)| *name != NO_CITATIONS || !is_null(value)));
+            edits.replace(raw, out.done());
         }
     }
-    let mut out = String::with_capacity(body.len() + 64);
-    edits.write(raw, &mut out);
     Ok(Answered {
-        body: out,
+        body: edits.written(raw),
         usage: counts.reported(),
         counters: counts.counters(),
         output_bytes: clamp(written),
@@ -128,15 +128,6 @@ pub(crate) fn tells(usage: &Object<'_>, name: &str, counted: u64) -> bool {
     // Of several answers in one, the last is told beside all of them.
     let has_several = || usage.items("iterations").is_some_and(|all| !all.is_empty());
     usage.unsigned(name).is_some_and(|told| told >= counted || has_several())
-}
-
-/// A block without its empty list of citations.
-fn without_null_citations(block: &Object<'_>) -> String {
-    let mut out = Writer::new(256);
-    for (name, value) in block.iter().filter(|(name, value)| *name != NO_CITATIONS || !is_null(value)) {
-        out.member(name, value.get());
-    }
-    out.done()
 }
 
 /// Bytes of text the model wrote in a block.

@@ -12,7 +12,7 @@
 use std::ops::RangeInclusive;
 
 use gatehouse_sdk::job::{Attempts, Next, Polls};
-use gatehouse_sdk::{Action, Charge, Context, Event, Outcome, Stage, Step, pace};
+use gatehouse_sdk::{Action, Charge, Context, Event, Outcome, Probe, Stage, Step, pace};
 use serde_json::json;
 
 use crate::provider::{self, Answer, POLICY};
@@ -37,7 +37,7 @@ fn begin(cx: &Context, mut request: VideoRequest, event: Event) -> Step<State> {
     let failure = match (event, &request.check) {
         (Event::Start(_), None) => return submit(cx, request),
         (Event::Start(_), Some(check)) => {
-            let probe = check.probe();
+            let probe = Probe::look(&check.source);
             return Step::probe(State::Accepted(request), vec![probe]);
         }
         (Event::Probed(findings), Some(_)) if findings.len() == 1 => match request.settle(&findings[0]) {

@@ -1,6 +1,6 @@
 //! Rules that only the media themselves can decide: the length of a sound, and what a video to continue must be.
 
-use gatehouse_sdk::{Facts, Failure, Finding, InvalidParam, MediaKind, Probe};
+use gatehouse_sdk::{Facts, Failure, Finding, InvalidParam, MediaKind};
 use serde::{Deserialize, Serialize};
 
 use crate::sources::is_of_kind;
@@ -49,10 +49,6 @@ impl Rule {
 }
 
 impl Check {
-    pub(crate) fn probe(&self) -> Probe {
-        Probe::look(&self.source)
-    }
-
     /// What the host found, as [`Check::apply`].
     pub(crate) fn settle(&self, finding: &Finding) -> Result<Option<u32>, Failure> {
         let facts = finding.found.as_ref();

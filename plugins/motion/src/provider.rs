@@ -58,8 +58,7 @@ fn upstream_model(cx: &Context, model: Model, mode: Mode) -> String {
         (Model::Motion27, Mode::Text) => "wan2.7-t2v",
         (Model::Motion27, Mode::Image | Mode::Effects) => "wan2.7-i2v",
     };
-    let chosen =
-        cx.settings_as::<Settings>().upstream_models.remove(&format!("{}-{}", model.id(), mode.name()));
+    let chosen = cx.settings_as::<Settings>().upstream_models.remove(&format!("{}-{mode}", model.id()));
     chosen.filter(|chosen| !chosen.is_empty()).unwrap_or_else(|| usual.to_owned())
 }
 

@@ -5,6 +5,7 @@ mod motion26;
 mod motion27;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::time::Duration;
 
 use gatehouse_sdk::job::{REQUEST_BYTES, check_size};
@@ -48,14 +49,10 @@ pub(crate) enum Mode {
     Effects,
 }
 
-impl Mode {
-    /// As in the keys of the settings.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Image => "image",
-            Self::Effects => "effects",
-        }
+/// As in the keys of the settings.
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -117,14 +114,10 @@ impl VideoRequest {
     pub(crate) fn settle(&mut self, finding: &Finding) -> Result<(), Failure> {
         let Some(check) = &self.check else { return Ok(()) };
         if let Some(seconds) = check.settle(finding)? {
-            self.set_seconds(seconds);
+            self.seconds = seconds;
+            put(&mut self.parameters, "duration", Some(seconds));
         }
         Ok(())
-    }
-
-    fn set_seconds(&mut self, seconds: u32) {
-        self.seconds = seconds;
-        put(&mut self.parameters, "duration", Some(seconds));
     }
 
     /// Refuses what does not fit into the task's state. The host has taken large files out; the rest is texts, URLs and

@@ -1,12 +1,11 @@
 //! The family's parameters, as the specification lists them: shape, rules and published schema. Unknown fields are ignored.
 
 use garde::Validate;
-use gatehouse_sdk::params::{not_blank, unsupported};
+use gatehouse_sdk::params::{link_or_file, not_blank, rule, unsupported};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::sources;
 use crate::words::{Aspect, Model, People, Resize, Resolution};
 
 /// The largest seed (spec).
@@ -27,7 +26,7 @@ pub(crate) struct VideoParams {
     #[garde(skip)]
     pub(crate) negative_prompt: Option<String>,
     /// Seconds: 4, 6 or 8 (default).
-    #[garde(custom(known_length))]
+    #[garde(inner(custom(known_length)))]
     #[schemars(extend("enum" = [4, 6, 8, null], "default" = 8))]
     pub(crate) duration: Option<i64>,
     /// `16:9` by default.
@@ -42,10 +41,10 @@ pub(crate) struct VideoParams {
     #[schemars(extend("default" = "720p"))]
     pub(crate) resolution: Option<Resolution>,
     /// The first picture: a public http(s) URL or a `data:` URI of a JPEG or PNG of at most 20 MB. Makes it image-to-video.
-    #[garde(inner(custom(sources::check)))]
+    #[garde(inner(custom(link_or_file)))]
     pub(crate) first_frame_image: Option<String>,
     /// The last picture; together with the first one only.
-    #[garde(inner(custom(sources::check)))]
+    #[garde(inner(custom(link_or_file)))]
     pub(crate) last_frame_image: Option<String>,
     /// The same seed gives a similar video.
     #[garde(range(min = 0, max = MAX_SEED))]
@@ -63,7 +62,7 @@ pub(crate) struct VideoParams {
     #[schemars(extend("default" = "pad"))]
     pub(crate) resize_mode: Option<Resize>,
     /// `true`, which is the default: the prompt is always improved.
-    #[garde(custom(only_true))]
+    #[garde(inner(custom(only_true)))]
     #[schemars(extend("enum" = [true, null], "default" = true))]
     pub(crate) enhance_prompt: Option<bool>,
     /// How many videos are made: 1 (default) to 4.
@@ -138,16 +137,10 @@ pub(crate) struct RemixParams {
     audio_urls: Option<Value>,
 }
 
-fn known_length(seconds: &Option<i64>, (): &()) -> garde::Result {
-    match seconds {
-        None | Some(4 | 6 | 8) => Ok(()),
-        Some(_) => Err(garde::Error::new("expected 4, 6 or 8 (seconds)")),
-    }
+fn known_length(seconds: &i64, (): &()) -> garde::Result {
+    rule(matches!(seconds, 4 | 6 | 8), "expected 4, 6 or 8 (seconds)")
 }
 
-fn only_true(wanted: &Option<bool>, (): &()) -> garde::Result {
-    match wanted {
-        None | Some(true) => Ok(()),
-        Some(false) => Err(garde::Error::new("expected true or nothing, as the prompt is always improved")),
-    }
+fn only_true(wanted: &bool, (): &()) -> garde::Result {
+    rule(*wanted, "expected true or nothing, as the prompt is always improved")
 }

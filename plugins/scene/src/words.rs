@@ -1,5 +1,7 @@
 //! The words of the family's fields, and what each is called by clients, by the provider and in prices.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,13 +51,10 @@ pub(crate) enum Aspect {
     Tall,
 }
 
-impl Aspect {
-    /// As clients and the provider write it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Wide => "16:9",
-            Self::Tall => "9:16",
-        }
+/// As clients and the provider write it.
+impl fmt::Display for Aspect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -72,14 +71,10 @@ pub(crate) enum Resolution {
     K4,
 }
 
-impl Resolution {
-    /// As the provider and prices write it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::P720 => "720p",
-            Self::P1080 => "1080p",
-            Self::K4 => "4k",
-        }
+/// As the provider and prices write it.
+impl fmt::Display for Resolution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -109,14 +104,4 @@ pub(crate) enum Resize {
     #[default]
     Pad,
     Crop,
-}
-
-impl Resize {
-    /// As clients and the provider write it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Pad => "pad",
-            Self::Crop => "crop",
-        }
-    }
 }

@@ -56,7 +56,7 @@ pub fn object<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Object<'a>> {
 /// Any other value.
 pub fn map<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Object<'a>> {
     let object = Object::parse(raw.get()).ok_or_else(|| wrong(path, "an object", Some(raw)))?;
-    once(path, &object)?;
+    once_each(path, &object)?;
     Ok(object)
 }
 
@@ -66,15 +66,8 @@ pub fn map<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Object<'a>> {
 /// # Errors
 /// The field that stands twice, or has its name in another letter case.
 pub fn unique(path: &Path<'_>, object: &Object<'_>) -> Checked<()> {
-    once(path, object)?;
+    once_each(path, object)?;
     check_case(path, object)
-}
-
-fn once(path: &Path<'_>, object: &Object<'_>) -> Checked<()> {
-    match object.repeated() {
-        Some((name, raw)) => Err(wrong(&path.key(name), "one value, not the same field twice", Some(raw))),
-        None => Ok(()),
-    }
 }
 
 /// The items of an array.

@@ -94,12 +94,12 @@ impl Failures<'_> {
         let unknown_model = || TextFailure::upstream("the provider does not serve this model at present");
         let or = |message: Option<String>, words: &str| message.unwrap_or_else(|| words.to_owned());
         let is_for_client = is_about_request(&error) || (status == 404 && error.is("not_found_error"));
-        let message = said.filter(|_| is_for_client).and_then(|message| self.for_client(message));
+        let told = || said.and_then(|message| self.for_client(message));
+        let message = is_for_client.then(told).flatten();
         let (obstacle, message) = match status {
             // Some servers have no better status for what the client asked for.
             403 if self.says_refused(&error) => {
-                let message = said.and_then(|message| self.for_client(message));
-                (Obstacle::Invalid, or(message, "the provider refuses what the request asks for"))
+                (Obstacle::Invalid, or(told(), "the provider refuses what the request asks for"))
             }
             // Groq has a status of its own for more tokens than it takes in a minute, others one for all that they refuse.
             400 | 403 | 413 | 422 | 500..=599 if error.is_about_rate() => {
@@ -108,8 +108,7 @@ impl Failures<'_> {
             401..=403 => (Obstacle::Account, NO_ACCOUNT.to_owned()),
             // Whatever status a server has for it.
             status if status != 429 && context_length::is_exceeded(&error) => {
-                let message = said.and_then(|message| self.for_client(message));
-                (Obstacle::TooLong, self.too_long(message.unwrap_or_default()))
+                (Obstacle::TooLong, self.too_long(told().unwrap_or_default()))
             }
             _ if error.is_about_account() => (Obstacle::Account, NO_ACCOUNT.to_owned()),
             429 if error.says_spent() => (Obstacle::Account, NO_ACCOUNT.to_owned()),
@@ -118,8 +117,7 @@ impl Failures<'_> {
                 (Obstacle::Invalid, or(message, lacks(&error).unwrap_or_default()))
             }
             421 | 451 if is_error => {
-                let message =
-                    said.filter(|_| self.says_refused(&error)).and_then(|said| self.for_client(said));
+                let message = self.says_refused(&error).then(told).flatten();
                 (Obstacle::Invalid, or(message, "the provider refuses what the request asks for"))
             }
             // The operator's table names a model the provider does not have; the client named another one.
@@ -260,10 +258,10 @@ fn lacks(error: &ProviderError) -> Option<&'static str> {
 }
 
 /// What a client reads for an error of the operator's account; names nothing of it.
-const NO_ACCOUNT: &str = "No available upstream, please retry later";
+pub const NO_ACCOUNT: &str = "No available upstream, please retry later";
 
 /// What a client reads of a limit that is the operator's.
-const BUSY: &str = "the provider takes no more requests for now";
+pub const BUSY: &str = "the provider takes no more requests for now";
 
 /// Words of a 403 that is about what the client sent: what the provider does not want to read, and what the model cannot.
 const REQUEST_WORDS: [&str; 16] = [

@@ -41,14 +41,16 @@ pub struct MessagePaths {
 /// Where the fields of one translated request came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origins {
-    translation: Translation,
+    /// The two protocols.
+    pub translation: Translation,
     /// The client's name of the cap on output tokens.
-    cap: String,
-    messages: Vec<MessagePaths>,
-    /// The client's paths of the tools, where they have other numbers.
-    tools: Vec<String>,
+    pub cap: String,
+    /// The places of the provider's messages, in order.
+    pub messages: Vec<MessagePaths>,
+    /// The client's paths of the tools, in order, where they have other numbers.
+    pub tools: Vec<String>,
     /// Lists of which items were left out: the client's path of each, and the client's numbers of what was sent.
-    lists: Vec<(String, Vec<usize>)>,
+    pub lists: Vec<(String, Vec<usize>)>,
 }
 
 /// The translations that a request went through, the client's last.
@@ -65,28 +67,7 @@ impl Origins {
     /// Of a Messages request that was passed on; `lists` are those of which items were left out.
     #[must_use]
     pub fn shortened(lists: Vec<(String, Vec<usize>)>) -> Self {
-        Self::new(Translation::MessagesToMessages, "max_tokens").with_lists(lists)
-    }
-
-    /// With the lists of which items were left out.
-    #[must_use]
-    pub fn with_lists(mut self, lists: Vec<(String, Vec<usize>)>) -> Self {
-        self.lists = lists;
-        self
-    }
-
-    /// With the places of the provider's messages, in order.
-    #[must_use]
-    pub fn with_messages(mut self, messages: Vec<MessagePaths>) -> Self {
-        self.messages = messages;
-        self
-    }
-
-    /// With the client's paths of the tools, in order.
-    #[must_use]
-    pub fn with_tools(mut self, tools: Vec<String>) -> Self {
-        self.tools = tools;
-        self
+        Self { lists, ..Self::new(Translation::MessagesToMessages, "max_tokens") }
     }
 
     /// Without more places than a state keeps.
@@ -173,13 +154,10 @@ impl Origins {
         let rest = rows::tool(self.translation, rest);
         match self.tools.get(at) {
             Some(own) if rest.is_empty() => Some(own.clone()),
-            Some(own) => {
-                Some(format!("{own}.{}", self.written(&rest.iter().map(String::as_str).collect::<Vec<_>>())))
-            }
+            Some(own) => Some(format!("{own}.{}", self.written(&rest))),
             None => {
                 let at = at.to_string();
-                let whole = ["tools", &at].into_iter().chain(rest.iter().map(String::as_str));
-                Some(self.written(&whole.collect::<Vec<_>>()))
+                Some(self.written(&["tools", &at].into_iter().chain(rest).collect::<Vec<_>>()))
             }
         }
     }
@@ -325,9 +303,8 @@ mod tests {
             place("messages[1]", &["messages[1].content[0]", "messages[1].content[2].image_url"]),
             place("", &["messages[2]", "messages[3]"]),
         ];
-        let names = FieldNames::of(
-            Origins::new(Translation::ChatToMessages, "max_completion_tokens").with_messages(messages),
-        );
+        let names = Origins::new(Translation::ChatToMessages, "max_completion_tokens");
+        let names = FieldNames::of(Origins { messages, ..names });
         check(
             &names,
             &[
@@ -353,10 +330,9 @@ mod tests {
             ],
         );
         let parts = ["input[3].content[0]", "input[3].content[1]", "input[3].content[2].image_url"];
-        let response = vec![place("instructions", &[]), place("input[3]", &parts)];
-        let response =
-            Origins::new(Translation::ResponsesToChat, "max_output_tokens").with_messages(response);
-        let response = FieldNames::of(response.with_tools(vec!["tools[2]".to_owned()]));
+        let messages = vec![place("instructions", &[]), place("input[3]", &parts)];
+        let response = Origins::new(Translation::ResponsesToChat, "max_output_tokens");
+        let response = FieldNames::of(Origins { messages, tools: vec!["tools[2]".to_owned()], ..response });
         check(
             &names.after(&response),
             &[
@@ -374,8 +350,8 @@ mod tests {
             place("system", &[]),
             place("messages.2", &["messages.2.content.0", "messages.2.content.1"]),
         ];
-        let names =
-            FieldNames::of(Origins::new(Translation::MessagesToChat, "max_tokens").with_messages(messages));
+        let names = Origins::new(Translation::MessagesToChat, "max_tokens");
+        let names = FieldNames::of(Origins { messages, ..names });
         check(
             &names,
             &[
@@ -426,7 +402,7 @@ mod tests {
             vec![place("instructions", &[]), place("input[3]", &["input[3].content[0].image_url"])];
         let tools = vec!["tools[1]".to_owned(), "tools[2].tools[0]".to_owned()];
         let origins = Origins::new(Translation::ResponsesToChat, "max_output_tokens");
-        let names = FieldNames::of(origins.with_messages(messages).with_tools(tools));
+        let names = FieldNames::of(Origins { messages, tools, ..origins });
         check(
             &names,
             &[

@@ -3,7 +3,8 @@
 use gatehouse_sdk::{Chunk, Counter, Relay, Sse, TextFailure, Usage};
 
 use crate::incoming::{Incoming, speaks_chat};
-use crate::usage::{apart, may_report};
+use crate::json::Writer;
+use crate::usage::{TokenCounts, apart, may_report};
 
 /// One protocol's stream as another's.
 pub trait Translation: 'static {
@@ -26,11 +27,8 @@ pub trait Translation: 'static {
     /// Every token so far, once the provider has reported some.
     fn usage(&self) -> Option<Usage>;
 
-    /// Whether the provider has reported what was written.
-    fn is_counted(&self) -> bool;
-
-    /// What of them has a name of its own, and what else the provider has counted.
-    fn counters(&self) -> Vec<Counter>;
+    /// What the provider has reported so far.
+    fn counts(&self) -> &TokenCounts;
 }
 
 /// A stream under way. A failure is returned only after the events before it, so that the grouping of events does not
@@ -92,7 +90,7 @@ impl Stream {
 
     /// Keeps in `chunk` what was counted since the last time.
     fn count(&mut self, chunk: &mut Chunk) {
-        let counts = (self.translation.usage(), self.translation.counters());
+        let counts = (self.translation.usage(), self.translation.counts().counters());
         // A provider may tell its searches after its tokens, or what of the same tokens has a price of its own.
         if counts == self.counts {
             return;
@@ -114,10 +112,15 @@ impl Stream {
         done
     }
 
+    /// Whether the provider has reported what was written.
+    fn is_counted(&self) -> bool {
+        self.translation.counts().is_complete()
+    }
+
     /// Translates an event in its turn: some servers count an answer behind its end, so that an end without counts waits for them,
     /// or for the end of the stream.
     fn take(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
-        if self.held.is_none() && is_end(&event) && !self.translation.is_counted() {
+        if self.held.is_none() && is_end(&event) && !self.is_counted() {
             self.held = Some(event);
             return Ok(());
         }
@@ -125,7 +128,7 @@ impl Stream {
             return Ok(());
         }
         self.step(chunk, |translation, chunk| translation.event(event, chunk))?;
-        if self.held.is_some() && self.translation.is_counted() { self.take_held(chunk) } else { Ok(()) }
+        if self.held.is_some() && self.is_counted() { self.take_held(chunk) } else { Ok(()) }
     }
 
     fn take_held(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
@@ -180,6 +183,14 @@ fn is_end(event: &Sse) -> bool {
     event.event.as_deref() == Some("message_stop") || says_it(event.data.trim())
 }
 
+/// Adds an event of the Messages protocol, its members JSON.
+pub fn event(events: &mut Vec<Sse>, name: &str, members: &[(&str, &str)]) {
+    let mut data = Writer::new(128);
+    data.string("type", name);
+    members.iter().for_each(|(member, json)| data.member(member, json));
+    events.push(Sse { event: Some(name.to_owned()), data: data.done() });
+}
+
 /// Adds text of the model to the count of a chunk.
 pub fn count_bytes(chunk: &mut Chunk, bytes: u64) {
     chunk.output_bytes = chunk.output_bytes.saturating_add(clamp(bytes));
@@ -197,7 +208,6 @@ mod tests {
 
     use super::*;
     use crate::json::Object;
-    use crate::usage::TokenCounts;
 
     /// What the counts of both protocols make of a stream.
     struct Counting(TokenCounts);
@@ -223,12 +233,8 @@ mod tests {
             self.0.reported()
         }
 
-        fn is_counted(&self) -> bool {
-            self.0.is_complete()
-        }
-
-        fn counters(&self) -> Vec<Counter> {
-            self.0.counters()
+        fn counts(&self) -> &TokenCounts {
+            &self.0
         }
     }
 

@@ -95,11 +95,13 @@ pub struct Rules {
     pub prefill: Prefill,
     /// Over the built-in table, tool type by tool type; `null` is a tool that is not available.
     pub tools: BTreeMap<String, Option<ToolUpgrade>>,
-    /// Fields beyond the protocol's plain ones that the provider takes, whichever protocol the client speaks. Of a Messages provider `output_config`,
-    /// `cache_control`, `context_management`, ...; absent: [`PASSED`]. Of a chat provider whatever costs more than its tokens
-    /// (`service_tier`, `web_search_options`, `audio` with `modalities`, `store`, `metadata`) and all that the protocol does not
-    /// have; absent: [`CHAT_PASSED`]. Of the others hints are left out, and the rest is refused. The model's `pass_prices` say
-    /// what a field costs; without an entry there it costs nothing beside its tokens.
+    /// Fields beyond the protocol's plain ones that the provider takes, whichever protocol the client speaks.
+    /// Of a Messages provider `output_config`, `cache_control`, `context_management`, ...; absent:
+    /// [`PASSED`]. Of a chat provider whatever costs more than its tokens (`service_tier`,
+    /// `web_search_options`, `audio` with `modalities`, `store`, `metadata`) and all that the protocol does
+    /// not have; absent: [`CHAT_PASSED`]. Of the others hints are left out, and the rest is refused. The
+    /// model's `pass_prices` say what a field costs; without an entry there it costs nothing beside its
+    /// tokens.
     pub pass: Option<Vec<String>>,
     /// The provider takes messages of role `system` between others. Elsewhere they become text of the user.
     pub system_messages: bool,

@@ -192,10 +192,8 @@ fn looks_alike(one: &str, other: &str) -> bool {
             }
             (x, y) if x.is_ascii_digit() && y.is_ascii_digit() => {
                 let digits = |text: &[u8], at: usize| {
-                    text[at..]
-                        .iter()
-                        .position(|byte| !byte.is_ascii_digit())
-                        .map_or(text.len(), |end| at + end)
+                    let end = text[at..].iter().position(|byte| !byte.is_ascii_digit());
+                    end.map_or(text.len(), |end| at + end)
                 };
                 (a, b) = (digits(one, a), digits(other, b));
             }
@@ -295,8 +293,7 @@ fn settled_object(raw: Raw<'_>, shapes: &[(&'static str, Shape)]) -> Option<Stri
     for (name, raw) in members {
         let shape = shapes.iter().find(|(known, _)| *known == name);
         let new = shape.and_then(|(_, shape)| settled(raw, *shape));
-        has_changed |= new.is_some();
-        out.member(name, new.as_deref().unwrap_or_else(|| raw.get()));
+        has_changed |= out.changed(name, raw, new.as_deref());
     }
     has_changed.then(|| out.done())
 }
@@ -346,11 +343,8 @@ fn said(value: &Value, text: &mut String) {
         Value::String(one) => text.push_str(one),
         Value::Array(items) => items.iter().for_each(|item| said(item, text)),
         Value::Object(part) => {
-            ["text", "value", "content"]
-                .iter()
-                .find_map(|name| part.get(*name))
-                .into_iter()
-                .for_each(|it| said(it, text));
+            let inner = ["text", "value", "content"].iter().find_map(|name| part.get(*name));
+            inner.into_iter().for_each(|it| said(it, text));
         }
         _ => {}
     }

@@ -41,7 +41,7 @@ pub struct CallPiece<'p> {
     pub arguments: &'p str,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Call {
     /// The provider's number.
     number: Option<u64>,
@@ -112,9 +112,7 @@ impl ToolCalls {
     }
 
     fn begin(&mut self, number: Option<u64>, name: Option<String>) -> usize {
-        let (json, text) = (JsonNesting::default(), String::new());
-        let (quoted, repeats, is_fenced) = (None, false, false);
-        self.0.push(Call { number, id: None, name, json, text, quoted, repeats, is_fenced });
+        self.0.push(Call { number, name, ..Call::default() });
         self.0.len() - 1
     }
 
@@ -255,13 +253,12 @@ pub fn places(calls: usize) -> impl Fn(usize) -> Option<u64> {
 #[must_use]
 pub fn several_objects(text: &str) -> Option<Vec<&str>> {
     let all = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-    let all: Vec<&str> = all.map(|raw| raw.map(RawValue::get)).collect::<Result<_, _>>().ok()?;
+    let mut all: Vec<&str> = all.map(|raw| raw.map(RawValue::get)).collect::<Result<_, _>>().ok()?;
     if all.len() < 2 || !all.iter().all(|object| object.starts_with('{')) {
         return None;
     }
-    let mut objects = all;
-    objects.dedup();
-    Some(objects)
+    all.dedup();
+    Some(all)
 }
 
 /// Whether a text behind an object is brackets that close nothing, or the end of a fence.

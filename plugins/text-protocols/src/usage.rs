@@ -42,13 +42,6 @@ pub struct TokenCounts {
     pieces: PieceCounts,
 }
 
-impl From<ChatCounts> for TokenCounts {
-    fn from(chat: ChatCounts) -> Self {
-        let (usage, reasoning) = (chat.usage(), chat.reasoning);
-        Self { usage, chat, reasoning, reported: true, ..Self::default() }
-    }
-}
-
 impl TokenCounts {
     /// Those of a chat provider's completion.
     #[must_use]
@@ -107,7 +100,7 @@ impl TokenCounts {
         for one in all.iter().filter_map(|raw| Object::parse(raw.get())) {
             let mut counts = Self::default();
             counts.read_names(&one, names);
-            sum.usage = added(sum.usage, counts.usage);
+            sum.usage = each(sum.usage, counts.usage, u64::saturating_add);
         }
         self.usage = greater(self.usage, sum.usage);
         self.read_rest(reports::total(usage));
@@ -156,7 +149,7 @@ impl TokenCounts {
 
     /// Reads a report of a chat provider; what it says of the counts so far.
     pub fn read_chat(&mut self, report: &ChatReport<'_>) -> Report {
-        let counted = report.counts();
+        let counted = report.counts;
         self.last_written = self.last_written.max(Some(counted.completion));
         self.chat = self.chat.greater(counted);
         self.usage = self.chat.usage();
@@ -298,25 +291,19 @@ fn prompt(usage: &Usage) -> u64 {
     usage.input.saturating_add(usage.cached).saturating_add(usage.cache_write)
 }
 
-/// The sum of each count.
-fn added(one: Usage, other: Usage) -> Usage {
-    Usage {
-        input: one.input.saturating_add(other.input),
-        output: one.output.saturating_add(other.output),
-        cached: one.cached.saturating_add(other.cached),
-        cache_write: one.cache_write.saturating_add(other.cache_write),
-        cache_write_hour: one.cache_write_hour.saturating_add(other.cache_write_hour),
-    }
-}
-
 /// The greater of each count.
 fn greater(one: Usage, other: Usage) -> Usage {
+    each(one, other, u64::max)
+}
+
+/// Each count of both as one.
+fn each(one: Usage, other: Usage, join: fn(u64, u64) -> u64) -> Usage {
     Usage {
-        input: one.input.max(other.input),
-        output: one.output.max(other.output),
-        cached: one.cached.max(other.cached),
-        cache_write: one.cache_write.max(other.cache_write),
-        cache_write_hour: one.cache_write_hour.max(other.cache_write_hour),
+        input: join(one.input, other.input),
+        output: join(one.output, other.output),
+        cached: join(one.cached, other.cached),
+        cache_write: join(one.cache_write, other.cache_write),
+        cache_write_hour: join(one.cache_write_hour, other.cache_write_hour),
     }
 }
 

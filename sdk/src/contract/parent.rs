@@ -1,5 +1,6 @@
 //! What a request may refer to: earlier tasks of its customer, and names the customer owns.
 
+use gatehouse_contract::SOME_TASK;
 use serde_json::Value;
 
 pub use crate::bindings::gatehouse::family::parents::Status;
@@ -11,6 +12,20 @@ use super::json;
 use super::media::Facts;
 use crate::bindings::exports::gatehouse::family::{jobs, views};
 use crate::bindings::gatehouse::family::parents;
+
+impl Status {
+    /// As a client reads it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Submitted => "submitted",
+            Self::Pending => "pending",
+            Self::Processing => "processing",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+        }
+    }
+}
 
 /// A task of the same customer. The host has checked the owner.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +56,7 @@ impl Parent {
     #[must_use]
     pub fn new(family: impl Into<String>, model: impl Into<String>, private: Value) -> Self {
         Self {
-            task: "task_01KDWFAMDV000000000000000B".to_owned(),
+            task: SOME_TASK.to_owned(),
             family: family.into(),
             model: model.into(),
             status: Status::Completed,

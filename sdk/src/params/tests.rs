@@ -128,3 +128,31 @@ fn a_long_string_is_cut_between_characters() {
     let text = "\u{e9}".repeat(100);
     assert_eq!(came(Some(&json!(text))), format!("the string \"{}...\"", "\u{e9}".repeat(60)));
 }
+
+#[test]
+fn a_medium_is_a_link_or_a_file() {
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ";
+    for (source, fits) in [
+        ("https://example.com/a.png", true),
+        ("HTTP://example.com", true),
+        ("https://example.com/a%20b", true),
+        ("https://example.com/a b", false),
+        ("https://", false),
+        ("ftp://example.com/a.png", false),
+        ("gs://bucket/a.png", false),
+        ("asset://abc", false),
+        ("cat.png", false),
+        ("", false),
+        (format!("data:image/png;base64,{png}").as_str(), true),
+        ("DATA:image/png;BASE64,iVBORw0KGgo=", true),
+        (png, true),
+        (format!("{png}A").as_str(), false),
+        ("data:image/png,rawbytes", false),
+        ("data:image/png;base64,", false),
+        ("data:image/png;base64,iVB*ORw", false),
+        ("data:image/png;base64,no commas allowed in here, really not", false),
+        ("blob:01ARZ3NDEKTSV4RRFFQ69G5FAV", true),
+    ] {
+        assert_eq!(link_or_file(source, &()).is_ok(), fits, "{source}");
+    }
+}

@@ -3,15 +3,10 @@
 use gatehouse_sdk::{Obstacle, Protocol, Sse, Usage};
 use serde_json::{Value, json};
 
-use crate::chat::{Heard, MODEL, data, relayed, state};
+use crate::chat::{Heard, MODEL, data, relayed, streamed, streaming};
 
 fn heard(counted: bool, lines: &[&str]) -> Heard {
-    let fields = if counted {
-        json!({"stream": true, "stream_options": {"include_usage": true}})
-    } else {
-        json!({"stream": true})
-    };
-    relayed(&state(Protocol::Chat, fields), &data(lines), 1)
+    relayed(&streaming(Protocol::Chat, counted), &data(lines), 1)
 }
 
 /// A chunk of one choice.
@@ -27,8 +22,7 @@ fn deltas(deltas: &[Value]) -> Vec<Value> {
     let mut lines: Vec<String> = deltas.iter().map(|delta| chunk(delta.clone(), Value::Null)).collect();
     lines.push(chunk(json!({}), json!("stop")));
     lines.push("[DONE]".to_owned());
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let mut deltas = heard(false, &lines).deltas();
+    let mut deltas = streamed(Protocol::Chat, &data(&lines)).deltas();
     let has_called = deltas.iter().any(|delta| delta["tool_calls"].is_array());
     let reason = if has_called { "tool_calls" } else { "stop" };
     assert_eq!(deltas.pop(), Some(json!({"delta": {}, "finish": reason})));
@@ -210,7 +204,7 @@ fn skips_events_that_are_not_part_of_the_answer() {
     ];
     let clean = [START, TEXT, STOP, "[DONE]"];
     events.extend(clean.map(|line| idle(Some("chunk"), line)));
-    let state = state(Protocol::Chat, json!({"stream": true}));
+    let state = streaming(Protocol::Chat, false);
     assert_eq!(relayed(&state, &events, 1), relayed(&state, &data(&clean), 1));
 }
 
@@ -269,7 +263,7 @@ fn an_error_comes_after_the_events_before_it() {
         ("<html>", Obstacle::Upstream),
         ("[1]", Obstacle::Upstream),
     ] {
-        let state = state(Protocol::Chat, json!({"stream": true}));
+        let state = streaming(Protocol::Chat, false);
         for size in [1, 2, 5] {
             let heard = relayed(&state, &data(&[START, TEXT, line, STOP, "[DONE]"]), size);
             assert_eq!((heard.data.len(), heard.last), (2, false));
@@ -277,7 +271,7 @@ fn an_error_comes_after_the_events_before_it() {
             assert!(!heard.stopped.unwrap().message.contains("html"));
         }
     }
-    let state = state(Protocol::Chat, json!({"stream": true}));
+    let state = streaming(Protocol::Chat, false);
     // Tokens counted before it are known, though there was nothing to send.
     let counted = relayed(&state, &data(&[COUNT, "<html>"]), 2);
     assert_eq!((counted.usage, counted.stopped.is_some()), (USAGE, true));

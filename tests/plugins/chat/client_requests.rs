@@ -1,10 +1,10 @@
 //! What clients send as a matter of course: each is taken for providers of both protocols, whatever of it a provider is sent.
 
 use chat::{Chat, RESPONSES, SURFACE};
-use gatehouse_sdk::{Protocol, TextRequest};
+use gatehouse_sdk::Protocol;
 use serde_json::{Value, json};
 
-use crate::chat::{both, written};
+use crate::chat::{both, written_to};
 
 /// Without it a client's every request is a 400.
 #[test]
@@ -73,16 +73,13 @@ fn what_clients_send_is_taken() {
     for protocol in [Protocol::Chat, Protocol::Messages] {
         for (surface, all) in [(SURFACE, &chat[..]), (RESPONSES, &responses[..])] {
             for fields in all {
-                let mut body = if surface == SURFACE {
+                let body = if surface == SURFACE {
                     json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]})
                 } else {
                     json!({"model": "m", "input": "hi"})
                 };
-                body.as_object_mut().expect("an object").extend(fields.as_object().expect("fields").clone());
-                let request = TextRequest {
-                    surface: surface.into(),
-                    ..written(protocol, json!({}), &body.to_string())
-                };
+                let body = crate::over(body, fields.clone());
+                let request = written_to(surface, protocol, json!({}), &body);
                 if let Err(refusal) = both().prepare::<Chat>(&request) {
                     refused.push(format!("{protocol:?}: {refusal:?}: {fields}"));
                 }

@@ -3,7 +3,7 @@
 use gatehouse_sdk::{Protocol, Usage};
 use serde_json::{Value, json};
 
-use crate::chat::{answer, data, named, relayed, state};
+use crate::chat::{answer, data, named, relayed, state, streamed};
 
 const COUNTED: Usage = Usage { input: 400, output: 50, cached: 600, cache_write: 0, cache_write_hour: 0 };
 
@@ -78,8 +78,8 @@ fn a_whole_answer_is_counted_wherever_its_provider_counts() {
         json!({"x_groq": {"usage": counts(1000, 50, 600)}}),
         json!({"choices": [{"index": 0, "message": {"content": "hi"}, "usage": counts(1000, 50, 600)}]}),
     ] {
-        let mut body = json!({"choices": [{"index": 0, "message": {"content": "hi"}}]});
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let body =
+            crate::over(json!({"choices": [{"index": 0, "message": {"content": "hi"}}]}), more.clone());
         let answered = answer(Protocol::Chat, 200, &body.to_string()).unwrap();
         assert_eq!(answered.usage, Some(COUNTED), "{more}");
         let shown: Value = serde_json::from_str(&answered.body).unwrap();
@@ -99,7 +99,7 @@ fn a_messages_providers_smaller_count_says_nothing() {
         usage(json!({"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0})),
         json!({"type": "message_stop"}),
     ]);
-    let heard = relayed(&state(Protocol::Messages, json!({"stream": true})), &events, 1);
+    let heard = streamed(Protocol::Messages, &events);
     assert_eq!(heard.usage, Some(COUNTED));
 }
 
@@ -134,8 +134,7 @@ fn what_has_a_name_of_its_own_is_counted_apart() {
         assert_eq!(read["usage"]["prompt_tokens"], usage["prompt_tokens"], "the client reads them all");
         let begins = chunk(message, json!("stop"), json!({}));
         let ends = chunk(json!({}), json!(null), json!({"choices": [], "usage": usage}));
-        let heard =
-            relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&[&begins, &ends, "[DONE]"]), 1);
+        let heard = streamed(Protocol::Chat, &data(&[&begins[..], &ends, "[DONE]"]));
         assert_eq!((heard.usage, &heard.counters), (Some(expected), &counters), "{usage}");
     }
     let message = json!({"type": "message", "model": "m", "content": [], "stop_reason": "end_turn", "usage": {
@@ -164,8 +163,7 @@ fn what_a_provider_counts_after_its_tokens_is_counted() {
         (more("completion_tokens_details", json!({"reasoning_tokens": 15})), ("output-reasoning", 15), 35),
         (more("prompt_tokens_details", json!({"audio_tokens": 30})), ("input-audio", 30), 50),
     ] {
-        let heard =
-            relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&[&begins, &ends, "[DONE]"]), 1);
+        let heard = streamed(Protocol::Chat, &data(&[&begins[..], &ends, "[DONE]"]));
         assert_eq!(heard.counters, [(expected.0.to_owned(), expected.1)], "{ends}");
         assert_eq!(heard.usage.map(|usage| usage.output), Some(output), "{ends}");
     }
@@ -177,6 +175,6 @@ fn what_a_provider_counts_after_its_tokens_is_counted() {
         delta(json!({"output_tokens": 50, "server_tool_use": {"web_search_requests": 3}})),
         json!({"type": "message_stop"}),
     ]);
-    let heard = relayed(&state(Protocol::Messages, json!({"stream": true})), &events, 1);
+    let heard = streamed(Protocol::Messages, &events);
     assert_eq!(heard.counters, [("searches".to_owned(), 3)]);
 }

@@ -4,46 +4,33 @@ use std::collections::BTreeSet;
 
 use chat::{Chat, EMBEDDINGS};
 use gatehouse_sdk::{
-    Answered, Body, Call, Extra, Family as _, Obstacle, Payload, Prepared, Protocol, Refusal, TextFailure,
+    Answered, Body, Call, Family as _, Obstacle, Payload, Prepared, Protocol, Refusal, TextFailure,
     TextRequest, Usage,
 };
 use serde_json::{Value, json};
 
-use crate::chat::{MODEL, UPSTREAM, both, reply, route};
+use crate::chat::{MODEL, UPSTREAM, both, reply, written_to};
 
 /// Three numbers, in both encodings.
 const FLOATS: &str = "[0.5,-1.0,0.1]";
 const BASE64: &str = r#""AAAAPwAAgL/NzMw9""#;
 
 fn written(rules: Value, body: &str) -> TextRequest {
-    TextRequest {
-        surface: EMBEDDINGS.into(),
-        body: body.into(),
-        headers: vec![],
-        blobs: vec![],
-        route: route(Protocol::Chat, rules),
-        extra: Extra::new(),
-    }
+    written_to(EMBEDDINGS, Protocol::Chat, rules, &body)
 }
 
 /// A request with `fields` over a good one.
 fn asked(rules: Value, fields: &Value) -> TextRequest {
-    let mut body = json!({"model": MODEL, "input": "a kite"});
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        body[name] = value.clone();
-    }
+    let body = crate::over(json!({"model": MODEL, "input": "a kite"}), fields.clone());
     written(rules, &body.to_string())
 }
 
 fn prepared(rules: Value, fields: &Value) -> Prepared<Vec<u8>> {
-    both().prepare::<Chat>(&asked(rules, fields)).unwrap_or_else(|refusal| panic!("{fields}: {refusal:?}"))
+    crate::chat::prepared(asked(rules, fields))
 }
 
 fn refused(fields: &Value) -> (String, String) {
-    match both().prepare::<Chat>(&asked(json!({}), fields)) {
-        Err(Refusal::Invalid { field, message }) => (field.unwrap_or_default(), message),
-        other => panic!("{fields}: {other:?}"),
-    }
+    crate::chat::refusal(asked(json!({}), fields))
 }
 
 fn text_of(call: &Call) -> String {
@@ -248,8 +235,8 @@ fn what_was_read_is_paid_and_shown_in_every_spelling() {
         json!({"meta": {"billed_units": {"input_tokens": 8}}}),
         json!({"usageMetadata": {"promptTokenCount": 8}}),
     ] {
-        let mut body = json!({"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}], "model": "m"});
-        body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        let body = json!({"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}], "model": "m"});
+        let body = crate::over(body, members.clone());
         let found = answered(&json!({}), 200, &body.to_string()).expect("an answer");
         assert_eq!(found.usage, Some(Usage { input: 8, ..Usage::default() }), "{members}");
         let shown: Value = serde_json::from_str(&found.body).expect("JSON");

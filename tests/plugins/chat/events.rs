@@ -3,15 +3,10 @@
 use gatehouse_sdk::{Obstacle, Protocol, Sse, Usage};
 use serde_json::{Value, json};
 
-use crate::chat::{Heard, MODEL, named, relayed, state};
+use crate::chat::{Heard, MODEL, named, relayed, streamed, streaming};
 
 fn heard(counted: bool, lines: &[Value]) -> Heard {
-    let fields = if counted {
-        json!({"stream": true, "stream_options": {"include_usage": true}})
-    } else {
-        json!({"stream": true})
-    };
-    relayed(&state(Protocol::Messages, fields), &named(lines), 1)
+    relayed(&streaming(Protocol::Messages, counted), &named(lines), 1)
 }
 
 fn message_start() -> Value {
@@ -215,7 +210,7 @@ fn skips_unknown_events() {
     ]);
     assert_eq!(deltas(blocks), [json!({"content": "a"})]);
     let mut events = named(&whole(text(0, "a").to_vec(), "end_turn"));
-    let clean = relayed(&state(Protocol::Messages, json!({"stream": true})), &events, 1);
+    let clean = streamed(Protocol::Messages, &events);
     events.insert(2, Sse { event: Some("ping".into()), data: " ".into() });
     events.push(Sse { event: None, data: "[DONE]".into() });
     for event in &mut events {
@@ -223,7 +218,7 @@ fn skips_unknown_events() {
         event.data = event.data.replace("}", " }");
         event.event = None;
     }
-    assert_eq!(relayed(&state(Protocol::Messages, json!({"stream": true})), &events, 1).data, clean.data);
+    assert_eq!(streamed(Protocol::Messages, &events).data, clean.data);
 }
 
 #[test]
@@ -270,7 +265,7 @@ fn an_error_comes_after_the_events_before_it() {
         lines.push(json!({"type": "error", "error": {"type": kind, "message": "x"}}));
         lines.extend(end("end_turn"));
         for size in [1, 3, 20] {
-            let heard = relayed(&state(Protocol::Messages, json!({"stream": true})), &named(&lines), size);
+            let heard = relayed(&streaming(Protocol::Messages, false), &named(&lines), size);
             assert_eq!((heard.data.len(), heard.last, heard.written), (2, false, 1));
             assert_eq!(heard.stopped.map(|stopped| stopped.obstacle), Some(obstacle), "{kind}");
         }
@@ -278,9 +273,9 @@ fn an_error_comes_after_the_events_before_it() {
     // An error under a name of the server's own.
     let data = json!({"error": {"type": "overloaded_error", "message": "x"}}).to_string();
     let foreign = [Sse { event: Some("chunk".into()), data }];
-    let heard = relayed(&state(Protocol::Messages, json!({"stream": true})), &foreign, 1);
+    let heard = streamed(Protocol::Messages, &foreign);
     assert_eq!(heard.stopped.map(|stopped| stopped.obstacle), Some(Obstacle::Upstream));
     let broken = [Sse { event: Some("message_start".into()), data: "<html>".into() }];
-    let heard = relayed(&state(Protocol::Messages, json!({"stream": true})), &broken, 1);
+    let heard = streamed(Protocol::Messages, &broken);
     assert!(!heard.stopped.unwrap().message.contains("html"));
 }

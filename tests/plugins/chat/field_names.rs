@@ -1,13 +1,13 @@
 //! What a provider says of a field of its request is told in the client's own fields, and so is what a check says.
 
 use chat::{Chat, RESPONSES, SURFACE};
-use gatehouse_sdk::{Protocol, Refusal, TextRequest};
+use gatehouse_sdk::{Protocol, TextRequest};
 use serde_json::{Value, json};
 
-use crate::chat::{both, reply, written};
+use crate::chat::{both, refusal, reply, written_to};
 
 fn request(protocol: Protocol, surface: &str, body: &Value) -> TextRequest {
-    TextRequest { surface: surface.into(), ..written(protocol, json!({}), &body.to_string()) }
+    written_to(surface, protocol, json!({}), body)
 }
 
 /// What the client reads of a provider's 400: the field, and the message.
@@ -171,21 +171,17 @@ fn a_check_of_a_response_names_its_own_fields_alone() {
         if body.get("input").is_none() {
             body["input"] = json!("hi");
         }
-        match both().prepare::<Chat>(&request(protocol, RESPONSES, &body)) {
-            Err(Refusal::Invalid { field: found, message }) => {
-                assert_eq!(found.as_deref(), Some(field), "{body}: {message}");
-                for foreign in [
-                    "messages",
-                    "max_completion_tokens",
-                    "max_tokens",
-                    "reasoning_effort",
-                    "response_format",
-                    ".function",
-                ] {
-                    assert!(!message.contains(foreign), "{body}: {message}");
-                }
-            }
-            other => panic!("{body}: {other:?}"),
+        let (found, message) = refusal(request(protocol, RESPONSES, &body));
+        assert_eq!(found, field, "{body}: {message}");
+        for foreign in [
+            "messages",
+            "max_completion_tokens",
+            "max_tokens",
+            "reasoning_effort",
+            "response_format",
+            ".function",
+        ] {
+            assert!(!message.contains(foreign), "{body}: {message}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Documents and sounds for chat and responses: bounded by their bytes, and refused where they have no bound.
 
-use chat::{Chat, RESPONSES};
-use gatehouse_sdk::{Facts, MediaKind, Protocol, Refusal, TextRequest};
+use chat::RESPONSES;
+use gatehouse_sdk::{Facts, MediaKind, Protocol};
 use serde_json::{Value, json};
 
-use crate::chat::{asked, both, prepared, refusal, sent, written};
+use crate::chat::{asked, prepared, refusal, sent, written_to};
 
 const BLOB: &str = "blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
@@ -71,12 +71,8 @@ fn a_file_that_is_not_embedded_is_refused_unless_it_is_passed() {
         );
     }
     let named = |part: Value, place: fn(Value) -> Value| {
-        let body = json!({"model": "m", "input": place(part)}).to_string();
-        let request = TextRequest { surface: RESPONSES.into(), ..written(Protocol::Chat, json!({}), &body) };
-        match both().prepare::<Chat>(&request) {
-            Err(Refusal::Invalid { field, message }) => (field.unwrap_or_default(), message),
-            other => panic!("{body}: {other:?}"),
-        }
+        let body = json!({"model": "m", "input": place(part)});
+        refusal(written_to(RESPONSES, Protocol::Chat, json!({}), &body))
     };
     let in_message = |part| json!([{"role": "user", "content": [part]}]);
     let in_output = |part| {
@@ -121,11 +117,9 @@ fn a_small_file_is_taken_in_every_form() {
         let source = &messages["messages"][0]["content"][0]["source"];
         assert_eq!(*source, json!({"type": "base64", "media_type": "image/png", "data": PNG}), "{base64}");
         let input = json!([{"role": "user", "content": [{"type": "input_image", "image_url": base64}]}]);
-        let body = json!({"model": "m", "input": input}).to_string();
-        let request = TextRequest { surface: RESPONSES.into(), ..written(Protocol::Chat, json!({}), &body) };
-        let prepared: Value =
-            serde_json::from_str(crate::chat::text_of(&prepared(request).call)).expect("JSON");
-        assert_eq!(prepared["messages"][0]["content"][0]["image_url"]["url"], uri, "{base64}");
+        let body = json!({"model": "m", "input": input});
+        let call = prepared(written_to(RESPONSES, Protocol::Chat, json!({}), &body)).call;
+        assert_eq!(call.json_body()["messages"][0]["content"][0]["image_url"]["url"], uri, "{base64}");
     }
     let document = user(&file(PDF));
     let chat = sent(Protocol::Chat, json!({}), document.clone());
@@ -208,7 +202,7 @@ fn a_sound_is_what_its_bytes_say() {
             ("aGVsbG8=", None, "aGVsbG8=", format),
         ] {
             let prepared = prepared(asked_with(data, format, facts));
-            let sent: Value = serde_json::from_str(crate::chat::text_of(&prepared.call)).expect("JSON");
+            let sent = prepared.call.json_body();
             let sound = &sent["messages"][0]["content"][0]["input_audio"];
             assert_eq!(*sound, json!({"data": sent_data, "format": sent_format}), "{data} {format}");
         }

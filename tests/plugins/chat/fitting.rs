@@ -2,18 +2,17 @@
 //! nothing.
 
 use chat::{Chat, RESPONSES, SURFACE};
-use gatehouse_sdk::{Prepared, Protocol, TextRequest};
+use gatehouse_sdk::{Prepared, Protocol};
 use serde_json::{Value, json};
 
-use crate::chat::{both, refusal, reply, text_of, written};
+use crate::chat::{both, refusal, reply, written_to};
 
 fn prepared(surface: &str, (protocol, rules): (Protocol, Value), body: &Value) -> Prepared<Vec<u8>> {
-    let request = TextRequest { surface: surface.into(), ..written(protocol, rules, &body.to_string()) };
-    both().prepare::<Chat>(&request).unwrap_or_else(|refusal| panic!("{body}: {refusal:?}"))
+    crate::chat::prepared(written_to(surface, protocol, rules, body))
 }
 
 fn sent(surface: &str, provider: (Protocol, Value), body: &Value) -> Value {
-    serde_json::from_str(text_of(&prepared(surface, provider, body).call)).expect("a call carries JSON")
+    prepared(surface, provider, body).call.json_body()
 }
 
 /// Without it every turn after a call that another provider has made is refused, or its result goes to another call.
@@ -168,8 +167,8 @@ fn turns_that_say_nothing_are_not_sent() {
     let both = json!([{"type": "text", "text": "hi"}, {"type": "text", "text": "go on"}]);
     assert_eq!(got["messages"], json!([{"role": "user", "content": both}]), "as in a chat");
     let blank = json!([{"role": "user", "content": ""}, message("assistant", "output_text", "")]);
-    let blank = json!({"model": "m", "input": blank}).to_string();
-    let blank = TextRequest { surface: RESPONSES.into(), ..written(Protocol::Chat, json!({}), &blank) };
+    let blank = json!({"model": "m", "input": blank});
+    let blank = written_to(RESPONSES, Protocol::Chat, json!({}), &blank);
     assert_eq!(refusal(blank).0, "input", "it asks for nothing");
 }
 

@@ -6,11 +6,11 @@ use gatehouse_sdk::{Obstacle, Protocol, TextFailure};
 use serde_json::{Value, json};
 
 use super::responses;
-use crate::chat::{both, data, prepared, relayed, reply, state};
+use crate::chat::{both, data, prepared, relayed, reply, state, streaming};
 
 /// The text and the calls' arguments of an answer, whole and streamed, for a client of chat and for one of responses.
 fn heard(whole: &str, chunks: &[&str]) -> Vec<Result<(String, Vec<String>), TextFailure>> {
-    let chat = state(Protocol::Chat, json!({"stream": true}));
+    let chat = streaming(Protocol::Chat, false);
     let response = responses::state(json!({"stream": true}));
     let mut found = Vec::new();
     for (is_response, state) in [(false, chat), (true, response)] {
@@ -204,7 +204,7 @@ fn no_count_that_a_client_reads_is_below_zero() {
         assert_eq!(body["usage"], expected, "{usage}");
         let chunk = json!({"choices": [{"index": 0, "delta": message, "finish_reason": "stop"}]}).to_string();
         let counts = json!({"choices": [], "usage": usage}).to_string();
-        let chunks = relayed(&state, &data(&[&chunk, &counts, "[DONE]"]), 1).chunks();
+        let chunks = relayed(&state, &data(&[&chunk[..], &counts, "[DONE]"]), 1).chunks();
         assert_eq!(chunks.last().expect("a chunk")["usage"], expected, "{usage}");
     }
 }

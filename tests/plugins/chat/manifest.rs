@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use chat::{Chat, EMBEDDINGS, RESPONSES, SURFACE};
-use gatehouse_sdk::{Family, Protocol, Refusal, TextRequest, Verdict};
+use gatehouse_sdk::{Family, Protocol, Refusal, Verdict};
 use serde_json::{Value, json};
 
-use crate::chat::{asked, body, both, refusal, written};
+use crate::chat::{asked, body, both, refusal, written, written_to};
 
 #[test]
 fn the_manifest_has_three_surfaces_and_no_models_of_its_own() {
@@ -21,8 +21,7 @@ fn the_manifest_has_three_surfaces_and_no_models_of_its_own() {
 fn every_self_test_holds_with_both_protocols() {
     for protocol in [Protocol::Chat, Protocol::Messages] {
         for test in Chat::about().self_tests {
-            let request =
-                TextRequest { surface: test.surface.clone(), ..written(protocol, json!({}), &test.body) };
+            let request = written_to(&test.surface, protocol, json!({}), &test.body);
             let got = both().prepare::<Chat>(&request);
             assert_eq!(got.is_ok(), test.expect == Verdict::Accepted, "{protocol:?} {}: {got:?}", test.body);
         }
@@ -31,8 +30,7 @@ fn every_self_test_holds_with_both_protocols() {
 
 #[test]
 fn another_surface_is_not_served() {
-    let text_request =
-        TextRequest { surface: "messages.create".into(), ..asked(Protocol::Chat, json!({}), json!({})) };
+    let text_request = written_to("messages.create", Protocol::Chat, json!({}), &body(json!({})));
     assert!(matches!(both().prepare::<Chat>(&text_request), Err(Refusal::NotFound(_))));
 }
 

@@ -7,7 +7,7 @@ mod chunks;
 mod client_requests;
 mod counts;
 mod embeddings;
-mod errors;
+pub(crate) mod errors;
 mod events;
 mod field_names;
 mod files;
@@ -25,12 +25,13 @@ mod vendor_forms;
 mod whole_answers;
 
 use chat::{Chat, SURFACE};
+use std::fmt::Display;
 use std::sync::LazyLock;
 
 use gatehouse_play::{Both, Component};
 use gatehouse_sdk::{
-    Answered, Call, Chunk, Context, Counter, Extra, Payload, Prepared, Protocol, Refusal, Reply, Route, Sse,
-    TextFailure, TextRequest, UnixMs, Usage,
+    Answered, Call, Chunk, Context, Counter, Payload, Prepared, Protocol, Refusal, Reply, Sse, TextFailure,
+    TextRequest, UnixMs, Usage,
 };
 use serde_json::{Value, json};
 
@@ -49,39 +50,21 @@ fn cx() -> Context {
     Context { seed: 0xabc, ..Context::at(UnixMs(1_790_000_000_500)) }
 }
 
-fn route(protocol: Protocol, rules: Value) -> Route {
-    Route {
-        model: MODEL.into(),
-        upstream: UPSTREAM.into(),
-        provider: "p".into(),
-        protocol,
-        rules,
-        extra: Extra::new(),
-    }
+fn written(protocol: Protocol, rules: Value, body: &str) -> TextRequest {
+    written_to(SURFACE, protocol, rules, &body)
 }
 
-fn written(protocol: Protocol, rules: Value, body: &str) -> TextRequest {
-    TextRequest {
-        surface: SURFACE.into(),
-        body: body.into(),
-        headers: vec![],
-        blobs: vec![],
-        route: route(protocol, rules),
-        extra: Extra::new(),
-    }
+fn written_to(surface: &str, protocol: Protocol, rules: Value, body: &dyn Display) -> TextRequest {
+    crate::text_request(surface, body, crate::route(MODEL, UPSTREAM, protocol, rules))
 }
 
 /// A good request with `fields` over it.
 fn body(fields: Value) -> Value {
-    let mut body = json!({"model": MODEL, "messages": [{"role": "user", "content": "hi"}]});
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        body[name] = value.clone();
-    }
-    body
+    crate::over(json!({"model": MODEL, "messages": [{"role": "user", "content": "hi"}]}), fields)
 }
 
 fn asked(protocol: Protocol, rules: Value, fields: Value) -> TextRequest {
-    written(protocol, rules, &body(fields).to_string())
+    written_to(SURFACE, protocol, rules, &body(fields))
 }
 
 fn prepared(text_request: TextRequest) -> Prepared<Vec<u8>> {
@@ -106,13 +89,21 @@ fn text_of(call: &Call) -> &str {
 
 /// The body of the call.
 fn sent(protocol: Protocol, rules: Value, fields: Value) -> Value {
-    serde_json::from_str(text_of(&prepared(asked(protocol, rules, fields)).call))
-        .expect("a call carries JSON")
+    prepared(asked(protocol, rules, fields)).call.json_body()
 }
 
 /// The state of a prepared request.
 fn state(protocol: Protocol, fields: Value) -> Vec<u8> {
     prepared(asked(protocol, json!({}), fields)).state
+}
+
+/// The same of a stream, whose client reads counts where it is `counted`.
+fn streaming(protocol: Protocol, counted: bool) -> Vec<u8> {
+    let mut fields = json!({"stream": true});
+    if counted {
+        fields["stream_options"] = json!({"include_usage": true});
+    }
+    state(protocol, fields)
 }
 
 fn reply(status: u16, body: &str) -> Reply {
@@ -191,15 +182,17 @@ fn relayed(state: &[u8], events: &[Sse], size: usize) -> Heard {
     heard
 }
 
+/// A stream whose client reads no counts, event by event.
+fn streamed(protocol: Protocol, events: &[Sse]) -> Heard {
+    relayed(&streaming(protocol, false), events, 1)
+}
+
 /// Events as a chat provider writes them.
-fn data(lines: &[&str]) -> Vec<Sse> {
-    lines.iter().map(|line| Sse { event: None, data: (*line).to_owned() }).collect()
+fn data(lines: &[impl AsRef<str>]) -> Vec<Sse> {
+    lines.iter().map(|line| Sse { event: None, data: line.as_ref().to_owned() }).collect()
 }
 
 /// Events as a messages provider writes them: each under the name of its type.
 fn named(lines: &[Value]) -> Vec<Sse> {
-    lines
-        .iter()
-        .map(|line| Sse { event: line["type"].as_str().map(str::to_owned), data: line.to_string() })
-        .collect()
+    lines.iter().map(crate::named).collect()
 }

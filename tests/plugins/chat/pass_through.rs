@@ -153,7 +153,7 @@ fn audio_from_a_blob_is_bare_base64() {
     text_request.blobs =
         vec![facts(blob, MediaKind::Image, "image/png"), facts(heard, MediaKind::Audio, "audio/wav")];
     let prepared = prepared(text_request);
-    let sent: Value = serde_json::from_str(text_of(&prepared.call)).unwrap();
+    let sent = prepared.call.json_body();
     let content = &sent["messages"][0]["content"];
     assert_eq!(content[1]["input_audio"]["data"], format!("{heard}:base64"));
     assert_eq!(content[2]["image_url"]["url"], blob);

@@ -1,10 +1,10 @@
 //! Fields that cost more than their tokens, or that nobody knows: a client chooses them, and the operator would pay.
 
-use chat::{Chat, RESPONSES};
-use gatehouse_sdk::{Protocol, TextRequest};
+use chat::RESPONSES;
+use gatehouse_sdk::Protocol;
 use serde_json::{Value, json};
 
-use crate::chat::{asked, both, prepared, refusal, sent, text_of, written};
+use crate::chat::{asked, prepared, refusal, sent, written, written_to};
 
 fn passing(fields: &[&str]) -> Value {
     json!({"pass": fields})
@@ -54,13 +54,10 @@ fn hints_are_left_out_unless_they_are_passed() {
         assert_eq!(sent(Protocol::Chat, json!({}), json!({field: value})).get(field), None);
         assert_eq!(sent(Protocol::Chat, passing(&[field]), json!({field: value}))[field], value);
     }
-    let request = |rules: Value| TextRequest {
-        surface: RESPONSES.into(),
-        ..written(Protocol::Chat, rules, r#"{"model":"m","input":"hi","service_tier":"priority"}"#)
-    };
     let sent = |rules: Value| {
-        let prepared = both().prepare::<Chat>(&request(rules)).expect("a good request");
-        serde_json::from_str::<Value>(text_of(&prepared.call)).unwrap().get("service_tier").cloned()
+        let body = json!({"model": "m", "input": "hi", "service_tier": "priority"});
+        let prepared = prepared(written_to(RESPONSES, Protocol::Chat, rules, &body));
+        prepared.call.json_body().get("service_tier").cloned()
     };
     assert_eq!((sent(json!({})), sent(passing(&["service_tier"]))), (None, Some(json!("priority"))));
 }

@@ -1,11 +1,13 @@
 //! Properties of every input: the pieces of a stream do not matter, bytes are kept, nothing panics.
 
 use chat::{Chat, RESPONSES, SURFACE};
-use gatehouse_sdk::{Protocol, Relay, Sse, TextRequest, run};
+use gatehouse_sdk::{Protocol, Relay, Sse, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::chat::{Heard, asked, cx, named, prepared, relayed, reply, state, text_of, written};
+use crate::chat::{
+    Heard, asked, cx, named, prepared, relayed, reply, state, streaming, text_of, written, written_to,
+};
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Chat, Protocol::Messages];
 
@@ -139,8 +141,8 @@ fn blocks() -> impl Strategy<Value = Vec<Sse>> {
 
 /// The state of a streamed request for a response.
 fn response_state(protocol: Protocol) -> Vec<u8> {
-    let body = json!({"model": "lm-sonnet", "input": "hi", "stream": true}).to_string();
-    prepared(TextRequest { surface: RESPONSES.into(), ..written(protocol, json!({}), &body) }).state
+    let body = json!({"model": "lm-sonnet", "input": "hi", "stream": true});
+    prepared(written_to(RESPONSES, protocol, json!({}), &body)).state
 }
 
 /// Two surfaces read one stream at one price, and fail alike.
@@ -151,10 +153,7 @@ fn same_bill(chat: &Heard, response: &Heard) {
 
 /// A chunk of a chat provider; where texts are `escaped`, each of their characters is.
 fn text_chunk(field: &str, text: &str, padding: Option<&str>, others: u8, escaped: bool) -> Sse {
-    let written = |text: &str| {
-        let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
-        if escaped { format!("\"{}\"", units.collect::<String>()) } else { json!(text).to_string() }
-    };
+    let written = |text: &str| crate::quoted(text, escaped);
     let finish = if others == 1 { r#","finish_reason":"stop""# } else { "" };
     let role = if others == 2 { r#""role":"assistant","# } else { "" };
     let refusal = if others == 3 { r#","refusal":"no""# } else { "" };
@@ -168,8 +167,7 @@ fn text_chunk(field: &str, text: &str, padding: Option<&str>, others: u8, escape
 
 /// An event of a messages provider's block: mostly a piece of text, which may be `escaped`.
 fn block_event(what: usize, index: u32, text: &str, escaped: bool) -> Sse {
-    let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
-    let text = if escaped { format!("\"{}\"", units.collect::<String>()) } else { json!(text).to_string() };
+    let text = crate::quoted(text, escaped);
     let call = r#"{"type":"tool_use","id":"t","name":"f","input":{}}"#;
     let (name, data) = match what {
         0 => ("content_block_start", format!(r#""content_block":{call}"#)),
@@ -187,7 +185,7 @@ proptest! {
     #[test]
     fn pieces_of_a_stream_do_not_matter(events in prop::collection::vec(event(), 0..12), size in 2_usize..7) {
         for protocol in PROTOCOLS {
-            let chat = state(protocol, json!({"stream": true}));
+            let chat = streaming(protocol, false);
             prop_assert_eq!(relayed(&chat, &events, 1), relayed(&chat, &events, size));
             let response = response_state(protocol);
             let heard = relayed(&response, &events, size);
@@ -243,7 +241,7 @@ proptest! {
     #[test]
     fn a_response_says_what_the_provider_said_at_the_same_price(events in blocks(), size in 1_usize..7) {
         let heard = relayed(&response_state(Protocol::Messages), &events, size);
-        same_bill(&relayed(&state(Protocol::Messages, json!({"stream": true})), &events, size), &heard);
+        same_bill(&relayed(&streaming(Protocol::Messages, false), &events, size), &heard);
         let told: Vec<Value> = heard.data.iter().map(|data| serde_json::from_str(data).unwrap()).collect();
         for (number, event) in told.iter().enumerate() {
             prop_assert_eq!(&event["sequence_number"], &json!(number));
@@ -272,7 +270,7 @@ proptest! {
 
     #[test]
     fn a_stream_says_what_the_provider_said(events in blocks(), size in 1_usize..7) {
-        let state = state(Protocol::Messages, json!({"stream": true}));
+        let state = streaming(Protocol::Messages, false);
         let heard = relayed(&state, &events, size);
         let (mut text, mut thought, mut arguments) = (String::new(), String::new(), String::new());
         for chunk in heard.chunks() {
@@ -307,8 +305,7 @@ proptest! {
                 let mut body = body.clone();
                 let said = body["messages"].take();
                 body[member] = said;
-                let request = written(protocol, json!({}), &body.to_string());
-                if let Ok(prepared) = run::prepare::<Chat>(&cx(), TextRequest { surface: surface.into(), ..request }) {
+                if let Ok(prepared) = run::prepare::<Chat>(&cx(), written_to(surface, protocol, json!({}), &body)) {
                     serde_json::from_str::<Value>(text_of(&prepared.call)).expect("a call carries JSON");
                 }
             }
@@ -338,7 +335,7 @@ proptest! {
             {"role": "tool", "tool_call_id": "c", "content": user},
         ]);
         let sent = prepared(asked(Protocol::Messages, json!({}), json!({"messages": messages})));
-        let sent_body: Value = serde_json::from_str(text_of(&sent.call)).unwrap();
+        let sent_body = sent.call.json_body();
         prop_assert_eq!(&sent_body["system"], &json!(system));
         prop_assert_eq!(&sent_body["messages"][0]["content"][0]["text"], &json!(user));
         prop_assert_eq!(&sent_body["messages"][1]["content"][0]["input"]["a"], &json!(arguments));
@@ -350,7 +347,7 @@ proptest! {
 #[test]
 fn nothing_follows_the_end() {
     for protocol in PROTOCOLS {
-        let state = state(protocol, json!({"stream": true}));
+        let state = streaming(protocol, false);
         let lines = [
             json!({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}], "usage": {"completion_tokens": 1}}),
             json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}),

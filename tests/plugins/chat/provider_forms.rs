@@ -4,7 +4,9 @@
 use gatehouse_sdk::{Obstacle, Protocol};
 use serde_json::{Value, json};
 
-use crate::chat::{answer, asked, both, data, named, prepared, relayed, reply, sent, state};
+use crate::chat::{
+    answer, asked, both, data, named, prepared, relayed, reply, sent, state, streamed, streaming,
+};
 
 pub(super) fn whole(message: Value, reason: &str) -> Value {
     json!({"id": "c", "object": "chat.completion", "created": 1, "model": "m",
@@ -37,7 +39,7 @@ fn texts_and_arguments_are_texts() {
         "[DONE]",
     ]);
     for size in [1, 6] {
-        let deltas = relayed(&state(Protocol::Chat, json!({"stream": true})), &events, size).deltas();
+        let deltas = relayed(&streaming(Protocol::Chat, false), &events, size).deltas();
         let joined = |name: &str| deltas.iter().filter_map(|delta| delta[name].as_str()).collect::<String>();
         assert_eq!((joined("content"), joined("reasoning_content")), ("Hello".to_owned(), "hm".to_owned()));
         let calls: Vec<&Value> = deltas.iter().filter_map(|delta| delta["tool_calls"].get(0)).collect();
@@ -85,9 +87,7 @@ fn calls_are_read_in_every_form() {
             .to_string();
         let end =
             json!({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}).to_string();
-        let deltas =
-            relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&[&chunk, &end, "[DONE]"]), 1)
-                .deltas();
+        let deltas = streamed(Protocol::Chat, &data(&[&chunk[..], &end, "[DONE]"])).deltas();
         assert_eq!(deltas[0]["tool_calls"][0]["function"], function, "{message}");
         assert_eq!(deltas.last().expect("an end")["finish"], "tool_calls", "{message}");
     }
@@ -123,7 +123,7 @@ fn arguments_are_read_however_they_are_written() {
     let pieces = ["{\"p\"", "{\"p\": \"{", "{\"p\": \"{}\"", "{\"p\": \"{}\"}", "{\"p\": \"{}\"}"].map(piece);
     let end = r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
     let lines: Vec<&str> = pieces.iter().map(String::as_str).chain([end, "[DONE]"]).collect();
-    let deltas = relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&lines), 2).deltas();
+    let deltas = relayed(&streaming(Protocol::Chat, false), &data(&lines), 2).deltas();
     let calls = deltas.iter().filter_map(|delta| delta["tool_calls"].get(0));
     let joined: String = calls.filter_map(|call| call["function"]["arguments"].as_str()).collect();
     assert_eq!(joined, "{\"p\": \"{}\"}");
@@ -147,8 +147,8 @@ fn what_each_answer_has_is_there_and_of_its_type() {
         assert!(is_whole(&got), "{got}");
         let chunk = json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
             "choices": [{"index": 0, "delta": {"role": "assistant", "content": "a"}, "finish_reason": "stop"}]});
-        let events = data(&[&with(chunk).to_string(), "[DONE]"]);
-        let heard = relayed(&state(Protocol::Chat, json!({"stream": true})), &events, 1);
+        let events = data(&[&with(chunk).to_string()[..], "[DONE]"]);
+        let heard = streamed(Protocol::Chat, &events);
         assert!(is_whole(&heard.chunks()[0]), "{odd} {:?}", heard.chunks());
     }
 }
@@ -182,7 +182,7 @@ fn no_text_is_lost_for_the_form_of_its_part_or_of_a_number() {
         r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":Infinity,"completion_tokens":3}}"#,
         "[DONE]",
     ]);
-    let heard = relayed(&state(Protocol::Chat, json!({"stream": true})), &events, 1);
+    let heard = streamed(Protocol::Chat, &events);
     assert_eq!(
         (heard.deltas()[0]["content"].as_str(), heard.usage.map(|usage| usage.output)),
         (Some("NaN"), Some(3))
@@ -208,7 +208,7 @@ fn thinking_in_a_text_is_thinking() {
         "[DONE]",
     ]);
     for size in [1, 7] {
-        let deltas = relayed(&state(Protocol::Chat, json!({"stream": true})), &events, size).deltas();
+        let deltas = relayed(&streaming(Protocol::Chat, false), &events, size).deltas();
         let joined = |name: &str| deltas.iter().filter_map(|delta| delta[name].as_str()).collect::<String>();
         assert_eq!((joined("content"), joined("reasoning_content")), ("Hello".to_owned(), "hm".to_owned()));
     }
@@ -217,7 +217,7 @@ fn thinking_in_a_text_is_thinking() {
 /// Without it an answer of 200 that is an error hides what it is about, and asks for the same account again.
 #[test]
 fn an_error_in_place_of_an_answer_is_read() {
-    let stream = state(Protocol::Chat, json!({"stream": true}));
+    let stream = streaming(Protocol::Chat, false);
     for (body, obstacle) in [
         (r#"{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}"#, Obstacle::Account),
         (
@@ -254,24 +254,21 @@ fn an_end_is_what_the_answer_shows() {
     let message = json!({"type": "message", "model": "m", "content": [{"type": "text", "text": "a"}], "stop_reason": "tool_use"});
     assert_eq!(read(Protocol::Messages, &message)["choices"][0]["finish_reason"], "stop");
     let last = |lines: &[&str]| {
-        let deltas = relayed(&state(Protocol::Chat, json!({"stream": true})), &data(lines), 1).deltas();
+        let deltas = streamed(Protocol::Chat, &data(lines)).deltas();
         deltas.last().expect("an end")["finish"].clone()
     };
     let said = r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}"#;
     let wrong = r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
     assert_eq!(last(&[said, wrong, "[DONE]"]), "stop");
     assert_eq!(last(&[said, "[DONE]"]), "stop");
-    assert!(
-        relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&[said]), 1).stopped.is_some(),
-        "a broken stream is none"
-    );
+    assert!(streamed(Protocol::Chat, &data(&[said])).stopped.is_some(), "a broken stream is none");
     let events = named(&[
         json!({"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 1, "output_tokens": 1}}}),
         json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}}),
         json!({"type": "content_block_stop", "index": 0}),
         json!({"type": "message_stop"}),
     ]);
-    let deltas = relayed(&state(Protocol::Messages, json!({"stream": true})), &events, 1).deltas();
+    let deltas = streamed(Protocol::Messages, &events).deltas();
     assert_eq!(deltas.last().expect("an end")["finish"], "stop");
 
     let mut counted = whole(text, "stop");
@@ -465,8 +462,7 @@ fn an_end_is_told_in_the_words_of_the_protocol() {
             json!({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}).to_string(),
             "[DONE]".to_owned(),
         ];
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let heard = relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&lines), 1);
+        let heard = streamed(Protocol::Chat, &data(&lines));
         match expected {
             Some(expected) => {
                 let body: Value = serde_json::from_str(&answered.expect("an answer").body).expect("JSON");
@@ -492,8 +488,7 @@ fn a_failure_in_a_choice_is_no_empty_answer() {
         Obstacle::Upstream
     );
     let chunk = json!({"id": "c", "choices": [{"index": 0, "delta": {"content": ""}, "error": error, "finish_reason": "stop"}]});
-    let heard =
-        relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&[&chunk.to_string(), "[DONE]"]), 1);
+    let heard = streamed(Protocol::Chat, &data(&[&chunk.to_string()[..], "[DONE]"]));
     assert_eq!(heard.stopped.map(|it| it.obstacle), Some(Obstacle::Upstream));
 }
 
@@ -523,8 +518,7 @@ fn a_call_without_arguments_has_the_empty_object() {
                 last.to_string(),
                 "[DONE]".to_owned(),
             ];
-            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            let deltas = relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&lines), 1).deltas();
+            let deltas = streamed(Protocol::Chat, &data(&lines)).deltas();
             let delta = |it: &Value| it.get("finish").map_or_else(|| it.clone(), |_| it["delta"].clone());
             let deltas: Vec<Value> = deltas.iter().map(delta).collect();
             let calls = deltas.iter().filter_map(|delta| delta["tool_calls"].get(0));

@@ -101,10 +101,7 @@ fn thinking_excludes_sampling_and_forced_calls() {
 /// A tool loop; `said` has further members of the model's message.
 fn in_a_loop(said: Value) -> Value {
     let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
-    let mut turn = json!({"role": "assistant", "content": null, "tool_calls": [call]});
-    for (name, value) in said.as_object().expect("an object") {
-        turn[name] = value.clone();
-    }
+    let turn = crate::over(json!({"role": "assistant", "content": null, "tool_calls": [call]}), said);
     json!([{"role": "user", "content": "x"}, turn, {"role": "tool", "tool_call_id": "c", "content": "r"}])
 }
 

@@ -7,15 +7,8 @@ use crate::chat::{MODEL, UPSTREAM, asked, prepared, refusal, sent, text_of, writ
 
 /// The fields sent, beside those every request has.
 fn sends(rules: Value, fields: Value, expected: Value) {
-    let mut whole = json!({
-        "model": UPSTREAM,
-        "max_tokens": 8192,
-        "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
-    });
-    for (name, value) in expected.as_object().expect("an object") {
-        whole[name] = value.clone();
-    }
-    assert_eq!(sent(Protocol::Messages, rules, fields.clone()), whole, "{fields}");
+    let whole = json!({"model": UPSTREAM, "max_tokens": 8192, "messages": [user(json!([text("hi")]))]});
+    assert_eq!(sent(Protocol::Messages, rules, fields.clone()), crate::over(whole, expected), "{fields}");
 }
 
 /// What the conversation becomes: `system` and `messages`.
@@ -86,7 +79,7 @@ fn fields_one_by_one() {
 fn always_sends_max_tokens() {
     let cap = |rules: Value, fields: Value| {
         let prepared = prepared(asked(Protocol::Messages, rules, fields));
-        let sent: Value = serde_json::from_str(text_of(&prepared.call)).unwrap();
+        let sent = prepared.call.json_body();
         assert_eq!(sent["max_tokens"], prepared.max_output_tokens);
         prepared.max_output_tokens
     };
@@ -237,7 +230,7 @@ fn pictures_and_documents() {
     text_request.blobs = vec![blob("blob:one", "image/webp"), blob("blob:two", "application/pdf")];
     let prepared = prepared(text_request);
     assert_eq!((prepared.pictures, prepared.input_bytes), (5, 4));
-    let sent: Value = serde_json::from_str(text_of(&prepared.call)).unwrap();
+    let sent = prepared.call.json_body();
     let embedded = |mime: &str, data: &str| json!({"type": "base64", "media_type": mime, "data": data});
     let pdf = |data: &str| json!({"type": "document", "source": embedded("application/pdf", data), "title": "a.pdf"});
     assert_eq!(

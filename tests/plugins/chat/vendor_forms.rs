@@ -4,7 +4,7 @@ use gatehouse_sdk::{Obstacle, Protocol};
 use serde_json::{Value, json};
 
 use crate::chat::provider_forms::{read, whole};
-use crate::chat::{answer, data, named, relayed, state};
+use crate::chat::{answer, data, named, relayed, streaming};
 
 /// Without it what a server held back, or failed to make, is an empty answer that its client pays for.
 #[test]
@@ -13,7 +13,7 @@ fn a_verdict_beside_an_answer_is_read() {
         json!({"id": "c", "choices": [{"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": reason}],
                "base_resp": {"status_code": verdict, "status_msg": "m"}}).to_string()
     };
-    let stream = state(Protocol::Chat, json!({"stream": true}));
+    let stream = streaming(Protocol::Chat, false);
     for (code, obstacle) in [
         (1002, Obstacle::RateLimited),
         (1004, Obstacle::Account),
@@ -39,7 +39,6 @@ fn a_verdict_beside_an_answer_is_read() {
             vec![chunk(code, "", json!("stop"))],
             vec![chunk(0, "", Value::Null), chunk(code, "", json!("stop"))],
         ] {
-            let events: Vec<&str> = events.iter().map(String::as_str).collect();
             let stopped = relayed(&stream, &data(&events), 1).stopped;
             assert_eq!(stopped.map(|failure| failure.obstacle), Some(obstacle), "{events:?}");
         }
@@ -49,7 +48,6 @@ fn a_verdict_beside_an_answer_is_read() {
     assert_eq!(read(Protocol::Chat, &held)["choices"][0]["finish_reason"], "content_filter");
     for last in [chunk(1027, "", json!("stop")), json!({"base_resp": held["base_resp"]}).to_string()] {
         let events = [chunk(0, "Hello", Value::Null), last, "[DONE]".to_owned()];
-        let events: Vec<&str> = events.iter().map(String::as_str).collect();
         let relayed = relayed(&stream, &data(&events), 1);
         assert!(relayed.stopped.is_none(), "{events:?}");
         assert_eq!(relayed.deltas().last().expect("an end")["finish"], "content_filter", "{events:?}");
@@ -66,7 +64,7 @@ fn streams_in_a_vendors_own_form_are_read() {
     let call = json!({"type": "tool-call-start", "delta": {"message": {"tool_calls": {"id": "a", "function": {"name": "f"}}}}});
     let start = json!({"type": "message-start", "delta": {"message": {"role": "assistant"}}});
     for protocol in [Protocol::Chat, Protocol::Messages] {
-        let stream = state(protocol, json!({"stream": true}));
+        let stream = streaming(protocol, false);
         for events in [
             vec![google("Hel", Value::Null), google("lo", json!("STOP"))],
             vec![start.clone(), cohere("Hel"), cohere("lo"), ended.clone()],

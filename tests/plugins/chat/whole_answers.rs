@@ -4,15 +4,10 @@
 use gatehouse_sdk::{Protocol, Usage};
 use serde_json::{Value, json};
 
-use crate::chat::{Heard, MODEL, answer, data, relayed, state};
+use crate::chat::{Heard, MODEL, answer, data, relayed, streamed, streaming};
 
 fn heard(protocol: Protocol, counted: bool, whole: &Value) -> Heard {
-    let fields = if counted {
-        json!({"stream": true, "stream_options": {"include_usage": true}})
-    } else {
-        json!({"stream": true})
-    };
-    relayed(&state(protocol, fields), &data(&[&whole.to_string()]), 1)
+    relayed(&streaming(protocol, counted), &data(&[whole.to_string()]), 1)
 }
 
 /// The result of a client that joins chunks: choices as in a whole answer, each with its message.
@@ -145,8 +140,7 @@ fn a_message_next_to_a_delta_is_not_a_whole_answer() {
         .to_string()
     };
     let lines = [chunk("a", "a", Value::Null), chunk("b", "ab", json!("stop"))];
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let heard = relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&lines), 1);
+    let heard = streamed(Protocol::Chat, &data(&lines));
     assert_eq!(heard.deltas()[0]["content"], "a");
     assert_eq!(heard.written, 2);
 }

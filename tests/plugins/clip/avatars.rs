@@ -7,7 +7,8 @@ use gatehouse_sdk::{Blame, Call, Outage, Owned, Replay, Stage, Submission, Targe
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
-use crate::clip::{UNAVAILABLE, play};
+use crate::clip::play;
+use crate::tasks::UNAVAILABLE;
 
 const FACE: &str = "https://example.com/face.png";
 
@@ -176,10 +177,7 @@ fn a_known_group_is_used_at_its_account() {
 #[test]
 fn any_project_is_sent() {
     let sent = |fields: Value, owned: Vec<Owned>, expected: &'static str| {
-        let mut body = json!({"url": FACE, "name": "face"});
-        for (name, value) in fields.as_object().expect("an object") {
-            body[name] = value.clone();
-        }
+        let body = crate::over(json!({"url": FACE, "name": "face"}), fields);
         let request = Submission { owned, ..Submission::new(AVATARS, body) };
         let script = Script::new().submit_whole(request).expect_accepted(|_| ()).start();
         play(&script.expect_call(move |call| assert_eq!(call.json_body()["ProjectName"], expected)));
@@ -338,16 +336,8 @@ fn answers_are_read_in_every_form() {
     for word in ["active", "ACTIVE ", "Active"] {
         play(&polled().reply(200, result(json!({"Status": word, "Error": {}}))).expect_done(|_| ()));
     }
-    let failed = |blame: Blame, error: Value, reason: &str| {
-        let message = match blame {
-            Blame::Account => UNAVAILABLE.to_owned(),
-            _ => format!("some assets failed review: \"face\" ({reason})"),
-        };
-        let message = if blame == Blame::Account {
-            format!("some assets failed review: \"face\" ({UNAVAILABLE})")
-        } else {
-            message
-        };
+    let failed = |error: Value, reason: &str| {
+        let message = format!("some assets failed review: \"face\" ({reason})");
         let answer = result(json!({"Id": "asset-1", "Status": "FAILED", "Error": error}));
         play(
             &polled()
@@ -355,15 +345,11 @@ fn answers_are_read_in_every_form() {
                 .expect_fail_with(move |ending| assert_eq!(ending.failure.message, message)),
         );
     };
-    failed(Blame::Moderation, json!({"Code": "X", "message": "a face"}), "a face");
-    failed(Blame::Moderation, json!(null), "it was rejected");
-    failed(Blame::Moderation, json!("a face"), "a face");
-    failed(
-        Blame::Upstream,
-        json!({"Code": "InternalError", "Message": "db 7"}),
-        "the upstream failed to review the asset",
-    );
-    failed(Blame::Account, json!({"Code": "AccountOverdueError", "Message": "Account 2100"}), "");
+    failed(json!({"Code": "X", "message": "a face"}), "a face");
+    failed(json!(null), "it was rejected");
+    failed(json!("a face"), "a face");
+    failed(json!({"Code": "InternalError", "Message": "db 7"}), "the upstream failed to review the asset");
+    failed(json!({"Code": "AccountOverdueError", "Message": "Account 2100"}), UNAVAILABLE);
     // An error in a form of its own.
     for (body, message) in [
         (json!({"error": {"code": "SubscriptionRequired", "message": "Account 2100"}}), UNAVAILABLE),

@@ -13,8 +13,11 @@ use std::time::Duration;
 use clip::{Clip, VIDEOS};
 use gatehouse_play::Component;
 use gatehouse_sdk::{Facts, MediaKind};
-use gatehouse_testkit::{Script, check_family};
+use gatehouse_testkit::Script;
 use serde_json::{Value, json};
+
+use crate::over;
+use crate::tasks::seconds;
 
 static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("clip"));
 
@@ -22,26 +25,16 @@ const TASKS: &str = "/contents/generations/tasks";
 const TASK: &str = "cgt-20260514183217-t8rzv";
 const VIDEO: &str = "https://ark-x.tos-cn-beijing.volces.com/a.mp4?X-Tos-Expires=86400";
 const FRAME: &str = "https://ark-x.tos-cn-beijing.volces.com/a.png?X-Tos-Expires=86400";
-const UNAVAILABLE: &str = "No available upstream, please retry later";
 const FAILED: &str = "the upstream failed to generate the video";
 
 /// Plays it both ways.
 fn play(script: &Script) {
-    script.run_native::<Clip>();
-    script.run(&*COMPONENT);
+    crate::tasks::play::<Clip>(script, &COMPONENT);
 }
 
 /// `fields` over a good request.
 fn body(fields: Value) -> Value {
     over(json!({"model": "clip-2.0", "prompt": "a red kite"}), fields)
-}
-
-fn over(mut body: Value, fields: Value) -> Value {
-    let Value::Object(fields) = fields else { panic!("fields are an object") };
-    for (name, value) in fields {
-        body[name] = value;
-    }
-    body
 }
 
 /// Submitted and accepted.
@@ -58,7 +51,7 @@ fn sent(fields: Value) -> Script {
 
 /// Accepted by the provider; the family waits for the first poll.
 fn taken(fields: Value) -> Script {
-    sent(fields).reply(200, json!({"id": TASK})).expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(2)))
+    sent(fields).reply(200, json!({"id": TASK})).expect_wait(seconds(2))
 }
 
 /// The first poll is out.
@@ -101,13 +94,7 @@ fn audio(milliseconds: u64) -> Facts {
     Facts { milliseconds: Some(milliseconds), ..Facts::new(MediaKind::Audio, "audio/wav", 1000) }
 }
 
-#[test]
-fn the_self_tests_hold() {
-    check_family::<Clip>();
-    assert_eq!(COMPONENT.family(), "clip");
-}
-
-/// The form in which states are kept: tasks under way outlive a version, so its names stay.
+/// The form in which states are kept.
 const STATES: &str = r#"
     {"context": {"now": 1000000}}
     {"submit": {"surface": "videos.generate", "body": {"model": "clip-2.0", "prompt": "a kite"}}}
@@ -133,6 +120,6 @@ const STATES: &str = r#"
 "#;
 
 #[test]
-fn states_keep_their_form() {
-    play(&Script::parse(STATES, "states.play".as_ref()).unwrap());
+fn self_tests_and_states_keep_their_form() {
+    crate::tasks::keep_their_form::<Clip>(STATES, &COMPONENT);
 }

@@ -3,16 +3,12 @@
 use std::time::Duration;
 
 use gatehouse_sdk::{Blame, Outage, Replay, Reply, Stage, Target};
-use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
 use crate::clip::{
-    FAILED, FRAME, TASK, TASKS, UNAVAILABLE, VIDEO, error, over, play, polled, sent, succeeded, taken, task,
+    FAILED, FRAME, TASK, TASKS, VIDEO, error, over, play, polled, sent, succeeded, taken, task,
 };
-
-fn again(script: Script) -> Script {
-    script.expect_wait(|_| ()).timer().expect_call(|call| assert_eq!(call.method, "GET"))
-}
+use crate::tasks::{UNAVAILABLE, asked_again, lost_forty_times, unreadable_eight_times};
 
 #[test]
 fn the_poll_names_the_task() {
@@ -60,7 +56,7 @@ fn the_last_frame_comes_when_asked_for_and_there() {
 fn a_result_without_a_video_is_asked_for_again() {
     for content in [json!({}), json!({"video_url": null}), json!({"video_url": "gs://bucket/a.mp4"})] {
         let answer = over(succeeded(), json!({"content": content}));
-        play(&again(polled(json!({})).reply(200, answer)).reply(200, succeeded()).expect_done(|_| ()));
+        play(&asked_again(polled(json!({})).reply(200, answer)).reply(200, succeeded()).expect_done(|_| ()));
     }
 }
 
@@ -79,7 +75,7 @@ fn progress_is_an_estimate_that_never_falls() {
     // A status of the future is never the end.
     tell("polishing", 73, Stage::Processing, 52);
     let back = polled(json!({})).later(Duration::from_secs(73)).reply(200, task("running"));
-    let back = again(back).reply(200, task("queued")).expect_wait(|_| ());
+    let back = asked_again(back).reply(200, task("queued")).expect_wait(|_| ());
     play(&back.expect_stage(Stage::Processing).expect_progress(52));
 }
 
@@ -131,41 +127,25 @@ fn an_unknown_task_is_asked_for_five_times_more() {
     let missing = || error("ResourceNotFound", "no such task");
     let mut script = polled(json!({}));
     for _ in 0..5 {
-        script = again(script.reply(404, missing()));
+        script = asked_again(script.reply(404, missing()));
     }
     play(&script.reply(404, missing()).expect_fail(Blame::Upstream, FAILED));
 }
 
 #[test]
 fn unreadable_answers_are_asked_again_eight_times() {
-    let mut script = polled(json!({}));
-    for (round, wait) in [2, 4, 8, 16, 30, 30, 30, 30].into_iter().enumerate() {
-        let answered = match round % 4 {
-            0 => script.reply_whole(Reply::raw(200, "<html>")),
-            1 => script.reply(200, json!({"id": TASK})),
-            2 => script.reply(500, error("InternalServiceError", "boom")),
-            _ => script.outage(Outage::TooLarge),
-        };
-        script = answered
-            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
-            .timer()
-            .expect_call(|_| ());
-    }
+    let script = unreadable_eight_times(polled(json!({})), |script, round| match round % 4 {
+        0 => script.reply_whole(Reply::raw(200, "<html>")),
+        1 => script.reply(200, json!({"id": TASK})),
+        2 => script.reply(500, error("InternalServiceError", "boom")),
+        _ => script.outage(Outage::TooLarge),
+    });
     play(&script.reply_whole(Reply::raw(200, "<html>")).expect_fail(Blame::Upstream, FAILED));
 }
 
 #[test]
 fn lost_polls_and_429_go_on_until_the_deadline() {
-    let mut script = polled(json!({}));
-    for round in 0..40 {
-        let lost = match round % 4 {
-            0 => script.outage(Outage::Unreachable),
-            1 => script.outage(Outage::Timeout),
-            2 => script.outage(Outage::Broken),
-            _ => script.reply(429, error("RateLimitExceeded", "slow down")),
-        };
-        script = again(lost);
-    }
+    let script = lost_forty_times(polled(json!({})), &error("RateLimitExceeded", "slow down"));
     play(&script.reply(200, succeeded()).expect_done(|_| ()));
 }
 
@@ -173,7 +153,8 @@ fn lost_polls_and_429_go_on_until_the_deadline() {
 fn a_lost_video_is_fetched_by_three_new_links() {
     let mut script = polled(json!({})).reply(200, succeeded()).expect_done(|_| ());
     for _ in 0..3 {
-        script = again(script.lost("the server answered 403")).reply(200, succeeded()).expect_done(|_| ());
+        script =
+            asked_again(script.lost("the server answered 403")).reply(200, succeeded()).expect_done(|_| ());
     }
     let gone = "the finished video could not be fetched from the upstream";
     play(&script.lost("the server answered 403").expect_fail(Blame::Upstream, gone));
@@ -189,9 +170,9 @@ fn what_is_queued_is_stopped_and_what_runs_is_not() {
     };
     play(&stop().reply(200, json!({})).expect_fail(Blame::Request, "cancelled while it was queued"));
     let too_late = error("InvalidAction.RunningTaskDeletion", "the task runs");
-    play(&again(stop().reply(409, too_late)).reply(200, succeeded()).expect_done(|_| ()));
-    play(&again(stop().outage(Outage::Timeout)).reply(200, succeeded()).expect_done(|_| ()));
-    let running = again(polled(json!({})).reply(200, task("running"))).reply(200, task("running"));
+    play(&asked_again(stop().reply(409, too_late)).reply(200, succeeded()).expect_done(|_| ()));
+    play(&asked_again(stop().outage(Outage::Timeout)).reply(200, succeeded()).expect_done(|_| ()));
+    let running = asked_again(polled(json!({})).reply(200, task("running"))).reply(200, task("running"));
     play(&running.expect_wait(|_| ()).cancel().expect_wait(|wait| assert!(!wait.is_zero())));
     let over = taken(json!({})).deadline().expect_call(|call| assert_eq!(call.method, "DELETE"));
     play(&over);
@@ -257,10 +238,11 @@ fn answers_are_read_in_every_form() {
     }
     // Neither ends a task that runs.
     for unclear in [json!({"error": {"code": "429", "message": "slow"}}), task("unknown")] {
-        let script = (0..12).fold(polled(json!({})), |script, _| again(script.reply(200, unclear.clone())));
+        let script =
+            (0..12).fold(polled(json!({})), |script, _| asked_again(script.reply(200, unclear.clone())));
         play(&script.reply(200, succeeded()).expect_done(|_| ()));
     }
     for body in [json!({"status": null}), json!([]), json!("succeeded")] {
-        play(&again(polled(json!({})).reply(200, body)));
+        play(&asked_again(polled(json!({})).reply(200, body)));
     }
 }

@@ -12,13 +12,17 @@ const NIGHT: &str = "https://example.com/night.png";
 const MOVE: &str = "https://example.com/move.mp4";
 const SONG: &str = "https://example.com/song.wav";
 
-fn refused(fields: Value, field: &str, message: &str) {
-    play(&Script::new().submit(VIDEOS, body(fields)).expect_refused(field, message));
+fn refused(fields: Value, field: &str, problem: &str) {
+    play(
+        &Script::new()
+            .submit(VIDEOS, body(fields))
+            .expect_refused(field, &crate::tasks::words(field, problem)),
+    );
 }
 
 /// The fields sent upstream, over the ones every request has.
 fn sends(fields: Value, expected: Value) {
-    let whole = crate::clip::over(
+    let whole = crate::over(
         json!({
             "model": "doubao-seedance-2-0-260128",
             "content": [{"type": "text", "text": "a red kite"}],
@@ -82,7 +86,7 @@ fn fields_of_sibling_models_count_or_are_refused() {
     refused(
         json!({"aspect_ratio": "9:16", "size": "1:1"}),
         "aspect_ratio",
-        "`aspect_ratio`: expected the same as `size`, the string \"1:1\", or nothing, got the string \"9:16\"",
+        "expected the same as `size`, the string \"1:1\", or nothing, got the string \"9:16\"",
     );
     for (field, value, advice, came) in [
         (
@@ -99,7 +103,7 @@ fn fields_of_sibling_models_count_or_are_refused() {
         ),
         ("audio_url", json!(SONG), "use `audio_urls`", format!("the string {SONG:?}")),
     ] {
-        let message = format!("`{field}`: not supported by this model, {advice}; got {came}");
+        let message = format!("not supported by this model, {advice}; got {came}");
         refused(json!({field: value}), field, &message);
     }
     sends(json!({"duration": 6.0, "seed": 7.0}), json!({"duration": 6, "seed": 7}));
@@ -107,47 +111,31 @@ fn fields_of_sibling_models_count_or_are_refused() {
 
 #[test]
 fn shapes_and_ranges_are_checked() {
-    refused(json!({"duration": "5"}), "duration", "`duration`: expected an integer, got the string \"5\"");
-    refused(json!({"duration": 5.5}), "duration", "`duration`: expected an integer, got 5.5");
-    refused(json!({"duration": 3}), "duration", "`duration`: expected at least 4, got 3");
-    refused(json!({"duration": -1}), "duration", "`duration`: expected at least 4, got -1");
-    refused(json!({"duration": 16}), "duration", "`duration`: expected at most 15, got 16");
+    refused(json!({"duration": "5"}), "duration", "expected an integer, got the string \"5\"");
+    refused(json!({"duration": 5.5}), "duration", "expected an integer, got 5.5");
+    refused(json!({"duration": 3}), "duration", "expected at least 4, got 3");
+    refused(json!({"duration": -1}), "duration", "expected at least 4, got -1");
+    refused(json!({"duration": 16}), "duration", "expected at most 15, got 16");
     let sizes = "expected one of `16:9`, `9:16`, `1:1`, `4:3`, `3:4`, `21:9`, `adaptive`";
-    refused(json!({"size": "2:1"}), "size", &format!("`size`: {sizes}, got the string \"2:1\""));
+    refused(json!({"size": "2:1"}), "size", &format!("{sizes}, got the string \"2:1\""));
     let resolutions = "expected one of `480p`, `720p`, `1080p`, `4k`";
-    refused(
-        json!({"resolution": "4K"}),
-        "resolution",
-        &format!("`resolution`: {resolutions}, got the string \"4K\""),
-    );
-    refused(json!({"seed": -2}), "seed", "`seed`: expected at least -1, got -2");
-    refused(
-        json!({"seed": 4_294_967_296_i64}),
-        "seed",
-        "`seed`: expected at most 4294967295, got 4294967296",
-    );
-    refused(json!({"seed": "7"}), "seed", "`seed`: expected an integer, got the string \"7\"");
+    refused(json!({"resolution": "4K"}), "resolution", &format!("{resolutions}, got the string \"4K\""));
+    refused(json!({"seed": -2}), "seed", "expected at least -1, got -2");
+    refused(json!({"seed": 4_294_967_296_i64}), "seed", "expected at most 4294967295, got 4294967296");
+    refused(json!({"seed": "7"}), "seed", "expected an integer, got the string \"7\"");
     refused(
         json!({"generate_audio": "true"}),
         "generate_audio",
-        "`generate_audio`: expected true or false, got the string \"true\"",
+        "expected true or false, got the string \"true\"",
     );
-    refused(
-        json!({"return_last_frame": 1}),
-        "return_last_frame",
-        "`return_last_frame`: expected true or false, got 1",
-    );
+    refused(json!({"return_last_frame": 1}), "return_last_frame", "expected true or false, got 1");
     refused(
         json!({"tools": [{"type": "browser"}]}),
         "tools[0].type",
-        "`tools[0].type`: expected `web_search`, got the string \"browser\"",
+        "expected `web_search`, got the string \"browser\"",
     );
-    refused(json!({"tools": [{}]}), "tools[0].type", "`tools[0].type`: expected a value, got nothing");
-    refused(
-        json!({"image_urls": DAY}),
-        "image_urls",
-        &format!("`image_urls`: expected an array, got the string {DAY:?}"),
-    );
+    refused(json!({"tools": [{}]}), "tools[0].type", "expected a value, got nothing");
+    refused(json!({"image_urls": DAY}), "image_urls", &format!("expected an array, got the string {DAY:?}"));
 }
 
 #[test]
@@ -174,7 +162,7 @@ fn each_model_has_its_name_its_resolutions_and_its_prices() {
                     .expect_call(move |call| assert_eq!(call.json_body()["model"], upstream));
                 play(&script);
             } else {
-                let message = format!("`resolution`: expected 480p or 720p with {model}, got {resolution}");
+                let message = format!("expected 480p or 720p with {model}, got {resolution}");
                 refused(fields, "resolution", &message);
             }
         }
@@ -264,16 +252,19 @@ fn what_excludes_each_other_is_refused() {
     refused(
         json!({"image_urls": [DAY], "image_with_roles": [role("first_frame")]}),
         "image_urls",
-        "`image_urls`: cannot be combined with `image_with_roles`, got both",
+        "cannot be combined with `image_with_roles`, got both",
     );
     for (field, url) in [("video_urls", MOVE), ("audio_urls", SONG)] {
-        let message = format!("`{field}`: cannot be combined with first and last frames, got both");
-        refused(json!({"image_with_roles": [role("first_frame")], field: [url]}), field, &message);
+        refused(
+            json!({"image_with_roles": [role("first_frame")], field: [url]}),
+            field,
+            "cannot be combined with first and last frames, got both",
+        );
     }
     refused(
         json!({"audio_urls": [SONG]}),
         "audio_urls",
-        "`audio_urls`: expected reference images or videos beside the audio, got none",
+        "expected reference images or videos beside the audio, got none",
     );
     for (roles, problem) in [
         (vec!["last_frame"], "expected a `first_frame` beside the `last_frame`, got none"),
@@ -288,55 +279,47 @@ fn what_excludes_each_other_is_refused() {
         (vec!["first_frame", "reference_image"], "expected either frames or `reference_image`, got both"),
     ] {
         let images: Vec<_> = roles.into_iter().map(role).collect();
-        refused(
-            json!({"image_with_roles": images}),
-            "image_with_roles",
-            &format!("`image_with_roles`: {problem}"),
-        );
+        refused(json!({"image_with_roles": images}), "image_with_roles", problem);
     }
     refused(
         json!({"image_with_roles": [{"url": DAY, "role": "middle"}]}),
         "image_with_roles[0].role",
-        "`image_with_roles[0].role`: expected one of `first_frame`, `last_frame`, `reference_image`, got the string \
+        "expected one of `first_frame`, `last_frame`, `reference_image`, got the string \
          \"middle\"",
     );
     refused(
         json!({"image_with_roles": [{"url": DAY}]}),
         "image_with_roles[0].role",
-        "`image_with_roles[0].role`: expected a value, got nothing",
+        "expected a value, got nothing",
     );
 }
 
 #[test]
 fn numbers_and_kinds_of_sources_are_limited() {
     for (field, max, url) in [("image_urls", 9, DAY), ("video_urls", 3, MOVE), ("audio_urls", 3, SONG)] {
-        let message = format!("`{field}`: expected a length of at most {max}, got an array of {}", max + 1);
+        let message = format!("expected a length of at most {max}, got an array of {}", max + 1);
         refused(json!({field: vec![url; max + 1]}), field, &message);
     }
     let expected = "expected an http(s) URL, a base64 `data:` URI, base64 or `asset://<asset_id>`";
     for url in ["ftp://example.com/a.png", "a.png", "", "data:image/png,raw"] {
         let came = if url.is_empty() { "an empty string".to_owned() } else { format!("the string {url:?}") };
-        refused(
-            json!({"image_urls": [url]}),
-            "image_urls[0]",
-            &format!("`image_urls[0]`: {expected}, got {came}"),
-        );
+        refused(json!({"image_urls": [url]}), "image_urls[0]", &format!("{expected}, got {came}"));
         refused(
             json!({"image_with_roles": [{"url": url, "role": "first_frame"}]}),
             "image_with_roles[0].url",
-            &format!("`image_with_roles[0].url`: {expected}, got {came}"),
+            &format!("{expected}, got {came}"),
         );
     }
     refused(
         json!({"video_urls": ["data:video/mp4;base64,AAAA"]}),
         "video_urls[0]",
-        "`video_urls[0]`: expected an http(s) URL or `asset://<asset_id>` (a video cannot be embedded), got the string \
+        "expected an http(s) URL or `asset://<asset_id>` (a video cannot be embedded), got the string \
          \"data:video/mp4;base64,AAAA\"",
     );
     refused(
         json!({"image_urls": ["blob:blob_1"]}),
         "image_urls[0]",
-        "`image_urls[0]`: expected a file of this request, got a blob of another request",
+        "expected a file of this request, got a blob of another request",
     );
     let long = format!("https://example.com/{}", "a".repeat(36 * 1024));
     refused(
@@ -379,33 +362,33 @@ fn assets_go_to_the_account_that_has_them_without_a_look() {
 
 #[test]
 fn assets_must_be_the_customers_own_and_fit() {
-    let refuse = |fields: Value, owned: Vec<Owned>, field: &str, message: &str| {
-        play(&with_assets(fields, owned).expect_refused(field, message));
+    let refuse = |fields: Value, owned: Vec<Owned>, field: &str, problem: &str| {
+        play(&with_assets(fields, owned).expect_refused(field, &crate::tasks::words(field, problem)));
     };
     let one = || vec![asset("asset://a1", "Image", "account-7")];
     refuse(
         json!({"image_urls": ["asset://a2"]}),
         one(),
         "image_urls[0]",
-        "`image_urls[0]`: expected an approved asset of yours, got the unknown asset://a2",
+        "expected an approved asset of yours, got the unknown asset://a2",
     );
     refuse(
         json!({"model": "clip-2.0-mini", "image_urls": ["asset://a1"]}),
         one(),
         "image_urls[0]",
-        "`image_urls[0]`: assets work with clip-2.0 and clip-2.0-fast only, got asset://a1 with clip-2.0-mini",
+        "assets work with clip-2.0 and clip-2.0-fast only, got asset://a1 with clip-2.0-mini",
     );
     refuse(
         json!({"video_urls": ["asset://a1"]}),
         one(),
         "video_urls[0]",
-        "`video_urls[0]`: expected an asset of the type Video, got asset://a1 of Image",
+        "expected an asset of the type Video, got asset://a1 of Image",
     );
     refuse(
         json!({"image_urls": ["asset://a1", "asset://b1"]}),
         vec![asset("asset://a1", "Image", "account-7"), asset("asset://b1", "Image", "account-8")],
         "image_urls[1]",
-        "`image_urls[1]`: expected assets that can be used together, got asset://b1, which is kept apart from the \
+        "expected assets that can be used together, got asset://b1, which is kept apart from the \
          others; please submit it again in the same group",
     );
 }

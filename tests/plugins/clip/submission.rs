@@ -1,18 +1,11 @@
 //! The answers to the submission: it is sent once, and again only when it certainly was not accepted.
 
-use std::time::Duration;
-
-use gatehouse_sdk::{Blame, Outage, Replay, Reply, Stage};
+use gatehouse_sdk::{Blame, Replay, Reply, Stage};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
-use crate::clip::{FAILED, TASK, UNAVAILABLE, accepted, error, play, sent, taken};
-
-const LOST: &str = "the upstream's answer was lost, please submit the task again";
-
-fn seconds(wait: u64) -> impl Fn(&Duration) {
-    move |came| assert_eq!(*came, Duration::from_secs(wait))
-}
+use crate::clip::{FAILED, TASK, accepted, error, play, sent, taken};
+use crate::tasks::{UNAVAILABLE, is_never_sent_twice, is_sent_for_five_minutes, seconds, sent_again};
 
 #[test]
 fn an_accepted_submission_is_pending() {
@@ -105,21 +98,13 @@ fn the_providers_faults_are_its_own() {
 
 #[test]
 fn a_lost_answer_is_never_sent_again() {
-    for outage in [Outage::Timeout, Outage::Broken, Outage::TooLarge] {
-        play(&sent(json!({})).outage(outage).expect_fail(Blame::Upstream, LOST));
-    }
-    play(&sent(json!({})).outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
+    is_never_sent_twice(|| sent(json!({})), play);
 }
 
 /// Turned away, and sent again after `wait` seconds.
 fn busy(script: Script, code: &str, wait: u64) -> Script {
-    script
-        .reply(429, error(code, "slow down"))
-        .expect_wait(seconds(wait))
-        .expect_stage(Stage::Pending)
-        .timer()
-        .expect_call(|call| assert_eq!(call.method, "POST"))
-        .expect_stage(Stage::Pending)
+    let waits = script.reply(429, error(code, "slow down")).expect_stage(Stage::Pending);
+    sent_again(waits, wait).expect_stage(Stage::Pending)
 }
 
 #[test]
@@ -143,16 +128,7 @@ fn too_many_requests_keep_it_queued_until_the_deadline() {
 
 #[test]
 fn an_unreachable_provider_is_retried_for_five_minutes() {
-    let mut script = sent(json!({}));
-    // 2 + 4 + 8 + 16 + 9 * 30 = 300 seconds since the first outage.
-    for wait in [2, 4, 8, 16].into_iter().chain([30; 9]) {
-        script = script
-            .outage(Outage::Unreachable)
-            .expect_wait(seconds(wait))
-            .timer()
-            .expect_call(|call| assert_eq!(call.method, "POST"));
-    }
-    play(&script.outage(Outage::Unreachable).expect_fail(Blame::Upstream, UNAVAILABLE));
+    is_sent_for_five_minutes(sent(json!({})), play);
 }
 
 #[test]

@@ -116,20 +116,10 @@ fn refuses_what_exceeds_the_state_limit() {
 
 /// The fields sent upstream, beside the ones every request has.
 fn sends(fields: Value, expected: Value) {
-    let mut whole = json!({
-        "prompt": "a red kite",
-        "aspect_ratio": "1:1",
-        "output_format": "png",
-        "prompt_upsampling": false,
-        "safety_tolerance": 2,
-    });
-    for (name, value) in expected.as_object().expect("fields are an object") {
-        whole[name] = value.clone();
-    }
-    let script = accepted(fields).start().expect_call(move |call| {
-        assert_eq!(call.json_body(), whole);
-    });
-    play(&script);
+    let whole = json!({"prompt": "a red kite", "aspect_ratio": "1:1", "output_format": "png", "prompt_upsampling": false,
+        "safety_tolerance": 2});
+    let whole = crate::over(whole, expected);
+    play(&accepted(fields).start().expect_call(move |call| assert_eq!(call.json_body(), whole)));
 }
 
 #[test]

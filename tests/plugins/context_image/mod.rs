@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use context_image::{ContextImage, SURFACE};
 use gatehouse_play::Component;
-use gatehouse_testkit::{Script, check_family};
+use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
 static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("context-image"));
@@ -20,17 +20,12 @@ const SAMPLE: &str = "https://delivery.eu4.bfl.ai/results/x_sample.png?se=2026&s
 
 /// Plays it both ways.
 fn play(script: &Script) {
-    script.run_native::<ContextImage>();
-    script.run(&*COMPONENT);
+    crate::tasks::play::<ContextImage>(script, &COMPONENT);
 }
 
 /// A good request with `fields` over it.
 fn body(fields: Value) -> Value {
-    let mut body = json!({"model": "ctx-pro", "prompt": "a red kite"});
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        body[name] = value.clone();
-    }
-    body
+    crate::over(json!({"model": "ctx-pro", "prompt": "a red kite"}), fields)
 }
 
 /// Submitted and accepted.
@@ -49,7 +44,7 @@ fn sent() -> Script {
 fn taken() -> Script {
     sent()
         .reply(200, json!({"id": "5f0c", "polling_url": POLLING_URL, "cost": null}))
-        .expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(2)))
+        .expect_wait(crate::tasks::seconds(2))
 }
 
 /// The first poll is out.
@@ -57,13 +52,7 @@ fn polled() -> Script {
     taken().timer().expect_call(|call| assert_eq!(call.method, "GET"))
 }
 
-#[test]
-fn the_self_tests_hold() {
-    check_family::<ContextImage>();
-    assert_eq!(COMPONENT.family(), "context-image");
-}
-
-/// The form in which states are kept: tasks under way outlive a version, so its names stay.
+/// The form in which states are kept.
 const STATES: &str = r#"
     {"context": {"now": 1000000}}
     {"submit": {"surface": "images.generate", "body": {"model": "ctx-pro", "prompt": "a kite"}}}
@@ -94,6 +83,6 @@ const STATES: &str = r#"
 "#;
 
 #[test]
-fn states_keep_their_form() {
-    play(&Script::parse(STATES, "states.play".as_ref()).unwrap());
+fn self_tests_and_states_keep_their_form() {
+    crate::tasks::keep_their_form::<ContextImage>(STATES, &COMPONENT);
 }

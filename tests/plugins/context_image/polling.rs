@@ -7,9 +7,9 @@ use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
 use crate::context_image::{POLLING_URL, SAMPLE, accepted, play, polled, taken};
+use crate::tasks::{UNAVAILABLE, asked_again, lost_forty_times, seconds, unreadable_eight_times};
 
 const FAILED: &str = "the upstream failed to generate the image";
-const UNAVAILABLE: &str = "No available upstream, please retry later";
 
 fn ready() -> Value {
     let result = json!({"sample": SAMPLE, "prompt": "a red kite", "seed": 42, "duration": 5.8});
@@ -22,7 +22,7 @@ fn status(word: &str) -> Value {
 
 /// The answer is "not yet", and the family asks again.
 fn again(script: Script, status: u16, body: Value) -> Script {
-    script.reply(status, body).expect_wait(|_| ()).timer().expect_call(|call| assert_eq!(call.method, "GET"))
+    asked_again(script.reply(status, body))
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn polls_less_often_over_time() {
         let script = polled()
             .later(Duration::from_secs(elapsed - 2))
             .reply(200, status("Pending"))
-            .expect_wait(move |wait| assert_eq!(*wait, Duration::from_secs(expected)));
+            .expect_wait(seconds(expected));
         play(&script);
     };
     waits(2, 2);
@@ -167,19 +167,12 @@ fn polls_an_unknown_task_five_times_more() {
 fn polls_eight_times_more_after_unreadable_answers() {
     let html = || Reply::raw(200, "<html>");
     let missing = json!({"id": "5f0c", "status": "Ready", "result": {}});
-    let mut script = polled();
-    for (round, wait) in [2, 4, 8, 16, 30, 30, 30, 30].into_iter().enumerate() {
-        let answered = match round % 4 {
-            0 => script.reply_whole(html()),
-            1 => script.reply(200, missing.clone()),
-            2 => script.reply(500, json!({"detail": "boom"})),
-            _ => script.outage(Outage::TooLarge),
-        };
-        script = answered
-            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
-            .timer()
-            .expect_call(|_| ());
-    }
+    let script = unreadable_eight_times(polled(), |script, round| match round % 4 {
+        0 => script.reply_whole(html()),
+        1 => script.reply(200, missing.clone()),
+        2 => script.reply(500, json!({"detail": "boom"})),
+        _ => script.outage(Outage::TooLarge),
+    });
     play(&script.reply_whole(html()).expect_fail(Blame::Upstream, FAILED));
 }
 
@@ -198,16 +191,8 @@ fn a_clear_answer_resets_the_count() {
 
 #[test]
 fn lost_polls_and_429_are_asked_again_until_the_deadline() {
-    let mut script = polled();
-    for round in 0..40 {
-        let lost = match round % 4 {
-            0 => script.outage(Outage::Unreachable),
-            1 => script.outage(Outage::Timeout),
-            2 => script.outage(Outage::Broken),
-            _ => script.reply(429, json!({"error": "rate", "message": "slow down", "retry_after": 1})),
-        };
-        script = lost.expect_wait(|_| ()).timer().expect_call(|_| ());
-    }
+    let busy = json!({"error": "rate", "message": "slow down", "retry_after": 1});
+    let script = lost_forty_times(polled(), &busy);
     play(&script.reply(200, ready()).expect_done(|_| ()));
 }
 
@@ -220,7 +205,7 @@ fn polls_for_three_new_links_after_a_lost_image() {
         let source = format!("{SAMPLE}&fresh={wait}");
         script = script
             .lost("the server answered 403")
-            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
+            .expect_wait(seconds(wait))
             .timer()
             .expect_call(|_| ())
             .reply(200, fresh)

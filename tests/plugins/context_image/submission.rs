@@ -1,20 +1,15 @@
 //! The answers to the submission: it is sent once, and again only when it certainly was not accepted.
 
-use std::time::Duration;
-
-use gatehouse_sdk::{Blame, Outage, Reply, Stage};
+use gatehouse_sdk::{Blame, Reply, Stage};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
 use crate::context_image::{POLLING_URL, play, sent, taken};
+use crate::tasks::{
+    UNAVAILABLE, is_never_sent_twice, is_sent_for_five_minutes, seconds, sent_again, unreachable,
+};
 
 const FAILED: &str = "the upstream failed to generate the image";
-const UNAVAILABLE: &str = "No available upstream, please retry later";
-const LOST: &str = "the upstream's answer was lost, please submit the task again";
-
-fn seconds(wait: u64) -> impl Fn(&Duration) {
-    move |came| assert_eq!(*came, Duration::from_secs(wait))
-}
 
 #[test]
 fn an_accepted_submission_is_pending() {
@@ -60,68 +55,31 @@ fn answers_that_end_the_task() {
 
 #[test]
 fn never_repeats_a_submission_after_a_lost_answer() {
-    for outage in [Outage::Timeout, Outage::Broken, Outage::TooLarge] {
-        play(&sent().outage(outage).expect_fail(Blame::Upstream, LOST));
-    }
-    play(&sent().outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
+    is_never_sent_twice(sent, play);
 }
 
 /// Turned away with 429, and sent again after `wait` seconds.
 fn busy(script: Script, wait: u64) -> Script {
-    script
-        .reply(429, json!({"detail": "too many tasks"}))
-        .expect_wait(seconds(wait))
-        .expect_stage(Stage::Pending)
-        .timer()
-        .expect_call(|call| assert_eq!(call.method, "POST"))
-        .expect_stage(Stage::Pending)
+    let waits = script.reply(429, json!({"detail": "too many tasks"})).expect_stage(Stage::Pending);
+    sent_again(waits, wait).expect_stage(Stage::Pending)
 }
 
 #[test]
 fn too_many_tasks_keep_it_queued_until_the_deadline() {
-    let mut script = sent();
-    for wait in [2, 4, 8, 16] {
-        script = busy(script, wait);
-    }
     // Half an hour of 30 s rests: the host's deadline ends it, never the family.
-    for _ in 0..60 {
-        script = busy(script, 30);
-    }
+    let script = [2, 4, 8, 16].into_iter().chain([30; 60]).fold(sent(), busy);
     play(&script.reply(200, json!({"id": "5f0c", "polling_url": POLLING_URL})).expect_wait(seconds(2)));
-}
-
-fn unreachable(script: Script, wait: u64) -> Script {
-    script
-        .outage(Outage::Unreachable)
-        .expect_wait(seconds(wait))
-        .timer()
-        .expect_call(|call| assert_eq!(call.method, "POST"))
 }
 
 #[test]
 fn retries_an_unreachable_provider_for_five_minutes() {
-    let mut script = sent();
-    for wait in [2, 4, 8, 16] {
-        script = unreachable(script, wait);
-    }
-    for _ in 0..9 {
-        script = unreachable(script, 30);
-    }
-    // 2 + 4 + 8 + 16 + 9 * 30 = 300 seconds since the first outage.
-    play(&script.outage(Outage::Unreachable).expect_fail(Blame::Upstream, UNAVAILABLE));
+    is_sent_for_five_minutes(sent(), play);
 }
 
 #[test]
 fn any_answer_restarts_the_five_minutes() {
-    let mut script = sent();
-    for wait in [2, 4, 8, 16] {
-        script = unreachable(script, wait);
-    }
-    for _ in 0..8 {
-        script = unreachable(script, 30);
-    }
-    script = busy(script, 30);
-    play(&unreachable(script, 30));
+    let script = unreachable(sent(), [2, 4, 8, 16].into_iter().chain([30; 8]));
+    play(&unreachable(busy(script, 30), [30]));
 }
 
 #[test]
@@ -129,5 +87,5 @@ fn cancels_a_waiting_submission() {
     let resting = sent().reply(429, json!({})).expect_wait(|_| ());
     play(&resting.cancel().expect_fail(Blame::Request, "cancelled before it was sent"));
     // The outcome of the sent call is unknown: the task continues.
-    play(&sent().cancel().expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(1800))));
+    play(&sent().cancel().expect_wait(seconds(1800)));
 }

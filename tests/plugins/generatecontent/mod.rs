@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use gatehouse_play::{Both, Component};
 use gatehouse_sdk::{
-    Context, DialectPrepared, DialectRequest, Family, Payload, Refusal, TextFailure, UnixMs, Verdict,
+    Context, DialectPrepared, DialectRequest, Family, Refusal, TextFailure, UnixMs, Verdict,
 };
 use generatecontent::{DIALECT, GenerateContent};
 use serde_json::{Value, json};
@@ -25,11 +25,8 @@ fn both() -> Both<'static> {
 
 /// A Messages request with `fields` over it.
 fn asked(fields: Value) -> DialectRequest {
-    let mut body =
-        json!({"model": UPSTREAM, "max_tokens": 100, "messages": [{"role": "user", "content": "hi"}]});
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        body[name] = value.clone();
-    }
+    let good = json!({"model": UPSTREAM, "max_tokens": 100, "messages": [{"role": "user", "content": "hi"}]});
+    let body = crate::over(good, fields);
     DialectRequest {
         streaming: body["stream"] == true,
         upstream: body["model"].as_str().expect("a name").to_owned(),
@@ -51,8 +48,7 @@ fn prepared(fields: Value) -> DialectPrepared<Vec<u8>> {
 
 /// What Google is sent.
 fn sent(fields: Value) -> Value {
-    let Payload::Json(body) = prepared(fields).call.body else { panic!("a call carries JSON") };
-    serde_json::from_str(&body).expect("JSON")
+    prepared(fields).call.json_body()
 }
 
 fn refused(fields: Value) -> String {

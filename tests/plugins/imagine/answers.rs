@@ -4,9 +4,9 @@ use gatehouse_sdk::{Blame, Product, Reply};
 use serde_json::{Value, json};
 
 use crate::imagine::{data, item, link, play, sent};
+use crate::tasks::UNAVAILABLE;
 
 const FAILED: &str = "the upstream failed to generate the image";
-const UNAVAILABLE: &str = "No available upstream, please retry later";
 const MODERATED: &str = "the prompt or the generated image was stopped by moderation";
 
 /// An image that moderation took out.
@@ -213,11 +213,7 @@ fn what_stands_beside_an_image_costs_nobody_the_image() {
         json!({"mime_type": null, "respect_moderation": null, "b64_json": {}}),
         json!({"revised_prompt": [], "moderation": {"a": 1}}),
     ] {
-        let mut item = item(0);
-        for (name, value) in beside.as_object().expect("members") {
-            item[name] = value.clone();
-        }
-        completes(1, &[item, json!(null), json!("x")], &[&link(0)]);
+        completes(1, &[crate::over(item(0), beside), json!(null), json!("x")], &[&link(0)]);
     }
     for body in [
         json!({"data": item(0), "error": null}),

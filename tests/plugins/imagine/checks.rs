@@ -7,23 +7,23 @@ use serde_json::{Value, json};
 
 use crate::imagine::{accepted, body, play};
 
-fn refused(fields: Value, field: &str, message: &str) {
-    refused_whole(body(fields), field, message);
+fn refused(fields: Value, field: &str, problem: &str) {
+    refused_whole(body(fields), field, problem);
 }
 
-fn refused_whole(body: Value, field: &str, message: &str) {
-    play(&Script::new().submit(SURFACE, body).expect_refused(field, message));
+fn refused_whole(body: Value, field: &str, problem: &str) {
+    play(&Script::new().submit(SURFACE, body).expect_refused(field, &crate::tasks::words(field, problem)));
 }
 
 #[test]
 fn a_body_is_an_object_with_a_prompt() {
     refused_whole(json!([1]), "", "expected a JSON object, got an array of 1");
     refused_whole(json!("imagine"), "", "expected a JSON object, got the string \"imagine\"");
-    refused_whole(json!({"model": "imagine-1.5-gw"}), "prompt", "`prompt`: expected a value, got nothing");
-    refused(json!({"prompt": null}), "prompt", "`prompt`: expected a string, got null");
-    refused(json!({"prompt": 5}), "prompt", "`prompt`: expected a string, got 5");
-    refused(json!({"prompt": ["a"]}), "prompt", "`prompt`: expected a string, got an array of 1");
-    let blank = "`prompt`: expected a text that is not blank, got";
+    refused_whole(json!({"model": "imagine-1.5-gw"}), "prompt", "expected a value, got nothing");
+    refused(json!({"prompt": null}), "prompt", "expected a string, got null");
+    refused(json!({"prompt": 5}), "prompt", "expected a string, got 5");
+    refused(json!({"prompt": ["a"]}), "prompt", "expected a string, got an array of 1");
+    let blank = "expected a text that is not blank, got";
     refused(json!({"prompt": ""}), "prompt", &format!("{blank} an empty string"));
     refused(json!({"prompt": " \n"}), "prompt", &format!("{blank} the string \" \\n\""));
 }
@@ -31,41 +31,37 @@ fn a_body_is_an_object_with_a_prompt() {
 #[test]
 fn invalid_fields_are_refused() {
     let names = "expected `imagine-1.5-gw` or `imagine-1.5-ext`";
-    refused(
-        json!({"model": "imagine-2"}),
-        "model",
-        &format!("`model`: {names}, got the string \"imagine-2\""),
-    );
+    refused(json!({"model": "imagine-2"}), "model", &format!("{names}, got the string \"imagine-2\""));
     let sizes = "expected one of `1:1`, `16:9`, `9:16`, `3:2`, `2:3`";
     for size in ["4:3", "auto", "1024x1024", "1:1 "] {
-        refused(json!({"size": size}), "size", &format!("`size`: {sizes}, got the string {size:?}"));
+        refused(json!({"size": size}), "size", &format!("{sizes}, got the string {size:?}"));
     }
-    refused(json!({"size": ""}), "size", &format!("`size`: {sizes}, got an empty string"));
-    refused(json!({"size": 1}), "size", "`size`: expected a string, got 1");
+    refused(json!({"size": ""}), "size", &format!("{sizes}, got an empty string"));
+    refused(json!({"size": 1}), "size", "expected a string, got 1");
 
-    refused(json!({"n": 0}), "n", "`n`: expected at least 1, got 0");
-    refused(json!({"n": -1}), "n", "`n`: expected at least 1, got -1");
-    refused(json!({"n": 11}), "n", "`n`: expected at most 10, got 11");
-    refused(json!({"n": 4_294_967_297_i64}), "n", "`n`: expected at most 10, got 4294967297");
-    refused(json!({"n": "1"}), "n", "`n`: expected an integer, got the string \"1\"");
-    refused(json!({"n": 1.5}), "n", "`n`: expected an integer, got 1.5");
-    refused(json!({"n": true}), "n", "`n`: expected an integer, got true");
-    refused(json!({"n": [2]}), "n", "`n`: expected an integer, got an array of 1");
+    refused(json!({"n": 0}), "n", "expected at least 1, got 0");
+    refused(json!({"n": -1}), "n", "expected at least 1, got -1");
+    refused(json!({"n": 11}), "n", "expected at most 10, got 11");
+    refused(json!({"n": 4_294_967_297_i64}), "n", "expected at most 10, got 4294967297");
+    refused(json!({"n": "1"}), "n", "expected an integer, got the string \"1\"");
+    refused(json!({"n": 1.5}), "n", "expected an integer, got 1.5");
+    refused(json!({"n": true}), "n", "expected an integer, got true");
+    refused(json!({"n": [2]}), "n", "expected an integer, got an array of 1");
 }
 
 #[test]
 fn a_reference_is_one_https_url_or_a_picture_in_a_data_uri() {
     let url = "https://e.com/a.png";
-    let array = "`image_urls`: expected an array, got";
+    let array = "expected an array, got";
     refused(json!({"image_urls": url}), "image_urls", &format!("{array} the string {url:?}"));
     refused(json!({"image_urls": {"url": url}}), "image_urls", &format!("{array} an object"));
-    refused(json!({"image_urls": [7]}), "image_urls[0]", "`image_urls[0]`: expected a string, got 7");
+    refused(json!({"image_urls": [7]}), "image_urls[0]", "expected a string, got 7");
     refused(
         json!({"image_urls": [url, url]}),
         "image_urls",
-        "`image_urls`: expected a length of at most 1, got an array of 2",
+        "expected a length of at most 1, got an array of 2",
     );
-    let expected = "`image_urls[0]`: expected an https URL, a `data:image/...;base64,` URI or base64, got";
+    let expected = "expected an https URL, a `data:image/...;base64,` URI or base64, got";
     for source in [
         "http://e.com/a.png",
         "https://",
@@ -92,7 +88,7 @@ fn a_reference_is_one_https_url_or_a_picture_in_a_data_uri() {
         ("R0lGODlhAQABAIAAAAAAAP8AACwAAAAAAQABAAAC", "image/gif"),
         ("data:image/png;base64,PHN2Zy8+", "image/svg+xml"),
     ] {
-        let expected = format!("`image_urls[0]`: expected a PNG, JPEG or WebP image, got {came}");
+        let expected = format!("expected a PNG, JPEG or WebP image, got {came}");
         refused(json!({"image_urls": [source]}), "image_urls[0]", &expected);
     }
     refused(
@@ -127,7 +123,7 @@ fn refuses_what_exceeds_the_state_limit() {
     // As bytes of state; the other fields take their part.
     let rest = 49;
     play(&accepted(of(61_440 - rest)).start().expect_call(|_| ()));
-    let message = "`prompt`: expected at most 61440 bytes together with `image_urls` (a large image file does \
+    let message = "expected at most 61440 bytes together with `image_urls` (a large image file does \
                    not count), got 61441";
     refused(of(61_441 - rest), "prompt", message);
     play(&accepted(json!({"prompt": "\u{1f3a8}".repeat(10_000)})).start().expect_call(|_| ()));
@@ -135,16 +131,9 @@ fn refuses_what_exceeds_the_state_limit() {
 
 /// The fields sent upstream, beside the ones every text-to-image request has.
 fn sends(fields: Value, expected: Value) {
-    let mut whole = json!({
-        "model": "grok-imagine-image",
-        "prompt": "a red kite",
-        "n": 1,
-        "aspect_ratio": "1:1",
-        "response_format": "url",
-    });
-    for (name, value) in expected.as_object().expect("fields are an object") {
-        whole[name] = value.clone();
-    }
+    let whole = json!({"model": "grok-imagine-image", "prompt": "a red kite", "n": 1, "aspect_ratio": "1:1",
+        "response_format": "url"});
+    let whole = crate::over(whole, expected);
     let script = accepted(fields).start().expect_call(move |call| {
         assert_eq!(call.target, Target::from("/v1/images/generations"));
         assert_eq!(call.json_body(), whole);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use gatehouse_play::Component;
 use gatehouse_sdk::Stage;
-use gatehouse_testkit::{Script, check_family};
+use gatehouse_testkit::Script;
 use imagine::{Imagine, SURFACE};
 use serde_json::{Value, json};
 
@@ -19,17 +19,12 @@ static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("imagi
 
 /// Plays it both ways.
 fn play(script: &Script) {
-    script.run_native::<Imagine>();
-    script.run(&*COMPONENT);
+    crate::tasks::play::<Imagine>(script, &COMPONENT);
 }
 
 /// A good request with `fields` over it.
 fn body(fields: Value) -> Value {
-    let mut body = json!({"model": "imagine-1.5-gw", "prompt": "a red kite"});
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        body[name] = value.clone();
-    }
-    body
+    crate::over(json!({"model": "imagine-1.5-gw", "prompt": "a red kite"}), fields)
 }
 
 /// Submitted and accepted.
@@ -60,13 +55,7 @@ fn data(items: &[Value]) -> Value {
     json!({"data": items, "usage": {"cost_in_usd_ticks": 200_000_000}})
 }
 
-#[test]
-fn the_self_tests_hold() {
-    check_family::<Imagine>();
-    assert_eq!(COMPONENT.family(), "imagine");
-}
-
-/// The form in which states are kept: tasks under way outlive a version, so its names stay.
+/// The form in which states are kept.
 const STATES: &str = r#"
     {"context": {"now": 1000000}}
     {"submit": {"surface": "images.generate", "body": {"prompt": "a kite"}}}
@@ -88,6 +77,6 @@ const STATES: &str = r#"
 "#;
 
 #[test]
-fn states_keep_their_form() {
-    play(&Script::parse(STATES, "states.play".as_ref()).unwrap());
+fn self_tests_and_states_keep_their_form() {
+    crate::tasks::keep_their_form::<Imagine>(STATES, &COMPONENT);
 }

@@ -1,19 +1,11 @@
 //! The call is sent once, and again only when the provider certainly made no image.
 
-use std::time::Duration;
-
-use gatehouse_sdk::{Blame, Outage, Stage};
+use gatehouse_sdk::{Blame, Stage};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
 use crate::imagine::{data, item, play, sent};
-
-const UNAVAILABLE: &str = "No available upstream, please retry later";
-const LOST: &str = "the upstream's answer was lost, please submit the task again";
-
-fn seconds(wait: u64) -> impl Fn(&Duration) {
-    move |came| assert_eq!(*came, Duration::from_secs(wait))
-}
+use crate::tasks::{is_never_sent_twice, is_sent_for_five_minutes, seconds, unreachable};
 
 fn rate() -> Value {
     json!({"code": "resource-exhausted", "error": "Too many requests, please slow down."})
@@ -21,10 +13,7 @@ fn rate() -> Value {
 
 #[test]
 fn never_repeats_a_call_after_a_lost_answer() {
-    for outage in [Outage::Timeout, Outage::Broken, Outage::TooLarge] {
-        play(&sent(1).outage(outage).expect_fail(Blame::Upstream, LOST));
-    }
-    play(&sent(1).outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
+    is_never_sent_twice(|| sent(1), play);
 }
 
 /// Refused with 429, and sent again after `wait` seconds.
@@ -40,49 +29,20 @@ fn busy(script: Script, wait: u64) -> Script {
 
 #[test]
 fn too_many_calls_keep_it_queued_until_the_deadline() {
-    let mut script = sent(2);
-    for wait in [2, 4, 8, 16] {
-        script = busy(script, wait);
-    }
     // Half an hour of 30 s rests: the host's deadline ends it, never the family.
-    for _ in 0..60 {
-        script = busy(script, 30);
-    }
+    let script = [2, 4, 8, 16].into_iter().chain([30; 60]).fold(sent(2), busy);
     play(&script.reply(200, data(&[item(0), item(1)])).expect_done(|_| ()));
-}
-
-fn unreachable(script: Script, wait: u64) -> Script {
-    script
-        .outage(Outage::Unreachable)
-        .expect_wait(seconds(wait))
-        .timer()
-        .expect_call(|call| assert_eq!(call.method, "POST"))
 }
 
 #[test]
 fn retries_an_unreachable_provider_for_five_minutes() {
-    let mut script = sent(2);
-    for wait in [2, 4, 8, 16] {
-        script = unreachable(script, wait);
-    }
-    for _ in 0..9 {
-        script = unreachable(script, 30);
-    }
-    // 2 + 4 + 8 + 16 + 9 * 30 = 300 seconds since the first outage.
-    play(&script.outage(Outage::Unreachable).expect_fail(Blame::Upstream, UNAVAILABLE));
+    is_sent_for_five_minutes(sent(2), play);
 }
 
 #[test]
 fn any_answer_restarts_the_five_minutes() {
-    let mut script = sent(2);
-    for wait in [2, 4, 8, 16] {
-        script = unreachable(script, wait);
-    }
-    for _ in 0..8 {
-        script = unreachable(script, 30);
-    }
-    script = busy(script, 30);
-    play(&unreachable(script, 30));
+    let script = unreachable(sent(2), [2, 4, 8, 16].into_iter().chain([30; 8]));
+    play(&unreachable(busy(script, 30), [30]));
 }
 
 #[test]

@@ -138,13 +138,8 @@ fn a_follow_up_has_its_parents_version_and_a_speed_of_its_own() {
 
 #[test]
 fn films_are_charged_by_resolution_and_number() {
-    let own = |fields: Value| {
-        let mut body = json!({"image_urls": [PICTURE]});
-        for (name, value) in fields.as_object().unwrap() {
-            body[name] = value.clone();
-        }
-        Submission::new("journey.video", body)
-    };
+    let own =
+        |fields| Submission::new("journey.video", crate::over(json!({"image_urls": [PICTURE]}), fields));
     let large = || vec!["journey@video-720p".to_owned(), "journey@video".to_owned(), "journey".to_owned()];
     charged(own(json!({})), keys("video", "", ""), 1);
     charged(own(json!({"batch_size": 2})), keys("video", "", ""), 2);

@@ -83,13 +83,7 @@ fn a_request_must_fit_into_the_state() {
 #[test]
 fn blend() {
     let surface = "journey.blend";
-    let with = |fields: Value| {
-        let mut body = json!({"image_urls": [PICTURE, PICTURE]});
-        for (name, value) in fields.as_object().unwrap() {
-            body[name] = value.clone();
-        }
-        body
-    };
+    let with = |fields| crate::over(json!({"image_urls": [PICTURE, PICTURE]}), fields);
     refused(surface, json!({}), "image_urls", "expected a value, got nothing");
     let one = json!({"image_urls": [PICTURE]});
     refused(surface, one, "image_urls", "expected a length of at least 2, got an array of 1");
@@ -143,13 +137,7 @@ fn edits() {
 #[test]
 fn video() {
     let surface = "journey.video";
-    let with = |fields: Value| {
-        let mut body = json!({"image_urls": [PICTURE]});
-        for (name, value) in fields.as_object().unwrap() {
-            body[name] = value.clone();
-        }
-        body
-    };
+    let with = |fields| crate::over(json!({"image_urls": [PICTURE]}), fields);
     let one = "expected one picture, the first frame (the last is `end_url`), got an array of";
     let nothing = "expected the first frame, or `task_id` and `index`, got nothing";
     refused(surface, json!({}), "image_urls", nothing);

@@ -136,7 +136,7 @@ fn a_job_that_was_certainly_not_taken_is_sent_again_for_a_minute() {
     let mut script = imagine();
     for (round, wait) in [2, 4, 8, 16, 30].into_iter().enumerate() {
         script = busy(script, round)
-            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
+            .expect_wait(crate::tasks::seconds(wait))
             .expect_stage(Stage::Pending)
             .timer()
             .expect_call(|call| assert_eq!(call.json_body(), json!({"prompt": "a red kite"})));

@@ -12,10 +12,7 @@ use crate::journey::support::{
 
 /// Submitted about that parent, started, and the call has that path and body.
 fn pressed(surface: &str, fields: Value, parent: Parent, path: &'static str, body: Value) -> Script {
-    let mut sent = json!({"task_id": TASK});
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        sent[name] = value.clone();
-    }
+    let sent = crate::over(json!({"task_id": TASK}), fields);
     Script::new()
         .submit_whole(about(surface, sent, parent))
         .expect_accepted(|accepted| assert_eq!(accepted.model, "journey"))
@@ -198,10 +195,7 @@ fn a_film_of_a_tile_is_made_of_the_tiles_own_file() {
         (json!({"index": 2}), single(), "blob:tile-0", "a red kite"),
         (json!({"index": 1, "image_urls": []}), grid(), "blob:tile-1", "a red kite"),
     ] {
-        let mut sent = json!({"task_id": TASK});
-        for (name, value) in fields.as_object().unwrap() {
-            sent[name] = value.clone();
-        }
+        let sent = crate::over(json!({"task_id": TASK}), fields);
         let script = Script::new()
             .submit_whole(about("journey.video", sent, parent))
             .expect_accepted(|_| ())

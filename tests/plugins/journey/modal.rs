@@ -30,10 +30,7 @@ fn modal_parent() -> Parent {
 }
 
 fn modal(fields: Value) -> Submission {
-    let mut body = json!({"task_id": TASK});
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        body[name] = value.clone();
-    }
+    let body = crate::over(json!({"task_id": TASK}), fields);
     Submission { blobs: vec![cut(640, 480)], ..about("journey.modal", body, modal_parent()) }
 }
 

@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 
 use crate::journey::play;
 use crate::journey::support::{ID, finished, polled, remote, sent};
+use crate::tasks::{asked_again, lost_forty_times, seconds, unreadable_eight_times};
 
 const UNAVAILABLE: &str = "No available upstream";
 
 /// The answer is "not yet", and the family asks again.
 fn again(script: Script, status: u16, body: Value) -> Script {
-    script.reply(status, body).expect_wait(|_| ()).timer().expect_call(|call| assert_eq!(call.method, "GET"))
+    asked_again(script.reply(status, body))
 }
 
 #[test]
@@ -81,7 +82,7 @@ fn polls_less_often_over_time() {
         let script = polled()
             .later(Duration::from_secs(elapsed - 2))
             .reply(200, remote("IN_PROGRESS", json!("5%")))
-            .expect_wait(move |wait| assert_eq!(*wait, Duration::from_secs(expected)));
+            .expect_wait(seconds(expected));
         play(&script);
     }
 }
@@ -147,35 +148,19 @@ fn an_unknown_task_is_asked_for_five_times_more() {
 
 #[test]
 fn unreadable_answers_are_asked_again_eight_times() {
-    let mut script = polled();
-    for (round, wait) in [2, 4, 8, 16, 30, 30, 30, 30].into_iter().enumerate() {
-        let answered = match round % 5 {
-            0 => script.reply_whole(Reply::raw(200, "<html>")),
-            1 => script.reply(200, finished(json!({"imageUrl": null}))),
-            2 => script.reply(502, json!({})),
-            3 => script.reply(200, json!([])),
-            _ => script.outage(Outage::TooLarge),
-        };
-        script = answered
-            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
-            .timer()
-            .expect_call(|_| ());
-    }
+    let script = unreadable_eight_times(polled(), |script, round| match round % 5 {
+        0 => script.reply_whole(Reply::raw(200, "<html>")),
+        1 => script.reply(200, finished(json!({"imageUrl": null}))),
+        2 => script.reply(502, json!({})),
+        3 => script.reply(200, json!([])),
+        _ => script.outage(Outage::TooLarge),
+    });
     play(&script.reply(500, json!({})).expect_fail(Blame::Upstream, UNAVAILABLE));
 }
 
 #[test]
 fn lost_polls_and_429_are_asked_again_until_the_deadline() {
-    let mut script = polled();
-    for round in 0..40 {
-        let lost = match round % 4 {
-            0 => script.outage(Outage::Unreachable),
-            1 => script.outage(Outage::Timeout),
-            2 => script.outage(Outage::Broken),
-            _ => script.reply(429, json!({})),
-        };
-        script = lost.expect_wait(|_| ()).timer().expect_call(|_| ());
-    }
+    let script = lost_forty_times(polled(), &json!({}));
     play(&script.reply(200, finished(json!({}))).expect_done(|_| ()));
 }
 
@@ -193,7 +178,7 @@ fn polls_again_three_times_after_a_lost_picture() {
     for wait in [2, 4, 8] {
         script = script
             .lost("the server answered 403")
-            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
+            .expect_wait(seconds(wait))
             .expect_progress(99)
             .timer()
             .expect_call(|_| ())

@@ -10,10 +10,7 @@ use crate::journey::support::{
 };
 
 fn refused(surface: &str, fields: Value, parent: Parent, field: &str, problem: &str) {
-    let mut body = json!({"task_id": TASK});
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        body[name] = value.clone();
-    }
+    let body = crate::over(json!({"task_id": TASK}), fields);
     let message = format!("`{field}`: {problem}");
     play(&Script::new().submit_whole(about(surface, body, parent)).expect_refused(field, &message));
 }

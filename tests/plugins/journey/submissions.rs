@@ -74,10 +74,7 @@ fn a_prompt_is_sent_with_its_flags_at_the_path_of_its_speed() {
         (json!({"metadata": "order 7"}), "/mj-relax/mj/submit/imagine", "a red kite"),
         (json!({"metadata": ["a", 5]}), "/mj-relax/mj/submit/imagine", "a red kite"),
     ] {
-        let mut body = json!({"prompt": "a red kite"});
-        for (name, value) in fields.as_object().unwrap() {
-            body[name] = value.clone();
-        }
+        let body = crate::over(json!({"prompt": "a red kite"}), fields);
         let script = Script::new()
             .submit("journey.imagine", body)
             .expect_accepted(|accepted| {
@@ -246,13 +243,7 @@ fn a_job_that_was_not_sent_can_be_cancelled() {
 #[test]
 fn films_are_made_of_pictures() {
     let plain = json!({"prompt": "natural motion", "image": "blob:0", "motion": "high", "videoType": "vid_1.1_i2v_480", "batchSize": 1});
-    let with = |fields: Value| {
-        let mut body = plain.clone();
-        for (name, value) in fields.as_object().unwrap() {
-            body[name] = value.clone();
-        }
-        body
-    };
+    let with = |fields| crate::over(plain.clone(), fields);
     for (fields, found, expected) in [
         (json!({}), 1, plain.clone()),
         (json!({"prompt": "it flies"}), 1, with(json!({"prompt": "it flies"}))),
@@ -282,10 +273,7 @@ fn films_are_made_of_pictures() {
             with(json!({"prompt": "it flies", "batchSize": 4, "motion": "low"})),
         ),
     ] {
-        let mut body = json!({"image_urls": [PICTURE]});
-        for (name, value) in fields.as_object().unwrap() {
-            body[name] = value.clone();
-        }
+        let body = crate::over(json!({"image_urls": [PICTURE]}), fields);
         let script = with_pictures("journey.video", body, found).expect_call(move |call| {
             assert_eq!(call.target, Target::Path("/mj/submit/video".to_owned()), "no speed");
             assert_eq!(call.json_body(), expected);

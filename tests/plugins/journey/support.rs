@@ -140,10 +140,7 @@ pub(crate) fn finished(fields: Value) -> Value {
     let mut record = remote("SUCCESS", json!("100%"));
     record["imageUrl"] = json!(GRID);
     record["buttons"] = json!(grid_buttons());
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        record[name] = value.clone();
-    }
-    record
+    crate::over(record, fields)
 }
 
 /// Accepted and started; the call is out.

@@ -9,7 +9,7 @@ use crate::messages::{body, both, prepare, refused, sent, text_request, written}
 
 /// The fields that Claude Code adds to every request.
 fn agent(fields: Value) -> Value {
-    let mut request = json!({
+    let request = json!({
         "max_tokens": 32000,
         "thinking": {"type": "adaptive", "display": "omitted"},
         "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
@@ -22,10 +22,7 @@ fn agent(fields: Value) -> Value {
             ]},
         ],
     });
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        request[name] = value.clone();
-    }
-    request
+    crate::over(request, fields)
 }
 
 const REMINDER: &str = "<system-reminder>\nIt is dawn.\n</system-reminder>";
@@ -74,7 +71,7 @@ fn what_would_change_the_answer_is_refused() {
 #[test]
 fn a_field_that_needs_a_beta_comes_with_it() {
     let beta = |rules: Value| {
-        let request = text_request(&body(agent(json!({}))).to_string(), Protocol::Messages, rules);
+        let request = text_request(&body(agent(json!({}))), Protocol::Messages, rules);
         let headers = vec![("anthropic-beta".to_owned(), "claude-code-20250219".to_owned())];
         let prepared = both().prepare::<Messages>(&TextRequest { headers, ..request }).expect("good");
         prepared

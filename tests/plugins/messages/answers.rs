@@ -25,8 +25,7 @@ fn a_message_keeps_its_bytes_but_for_the_model_and_null_citations() {
         r#""id":"t","name":"f","input":{"b":1.0, "a":2}}],"stop_reason":"refusal","stop_details":{"model":1.50},"#,
         r#""usage":{"input_tokens":9,"output_tokens":4,"cache_creation_input_tokens":3,"cache_read_input_tokens":2}}"#
     );
-    let mut reply = Reply::new(200, &json!({}));
-    reply.body = gatehouse_sdk::Body::Inline(body.as_bytes().to_vec());
+    let reply = Reply::raw(200, body);
     let answered = both().answer::<Messages>(&state(Protocol::Messages, false), &reply).expect("good");
     // Clients' schemas know no such `null`.
     let expected = body.replace("claude-x", MODEL).replace(r#","citations":null"#, "");

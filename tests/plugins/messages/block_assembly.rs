@@ -3,7 +3,7 @@
 use gatehouse_sdk::{Obstacle, Protocol, Sse, Usage};
 use serde_json::{Value, json};
 
-use crate::messages::{MODEL, Played, done, frames, play, play_in, state};
+use crate::messages::{MODEL, Played, done, ended, frames, play, play_in, state};
 
 fn chunk(delta: Value) -> Value {
     json!({"id": "chatcmpl-7", "object": "chat.completion.chunk", "created": 1, "model": "m",
@@ -35,8 +35,7 @@ fn more(index: usize, arguments: &str) -> Value {
 }
 
 fn woven(data: &[Value]) -> Played {
-    let mut events = frames(data);
-    events.push(done());
+    let events = ended(data);
     play(&state(Protocol::Chat, true), &events)
 }
 
@@ -206,8 +205,7 @@ fn streams_consecutive_tools_at_once() {
 
 #[test]
 fn shows_thinking_only_on_request() {
-    let mut events = frames(&[chunk(json!({"reasoning_content": "hm"})), text("a"), end("stop")]);
-    events.push(done());
+    let events = ended(&[chunk(json!({"reasoning_content": "hm"})), text("a"), end("stop")]);
     let quiet = play(&state(Protocol::Chat, false), &events);
     assert_eq!(blocks(&quiet), pairs(&[("text", "a")]));
     let shown = play(&state(Protocol::Chat, true), &events);

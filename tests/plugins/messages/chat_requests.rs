@@ -240,7 +240,7 @@ fn refuses_a_blob_inside_quoted_json() {
             {"type": "tool_use", "id": "t", "name": "f", "input": {"picture": "blob:blob_1"}}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
     ]);
-    let mut request = text_request(&body(json!({"messages": turns})).to_string(), Protocol::Chat, json!({}));
+    let mut request = text_request(&body(json!({"messages": turns})), Protocol::Chat, json!({}));
     assert!(both().prepare::<Messages>(&request).is_ok(), "words that only look like it");
     let facts =
         Facts { blob: Some("blob:blob_1".to_owned()), ..Facts::new(MediaKind::Image, "image/png", 9) };

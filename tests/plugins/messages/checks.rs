@@ -338,7 +338,7 @@ fn refuses_a_body_that_is_not_an_object() {
         (r#"{"max_tokens":1,"max_tokens":2}"#, "the request body: the field `max_tokens` stands twice"),
     ];
     for (text, expected) in table {
-        match both().prepare::<Messages>(&text_request(text, Protocol::Messages, json!({}))) {
+        match both().prepare::<Messages>(&text_request(&text, Protocol::Messages, json!({}))) {
             Err(Refusal::Invalid { message, .. }) => assert!(message.starts_with(expected), "{message}"),
             other => panic!("{text}: {other:?}"),
         }
@@ -349,7 +349,7 @@ fn refuses_a_body_that_is_not_an_object() {
 fn wrong_rules_make_the_model_absent() {
     let refusal = prepare(&body(json!({})), Protocol::Chat, json!({"max_output": "many"})).unwrap_err();
     assert!(matches!(&refusal, Refusal::NotFound(words) if words.contains("do not read")), "{refusal:?}");
-    let mut request = text_request(&body(json!({})).to_string(), Protocol::Chat, json!({}));
+    let mut request = text_request(&body(json!({})), Protocol::Chat, json!({}));
     request.surface = "images.generate".to_owned();
     assert!(matches!(both().prepare::<Messages>(&request), Err(Refusal::NotFound(_))));
 }

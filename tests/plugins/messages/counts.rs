@@ -3,7 +3,7 @@
 use gatehouse_sdk::{Protocol, Usage};
 use serde_json::{Value, json};
 
-use crate::messages::{answered, done, frames, play, state};
+use crate::messages::{answered, ended, frames, play, state};
 
 const COUNTED: Usage = Usage { input: 400, output: 50, cached: 600, cache_write: 0, cache_write_hour: 0 };
 
@@ -18,9 +18,7 @@ fn a_chat_provider_is_counted_wherever_it_counts() {
     let begins =
         json!({"id": "c", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "hi"}}]});
     let ends = |more: Value| {
-        let mut chunk = json!({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
-        chunk.as_object_mut().expect("an object").extend(more.as_object().expect("fields").clone());
-        chunk
+        crate::over(json!({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}), more)
     };
     let in_choice = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": whole}]});
     for events in [
@@ -30,8 +28,7 @@ fn a_chat_provider_is_counted_wherever_it_counts() {
         vec![begins.clone(), ends(json!({})), json!({"choices": [], "usage": whole})],
         vec![begins, ends(json!({"usage": whole})), json!({"choices": [], "usage": counts(0, 3, 0)})],
     ] {
-        let mut frames = frames(&events);
-        frames.push(done());
+        let frames = ended(&events);
         let played = play(&state(Protocol::Chat, false), &frames);
         assert_eq!(played.usage, Some(COUNTED), "{events:?}");
         let usage =
@@ -44,9 +41,8 @@ fn a_chat_provider_is_counted_wherever_it_counts() {
         json!({"x_groq": {"usage": counts(1000, 50, 600)}}),
         json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop", "usage": counts(1000, 50, 600)}]}),
     ] {
-        let mut body =
-            json!({"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
-        body.as_object_mut().expect("an object").extend(more.as_object().expect("fields").clone());
+        let body = json!({"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
+        let body = crate::over(body, more.clone());
         assert_eq!(answered(Protocol::Chat, false, &body).1, Some(COUNTED), "{more}");
     }
 }
@@ -59,8 +55,7 @@ fn what_a_provider_counts_after_its_tokens_is_counted() {
             [{"index": 0, "delta": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]});
         let mut all = counts(1000, 50, 600);
         all["num_search_queries"] = json!(3);
-        let mut frames = frames(&[begins, json!({"id": "c", "choices": [], "usage": all})]);
-        frames.push(done());
+        let frames = ended(&[begins, json!({"id": "c", "choices": [], "usage": all})]);
         (Protocol::Chat, frames)
     };
     let messages = {
@@ -102,10 +97,7 @@ fn a_stream_begins_with_what_was_read_or_about_that() {
         (Protocol::Messages, message(json!({"input_tokens": 0, "output_tokens": 0})), None),
         (Protocol::Messages, message(json!({"input_tokens": 1000, "output_tokens": 0})), Some(1000)),
     ] {
-        let mut frames = frames(&events);
-        if protocol == Protocol::Chat {
-            frames.push(done());
-        }
+        let frames = if protocol == Protocol::Chat { ended(&events) } else { frames(&events) };
         let played = play(&state(protocol, false), &frames);
         let shown = played.events()[0]["message"]["usage"]["input_tokens"].as_u64().expect("a count");
         assert!(told.map_or(shown > 0, |told| shown == told), "{events:?}: {shown}");

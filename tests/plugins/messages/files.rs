@@ -39,7 +39,7 @@ fn a_document_counts_by_its_bytes() {
         (json!({"type": "text", "text": BLOB}), Some(300), (0, 400)),
         (result(json!(BLOB)), Some(300), (0, 400)),
     ] {
-        let mut request = text_request(&user(&block).to_string(), Protocol::Messages, json!({}));
+        let mut request = text_request(&user(&block), Protocol::Messages, json!({}));
         request.blobs.extend(bytes.map(cut));
         let prepared = both().prepare::<Messages>(&request).expect("a good request");
         assert_eq!((prepared.pictures, prepared.input_bytes), expected, "{block:.120}");
@@ -104,11 +104,11 @@ fn a_file_is_sent_under_the_type_of_its_bytes() {
     };
     let facts = |mime: &str| Facts { blob: Some(BLOB.into()), ..Facts::new(MediaKind::Other, mime, 9000) };
     let sent = |block: &Value, protocol, mime: &str| -> Value {
-        let mut request = text_request(&body(history(block)).to_string(), protocol, json!({}));
+        let mut request = text_request(&body(history(block)), protocol, json!({}));
         request.blobs.push(facts(mime));
         let prepared =
             both().prepare::<Messages>(&request).unwrap_or_else(|refusal| panic!("{block}: {refusal:?}"));
-        serde_json::from_str(&crate::messages::written(&prepared.call)).expect("JSON")
+        prepared.call.json_body()
     };
     for (kind, mime, small, labels) in [
         ("image", "image/png", PNG, ["image/png", "image/jpeg", "image/jpg", "application/octet-stream"]),
@@ -153,7 +153,7 @@ fn a_file_is_sent_under_the_type_of_its_bytes() {
         for (kind, label) in [("image", "image/png"), ("document", "application/pdf")] {
             let block =
                 json!({"type": kind, "source": {"type": "base64", "media_type": label, "data": data}});
-            let mut request = text_request(&user(&block).to_string(), Protocol::Messages, json!({}));
+            let mut request = text_request(&user(&block), Protocol::Messages, json!({}));
             request.blobs.push(Facts { bytes: 0, ..facts("application/octet-stream") });
             let said = format!("{:?}", both().prepare::<Messages>(&request).expect_err("it is no file"));
             assert!(said.contains("messages.0.content.0.source.data`: expected base64, got"), "{said}");
@@ -173,7 +173,7 @@ fn an_address_is_sent_in_one_form() {
             [("https://e.com/A.png", "https://e.com/A.png"), ("HTTPS://E.com/A.png", "https://E.com/A.png")]
         {
             let prepared = prepare(&user(&picture(written)), protocol, json!({})).expect("a good request");
-            let sent: Value = serde_json::from_str(&crate::messages::written(&prepared.call)).expect("JSON");
+            let sent = prepared.call.json_body();
             let part = &sent["messages"][0]["content"][0];
             assert_eq!(part.pointer(place), Some(&json!(expected)), "{sent}");
         }
@@ -211,7 +211,7 @@ fn a_picture_is_refused_by_what_its_bytes_are() {
         let mime = if mime.starts_with("the") { called } else { mime };
         for protocol in [Protocol::Messages, Protocol::Chat] {
             for data in [data, BLOB] {
-                let mut request = text_request(&user(&picture(data)).to_string(), protocol, json!({}));
+                let mut request = text_request(&user(&picture(data)), protocol, json!({}));
                 let facts = Facts { blob: Some(BLOB.into()), ..Facts::new(MediaKind::Image, mime, 9_000) };
                 request.blobs.push(facts);
                 let refusal = both().prepare::<Messages>(&request).expect_err("no model reads it");

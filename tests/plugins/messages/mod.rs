@@ -20,12 +20,13 @@ mod streaming;
 mod tool_words;
 mod whole_messages;
 
+use std::fmt::Display;
 use std::sync::LazyLock;
 
 use gatehouse_play::{Both, Component};
 use gatehouse_sdk::{
-    Call, Chunk, Context, Counter, Extra, Family, Payload, Prepared, Protocol, Refusal, Relay, Reply, Route,
-    Sse, TextFailure, TextRequest, UnixMs, Usage, Verdict, run,
+    Call, Chunk, Context, Counter, Family, Payload, Prepared, Protocol, Refusal, Relay, Reply, Sse,
+    TextFailure, TextRequest, UnixMs, Usage, Verdict, run,
 };
 use messages::{Messages, SURFACE};
 use serde_json::{Value, json};
@@ -45,45 +46,23 @@ fn cx() -> Context {
 }
 
 /// A request by the public model over a route of that protocol and those rules.
-fn text_request(body: &str, protocol: Protocol, rules: Value) -> TextRequest {
-    TextRequest {
-        surface: SURFACE.to_owned(),
-        body: body.to_owned(),
-        headers: Vec::new(),
-        blobs: Vec::new(),
-        route: Route {
-            model: MODEL.to_owned(),
-            upstream: "upstream-model".to_owned(),
-            provider: "provider".to_owned(),
-            protocol,
-            rules,
-            extra: Extra::new(),
-        },
-        extra: Extra::new(),
-    }
+fn text_request(body: &dyn Display, protocol: Protocol, rules: Value) -> TextRequest {
+    crate::text_request(SURFACE, body, crate::route(MODEL, "upstream-model", protocol, rules))
 }
 
 /// A good request with `fields` over it.
 fn body(fields: Value) -> Value {
-    let mut body = json!({
-        "model": MODEL,
-        "max_tokens": 4096,
-        "messages": [{"role": "user", "content": "hello"}],
-    });
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        body[name] = value.clone();
-    }
-    body
+    let message = json!({"role": "user", "content": "hello"});
+    crate::over(json!({"model": MODEL, "max_tokens": 4096, "messages": [message]}), fields)
 }
 
 fn prepare(body: &Value, protocol: Protocol, rules: Value) -> Result<Prepared<Vec<u8>>, Refusal> {
-    both().prepare::<Messages>(&text_request(&body.to_string(), protocol, rules))
+    both().prepare::<Messages>(&text_request(body, protocol, rules))
 }
 
 /// What is sent of a good request.
 fn sent(fields: Value, protocol: Protocol, rules: Value) -> Value {
-    let prepared = prepare(&body(fields), protocol, rules).expect("the request is good");
-    serde_json::from_str(&written(&prepared.call)).expect("what is sent is JSON")
+    prepare(&body(fields), protocol, rules).expect("the request is good").call.json_body()
 }
 
 fn written(call: &Call) -> String {
@@ -127,6 +106,13 @@ fn rejected(protocol: Protocol, status: u16, got: &Value) -> TextFailure {
 /// Frames without a name, as chat providers send them.
 fn frames(data: &[Value]) -> Vec<Sse> {
     data.iter().map(|data| Sse { event: None, data: data.to_string() }).collect()
+}
+
+/// The same with their end.
+fn ended(data: &[Value]) -> Vec<Sse> {
+    let mut events = frames(data);
+    events.push(done());
+    events
 }
 
 fn done() -> Sse {

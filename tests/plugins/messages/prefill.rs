@@ -1,11 +1,11 @@
 //! A final assistant message, which the answer goes on from: sent where the model continues one, and told to it where not.
 //! Its text is neither repeated in the answer nor lost from it.
 
-use gatehouse_sdk::{Protocol, Reply, Sse};
+use gatehouse_sdk::{Protocol, Reply};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::messages::{body, both, done, frames, play, prepare, sent};
+use crate::messages::{body, both, ended, play, prepare, sent};
 
 fn ends_with(content: Value) -> Value {
     json!({"messages": [{"role": "user", "content": "a list"}, {"role": "assistant", "content": content}]})
@@ -22,8 +22,7 @@ fn answered(protocol: Protocol, rules: Value, prefill: &str, pieces: &[&str]) ->
             let mut chunks = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
             chunks.extend(pieces.iter().map(|piece| chunk(json!({"content": piece}), Value::Null)));
             chunks.push(chunk(json!({}), json!("stop")));
-            let mut events = frames(&chunks);
-            events.push(done());
+            let events = ended(&chunks);
             (whole, events)
         }
         Protocol::Messages => {
@@ -43,11 +42,8 @@ fn answered(protocol: Protocol, rules: Value, prefill: &str, pieces: &[&str]) ->
                 json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}),
                 json!({"type": "message_stop"}),
             ]);
-            let named = events.iter().map(|event| Sse {
-                event: event["type"].as_str().map(str::to_owned),
-                data: event.to_string(),
-            });
-            (message(json!([{"type": "text", "text": text}])), named.collect())
+            let events = events.iter().map(crate::named).collect();
+            (message(json!([{"type": "text", "text": text}])), events)
         }
     };
     let whole = both().answer::<Messages>(&prepared.state, &Reply::new(200, &whole)).expect("an answer");

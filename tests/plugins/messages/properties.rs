@@ -5,7 +5,7 @@ use messages::Messages;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::messages::{body, cx, done, frames, play_in, play_until, state, text_request, written};
+use crate::messages::{body, cx, ended, frames, play_in, play_until, state, text_request, written};
 
 /// JSON of any shape, with the words of both protocols in it.
 fn any_json() -> impl Strategy<Value = Value> {
@@ -82,9 +82,7 @@ fn any_chat() -> impl Strategy<Value = Vec<Sse>> {
             deltas.into_iter().map(|delta| json!({"id": "x", "choices": [{"delta": delta}]})).collect();
         data.push(json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}));
         data.push(json!({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}));
-        let mut events = frames(&data);
-        events.push(done());
-        events
+        ended(&data)
     })
 }
 
@@ -111,11 +109,9 @@ fn any_messages() -> impl Strategy<Value = Vec<Sse>> {
 /// Everything the family is asked, with `text` in the place of what others write.
 fn ask_everything(text: &str) {
     for protocol in [Protocol::Messages, Protocol::Chat] {
-        let _ = run::prepare::<Messages>(&cx(), text_request(text, protocol, json!({})));
+        let _ = run::prepare::<Messages>(&cx(), text_request(&text, protocol, json!({})));
         for status in [200, 400, 404, 429] {
-            let mut reply = Reply::new(status, &json!({}));
-            reply.body = gatehouse_sdk::Body::Inline(text.as_bytes().to_vec());
-            let _ = run::answer::<Messages>(&cx(), &state(protocol, true), reply);
+            let _ = run::answer::<Messages>(&cx(), &state(protocol, true), Reply::raw(status, text));
         }
         let mut relay = run::relay::<Messages>(&cx(), &state(protocol, true));
         let _ = relay.push(vec![Sse { event: None, data: text.to_owned() }]);
@@ -153,8 +149,7 @@ proptest! {
         let state = state(Protocol::Messages, false);
         let played = |escaped: bool| {
             let events: Vec<Sse> = deltas.iter().map(|(index, field, text)| {
-                let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
-                let text = if escaped { format!("\"{}\"", units.collect::<String>()) } else { json!(text).to_string() };
+                let text = crate::quoted(text, escaped);
                 let data = format!(r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"d","{field}":{text}}}}}"#);
                 Sse { event: Some("content_block_delta".to_owned()), data }
             }).collect();
@@ -173,8 +168,7 @@ proptest! {
         let state = state(Protocol::Chat, thinking);
         let played = |escaped: bool| {
             let events: Vec<Sse> = chunks.iter().map(|(what, text)| {
-                let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
-                let text = if escaped { format!("\"{}\"", units.collect::<String>()) } else { json!(text).to_string() };
+                let text = crate::quoted(text, escaped);
                 let delta = match what {
                     0 => r#""tool_calls":[{"index":0,"id":"t","function":{"name":"f","arguments":"{}"}}]"#.to_owned(),
                     1 => format!(r#""reasoning_content":{text}"#),

@@ -6,13 +6,12 @@ use messages::Messages;
 use serde_json::{Value, json};
 
 use crate::messages::{
-    answered, body, both, done, frames, play, play_in, play_until, prepare, rejected, sent, state,
+    answered, body, both, ended, frames, play, play_in, play_until, prepare, rejected, sent, state,
 };
 
 /// What a stream of `deltas` adds up to: its blocks, and its end.
 fn streamed(thinking: bool, chunks: &[Value]) -> (Vec<Value>, Value) {
-    let mut events = frames(chunks);
-    events.push(done());
+    let events = ended(chunks);
     let played = play(&state(Protocol::Chat, thinking), &events);
     assert!(played.last, "{played:?}");
     let mut blocks: Vec<Value> = vec![];
@@ -391,8 +390,7 @@ fn an_end_is_what_the_answer_shows() {
         assert_eq!((&message["stop_reason"], &message["stop_sequence"]), (&json!(reason), &sequence));
         let mut last = chunk(json!({}), json!("stop"));
         last["choices"][0][member] = value;
-        let mut events = frames(&[chunk(text.clone(), Value::Null), last]);
-        events.push(done());
+        let events = ended(&[chunk(text.clone(), Value::Null), last]);
         let played = play(&prepared.state, &events);
         let end = played.events().into_iter().find(|event| event["type"] == "message_delta").expect("an end");
         assert_eq!(
@@ -431,9 +429,7 @@ fn an_answer_that_was_broken_off_is_a_failure() {
             Obstacle::Upstream,
             "{reason}"
         );
-        let mut events =
-            frames(&[chunk(json!({"content": "a"}), Value::Null), chunk(json!({}), json!(reason))]);
-        events.push(done());
+        let events = ended(&[chunk(json!({"content": "a"}), Value::Null), chunk(json!({}), json!(reason))]);
         let failed = play_in(&state(Protocol::Chat, false), &events, &[]).expect_err("a failure");
         assert_eq!(failed.obstacle, Obstacle::Upstream, "{reason}");
     }

@@ -1,10 +1,10 @@
 //! Ids and names of tools between the protocols: what the client reads is valid for it, and what the provider reads is its own.
 
-use gatehouse_sdk::{Protocol, Reply};
+use gatehouse_sdk::{Obstacle, Protocol, Reply};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::messages::{body, both, done, frames, play, prepare, rejected, sent};
+use crate::messages::{body, both, ended, play, prepare, rejected, sent};
 
 fn history(id: &str, name: &str) -> Value {
     json!([
@@ -30,10 +30,9 @@ fn an_id_of_any_letters_comes_back_to_its_provider() {
     let message: Value = serde_json::from_str(&answer.body).expect("JSON");
     let id = message["content"][0]["id"].as_str().expect("an id").to_owned();
     assert!(is_valid(&id), "{id}");
-    let mut events = frames(&[
+    let events = ended(&[
         json!({"id": "c", "choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}),
     ]);
-    events.push(done());
     let started = play(&prepared.state, &events)
         .events()
         .into_iter()
@@ -77,10 +76,9 @@ fn a_long_name_is_short_at_a_chat_provider_alone() {
     let whole = json!({"id": "c", "choices": [{"index": 0, "message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]});
     let answer = both().answer::<Messages>(&state, &Reply::new(200, &whole)).expect("an answer");
     assert!(answer.body.contains(&format!("\"name\":\"{name}\"")), "{}", answer.body);
-    let mut events = frames(&[
+    let events = ended(&[
         json!({"id": "c", "choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}),
     ]);
-    events.push(done());
     let started =
         play(&state, &events).events().into_iter().find(|event| event["type"] == "content_block_start");
     assert_eq!(started.expect("a block")["content_block"]["name"], name.as_str());
@@ -103,38 +101,23 @@ fn an_error_about_a_successor_names_the_type_that_came() {
 fn a_conversation_that_is_too_long_is_told_in_the_words_of_the_protocol() {
     let said = "Requested token count exceeds the model's maximum context length of 4096 tokens.";
     for protocol in [Protocol::Chat, Protocol::Messages] {
-        let failure = rejected(
-            protocol,
-            400,
-            &json!({"error": {"message": said, "type": "BadRequestError", "code": 400}}),
-        );
-        assert_eq!(format!("{:?}", failure.obstacle), "Obstacle::TooLong");
-        assert_eq!(failure.message, format!("prompt is too long: {said}"));
+        let failed = |status: u16, got: Value| {
+            let failure = rejected(protocol, status, &got);
+            (failure.obstacle, failure.message)
+        };
+        let (obstacle, message) =
+            failed(400, json!({"error": {"message": said, "type": "BadRequestError", "code": 400}}));
+        assert_eq!((obstacle, message), (Obstacle::TooLong, format!("prompt is too long: {said}")));
         let known = "prompt is too long: 210000 tokens > 200000 maximum";
-        let failure = rejected(
-            protocol,
-            400,
-            &json!({"type": "error", "error": {"type": "invalid_request_error", "message": known}}),
-        );
-        assert_eq!(failure.message, known);
-        let own =
-            rejected(protocol, 403, &json!({"error": "Content violates usage guidelines.", "code": "x"}));
-        assert_eq!(
-            (format!("{:?}", own.obstacle).as_str(), own.message.as_str()),
-            ("Obstacle::Invalid", "Content violates usage guidelines.")
-        );
-        let account = rejected(
-            protocol,
-            403,
-            &json!({"error": {"message": "Your API key has no access to this image model."}}),
-        );
-        assert_eq!(format!("{:?}", account.obstacle), "Obstacle::Account");
-        let qwen = rejected(
-            protocol,
-            400,
-            &json!({"error": {"message": "<400> InternalError.Algo: no such thing"}}),
-        );
-        assert_eq!(qwen.message, "<400> InternalError.Algo: no such thing");
+        let error = json!({"type": "invalid_request_error", "message": known});
+        assert_eq!(failed(400, json!({"type": "error", "error": error})).1, known);
+        let violates = "Content violates usage guidelines.";
+        let own = failed(403, json!({"error": violates, "code": "x"}));
+        assert_eq!(own, (Obstacle::Invalid, violates.to_owned()));
+        let access = json!({"error": {"message": "Your API key has no access to this image model."}});
+        assert_eq!(failed(403, access).0, Obstacle::Account);
+        let qwen = "<400> InternalError.Algo: no such thing";
+        assert_eq!(failed(400, json!({"error": {"message": qwen}})).1, qwen);
     }
 }
 

@@ -5,7 +5,8 @@ use gatehouse_testkit::Script;
 use motion::SURFACE;
 use serde_json::{Value, json};
 
-use crate::motion::{accepted, play, text26, with};
+use crate::motion::{accepted, play, text26};
+use crate::over;
 
 const CLIP: &str = "https://example.com/a.mp4";
 const SOUND: &str = "https://example.com/a.mp3";
@@ -129,7 +130,7 @@ fn a_sound_of_motion_26_is_not_longer_than_the_video() {
     for (seconds, ms) in [(5, 3000), (5, 5000), (5, 5200), (15, 15_200)] {
         let sent = |call: &gatehouse_sdk::Call| {
             let body = call.json_body();
-            assert_eq!(body["input"], with(json!({"prompt": "a red kite"}), json!({"audio_url": SOUND})));
+            assert_eq!(body["input"], over(json!({"prompt": "a red kite"}), json!({"audio_url": SOUND})));
             assert_eq!(body["parameters"].get("audio"), None, "the sound has priority");
         };
         play(&asked(seconds).probed([Ok(sound(ms))]).expect_call(sent));

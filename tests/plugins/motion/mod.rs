@@ -9,37 +9,30 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use gatehouse_play::Component;
-use gatehouse_testkit::{Script, check_family};
+use gatehouse_testkit::Script;
 use motion::{Motion, SURFACE};
 use serde_json::{Value, json};
+
+use crate::over;
+use crate::tasks::seconds;
 
 static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("motion"));
 
 const ID: &str = "3659aa57-0c36-4a92-a2f9-2d1f4f5c0b6e";
 const VIDEO: &str = "https://dashscope-result.oss-ap-southeast-1.aliyuncs.com/a.mp4?Expires=1&Signature=A";
 const FAILED: &str = "the upstream failed to generate the video";
-const UNAVAILABLE: &str = "No available upstream, please retry later";
 
 /// Plays it both ways.
 fn play(script: &Script) {
-    script.run_native::<Motion>();
-    script.run(&*COMPONENT);
-}
-
-/// An object with `fields` over it.
-fn with(mut body: Value, fields: Value) -> Value {
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        body[name] = value.clone();
-    }
-    body
+    crate::tasks::play::<Motion>(script, &COMPONENT);
 }
 
 fn text26(fields: Value) -> Value {
-    with(json!({"model": "motion-2.6", "prompt": "a red kite"}), fields)
+    over(json!({"model": "motion-2.6", "prompt": "a red kite"}), fields)
 }
 
 fn text27(fields: Value) -> Value {
-    with(json!({"model": "motion-2.7", "prompt": "a red kite"}), fields)
+    over(json!({"model": "motion-2.7", "prompt": "a red kite"}), fields)
 }
 
 /// Submitted and accepted.
@@ -58,7 +51,7 @@ fn sent() -> Script {
 fn taken() -> Script {
     sent()
         .reply(200, json!({"request_id": "e259", "output": {"task_id": ID, "task_status": "PENDING"}}))
-        .expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(2)))
+        .expect_wait(seconds(2))
 }
 
 /// The first poll is out.
@@ -66,13 +59,7 @@ fn polled() -> Script {
     taken().timer().expect_call(|call| assert_eq!(call.method, "GET"))
 }
 
-#[test]
-fn the_self_tests_hold() {
-    check_family::<Motion>();
-    assert_eq!(COMPONENT.family(), "motion");
-}
-
-/// The form in which states are kept: tasks under way outlive a version, so its names stay.
+/// The form in which states are kept.
 const STATES: &str = r#"
     {"context": {"now": 1000000}}
     {"submit": {"surface": "videos.generate", "body": {"model": "motion-2.6", "prompt": "a kite"}}}
@@ -99,6 +86,6 @@ const STATES: &str = r#"
 "#;
 
 #[test]
-fn states_keep_their_form() {
-    play(&Script::parse(STATES, "states.play".as_ref()).unwrap());
+fn self_tests_and_states_keep_their_form() {
+    crate::tasks::keep_their_form::<Motion>(STATES, &COMPONENT);
 }

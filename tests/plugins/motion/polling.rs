@@ -6,14 +6,13 @@ use gatehouse_sdk::{Blame, Outage, Replay, Reply, Stage, Target};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
-use crate::motion::{FAILED, ID, UNAVAILABLE, VIDEO, play, polled, sent, taken, with};
+use crate::motion::{FAILED, ID, VIDEO, play, polled, sent, taken};
+use crate::over;
+use crate::tasks::{UNAVAILABLE, asked_again, lost_forty_times, seconds, unreadable_eight_times};
 
 fn output(status: &str, more: Value) -> Value {
-    let mut output = json!({"task_id": ID, "task_status": status, "submit_time": "2026-06-30 18:07:20.235"});
-    for (name, value) in more.as_object().expect("fields are an object") {
-        output[name] = value.clone();
-    }
-    json!({"request_id": "c6b9", "output": output})
+    let output = json!({"task_id": ID, "task_status": status, "submit_time": "2026-06-30 18:07:20.235"});
+    json!({"request_id": "c6b9", "output": over(output, more)})
 }
 
 fn status(word: &str) -> Value {
@@ -26,7 +25,7 @@ fn ready() -> Value {
 
 /// The answer is "not yet", and the family asks again.
 fn again(script: Script, status: u16, body: Value) -> Script {
-    script.reply(status, body).expect_wait(|_| ()).timer().expect_call(|call| assert_eq!(call.method, "GET"))
+    asked_again(script.reply(status, body))
 }
 
 #[test]
@@ -151,18 +150,12 @@ fn polls_an_unknown_task_five_times_more() {
 fn polls_eight_times_more_after_unreadable_answers() {
     let html = || Reply::raw(200, "<html>");
     let eight = || {
-        let mut script = polled();
-        for (round, wait) in [2, 4, 8, 16, 30, 30, 30, 30].into_iter().enumerate() {
-            let answered = match round % 4 {
-                0 => script.reply_whole(html()),
-                1 => script.reply(200, status("SUCCEEDED")),
-                2 => script.reply(500, json!({"code": "InternalError"})),
-                _ => script.outage(Outage::TooLarge),
-            };
-            let waits = move |came: &Duration| assert_eq!(*came, Duration::from_secs(wait));
-            script = answered.expect_wait(waits).timer().expect_call(|_| ());
-        }
-        script
+        unreadable_eight_times(polled(), |script, round| match round % 4 {
+            0 => script.reply_whole(html()),
+            1 => script.reply(200, status("SUCCEEDED")),
+            2 => script.reply(500, json!({"code": "InternalError"})),
+            _ => script.outage(Outage::TooLarge),
+        })
     };
     play(&eight().reply_whole(html()).expect_fail(Blame::Upstream, FAILED));
     // A clear answer begins the count again.
@@ -175,16 +168,7 @@ fn polls_eight_times_more_after_unreadable_answers() {
 
 #[test]
 fn lost_polls_and_429_are_asked_again_until_the_deadline() {
-    let mut script = polled();
-    for round in 0..40 {
-        let lost = match round % 4 {
-            0 => script.outage(Outage::Unreachable),
-            1 => script.outage(Outage::Timeout),
-            2 => script.outage(Outage::Broken),
-            _ => script.reply(429, json!({"code": "Throttling.RateQuota"})),
-        };
-        script = lost.expect_wait(|_| ()).timer().expect_call(|_| ());
-    }
+    let script = lost_forty_times(polled(), &json!({"code": "Throttling.RateQuota"}));
     play(&script.reply(200, ready()).expect_done(|_| ()));
 }
 
@@ -194,7 +178,7 @@ fn polls_for_three_new_links_after_a_lost_video() {
     for wait in [2, 4, 8] {
         script = script
             .lost("the server answered 403")
-            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
+            .expect_wait(seconds(wait))
             .timer()
             .expect_call(|_| ())
             .reply(200, ready())
@@ -237,7 +221,7 @@ fn answers_are_read_in_every_form() {
     for beside in
         [json!({"code": 7, "message": []}), json!({"submit_time": 5, "task_id": 7}), json!({"usage": {}})]
     {
-        let body = output("SUCCEEDED", with(json!({"video_url": VIDEO}), beside));
+        let body = output("SUCCEEDED", over(json!({"video_url": VIDEO}), beside));
         play(&polled().reply(200, body).expect_done(|outcome| assert_eq!(outcome.products[0].source, VIDEO)));
     }
     let twice = format!(

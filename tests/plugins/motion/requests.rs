@@ -5,25 +5,26 @@ use gatehouse_testkit::Script;
 use motion::{Motion, SURFACE};
 use serde_json::{Value, json};
 
-use crate::motion::{accepted, play, text26, text27, with};
+use crate::motion::{accepted, play, text26, text27};
+use crate::over;
 
 const IMAGE: &str = "https://example.com/a.png";
 const LAST: &str = "https://example.com/b.png";
 
-fn refused(body: Value, field: &str, message: &str) {
-    play(&Script::new().submit(SURFACE, body).expect_refused(field, message));
+fn refused(body: Value, field: &str, problem: &str) {
+    play(&Script::new().submit(SURFACE, body).expect_refused(field, &crate::tasks::words(field, problem)));
 }
 
 #[test]
 fn invalid_requests_are_refused() {
-    let model = "`model`: expected `motion-2.6` or `motion-2.7`, got";
+    let model = "expected `motion-2.6` or `motion-2.7`, got";
     refused(json!([1]), "", "expected a JSON object, got an array of 1");
     refused(json!({}), "model", &format!("{model} nothing"));
     refused(json!({"model": "motion-3"}), "model", &format!("{model} the string \"motion-3\""));
     for body in [text26(json!({"duration": "5"})), text27(json!({"duration": "5"}))] {
-        refused(body, "duration", "`duration`: expected an integer, got the string \"5\"");
+        refused(body, "duration", "expected an integer, got the string \"5\"");
     }
-    let blank = "`prompt`: expected a text that is not blank, got";
+    let blank = "expected a text that is not blank, got";
     for model in ["motion-2.6", "motion-2.7"] {
         refused(json!({"model": model}), "prompt", &format!("{blank} nothing"));
         refused(json!({"model": model, "prompt": null}), "prompt", &format!("{blank} nothing"));
@@ -35,26 +36,24 @@ fn invalid_requests_are_refused() {
         );
     }
     for seconds in [0, 4, 6, 9, 11, 14, 16, 20] {
-        let message = format!("`duration`: expected 5, 10 or 15 (seconds), got {seconds}");
+        let message = format!("expected 5, 10 or 15 (seconds), got {seconds}");
         refused(text26(json!({"duration": seconds})), "duration", &message);
     }
-    refused(text27(json!({"duration": 1})), "duration", "`duration`: expected at least 2, got 1");
-    refused(text27(json!({"duration": 16})), "duration", "`duration`: expected at most 15, got 16");
-    let ratio = "`aspect_ratio`: not supported with an image, whose ratio the video has; got \"3:4\"";
+    refused(text27(json!({"duration": 1})), "duration", "expected at least 2, got 1");
+    refused(text27(json!({"duration": 16})), "duration", "expected at most 15, got 16");
+    let ratio = "not supported with an image, whose ratio the video has; got \"3:4\"";
     refused(text26(json!({"image_urls": [IMAGE], "aspect_ratio": "3:4"})), "aspect_ratio", ratio);
-    let template = "`image_urls`: expected one image for the template `flying`, got nothing";
+    let template = "expected one image for the template `flying`, got nothing";
     refused(text26(json!({"template": "flying"})), "image_urls", template);
-    let stranger = "`image_urls[0]`: expected an http(s) URL, a base64 `data:` URI or base64, got a file of another request";
+    let stranger = "expected an http(s) URL, a base64 `data:` URI or base64, got a file of another request";
     refused(text26(json!({"image_urls": ["blob:01ARZ3NDEKTSV4RRFFQ69G5FAV"]})), "image_urls[0]", stranger);
 }
 
 #[test]
 fn fields_of_motion_27_exclude_each_other() {
-    let both = |more: Value, field: &str, message: &str| refused(text27(more), field, message);
+    let both = |more: Value, field: &str, problem: &str| refused(text27(more), field, problem);
     let alone = |other: &str| {
-        format!(
-            "`audio_url`: expected nothing together with `{other}`, got the string \"https://example.com/a.mp3\""
-        )
+        format!("expected nothing together with `{other}`, got the string \"https://example.com/a.mp3\"")
     };
     let audio = "https://example.com/a.mp3";
     let clip = "https://example.com/a.mp4";
@@ -68,28 +67,28 @@ fn fields_of_motion_27_exclude_each_other() {
     both(
         json!({"image_urls": [IMAGE], "image_with_roles": [{"url": IMAGE}]}),
         "image_with_roles",
-        "`image_with_roles`: expected nothing together with `image_urls`, got an array of 1",
+        "expected nothing together with `image_urls`, got an array of 1",
     );
     both(
         json!({"image_urls": [IMAGE, LAST], "video_urls": [clip]}),
         "image_urls",
-        "`image_urls`: expected nothing together with `video_urls`, got an array of 2",
+        "expected nothing together with `video_urls`, got an array of 2",
     );
     both(
         json!({"image_with_roles": [{"url": IMAGE}], "video_urls": [clip]}),
         "image_with_roles[0].role",
-        "`image_with_roles[0].role`: expected `last_frame` together with `video_urls`, which is the beginning, got \
+        "expected `last_frame` together with `video_urls`, which is the beginning, got \
          \"first_frame\"",
     );
     both(
         json!({"image_with_roles": [{"url": IMAGE, "role": "last_frame"}, {"url": LAST, "role": "last_frame"}]}),
         "image_with_roles[1].role",
-        "`image_with_roles[1].role`: expected another role than that of the image before, got \"last_frame\"",
+        "expected another role than that of the image before, got \"last_frame\"",
     );
     both(
         json!({"image_with_roles": [{"url": IMAGE, "role": "last_frame"}]}),
         "image_with_roles[0].role",
-        "`image_with_roles[0].role`: expected a `first_frame`, too, or a video in `video_urls`, got \"last_frame\"",
+        "expected a `first_frame`, too, or a video in `video_urls`, got \"last_frame\"",
     );
 }
 
@@ -104,7 +103,7 @@ fn motion_26_sends_every_default() {
         json!({
             "model": "wan2.6-t2v",
             "input": {"prompt": "a red kite"},
-            "parameters": with(json!({"size": "1280*720", "duration": 5}), parameters),
+            "parameters": over(json!({"size": "1280*720", "duration": 5}), parameters),
         })
     };
     let nothing = json!({
@@ -130,11 +129,11 @@ fn motion_26_sends_every_default() {
     let image = |input: Value, resolution: &str| {
         json!({
             "model": "wan2.6-i2v",
-            "input": with(json!({"img_url": IMAGE}), input),
+            "input": over(json!({"img_url": IMAGE}), input),
             "parameters": {"resolution": resolution, "duration": 5},
         })
     };
-    let model = |fields: Value| with(json!({"model": "motion-2.6", "image_urls": [IMAGE]}), fields);
+    let model = |fields: Value| over(json!({"model": "motion-2.6", "image_urls": [IMAGE]}), fields);
     sends(model(json!({})), image(json!({}), "720P"));
     sends(model(json!({"aspect_ratio": "16:9", "resolution": "1080p"})), image(json!({}), "1080P"));
     sends(model(json!({"image_urls": ["HTTPS://example.com/a.png"]})), image(json!({}), "720P"));
@@ -145,20 +144,20 @@ fn motion_26_sends_every_default() {
         let effect = json!({"template": "dance2", "prompt": prompt});
         sends(model(effect), image(json!({"template": "dance2"}), "720P"));
     }
-    let wrong = "`prompt`: expected a string, got 5";
+    let wrong = "expected a string, got 5";
     refused(model(json!({"template": null, "prompt": 5})), "prompt", wrong);
 }
 
 #[test]
 fn motion_27_sends_every_default() {
     let defaults = json!({"resolution": "1080P", "duration": 5, "prompt_extend": true, "watermark": false});
-    let text = with(defaults.clone(), json!({"ratio": "16:9"}));
+    let text = over(defaults.clone(), json!({"ratio": "16:9"}));
     let body = json!({"model": "wan2.7-t2v", "input": {"prompt": "a red kite"}, "parameters": text});
     sends(text27(json!({})), body.clone());
     sends(text27(json!({"image_urls": [], "image_with_roles": [], "video_urls": []})), body);
     let from =
         |media: Value| json!({"model": "wan2.7-i2v", "input": {"media": media}, "parameters": defaults});
-    let model = |fields: Value| with(json!({"model": "motion-2.7"}), fields);
+    let model = |fields: Value| over(json!({"model": "motion-2.7"}), fields);
     let first = json!({"type": "first_frame", "url": IMAGE});
     let last = json!({"type": "last_frame", "url": LAST});
     sends(model(json!({"image_urls": [IMAGE], "size": "3:4"})), from(json!([first])));
@@ -189,10 +188,10 @@ fn fields_of_sibling_models_count_or_are_refused() {
             "expected the same as `{name}`, the string \"{ratio}\", or nothing, got the string \"{other}\""
         )
     };
-    refused(text26(both.clone()), "size", &format!("`size`: {}", same("aspect_ratio", "4:3", "9:16")));
-    refused(text27(both), "aspect_ratio", &format!("`aspect_ratio`: {}", same("size", "9:16", "4:3")));
+    refused(text26(both.clone()), "size", &same("aspect_ratio", "4:3", "9:16"));
+    refused(text27(both), "aspect_ratio", &same("size", "9:16", "4:3"));
     let ratio = "not supported with an image, whose ratio the video has; got \"3:4\"";
-    refused(text26(json!({"image_urls": [IMAGE], "size": "3:4"})), "size", &format!("`size`: {ratio}"));
+    refused(text26(json!({"image_urls": [IMAGE], "size": "3:4"})), "size", ratio);
     for (field, value, advice26, advice27) in [
         ("first_frame_image", json!(IMAGE), "use `image_urls`", Some("use `image_urls`")),
         (
@@ -207,7 +206,7 @@ fn fields_of_sibling_models_count_or_are_refused() {
     ] {
         let came =
             if value.is_array() { "an array of 1".to_owned() } else { format!("the string {IMAGE:?}") };
-        let message = |advice: &str| format!("`{field}`: not supported by this model, {advice}; got {came}");
+        let message = |advice: &str| format!("not supported by this model, {advice}; got {came}");
         refused(text26(json!({field: value})), field, &message(advice26));
         if let Some(advice) = advice27 {
             refused(text27(json!({field: value})), field, &message(advice));
@@ -231,7 +230,7 @@ fn the_ratio_is_ignored_with_an_image_whatever_it_is() {
     }
     let both = text27(json!({"image_urls": [IMAGE], "size": "1:1", "aspect_ratio": "9:16"}));
     play(&accepted(both));
-    let wrong = "`size`: expected one of `16:9`, `9:16`, `1:1`, `4:3`, `3:4`, got the string \"2:1\"";
+    let wrong = "expected one of `16:9`, `9:16`, `1:1`, `4:3`, `3:4`, got the string \"2:1\"";
     refused(text27(json!({"size": "2:1", "image_urls": []})), "size", wrong);
 }
 
@@ -244,7 +243,7 @@ fn whole_numbers_are_integers_however_they_are_written() {
             assert_eq!((&parameters["duration"], &parameters["seed"]), (&json!(5), &json!(7)));
         }));
     }
-    refused(text27(json!({"duration": 5.5})), "duration", "`duration`: expected an integer, got 5.5");
+    refused(text27(json!({"duration": 5.5})), "duration", "expected an integer, got 5.5");
 }
 
 #[test]

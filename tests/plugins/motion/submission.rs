@@ -1,18 +1,10 @@
 //! The answers to the submission: it is sent once, and again only when it certainly was not accepted.
 
-use std::time::Duration;
-
-use gatehouse_sdk::{Blame, Outage, Reply, Stage};
-use gatehouse_testkit::Script;
+use gatehouse_sdk::{Blame, Reply, Stage};
 use serde_json::{Value, json};
 
-use crate::motion::{FAILED, UNAVAILABLE, play, sent, taken};
-
-const LOST: &str = "the upstream's answer was lost, please submit the task again";
-
-fn seconds(wait: u64) -> impl Fn(&Duration) {
-    move |came| assert_eq!(*came, Duration::from_secs(wait))
-}
+use crate::motion::{FAILED, play, sent, taken};
+use crate::tasks::{UNAVAILABLE, is_never_sent_twice, is_sent_for_five_minutes, seconds, sent_again};
 
 fn refusal(code: &str, message: &str) -> Value {
     json!({"request_id": "7438", "code": code, "message": message})
@@ -79,14 +71,7 @@ fn answers_that_end_the_task() {
 
 #[test]
 fn never_repeats_a_submission_after_a_lost_answer() {
-    for outage in [Outage::Timeout, Outage::Broken, Outage::TooLarge] {
-        play(&sent().outage(outage).expect_fail(Blame::Upstream, LOST));
-    }
-    play(&sent().outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
-}
-
-fn again(script: Script, wait: u64) -> Script {
-    script.expect_wait(seconds(wait)).timer().expect_call(|call| assert_eq!(call.method, "POST"))
+    is_never_sent_twice(sent, play);
 }
 
 #[test]
@@ -94,7 +79,7 @@ fn throttled_submissions_are_sent_again_until_the_deadline() {
     let codes = ["Throttling.RateQuota", "Throttling.AllocationQuota", "Throttling"];
     let mut script = sent();
     for (round, wait) in [2, 4, 8, 16].into_iter().chain([30; 60]).enumerate() {
-        script = again(script.reply(429, refusal(codes[round % 3], "slow down")), wait)
+        script = sent_again(script.reply(429, refusal(codes[round % 3], "slow down")), wait)
             .expect_stage(Stage::Pending);
     }
     play(&script.reply(200, json!({"output": {"task_id": "1"}})).expect_wait(seconds(2)));
@@ -102,11 +87,7 @@ fn throttled_submissions_are_sent_again_until_the_deadline() {
 
 #[test]
 fn retries_an_unreachable_provider_for_five_minutes() {
-    let mut script = sent();
-    for wait in [2, 4, 8, 16].into_iter().chain([30; 9]) {
-        script = again(script.outage(Outage::Unreachable), wait);
-    }
-    play(&script.outage(Outage::Unreachable).expect_fail(Blame::Upstream, UNAVAILABLE));
+    is_sent_for_five_minutes(sent(), play);
 }
 
 #[test]

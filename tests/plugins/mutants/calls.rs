@@ -3,13 +3,15 @@
 
 use serde_json::{Value, json};
 
-use super::client::{CLIENTS, Client, Heard};
+use super::client::Client;
 use super::recorded::Provider;
+use super::{Found, check_all};
 
 /// Names and arguments.
 type Calls = &'static [(&'static str, &'static str)];
 
-fn wrong(client: Client, heard: &Heard, expected: Calls) -> Option<String> {
+fn wrong(client: Client, found: &Found, expected: Calls) -> Option<String> {
+    let Ok(heard) = found else { return Some(format!("{found:?}")) };
     let read = |text: &str| serde_json::from_str::<Value>(text).ok();
     let is_right = heard.calls.len() == expected.len()
         && heard
@@ -35,21 +37,12 @@ fn check(
     events: &[Value],
     expected: Calls,
 ) {
-    let mut data: Vec<String> = events.iter().map(Value::to_string).collect();
-    data.extend(provider.end().iter().map(|&end| end.to_owned()));
-    for client in CLIENTS {
-        let whole = whole.map(|whole| client.whole(provider, &whole.to_string()));
-        for (how, found) in whole
-            .map(|found| ("whole", found))
-            .into_iter()
-            .chain([("stream", client.stream(provider, &data))])
-        {
-            let fault = match &found {
-                Ok(heard) => wrong(client, heard, expected),
-                Err(failure) => Some(format!("{failure:?}")),
-            };
-            faults.extend(fault.map(|it| format!("{client:?} {how} {events:?}:\n    {it}")));
-        }
+    let data = provider.data(events);
+    let judge = |client: Client, found: &Found| wrong(client, found, expected);
+    let given = format!("{events:?}");
+    check_all(faults, &given, |client| [("stream", client.stream(provider, &data))], judge);
+    if let Some(whole) = whole.map(Value::to_string) {
+        check_all(faults, &given, |client| [("whole", client.whole(provider, &whole))], judge);
     }
 }
 
@@ -75,22 +68,14 @@ fn every_call_of_a_chat_provider_is_one() {
     let alike: Calls = &[("f", r#"{"p":0}"#), ("f", r#"{"p":1}"#)];
     let none: Calls = &[("f", "{}"), ("g", "{}")];
     let (zero, one) = (Some(r#"{"p":0}"#), Some(r#"{"p":1}"#));
+    let each = |calls: &[Value]| calls.iter().map(|call| vec![call.clone()]).collect::<Vec<_>>();
     for (lists, expected) in [
         // Numbered, and neither numbered nor named by an id.
-        (
-            vec![
-                vec![call(Some(0), Some("a"), Some("f"), zero)],
-                vec![call(Some(1), Some("b"), Some("g"), one)],
-            ],
-            two,
-        ),
-        (vec![vec![call(None, None, Some("f"), zero)], vec![call(None, None, Some("g"), one)]], two),
-        (vec![vec![call(None, None, Some("f"), zero)], vec![call(None, None, Some("f"), one)]], alike),
-        (vec![vec![call(None, None, Some("f"), None)], vec![call(None, None, Some("g"), None)]], none),
-        (
-            vec![vec![call(None, None, Some("f"), Some(""))], vec![call(None, None, Some("g"), Some(""))]],
-            none,
-        ),
+        (each(&[call(Some(0), Some("a"), Some("f"), zero), call(Some(1), Some("b"), Some("g"), one)]), two),
+        (each(&[call(None, None, Some("f"), zero), call(None, None, Some("g"), one)]), two),
+        (each(&[call(None, None, Some("f"), zero), call(None, None, Some("f"), one)]), alike),
+        (each(&[call(None, None, Some("f"), None), call(None, None, Some("g"), None)]), none),
+        (each(&[call(None, None, Some("f"), Some("")), call(None, None, Some("g"), Some(""))]), none),
         // Several in one list, whole and in pieces.
         (vec![vec![call(None, None, Some("f"), zero), call(None, None, Some("g"), one)]], two),
         (vec![vec![call(None, None, Some("f"), zero), call(None, None, Some("f"), one)]], alike),
@@ -119,58 +104,34 @@ fn every_call_of_a_chat_provider_is_one() {
         ),
         // Ids of odd letters, the same one twice, empty ones, and one for each piece.
         (
-            vec![
-                vec![call(Some(0), Some("functions.f:0"), Some("f"), zero)],
-                vec![call(Some(1), Some("functions.g:1"), Some("g"), one)],
-            ],
+            each(&[
+                call(Some(0), Some("functions.f:0"), Some("f"), zero),
+                call(Some(1), Some("functions.g:1"), Some("g"), one),
+            ]),
             two,
         ),
+        (each(&[call(Some(0), Some("a"), Some("f"), zero), call(Some(1), Some("a"), Some("g"), one)]), two),
+        (each(&[call(Some(0), Some(""), Some("f"), zero), call(Some(1), Some(""), Some("g"), one)]), two),
         (
-            vec![
-                vec![call(Some(0), Some("a"), Some("f"), zero)],
-                vec![call(Some(1), Some("a"), Some("g"), one)],
-            ],
-            two,
-        ),
-        (
-            vec![
-                vec![call(Some(0), Some(""), Some("f"), zero)],
-                vec![call(Some(1), Some(""), Some("g"), one)],
-            ],
-            two,
-        ),
-        (
-            vec![
-                vec![call(Some(0), Some("a"), Some("f"), Some(""))],
-                vec![call(Some(0), Some("b"), Some(""), Some(r#"{"p""#))],
-                vec![call(Some(0), Some("c"), Some(""), Some(":0}"))],
-                vec![call(Some(1), Some("d"), Some("g"), one)],
-            ],
+            each(&[
+                call(Some(0), Some("a"), Some("f"), Some("")),
+                call(Some(0), Some("b"), Some(""), Some(r#"{"p""#)),
+                call(Some(0), Some("c"), Some(""), Some(":0}")),
+                call(Some(1), Some("d"), Some("g"), one),
+            ]),
             two,
         ),
         // Numbered from 1, all 0, and in turns.
+        (each(&[call(Some(1), Some("a"), Some("f"), zero), call(Some(2), Some("b"), Some("g"), one)]), two),
+        (each(&[call(Some(0), Some("a"), Some("f"), zero), call(Some(0), Some("b"), Some("g"), one)]), two),
         (
-            vec![
-                vec![call(Some(1), Some("a"), Some("f"), zero)],
-                vec![call(Some(2), Some("b"), Some("g"), one)],
-            ],
-            two,
-        ),
-        (
-            vec![
-                vec![call(Some(0), Some("a"), Some("f"), zero)],
-                vec![call(Some(0), Some("b"), Some("g"), one)],
-            ],
-            two,
-        ),
-        (
-            vec![
-                vec![call(Some(0), Some("a"), Some("f"), Some(""))],
-                vec![call(Some(1), Some("b"), Some("g"), Some(r#"{"p""#))],
-                vec![call(Some(0), None, None, Some(r#"{"p""#))],
-                vec![call(Some(1), None, None, Some(":1}"))],
-                vec![call(Some(0), None, None, Some(":0}"))],
-            ],
+            each(&[
+                call(Some(0), Some("a"), Some("f"), Some("")),
+                call(Some(1), Some("b"), Some("g"), Some(r#"{"p""#)),
+                call(Some(0), None, None, Some(r#"{"p""#)),
+                call(Some(1), None, None, Some(":1}")),
+                call(Some(0), None, None, Some(":0}")),
+            ]),
             two,
         ),
     ] {

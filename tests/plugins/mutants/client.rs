@@ -2,7 +2,7 @@
 
 use chat::{Chat, RESPONSES};
 use gatehouse_sdk::{
-    Chunk, Context, DialectRequest, Extra, FrameReader as _, Protocol, Relay as _, Reply, Route, Sse, Text,
+    Chunk, Context, DialectRequest, Extra, FrameReader as _, Protocol, Relay as _, Reply, Sse, Text,
     TextFailure, TextRequest, UnixMs, Usage, run,
 };
 use generatecontent::{DIALECT, GenerateContent};
@@ -45,7 +45,7 @@ fn request(client: Client, provider: Provider, streaming: bool) -> TextRequest {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let turns = json!([{"role": "user", "content": "where to?"}]);
     let function = json!({"name": "find_harbour", "parameters": schema});
-    let (surface, body) = match client {
+    let (surface, mut body) = match client {
         Client::Chat => (
             chat::SURFACE,
             json!({"messages": turns, "tools": [{"type": "function", "function": function}], "reasoning_effort": "low",
@@ -62,23 +62,13 @@ fn request(client: Client, provider: Provider, streaming: bool) -> TextRequest {
             "tools": [{"name": "find_harbour", "input_schema": schema}]}),
         ),
     };
-    let mut body = body;
     body["model"] = json!("lm");
     body["stream"] = json!(streaming);
     if !streaming {
         body.as_object_mut().expect("an object").remove("stream_options");
     }
     let protocol = if provider == Provider::Chat { Protocol::Chat } else { Protocol::Messages };
-    let route = Route {
-        model: "lm".into(),
-        upstream: "m".into(),
-        provider: "p".into(),
-        protocol,
-        rules: json!({}),
-        extra: Extra::new(),
-    };
-    let body = body.to_string();
-    TextRequest { surface: surface.into(), body, headers: vec![], blobs: vec![], route, extra: Extra::new() }
+    crate::text_request(surface, &body, crate::route("lm", "m", protocol, json!({})))
 }
 
 /// What the dialect of that provider keeps of a request.

@@ -3,14 +3,16 @@
 
 use serde_json::{Value, json};
 
-use super::client::{CLIENTS, Client, Heard};
+use super::client::Client;
 use super::recorded::Provider;
+use super::{Found, check_all};
 
 /// Read beside a cache, read from one, written to one, and written by the model. `None` where the host has to guess.
 type Told = Option<[u64; 4]>;
 
 /// What is wrong with a bill, or with what the client reads of it.
-fn wrong(heard: &Heard, told: Told) -> Option<String> {
+fn wrong(found: &Found, told: Told) -> Option<String> {
+    let Ok(heard) = found else { return Some(format!("{found:?}")) };
     let paid = heard.usage.map(|all| [all.input, all.cached, all.cache_write, all.output]);
     // Zeros are what the host guesses, too.
     let paid = paid.filter(|paid| *paid != [0; 4]);
@@ -20,29 +22,17 @@ fn wrong(heard: &Heard, told: Told) -> Option<String> {
 }
 
 fn check(faults: &mut Vec<String>, provider: Provider, whole: &Value, events: &[Value], told: Told) {
-    let mut data: Vec<String> = events.iter().map(Value::to_string).collect();
-    data.extend(provider.end().iter().map(|&end| end.to_owned()));
-    for client in CLIENTS {
-        // A client whose stream begins with the host's estimate reads that.
-        for (how, found) in [
-            ("whole", client.whole(provider, &whole.to_string())),
-            ("stream", client.stream(provider, &data)),
-        ] {
-            let fault = match &found {
-                Ok(heard) => wrong(heard, told),
-                Err(failure) => Some(format!("{failure:?}")),
-            };
-            faults.extend(fault.map(|it| format!("{client:?} {how} {whole}, {told:?}:\n    {it}")));
-        }
-    }
+    let (body, data) = (whole.to_string(), provider.data(events));
+    // A client whose stream begins with the host's estimate reads that.
+    let asks = |client: Client| {
+        [("whole", client.whole(provider, &body)), ("stream", client.stream(provider, &data))]
+    };
+    check_all(faults, &format_args!("{whole}, {told:?}"), asks, |_, found| wrong(found, told));
 }
 
 /// A completion with these members beside its choices, and one with them in its choice, as answers and as streams.
 fn completion(members: &Value) -> (Value, Vec<Value>) {
-    let with = |mut body: Value, members: &Value| {
-        body.as_object_mut().expect("an object").extend(members.as_object().expect("members").clone());
-        body
-    };
+    let with = |body: Value, members: &Value| crate::over(body, members.clone());
     let choice = |name: &str, message: Value, reason: Value| json!({"index": 0, name: message, "finish_reason": reason});
     let head = json!({"id": "c", "created": 1, "model": "m"});
     let chunk =
@@ -68,35 +58,101 @@ fn completion(members: &Value) -> (Value, Vec<Value>) {
 #[test]
 fn a_chat_providers_counts_are_paid_and_shown() {
     let mut faults = Vec::new();
-    let usage = |usage: Value| json!({"usage": usage});
-    for (members, told) in [
+    let of_usage = [
         // Together, Fireworks, vLLM; OpenRouter with what it cost.
+        (json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}), Some([100, 0, 0, 20])),
         (
-            usage(json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120})),
-            Some([100, 0, 0, 20]),
-        ),
-        (
-            usage(
-                json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cost": 0.00014, "is_byok": false,
+            json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cost": 0.00014, "is_byok": false,
                 "cost_details": {"upstream_inference_cost": null}, "prompt_tokens_details": {"cached_tokens": 30, "cache_write_tokens": 10}}),
-            ),
             Some([60, 30, 10, 20]),
         ),
         // DeepSeek, as one text of digits each.
         (
-            usage(
-                json!({"prompt_tokens": "100", "completion_tokens": "20", "total_tokens": "120", "prompt_cache_hit_tokens": "30",
+            json!({"prompt_tokens": "100", "completion_tokens": "20", "total_tokens": "120", "prompt_cache_hit_tokens": "30",
                 "prompt_cache_miss_tokens": "70"}),
-            ),
             Some([70, 30, 0, 20]),
         ),
-        // Moonshot, in the usage and in the choice.
+        // Moonshot.
         (
-            usage(
-                json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cached_tokens": 30}),
-            ),
+            json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cached_tokens": 30}),
             Some([70, 30, 0, 20]),
         ),
+        // xAI counts its reasoning beside the completion, Perplexity what it cites, too.
+        (
+            json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 180, "prompt_tokens_details": {"cached_tokens": 30},
+                "completion_tokens_details": {"reasoning_tokens": 60}, "num_sources_used": 0}),
+            Some([70, 30, 0, 80]),
+        ),
+        (
+            json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "citation_tokens": 900, "num_search_queries": 2,
+                "reasoning_tokens": 60, "cost": {"total_cost": 0.2}}),
+            Some([1000, 0, 0, 80]),
+        ),
+        // A server that guesses how much of the completion was reasoning.
+        (
+            json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "completion_tokens_details": {"reasoning_tokens": 23}}),
+            Some([100, 0, 0, 20]),
+        ),
+        // Bedrock, with the names of its two versions.
+        (
+            json!({"inputTokens": 60, "outputTokens": 20, "totalTokens": 120, "cacheReadInputTokens": 30, "cacheWriteInputTokens": 10}),
+            Some([60, 30, 10, 20]),
+        ),
+        (
+            json!({"inputTokens": 60, "outputTokens": 20, "totalTokens": 120, "cacheReadInputTokenCount": 30, "cacheWriteInputTokenCount": 10}),
+            Some([60, 30, 10, 20]),
+        ),
+        // Messages, with a cache that was written for the first time.
+        (
+            json!({"input_tokens": 60, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 10}),
+            Some([60, 0, 10, 20]),
+        ),
+        // Those of libraries in other languages, and Hunyuan.
+        (json!({"PromptTokens": 100, "CompletionTokens": 20, "TotalTokens": 120}), Some([100, 0, 0, 20])),
+        (
+            json!({"promptTokens": 100, "completionTokens": 20, "totalTokens": 120, "promptTokensDetails": {"cachedTokens": 30},
+                "completionTokensDetails": {"reasoningTokens": 5}}),
+            Some([70, 30, 0, 20]),
+        ),
+        (
+            json!({"inputTokens": 100, "outputTokens": 20, "cachedInputTokens": 30, "inputTokenDetails": {"cacheWriteTokens": 10}}),
+            Some([60, 30, 10, 20]),
+        ),
+        // Cohere.
+        (json!({"billed_units": {"input_tokens": 100.0, "output_tokens": 20.0}}), Some([100, 0, 0, 20])),
+        // Numbers that strict libraries do not read.
+        (
+            json!({"prompt_tokens": 100.0, "completion_tokens": 19.2, "total_tokens": 120.0, "prompt_tokens_details": {"cached_tokens": 30.0}}),
+            Some([70, 30, 0, 20]),
+        ),
+        (
+            json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "prompt_tokens_details": {"cached_tokens": "30"}}),
+            Some([70, 30, 0, 20]),
+        ),
+        (
+            json!({"prompt_tokens": u64::MAX, "completion_tokens": 20, "total_tokens": 120}),
+            Some([100, 0, 0, 20]),
+        ),
+        (json!({"prompt_tokens": 0, "completion_tokens": 20, "total_tokens": 120}), Some([100, 0, 0, 20])),
+        (json!({"prompt_tokens": -1, "completion_tokens": 20, "total_tokens": 120}), Some([100, 0, 0, 20])),
+        // A cache that had more than the prompt.
+        (
+            json!({"prompt_tokens": 70, "completion_tokens": 20, "total_tokens": 90, "cached_tokens": 300}),
+            Some([70, 300, 0, 20]),
+        ),
+        // A sum: five letters are two tokens.
+        (json!({"total_tokens": 120}), Some([118, 0, 0, 2])),
+        // Nothing that could be a count.
+        (Value::Null, None),
+        (json!([]), None),
+        (json!("120"), None),
+        (json!({}), None),
+        (json!({"cost": 0.1}), None),
+        (json!({"prompt_tokens": 1e300, "completion_tokens": "many", "total_tokens": {}}), None),
+        (json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}), None),
+    ];
+    let of_members = [
+        // Moonshot, in the choice.
         (
             json!({"choice": {"usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cached_tokens": 30}}}),
             Some([70, 30, 0, 20]),
@@ -114,75 +170,16 @@ fn a_chat_providers_counts_are_paid_and_shown() {
             json!({"usage": {}, "x_groq": {"usage": {"prompt_tokens": 100, "completion_tokens": 20}}}),
             Some([100, 0, 0, 20]),
         ),
-        // xAI counts its reasoning beside the completion, Perplexity what it cites, too.
-        (
-            usage(
-                json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 180, "prompt_tokens_details": {"cached_tokens": 30},
-                "completion_tokens_details": {"reasoning_tokens": 60}, "num_sources_used": 0}),
-            ),
-            Some([70, 30, 0, 80]),
-        ),
-        (
-            usage(
-                json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "citation_tokens": 900, "num_search_queries": 2,
-                "reasoning_tokens": 60, "cost": {"total_cost": 0.2}}),
-            ),
-            Some([1000, 0, 0, 80]),
-        ),
-        // A server that guesses how much of the completion was reasoning.
-        (
-            usage(
-                json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "completion_tokens_details": {"reasoning_tokens": 23}}),
-            ),
-            Some([100, 0, 0, 20]),
-        ),
         // Gemini behind a chat protocol.
         (
             json!({"usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 60, "totalTokenCount": 180,
                 "cachedContentTokenCount": 30}}),
             Some([70, 30, 0, 80]),
         ),
-        // Bedrock, with the names of its two versions.
-        (
-            usage(
-                json!({"inputTokens": 60, "outputTokens": 20, "totalTokens": 120, "cacheReadInputTokens": 30, "cacheWriteInputTokens": 10}),
-            ),
-            Some([60, 30, 10, 20]),
-        ),
-        (
-            usage(
-                json!({"inputTokens": 60, "outputTokens": 20, "totalTokens": 120, "cacheReadInputTokenCount": 30, "cacheWriteInputTokenCount": 10}),
-            ),
-            Some([60, 30, 10, 20]),
-        ),
+        // Bedrock.
         (
             json!({"metadata": {"usage": {"inputTokens": 100, "outputTokens": 20, "totalTokens": 120}}}),
             Some([100, 0, 0, 20]),
-        ),
-        // Messages, with a cache that was written for the first time.
-        (
-            usage(
-                json!({"input_tokens": 60, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 10}),
-            ),
-            Some([60, 0, 10, 20]),
-        ),
-        // Those of libraries in other languages, and Hunyuan.
-        (
-            usage(json!({"PromptTokens": 100, "CompletionTokens": 20, "TotalTokens": 120})),
-            Some([100, 0, 0, 20]),
-        ),
-        (
-            usage(
-                json!({"promptTokens": 100, "completionTokens": 20, "totalTokens": 120, "promptTokensDetails": {"cachedTokens": 30},
-                "completionTokensDetails": {"reasoningTokens": 5}}),
-            ),
-            Some([70, 30, 0, 20]),
-        ),
-        (
-            usage(
-                json!({"inputTokens": 100, "outputTokens": 20, "cachedInputTokens": 30, "inputTokenDetails": {"cacheWriteTokens": 10}}),
-            ),
-            Some([60, 30, 10, 20]),
         ),
         // Cohere, and llama.cpp before it had a usage.
         (
@@ -190,65 +187,18 @@ fn a_chat_providers_counts_are_paid_and_shown() {
             Some([100, 0, 0, 20]),
         ),
         (
-            usage(json!({"billed_units": {"input_tokens": 100.0, "output_tokens": 20.0}})),
-            Some([100, 0, 0, 20]),
-        ),
-        (
             json!({"timings": {"cache_n": 30, "prompt_n": 70, "prompt_ms": 30.9, "predicted_n": 20, "predicted_ms": 661.1}}),
             Some([70, 30, 0, 20]),
         ),
-        // Numbers that strict libraries do not read.
-        (
-            usage(
-                json!({"prompt_tokens": 100.0, "completion_tokens": 19.2, "total_tokens": 120.0, "prompt_tokens_details": {"cached_tokens": 30.0}}),
-            ),
-            Some([70, 30, 0, 20]),
-        ),
-        (
-            usage(
-                json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "prompt_tokens_details": {"cached_tokens": "30"}}),
-            ),
-            Some([70, 30, 0, 20]),
-        ),
-        (
-            usage(json!({"prompt_tokens": u64::MAX, "completion_tokens": 20, "total_tokens": 120})),
-            Some([100, 0, 0, 20]),
-        ),
-        (
-            usage(json!({"prompt_tokens": 0, "completion_tokens": 20, "total_tokens": 120})),
-            Some([100, 0, 0, 20]),
-        ),
-        (
-            usage(json!({"prompt_tokens": -1, "completion_tokens": 20, "total_tokens": 120})),
-            Some([100, 0, 0, 20]),
-        ),
-        // A cache that had more than the prompt.
-        (
-            usage(
-                json!({"prompt_tokens": 70, "completion_tokens": 20, "total_tokens": 90, "cached_tokens": 300}),
-            ),
-            Some([70, 300, 0, 20]),
-        ),
-        // A sum: five letters are two tokens.
-        (usage(json!({"total_tokens": 120})), Some([118, 0, 0, 2])),
-        // Nothing that could be a count.
-        (usage(Value::Null), None),
-        (usage(json!([])), None),
-        (usage(json!("120")), None),
-        (usage(json!({})), None),
-        (usage(json!({"cost": 0.1})), None),
-        (usage(json!({"prompt_tokens": 1e300, "completion_tokens": "many", "total_tokens": {}})), None),
-        (usage(json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0})), None),
-    ] {
+    ];
+    let of_usage = of_usage.map(|(usage, told)| (json!({"usage": usage}), told));
+    for (members, told) in of_usage.into_iter().chain(of_members) {
         let (whole, events) = completion(&members);
         check(&mut faults, Provider::Chat, &whole, &events, told);
         // The counts with the reason, and in each chunk.
         let [begun, ended, counted] = &events[..] else { panic!("three chunks") };
         if members.get("choice").is_none() {
-            let mut one = ended.clone();
-            for (name, value) in members.as_object().expect("members") {
-                one[name] = value.clone();
-            }
+            let one = crate::over(ended.clone(), members.clone());
             check(&mut faults, Provider::Chat, &whole, &[begun.clone(), one.clone()], told);
             check(
                 &mut faults,
@@ -533,13 +483,8 @@ fn counts_behind_the_end_are_paid_and_shown() {
     }
     let mut faults = Vec::new();
     for (provider, data, told) in streams {
-        for client in CLIENTS {
-            let fault = match &client.stream(provider, &data) {
-                Ok(heard) => wrong(heard, told),
-                Err(failure) => Some(format!("{failure:?}")),
-            };
-            faults.extend(fault.map(|it| format!("{client:?} {data:?}:\n    {it}")));
-        }
+        let asks = |client: Client| [("stream", client.stream(provider, &data))];
+        check_all(&mut faults, &format_args!("{data:?}"), asks, |_, found| wrong(found, told));
     }
     super::none(&faults);
 }

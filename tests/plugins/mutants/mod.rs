@@ -12,6 +12,8 @@ mod recorded;
 mod streams;
 mod too_long;
 
+use std::fmt::Display;
+
 use gatehouse_sdk::{Obstacle, TextFailure};
 use serde_json::Value;
 
@@ -19,8 +21,11 @@ use bend::{Bend, Mutant, NO_ANSWERS, SECRETS, mutants};
 use client::{CLIENTS, Client, Heard};
 use recorded::{COUNTS, PROVIDERS, Provider, WORDS};
 
+/// What a client has of an answer.
+type Found = Result<Heard, TextFailure>;
+
 /// What is wrong with what a client has of `sent`; `None` if nothing is.
-fn fault(sent: &str, place: &str, bend: Option<Bend>, found: &Result<Heard, TextFailure>) -> Option<String> {
+fn fault(sent: &str, place: &str, bend: Option<Bend>, found: &Found) -> Option<String> {
     match found {
         Err(failure) => {
             let shown = SECRETS.iter().any(|secret| failure.message.contains(secret));
@@ -78,6 +83,21 @@ fn none(faults: &[String]) {
     assert!(faults.is_empty(), "{} are wrong:\n{}", faults.len(), faults.join("\n"));
 }
 
+/// Notes what is `wrong` with what each client has of `given`, in all ways in which it `asks` for it.
+fn check_all<const WAYS: usize>(
+    faults: &mut Vec<String>,
+    given: &dyn Display,
+    asks: impl Fn(Client) -> [(&'static str, Found); WAYS],
+    wrong: impl Fn(Client, &Found) -> Option<String>,
+) {
+    for client in CLIENTS {
+        for (how, found) in asks(client) {
+            let fault = wrong(client, &found);
+            faults.extend(fault.map(|it| format!("{client:?} {how} {given}:\n    {it}")));
+        }
+    }
+}
+
 fn each(mut check: impl FnMut(Provider, Client, &mut Vec<String>)) {
     let mut faults = Vec::new();
     for provider in PROVIDERS {
@@ -107,7 +127,7 @@ fn a_bent_event_is_read_or_fails_its_stream() {
         let events = provider.events();
         for (number, event) in events.iter().enumerate() {
             for mutant in mutants(event) {
-                let mut data: Vec<String> = events.iter().map(Value::to_string).collect();
+                let mut data = provider.data(&events);
                 data[number].clone_from(&mutant.body);
                 // A server that leaves something out does so each time.
                 if mutant.bend == Bend::Absent
@@ -115,7 +135,6 @@ fn a_bent_event_is_read_or_fails_its_stream() {
                 {
                     data[number + 1] = bent_at(&events[number + 1], &mutant);
                 }
-                data.extend(provider.end().iter().map(|&end| end.to_owned()));
                 let found = client.stream(provider, &data);
                 let place = if event.to_string().contains("usage") && mutant.place.is_empty() {
                     "usage"
@@ -153,9 +172,8 @@ fn what_is_no_answer_fails_and_shows_nothing() {
                 }
             }
             for number in 0..events.len() {
-                let mut data: Vec<String> = events.iter().map(Value::to_string).collect();
+                let mut data = provider.data(&events);
                 data[number] = body.to_owned();
-                data.extend(provider.end().iter().map(|&end| end.to_owned()));
                 let found = client.stream(provider, &data);
                 if let Some(fault) = fault(&data.concat(), "usage", Some(Bend::Absent), &found) {
                     faults.push(format!("{provider:?} to {client:?}, event {number} {body}: {fault}"));

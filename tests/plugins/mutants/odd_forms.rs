@@ -1,11 +1,12 @@
 //! Forms of answers that servers have been seen with, or that stand in their documents, and that no bend of a recorded answer makes: the
 //! same for every client, whole and as a stream.
 
-use gatehouse_sdk::{Obstacle, TextFailure};
+use gatehouse_sdk::Obstacle;
 use serde_json::{Value, json};
 
-use super::client::{CLIENTS, Heard};
+use super::client::Client;
 use super::recorded::Provider;
+use super::{Found, check_all};
 
 /// What a client has of it.
 #[derive(Clone, Copy)]
@@ -35,7 +36,7 @@ fn said(message: &Value, reason: &Value) -> (Value, Vec<Value>) {
 }
 
 /// What a client has, or what it has in place of that.
-fn wrong(found: &Result<Heard, TextFailure>, has: Has) -> Option<String> {
+fn wrong(found: &Found, has: Has) -> Option<String> {
     let is_right = match (found, has) {
         (Ok(heard), Has::Text(text)) => heard.text == text && heard.calls.is_empty(),
         (Ok(heard), Has::Call) => {
@@ -91,19 +92,13 @@ fn odd_messages_are_read_or_fail() {
         (json!({"content": "Hello"}), json!(["stop"]), Has::Text("Hello")),
     ] {
         let (whole, events) = said(&message, &reason);
-        let mut data: Vec<String> = events.iter().map(Value::to_string).collect();
+        let mut data = Provider::Chat.data(&events);
         data.insert(0, "null".to_owned());
-        data.push("[DONE]".to_owned());
-        for client in CLIENTS {
-            for (how, found) in [
-                ("whole", client.whole(Provider::Chat, &whole.to_string())),
-                ("stream", client.stream(Provider::Chat, &data)),
-            ] {
-                if let Some(fault) = wrong(&found, has) {
-                    faults.push(format!("{client:?} {how} {message} {reason}: {fault}"));
-                }
-            }
-        }
+        let asks = |client: Client| {
+            let whole = client.whole(Provider::Chat, &whole.to_string());
+            [("whole", whole), ("stream", client.stream(Provider::Chat, &data))]
+        };
+        check_all(&mut faults, &format_args!("{message} {reason}"), asks, |_, found| wrong(found, has));
     }
     super::none(&faults);
 }
@@ -128,17 +123,14 @@ fn an_error_of_any_form_fails_the_answer_in_which_it_stands() {
     ] {
         let (_, events) = said(&json!({"content": "Hel"}), &Value::Null);
         let data = [events[0].to_string(), error.to_string(), "[DONE]".to_owned()];
-        for client in CLIENTS {
-            for (how, found) in [
+        let asks = |client: Client| {
+            [
                 ("whole", client.whole(Provider::Chat, &error.to_string())),
                 ("first", client.stream(Provider::Chat, &data[1..])),
                 ("amid", client.stream(Provider::Chat, &data)),
-            ] {
-                if let Some(fault) = wrong(&found, Has::Failure) {
-                    faults.push(format!("{client:?} {how} {error}: {fault}"));
-                }
-            }
-        }
+            ]
+        };
+        check_all(&mut faults, &error, asks, |_, found| wrong(found, Has::Failure));
     }
     super::none(&faults);
 }

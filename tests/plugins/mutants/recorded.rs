@@ -114,8 +114,9 @@ impl Provider {
         }
     }
 
-    /// What ends a stream beside its events.
-    pub(super) fn end(self) -> &'static [&'static str] {
-        if self == Self::Chat { &["[DONE]"] } else { &[] }
+    /// The data of a stream of these events, and what ends it beside them.
+    pub(super) fn data(self, events: &[Value]) -> Vec<String> {
+        let end = (self == Self::Chat).then(|| "[DONE]".to_owned());
+        events.iter().map(Value::to_string).chain(end).collect()
     }
 }

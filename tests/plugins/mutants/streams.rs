@@ -1,11 +1,12 @@
 //! Streams as servers write them that keep to no document: pieces under other names, ends in other words, several values in one event,
 //! and answers in the other protocol than the one they were asked in. Whatever comes, each client has the text and the call.
 
-use gatehouse_sdk::{Obstacle, TextFailure};
+use gatehouse_sdk::Obstacle;
 use serde_json::{Value, json};
 
-use super::client::{CLIENTS, Client, Heard};
+use super::client::Client;
 use super::recorded::{COUNTS, Provider, WORDS};
+use super::{Found, check_all};
 
 const CITY: &str = r#"{"city":"Bergen"}"#;
 
@@ -20,7 +21,7 @@ enum Has {
     NoLess(&'static str),
 }
 
-fn wrong(found: &Result<Heard, TextFailure>, has: Has) -> Option<String> {
+fn wrong(found: &Found, has: Has) -> Option<String> {
     let is_right = match (found, has) {
         (Ok(heard), Has::Text(text)) => heard.text == text && heard.calls.is_empty(),
         (Ok(heard), Has::Call) => {
@@ -154,10 +155,8 @@ fn a_chat_providers_odd_stream_is_read_or_fails() {
         (vec![done()], Has::Failure),
         (vec![], Has::Failure),
     ] {
-        for client in CLIENTS {
-            let fault = wrong(&client.stream(Provider::Chat, &data), has);
-            faults.extend(fault.map(|it| format!("{client:?} {data:?}:\n    {it}")));
-        }
+        let asks = |client: Client| [("stream", client.stream(Provider::Chat, &data))];
+        check_all(&mut faults, &format_args!("{data:?}"), asks, |_, found| wrong(found, has));
     }
     super::none(&faults);
 }
@@ -322,10 +321,8 @@ fn a_messages_providers_odd_stream_is_read_or_fails() {
         (vec![begins(), starts(), text("Hel")], Has::Failure),
         (vec![], Has::Failure),
     ] {
-        for client in CLIENTS {
-            let fault = wrong(&client.stream(Provider::Messages, &data), has);
-            faults.extend(fault.map(|it| format!("{client:?} {data:?}:\n    {it}")));
-        }
+        let asks = |client: Client| [("stream", client.stream(Provider::Messages, &data))];
+        check_all(&mut faults, &format_args!("{data:?}"), asks, |_, found| wrong(found, has));
     }
     super::none(&faults);
 }
@@ -335,24 +332,22 @@ fn a_messages_providers_odd_stream_is_read_or_fails() {
 fn an_answer_in_the_other_protocol_is_read() {
     let mut faults = Vec::new();
     for (asked, speaks) in [(Provider::Chat, Provider::Messages), (Provider::Messages, Provider::Chat)] {
-        let mut data: Vec<String> = speaks.events().iter().map(Value::to_string).collect();
-        data.extend(speaks.end().iter().map(|&end| end.to_owned()));
-        for client in CLIENTS {
-            for (how, found) in [
-                ("whole", client.whole(asked, &speaks.whole().to_string())),
+        let (whole, data) = (speaks.whole().to_string(), speaks.data(&speaks.events()));
+        let asks = |client: Client| {
+            [
+                ("whole", client.whole(asked, &whole)),
                 ("stream", client.stream(asked, &data)),
-                ("one event", client.stream(asked, &[speaks.whole().to_string()])),
-            ] {
-                let is_right = found.as_ref().is_ok_and(|heard| {
-                    let said = format!("{} {:?}", heard.text, heard.calls);
-                    let told = heard.usage.map(|usage| (usage.input, usage.output));
-                    WORDS.iter().all(|word| said.contains(word)) && told == Some(COUNTS)
-                });
-                faults.extend(
-                    (!is_right).then(|| format!("{asked:?} as {speaks:?}, {client:?} {how}: {found:?}")),
-                );
-            }
-        }
+                ("one event", client.stream(asked, std::slice::from_ref(&whole))),
+            ]
+        };
+        check_all(&mut faults, &format_args!("{asked:?} as {speaks:?}"), asks, |_, found| {
+            let is_right = found.as_ref().is_ok_and(|heard| {
+                let said = format!("{} {:?}", heard.text, heard.calls);
+                let told = heard.usage.map(|usage| (usage.input, usage.output));
+                WORDS.iter().all(|word| said.contains(word)) && told == Some(COUNTS)
+            });
+            (!is_right).then(|| format!("{found:?}"))
+        });
     }
     super::none(&faults);
 }
@@ -370,14 +365,14 @@ fn what_stands_around_a_whole_answer_is_left_out_unless_it_says_that_it_failed()
             (format!("{body}\n[DONE]"), true),
             (format!("{body}{{\"error\":{{\"message\":\"busy\"}}}}"), false),
         ] {
-            for client in CLIENTS {
-                let found = client.whole(provider, &given);
-                let is_right = match &found {
+            let asks = |client: Client| [("whole", client.whole(provider, &given))];
+            check_all(&mut faults, &given, asks, |_, found| {
+                let is_right = match found {
                     Ok(heard) => is_good && heard.text.contains(WORDS[0]) && heard.calls.len() == 1,
                     Err(_) => !is_good,
                 };
-                faults.extend((!is_right).then(|| format!("{client:?} {given}:\n    {found:?}")));
-            }
+                (!is_right).then(|| format!("{found:?}"))
+            });
         }
         for (status, body) in [
             (204, ""),
@@ -386,13 +381,13 @@ fn what_stands_around_a_whole_answer_is_left_out_unless_it_says_that_it_failed()
             (304, ""),
             (202, "{}"),
         ] {
-            for client in CLIENTS {
-                let found = client.refused(provider, status, body);
+            let asks = |client: Client| [("whole", client.refused(provider, status, body))];
+            check_all(&mut faults, &format_args!("{status} {body}"), asks, |_, found| {
                 let is_right = found.as_ref().is_err_and(|failure| {
                     failure.obstacle == Obstacle::Upstream && !failure.message.contains("console")
                 });
-                faults.extend((!is_right).then(|| format!("{client:?} {status} {body}: {found:?}")));
-            }
+                (!is_right).then(|| format!("{found:?}"))
+            });
         }
     }
     super::none(&faults);
@@ -440,20 +435,15 @@ fn a_limit_within_a_time_is_one_under_any_status() {
         (422, json!({"error": "Rate limit exceeded: 60 requests per minute"})),
     ] {
         let body = error.to_string();
-        for client in CLIENTS {
-            for provider in [Provider::Chat, Provider::Messages] {
-                for (how, found) in [
-                    ("whole", client.refused(provider, status, &body)),
-                    ("stream", client.stream(provider, std::slice::from_ref(&body))),
-                ] {
-                    let is_right =
-                        found.as_ref().is_err_and(|failure| failure.obstacle == Obstacle::RateLimited);
-                    faults.extend(
-                        (!is_right)
-                            .then(|| format!("{client:?} {provider:?} {how} {status} {error}: {found:?}")),
-                    );
-                }
-            }
+        for provider in [Provider::Chat, Provider::Messages] {
+            let asks = |client: Client| {
+                let stream = client.stream(provider, std::slice::from_ref(&body));
+                [("whole", client.refused(provider, status, &body)), ("stream", stream)]
+            };
+            check_all(&mut faults, &format_args!("{provider:?} {status} {error}"), asks, |_, found| {
+                let is_right = found.as_ref().is_err_and(|it| it.obstacle == Obstacle::RateLimited);
+                (!is_right).then(|| format!("{found:?}"))
+            });
         }
     }
     super::none(&faults);

@@ -1,17 +1,19 @@
 //! Errors of servers for a conversation that is too long, each in the form that its server has, whole and in the middle of a stream: the
 //! client reads the words on which it shortens the conversation, whatever status the server has. And errors that are like it.
 
-use gatehouse_sdk::{Obstacle, TextFailure};
+use gatehouse_sdk::Obstacle;
 use serde_json::{Value, json};
 
-use super::client::{CLIENTS, Client};
+use super::client::Client;
 use super::recorded::Provider;
+use super::{Found, check_all};
 
-fn wrong(client: Client, failure: &TextFailure) -> Option<String> {
+fn wrong(client: Client, found: &Found) -> Option<String> {
     let words = if client == Client::Messages { "prompt is too long" } else { "" };
-    let is_told =
-        failure.obstacle == Obstacle::TooLong && failure.message.to_ascii_lowercase().contains(words);
-    (!is_told).then(|| format!("{failure:?}"))
+    let is_told = found.as_ref().is_err_and(|failure| {
+        failure.obstacle == Obstacle::TooLong && failure.message.to_ascii_lowercase().contains(words)
+    });
+    (!is_told).then(|| format!("{found:?}"))
 }
 
 /// A chunk that comes before an error.
@@ -25,111 +27,69 @@ fn begun() -> String {
 #[test]
 fn every_servers_error_is_known_wherever_it_stands() {
     let mut faults = Vec::new();
-    for (status, error) in [
-        // llama.cpp, also of older days.
-        (
-            400,
-            json!({"error": {"code": 400, "message": "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it",
+    let of_status_400 = [
+        // llama.cpp.
+        json!({"error": {"code": 400, "message": "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it",
             "type": "exceed_context_size_error", "n_prompt_tokens": 5000, "n_ctx": 4096}}),
-        ),
+        // vLLM, SGLang.
+        json!({"object": "error", "message": "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8990 in the messages, 10 in the completion).",
+            "type": "BadRequestError", "param": null, "code": 400}),
+        json!({"object": "error", "message": "The input (9000 tokens) is longer than the model's context length (8192 tokens).", "type": "BadRequestError", "param": null, "code": 400}),
+        // LiteLLM.
+        json!({"error": {"message": "litellm.ContextWindowExceededError: litellm.BadRequestError: AnthropicException - prompt is too long: 210000 tokens > 200000 maximum",
+            "type": null, "param": null, "code": "400"}}),
+        // Ollama.
+        json!({"error": {"message": "input length exceeds the context length", "type": "invalid_request_error", "param": null, "code": null}}),
+        json!({"error": "prompt too long; exceeded max context length by 12 tokens"}),
+        // Mistral, Cohere.
+        json!({"object": "error", "message": "Prompt contains 65673 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+            "type": "invalid_request_prompt", "param": null, "code": "3051"}),
+        json!({"message": "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000. Try using a shorter prompt.", "id": "x"}),
+        // Bedrock.
+        json!({"message": "Input is too long for requested model."}),
+        json!({"__type": "ValidationException", "message": "The model returned the following errors: Input tokens exceeded: 12000"}),
+        // Groq, Fireworks, DeepSeek, DashScope.
+        json!({"error": {"message": "Please reduce the length of the messages or completion.", "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}),
+        json!({"error": {"object": "error", "type": "invalid_request_error", "code": "invalid_request_error", "message": "The prompt is too long: 9000, model maximum context length: 8191"}}),
+        json!({"error": {"code": "invalid_parameter_error", "param": null, "message": "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]",
+            "type": "invalid_request_error"}, "request_id": "r"}),
+        // Moonshot, Z.ai, xAI.
+        json!({"error": {"message": "Invalid request: Your request exceeded model token limit: 262144", "type": "invalid_request_error"}}),
+        json!({"error": {"code": "1261", "message": "Prompt \u{8d85}\u{957f}"}}),
+        json!({"error": {"code": "1261", "message": "no"}}),
+        json!({"code": "Client specified an invalid argument", "error": "This model's maximum prompt length is 131072 but the request contains 537812 tokens."}),
+        // OpenRouter in front of one.
+        json!({"error": {"message": "Provider returned error", "code": 400, "metadata": {"provider_name": "X",
+            "raw": "{\"error\":{\"message\":\"prompt is too long: 210000 tokens > 200000 maximum\",\"type\":\"invalid_request_error\"}}"}}}),
+    ];
+    let of_others = [
+        // llama.cpp of older days.
         (
             500,
             json!({"error": {"code": 500, "message": "Context size has been exceeded.", "type": "server_error"}}),
-        ),
-        // vLLM, SGLang.
-        (
-            400,
-            json!({"object": "error", "message": "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8990 in the messages, 10 in the completion).",
-            "type": "BadRequestError", "param": null, "code": 400}),
-        ),
-        (
-            400,
-            json!({"object": "error", "message": "The input (9000 tokens) is longer than the model's context length (8192 tokens).", "type": "BadRequestError", "param": null, "code": 400}),
         ),
         // TGI, Together.
         (
             422,
             json!({"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 20 `max_new_tokens`", "error_type": "validation"}),
         ),
-        // LiteLLM.
-        (
-            400,
-            json!({"error": {"message": "litellm.ContextWindowExceededError: litellm.BadRequestError: AnthropicException - prompt is too long: 210000 tokens > 200000 maximum",
-            "type": null, "param": null, "code": "400"}}),
-        ),
-        // Ollama.
-        (
-            400,
-            json!({"error": {"message": "input length exceeds the context length", "type": "invalid_request_error", "param": null, "code": null}}),
-        ),
-        (400, json!({"error": "prompt too long; exceeded max context length by 12 tokens"})),
-        // Mistral, Cohere.
-        (
-            400,
-            json!({"object": "error", "message": "Prompt contains 65673 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
-            "type": "invalid_request_prompt", "param": null, "code": "3051"}),
-        ),
-        (
-            400,
-            json!({"message": "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000. Try using a shorter prompt.", "id": "x"}),
-        ),
-        // Bedrock.
-        (400, json!({"message": "Input is too long for requested model."})),
-        (
-            400,
-            json!({"__type": "ValidationException", "message": "The model returned the following errors: Input tokens exceeded: 12000"}),
-        ),
-        // Groq, Fireworks, DeepSeek, DashScope.
-        (
-            400,
-            json!({"error": {"message": "Please reduce the length of the messages or completion.", "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}),
-        ),
-        (
-            400,
-            json!({"error": {"object": "error", "type": "invalid_request_error", "code": "invalid_request_error", "message": "The prompt is too long: 9000, model maximum context length: 8191"}}),
-        ),
-        (
-            400,
-            json!({"error": {"code": "invalid_parameter_error", "param": null, "message": "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]",
-            "type": "invalid_request_error"}, "request_id": "r"}),
-        ),
-        // Moonshot, Z.ai, MiniMax, xAI.
-        (
-            400,
-            json!({"error": {"message": "Invalid request: Your request exceeded model token limit: 262144", "type": "invalid_request_error"}}),
-        ),
-        (400, json!({"error": {"code": "1261", "message": "Prompt \u{8d85}\u{957f}"}})),
-        (400, json!({"error": {"code": "1261", "message": "no"}})),
+        // MiniMax.
         (
             200,
             json!({"base_resp": {"status_code": 2013, "status_msg": "invalid params, context window exceeds limit"}}),
         ),
-        (
-            400,
-            json!({"code": "Client specified an invalid argument", "error": "This model's maximum prompt length is 131072 but the request contains 537812 tokens."}),
-        ),
-        // OpenRouter in front of one.
-        (
-            400,
-            json!({"error": {"message": "Provider returned error", "code": 400, "metadata": {"provider_name": "X",
-            "raw": "{\"error\":{\"message\":\"prompt is too long: 210000 tokens > 200000 maximum\",\"type\":\"invalid_request_error\"}}"}}}),
-        ),
-    ] {
+    ];
+    for (status, error) in of_status_400.map(|error| (400, error)).into_iter().chain(of_others) {
         let error = error.to_string();
         let amid = [begun(), error.clone(), "[DONE]".to_owned()];
-        for client in CLIENTS {
-            for (how, found) in [
+        let asks = |client: Client| {
+            [
                 ("whole", client.refused(Provider::Chat, status, &error)),
                 ("first", client.stream(Provider::Chat, &amid[1..])),
                 ("amid", client.stream(Provider::Chat, &amid)),
-            ] {
-                let fault = match &found {
-                    Ok(heard) => Some(format!("{heard:?}")),
-                    Err(failure) => wrong(client, failure),
-                };
-                faults.extend(fault.map(|it| format!("{client:?} {how} {error}:\n    {it}")));
-            }
-        }
+            ]
+        };
+        check_all(&mut faults, &error, asks, wrong);
     }
     for (status, kind, message) in [
         (
@@ -150,20 +110,15 @@ fn every_servers_error_is_known_wherever_it_stands() {
             json!({"candidates": [{"content": {"parts": [{"text": "Hel"}]}}], "responseId": "r"}).to_string();
         // Amid a stream the host has nobody put the dialect's words in those of a text family.
         let amid = Client::Messages.stream(Provider::Google, &[begun, error.clone()]);
-        faults.extend(
-            amid.err()
-                .map_or_else(|| Some("no failure".to_owned()), |failure| wrong(Client::Messages, &failure)),
-        );
-        for client in CLIENTS {
-            for (how, found) in [
-                ("whole", client.refused(Provider::Google, status, &error)),
-                ("first", client.stream(Provider::Google, std::slice::from_ref(&error))),
-            ] {
-                let is_told =
-                    found.as_ref().err().is_some_and(|failure| failure.obstacle == Obstacle::TooLong);
-                faults.extend((!is_told).then(|| format!("{client:?} {how} {error}:\n    {found:?}")));
-            }
-        }
+        faults.extend(wrong(Client::Messages, &amid));
+        let asks = |client: Client| {
+            let first = client.stream(Provider::Google, std::slice::from_ref(&error));
+            [("whole", client.refused(Provider::Google, status, &error)), ("first", first)]
+        };
+        check_all(&mut faults, &error, asks, |_, found| {
+            let is_told = found.as_ref().is_err_and(|failure| failure.obstacle == Obstacle::TooLong);
+            (!is_told).then(|| format!("{found:?}"))
+        });
     }
     super::none(&faults);
 }
@@ -216,16 +171,14 @@ fn errors_about_other_limits_are_no_reason_to_shorten_a_conversation() {
         let error =
             json!({"error": {"message": message, "type": "invalid_request_error", "code": code}}).to_string();
         let amid = [begun(), error.clone(), "[DONE]".to_owned()];
-        for client in CLIENTS {
-            for (how, found) in [
-                ("whole", client.refused(Provider::Chat, status, &error)),
-                ("amid", client.stream(Provider::Chat, &amid)),
-            ] {
-                let is_other =
-                    found.as_ref().err().is_some_and(|failure| failure.obstacle != Obstacle::TooLong);
-                faults.extend((!is_other).then(|| format!("{client:?} {how} {error}:\n    {found:?}")));
-            }
-        }
+        let asks = |client: Client| {
+            let amid = client.stream(Provider::Chat, &amid);
+            [("whole", client.refused(Provider::Chat, status, &error)), ("amid", amid)]
+        };
+        check_all(&mut faults, &error, asks, |_, found| {
+            let is_other = found.as_ref().is_err_and(|failure| failure.obstacle != Obstacle::TooLong);
+            (!is_other).then(|| format!("{found:?}"))
+        });
     }
     super::none(&faults);
 }

@@ -14,6 +14,9 @@ use gatehouse_testkit::{Script, check_family};
 use scene::{Scene, VIDEOS};
 use serde_json::{Value, json};
 
+use crate::over;
+use crate::tasks::seconds;
+
 static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("scene"));
 
 const FAST: &str = "scene-3.1-fast-official";
@@ -21,24 +24,14 @@ const QUALITY: &str = "scene-3.1-quality-official";
 const OPERATION: &str =
     "projects/p/locations/us-central1/publishers/google/models/veo-3.1-fast-generate-001/operations/8f1e";
 const FAILED: &str = "the upstream failed to generate the video";
-const UNAVAILABLE: &str = "No available upstream, please retry later";
 
 /// Plays it both ways.
 fn play(script: &Script) {
-    script.run_native::<Scene>();
-    script.run(&*COMPONENT);
-}
-
-/// An object with `fields` over it.
-fn with(mut body: Value, fields: Value) -> Value {
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        body[name] = value.clone();
-    }
-    body
+    crate::tasks::play::<Scene>(script, &COMPONENT);
 }
 
 fn text(fields: Value) -> Value {
-    with(json!({"model": FAST, "prompt": "a red kite"}), fields)
+    over(json!({"model": FAST, "prompt": "a red kite"}), fields)
 }
 
 /// Submitted and accepted.
@@ -55,9 +48,7 @@ fn sent(body: Value) -> Script {
 
 /// Accepted by the provider; the family waits for the first poll.
 fn taken(body: Value) -> Script {
-    sent(body)
-        .reply(200, json!({"name": OPERATION}))
-        .expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(2)))
+    sent(body).reply(200, json!({"name": OPERATION})).expect_wait(seconds(2))
 }
 
 /// The first poll is out.

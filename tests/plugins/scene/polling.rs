@@ -6,7 +6,8 @@ use gatehouse_sdk::{Blame, Body, Outage, Reading, Replay, Reply, Stage, Target};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
-use crate::scene::{FAILED, FAST, OPERATION, UNAVAILABLE, done, play, polled, taken, text};
+use crate::scene::{FAILED, FAST, OPERATION, done, play, polled, taken, text};
+use crate::tasks::{UNAVAILABLE, seconds};
 
 const BLOB: &str = "blob:01ARZ3NDEKTSV4RRFFQ69G5FAV";
 const NOT_FETCHED: &str = "the finished video could not be fetched from the upstream";
@@ -143,7 +144,7 @@ fn unclear_answers_are_polled_again() {
 #[test]
 fn an_operation_cannot_be_stopped() {
     play(&one().cancel().expect_wait(|_| ()));
-    play(&taken(text(json!({}))).cancel().expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(2))));
+    play(&taken(text(json!({}))).cancel().expect_wait(seconds(2)));
 }
 
 #[test]

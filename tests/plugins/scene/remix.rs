@@ -5,12 +5,13 @@ use gatehouse_testkit::Script;
 use scene::REMIX;
 use serde_json::{Value, json};
 
-use crate::scene::{FAST, OPERATION, QUALITY, done, play, with};
+use crate::over;
+use crate::scene::{FAST, OPERATION, QUALITY, done, play};
 
 const BLOB: &str = "blob:01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
 fn body(fields: Value) -> Value {
-    with(json!({"model": "scene-3.1-fast", "prompt": "it lands"}), fields)
+    over(json!({"model": "scene-3.1-fast", "prompt": "it lands"}), fields)
 }
 
 fn record(fields: Value) -> Value {
@@ -18,7 +19,7 @@ fn record(fields: Value) -> Value {
         "model": FAST, "uri": null, "milliseconds": 8000, "hidden_milliseconds": 0,
         "videos": 1, "aspect": "16:9", "resolution": "720p", "audio": false, "people": "allow_adult",
     });
-    with(record, fields)
+    over(record, fields)
 }
 
 /// A finished video of that length that the host keeps.
@@ -118,7 +119,7 @@ fn the_provider_gets_the_bytes_of_the_video() {
             json!({"generateAudio": true, "personGeneration": "dont_allow", "aspectRatio": "9:16"}),
         ),
     ] {
-        let expected = with(parameters.clone(), sent);
+        let expected = over(parameters.clone(), sent);
         let script =
             asked(Script::new(), parent(record(of_parent), 8000), body(fields)).expect_accepted(|_| ());
         play(&script.start().expect_call(move |call| {

@@ -5,7 +5,8 @@ use gatehouse_testkit::Script;
 use scene::VIDEOS;
 use serde_json::{Value, json};
 
-use crate::scene::{FAST, QUALITY, accepted, image, play, text, with};
+use crate::over;
+use crate::scene::{FAST, QUALITY, accepted, image, play, text};
 
 const FIRST: &str = "https://example.com/day.png";
 const LAST: &str = "https://example.com/night.jpg";
@@ -16,7 +17,7 @@ fn refused(body: Value, field: &str, problem: &str) {
 
 #[test]
 fn shapes_values_and_combinations_are_refused() {
-    let frames = |more: Value| with(text(json!({"first_frame_image": FIRST})), more);
+    let frames = |more: Value| over(text(json!({"first_frame_image": FIRST})), more);
     refused(json!({"model": FAST}), "prompt", "expected a value, got nothing");
     refused(
         text(json!({"prompt": " "})),
@@ -77,7 +78,7 @@ fn shapes_values_and_combinations_are_refused() {
 #[test]
 fn fields_of_sibling_models_count_or_are_refused() {
     for fields in [json!({"size": "9:16"}), json!({"size": "9:16", "aspect_ratio": "9:16"})] {
-        sends(text(fields), with(defaults(), json!({"aspectRatio": "9:16"})));
+        sends(text(fields), over(defaults(), json!({"aspectRatio": "9:16"})));
     }
     let same =
         "expected the same as `aspect_ratio`, the string \"16:9\", or nothing, got the string \"9:16\"";
@@ -94,7 +95,7 @@ fn fields_of_sibling_models_count_or_are_refused() {
     sends(text(json!({"image_urls": [], "audio_url": null})), defaults());
     sends(
         text(json!({"duration": 6.0, "n": 2.0})),
-        with(defaults(), json!({"durationSeconds": 6, "sampleCount": 2})),
+        over(defaults(), json!({"durationSeconds": 6, "sampleCount": 2})),
     );
 }
 
@@ -126,22 +127,22 @@ fn every_default_is_sent() {
     sends(text(nothing), defaults());
     sends(text(json!({"unknown": 1, "enhance_prompt": true, "resize_mode": "pad"})), defaults());
     for seconds in [4, 6, 8] {
-        sends(text(json!({"duration": seconds})), with(defaults(), json!({"durationSeconds": seconds})));
+        sends(text(json!({"duration": seconds})), over(defaults(), json!({"durationSeconds": seconds})));
     }
     for (resolution, theirs) in [("720p", "720p"), ("1080p", "1080p"), ("4K", "4k"), ("4k", "4k")] {
-        sends(text(json!({"resolution": resolution})), with(defaults(), json!({"resolution": theirs})));
+        sends(text(json!({"resolution": resolution})), over(defaults(), json!({"resolution": theirs})));
     }
     for seed in [0_i64, 4_294_967_295] {
-        sends(text(json!({"seed": seed})), with(defaults(), json!({"seed": seed})));
+        sends(text(json!({"seed": seed})), over(defaults(), json!({"seed": seed})));
     }
     for field in ["sample_count", "n"] {
-        sends(text(json!({field: 4})), with(defaults(), json!({"sampleCount": 4})));
+        sends(text(json!({field: 4})), over(defaults(), json!({"sampleCount": 4})));
     }
     let all = json!({"negative_prompt": "rain", "aspect_ratio": "9:16", "generate_audio": true,
         "person_generation": "disallow", "sample_count": 2, "n": 2});
     let sent = json!({"negativePrompt": "rain", "aspectRatio": "9:16", "generateAudio": true,
         "personGeneration": "dont_allow", "sampleCount": 2});
-    sends(text(all), with(defaults(), sent));
+    sends(text(all), over(defaults(), sent));
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn images_are_fetched_and_sent_as_bytes() {
     }));
     let one = || text(json!({"first_frame_image": FIRST}));
     play(&asked(one(), &[FIRST]).probed([Ok(image("image/png", 1, "blob:1"))]).expect_call(|call| {
-        assert_eq!(call.json_body()["parameters"], with(defaults(), json!({"resizeMode": "pad"})));
+        assert_eq!(call.json_body()["parameters"], over(defaults(), json!({"resizeMode": "pad"})));
         assert_eq!(call.json_body()["instances"][0].get("lastFrame"), None);
     }));
     for (facts, problem) in [

@@ -1,14 +1,11 @@
 //! The answers to the submission: it is sent once, and again only when it certainly was not accepted.
 
-use std::time::Duration;
-
-use gatehouse_sdk::{Blame, Outage, Reply, Stage};
+use gatehouse_sdk::{Blame, Reply, Stage};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
-use crate::scene::{FAILED, OPERATION, UNAVAILABLE, play, sent, taken, text};
-
-const LOST: &str = "the upstream's answer was lost, please submit the task again";
+use crate::scene::{FAILED, OPERATION, play, sent, taken, text};
+use crate::tasks::{UNAVAILABLE, is_never_sent_twice, is_sent_for_five_minutes, seconds, sent_again};
 
 fn error(status: u16, name: &str, message: &str) -> Value {
     json!({"error": {"code": status, "status": name, "message": message}})
@@ -65,33 +62,21 @@ fn answers_that_end_the_task() {
 
 #[test]
 fn never_repeats_a_submission_after_a_lost_answer() {
-    for outage in [Outage::Timeout, Outage::Broken, Outage::TooLarge] {
-        play(&begun().outage(outage).expect_fail(Blame::Upstream, LOST));
-    }
-    play(&begun().outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
-}
-
-fn again(script: Script, wait: u64) -> Script {
-    let waited = script.expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)));
-    waited.timer().expect_call(|call| assert_eq!(call.method, "POST"))
+    is_never_sent_twice(begun, play);
 }
 
 #[test]
 fn throttled_submissions_are_sent_again() {
     let mut script = begun();
     for wait in [2, 4, 8, 16, 30, 30] {
-        script = again(script.reply(429, error(429, "RESOURCE_EXHAUSTED", "quota")), wait);
+        script = sent_again(script.reply(429, error(429, "RESOURCE_EXHAUSTED", "quota")), wait);
     }
     play(&script.expect_stage(Stage::Pending).reply(200, json!({"name": OPERATION})).expect_wait(|_| ()));
 }
 
 #[test]
 fn retries_an_unreachable_provider_for_five_minutes() {
-    let mut script = begun();
-    for wait in [2, 4, 8, 16].into_iter().chain([30; 9]) {
-        script = again(script.outage(Outage::Unreachable), wait);
-    }
-    play(&script.outage(Outage::Unreachable).expect_fail(Blame::Upstream, UNAVAILABLE));
+    is_sent_for_five_minutes(begun(), play);
 }
 
 #[test]
@@ -99,5 +84,5 @@ fn cancels_a_waiting_submission() {
     let resting = begun().reply(429, json!({})).expect_wait(|_| ());
     play(&resting.cancel().expect_fail(Blame::Request, "cancelled before it was started"));
     // The outcome of the sent call is unknown: the task continues.
-    play(&begun().cancel().expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(1800))));
+    play(&begun().cancel().expect_wait(seconds(1800)));
 }

@@ -1,4 +1,5 @@
-//! Requests of browsers: login by a link or at an identity provider, and logout, the session of each request, and the console's pages behind it.
+//! Requests of browsers: login by a link or at an identity provider, and logout, the session of each request,
+//! and the console's pages behind it.
 //!
 //! A request without a session reaches what everybody may read and nothing else. Never renders a page itself.
 

@@ -38,7 +38,8 @@ tokio::task_local! {
     static PRESENT: String;
 }
 
-/// Does `work` for somebody of this name, whom histories of prices and deployments will name. It is boxed: an operation is larger than what is worth moving about.
+/// Does `work` for somebody of this name, whom histories of prices and deployments will name. It is boxed: an
+/// operation is larger than what is worth moving about.
 pub(crate) fn during<F: Future>(who: &str, work: F) -> impl Future<Output = F::Output> {
     PRESENT.scope(who.to_owned(), Box::pin(work))
 }

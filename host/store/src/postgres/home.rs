@@ -1,9 +1,10 @@
 //! The one session that writes: it fetches what commands miss, sends their changes, and knows after a lost connection whether a batch
 //! was committed.
 //!
-//! The session that has the advisory lock of the database is its only writer. Opening counts `epoch` of the table `home` up, each commit counts
-//! `batch` up and fails where either is not what this process left: a writer that was replaced meanwhile writes nothing. Where the
-//! answer of a commit was lost, the row says what became of it, since the lock is not had before the session that sent it has ended:
+//! The session that has the advisory lock of the database is its only writer. Opening counts `epoch` of the
+//! table `home` up, each commit counts `batch` up and fails where either is not what this process left: a
+//! writer that was replaced meanwhile writes nothing. Where the answer of a commit was lost, the row says
+//! what became of it, since the lock is not had before the session that sent it has ended:
 //!
 //! | `home` says | The batch |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! The answer to a request for embeddings. What the provider sent keeps its bytes, but for the model's name and vectors
 //! in another encoding than the client's.
 
-use gatehouse_sdk::{Answered, Extra, TextFailure, Usage};
+use gatehouse_sdk::{Answered, TextFailure, Usage};
 use gatehouse_text_protocols::failures::unreadable;
 use gatehouse_text_protocols::json::{Object, Raw, Writer, quote, quoted};
 use gatehouse_text_protocols::usage::{TokenCounts, is_odd};
@@ -59,9 +59,7 @@ pub(crate) fn answer(
     Ok(Answered {
         body: out.done(),
         usage: input.map(|input| Usage { input, ..Usage::default() }),
-        counters: Vec::new(),
-        output_bytes: 0,
-        extra: Extra::new(),
+        ..Answered::default()
     })
 }
 
@@ -76,13 +74,7 @@ fn write_vectors(data: &[Raw<'_>], asked: &EmbeddingsAsked, out: &mut String) ->
         let vector = item.get("embedding")?;
         match vector::converted(vector, asked.encoding)? {
             None => out.push_str(raw.get()),
-            Some(converted) => {
-                let members = item.iter().map(|(name, raw)| match name {
-                    "embedding" => (name, converted.as_str()),
-                    _ => (name, raw.get()),
-                });
-                out.push_str(&members.collect::<Writer>().done());
-            }
+            Some(converted) => out.push_str(&item.with("embedding", &converted)),
         }
     }
     out.push(']');

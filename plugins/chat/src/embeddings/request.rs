@@ -101,8 +101,7 @@ fn input(path: &Path<'_>, raw: Raw<'_>) -> Checked<(usize, u64)> {
 }
 
 fn sum(path: &Path<'_>, all: &[Raw<'_>], one: impl Fn(&Path<'_>, Raw<'_>) -> Checked<u64>) -> Checked<u64> {
-    let bytes = all.iter().enumerate().map(|(at, raw)| one(&path.index(at), raw));
-    bytes.sum()
+    all.iter().enumerate().map(|(at, raw)| one(&path.index(at), raw)).sum()
 }
 
 /// The bytes that one list of tokens counts for.

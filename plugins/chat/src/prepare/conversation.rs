@@ -23,6 +23,7 @@ use crate::request::parts::{Content, Part, PartKind, Source, wrong_media};
 pub(crate) const ONLY_FUNCTIONS: &str = "`function`, the only kind this model calls";
 
 /// The messages, written.
+#[derive(Default)]
 pub(crate) struct Conversation<'a> {
     /// The array of messages.
     pub(crate) json: String,
@@ -45,17 +46,7 @@ pub(crate) struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     pub(crate) fn write(messages: &[Message<'a>], rules: &Rules) -> Checked<Self> {
-        let mut conversation = Self {
-            json: "[".to_owned(),
-            system: Vec::new(),
-            role: None,
-            places: Vec::new(),
-            at: (String::new(), String::new()),
-            ids: DistinctIds::default(),
-            open: Vec::new(),
-            lead: String::new(),
-            is_told: false,
-        };
+        let mut conversation = Self { json: "[".to_owned(), ..Self::default() };
         let child = Path::BRACKETED.key("messages");
         let (before, last) = match messages.split_last() {
             Some((Message::Assistant(last), before)) => (before, Some(last)),
@@ -78,22 +69,18 @@ impl<'a> Conversation<'a> {
         if let Some(last) = last {
             conversation.end(&child.index(before.len()), last, rules)?;
         }
+        // What the system prompt says is asked where nobody else says anything: OpenAI's models answer that, and Messages has no
+        // request without a message of the user.
         if conversation.role.is_none() {
-            conversation.ask_system();
+            for (text, cache) in std::mem::take(&mut conversation.system) {
+                conversation.text("user", text, cache);
+            }
         }
         if conversation.role.is_none() {
             return Err(instead(&child, "at least one message of a user that is not empty", "none"));
         }
         conversation.json.push_str("]}]");
         Ok(conversation)
-    }
-
-    /// Asks what the system prompt says where nobody else says anything: OpenAI's models answer that, and Messages has no request
-    /// without a message of the user.
-    fn ask_system(&mut self) {
-        for (text, cache) in std::mem::take(&mut self.system) {
-            self.text("user", text, cache);
-        }
     }
 
     /// What follows a message that calls tools, up to the next one of the model. A provider takes one result for each call, and
@@ -128,10 +115,8 @@ impl<'a> Conversation<'a> {
             );
             self.block("user").push_str(&block);
         }
-        let others = follows.iter().enumerate().filter(|(at, _)| !is_result[*at]);
-        others
-            .into_iter()
-            .try_for_each(|(at, message)| self.message(&child.index(first + at), message, rules))
+        let mut others = follows.iter().enumerate().filter(|(at, _)| !is_result[*at]);
+        others.try_for_each(|(at, message)| self.message(&child.index(first + at), message, rules))
     }
 
     /// A final assistant message, which the answer is to go on from.
@@ -189,16 +174,7 @@ impl<'a> Conversation<'a> {
             Message::Assistant(message) => self.assistant(path, message, rules, false)?,
             // The call that it is of is not there: it is told as a text.
             Message::Tool { content, .. } => {
-                let texts = match content {
-                    Content::Text(text) => text.decoded().into_owned(),
-                    Content::Parts(parts) => {
-                        let texts = parts.iter().filter_map(|part| match part.kind {
-                            PartKind::Text(text) => Some(text.decoded()),
-                            _ => None,
-                        });
-                        texts.collect()
-                    }
-                };
+                let texts = content.text();
                 if !texts.trim().is_empty() {
                     let block = text_block(&quoted(&format!("{LOST_CALL}{texts}")), None);
                     self.block("user").push_str(&block);
@@ -351,9 +327,7 @@ impl<'a> Conversation<'a> {
             out.string("id", &id);
             out.member("name", &fitted_name(*name));
             out.member("input", &input);
-            if let Some(cache) = cache {
-                out.member("cache_control", cache.get());
-            }
+            out.optional("cache_control", *cache);
             let block = out.done();
             self.at.1 = child.to_string();
             self.block("assistant").push_str(&block);
@@ -394,9 +368,7 @@ impl<'a> Conversation<'a> {
                 cache = parts.iter().rev().find_map(|part| part.cache);
             }
         }
-        if let Some(cache) = cache {
-            out.member("cache_control", cache.get());
-        }
+        out.optional("cache_control", cache);
         let block = out.done();
         self.block("user").push_str(&block);
         Ok(())
@@ -411,25 +383,15 @@ const LOST_CALL: &str = "Result of an earlier tool call: ";
 /// A thinking block without the `index` this family adds in a stream.
 fn without_index(members: &Object<'_>) -> String {
     let mut out = Writer::new(256);
-    for (name, raw) in members.iter().filter(|(name, _)| *name != "index") {
-        out.member(name, raw.get());
-    }
+    out.members(members.iter().filter(|(name, _)| *name != "index"));
     out.done()
 }
 
 /// All text of a final message of the model.
 fn final_text(message: &Assistant<'_>) -> String {
-    match (&message.content, message.refusal) {
-        (Some(Content::Text(text)), _) => text.decoded().into_owned(),
-        (Some(Content::Parts(parts)), _) => {
-            let texts = parts.iter().filter_map(|part| match part.kind {
-                PartKind::Text(text) | PartKind::Refusal(text) => Some(text.decoded()),
-                _ => None,
-            });
-            texts.collect()
-        }
-        (None, Some(refusal)) => refusal.decoded().into_owned(),
-        (None, None) => String::new(),
+    match &message.content {
+        Some(content) => content.text(),
+        None => message.refusal.map(JsonString::decoded).unwrap_or_default().into_owned(),
     }
 }
 
@@ -438,9 +400,7 @@ fn text_block(text: &str, cache: Option<&RawValue>) -> String {
     let mut out = Writer::new(text.len() + 64);
     out.member("type", "\"text\"");
     out.member("text", text);
-    if let Some(cache) = cache {
-        out.member("cache_control", cache.get());
-    }
+    out.optional("cache_control", cache);
     out.done()
 }
 
@@ -492,8 +452,6 @@ fn media_block(kind: &str, source: &str, title: Option<JsonString<'_>>, cache: O
     if let Some(title) = title.filter(|title| !title.is_empty()) {
         out.member("title", title.quoted());
     }
-    if let Some(cache) = cache {
-        out.member("cache_control", cache.get());
-    }
+    out.optional("cache_control", cache);
     out.done()
 }

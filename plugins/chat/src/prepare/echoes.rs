@@ -137,9 +137,7 @@ fn function(raw: &RawValue, into: &mut String) {
         return into.push_str(raw.get());
     }
     let mut out = Writer::new(raw.get().len() + 16);
-    for (name, raw) in object.iter().filter(|(name, _)| *name != "arguments") {
-        out.member(name, raw.get());
-    }
+    out.members(object.iter().filter(|(name, _)| *name != "arguments"));
     out.string("arguments", mended.as_deref().unwrap_or_else(|| arguments.map_or("{}", RawValue::get)));
     into.push_str(&out.done());
 }

@@ -28,8 +28,7 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>, fitting: &Fittin
             "model" => quote(plan.upstream, out.name(name)),
             "messages" => echoes::messages(raw, request, plan.rules, fitting, out.name(name)),
             // Some clients always send the fields of tools; a provider refuses them where there are none.
-            "tools" if request.tools.is_empty() => {}
-            "parallel_tool_calls" if request.tools.is_empty() => {}
+            "tools" | "parallel_tool_calls" if request.tools.is_empty() => {}
             "tool_choice"
                 if request.tools.is_empty() && !request.choice.is_some_and(ToolChoice::is_forced) => {}
             "tools" => echoes::tools(raw, out.name(name)),
@@ -76,9 +75,7 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>, fitting: &Fittin
 fn with_usage(raw: &RawValue) -> String {
     let mut out = Writer::new(raw.get().len() + 24);
     let options = Object::parse(raw.get()).unwrap_or_default();
-    for (name, raw) in options.iter().filter(|(name, _)| *name != "include_usage") {
-        out.member(name, raw.get());
-    }
+    out.members(options.iter().filter(|(name, _)| *name != "include_usage"));
     out.member("include_usage", "true");
     out.done()
 }

@@ -122,8 +122,6 @@ pub(super) fn is_sent(name: &str, raw: &RawValue, rules: &Rules, protocol: Proto
 /// Bytes of the unknown fields that are sent: the model may read them.
 pub(super) fn unknown_bytes(request: &Request<'_>, rules: &Rules, protocol: Protocol) -> u64 {
     let fields = request.body.iter().filter(|(name, raw)| is_unknown(name, raw));
-    fields
-        .filter(|(name, raw)| is_sent(name, raw, rules, protocol))
-        .map(|(_, raw)| raw.get().len() as u64)
-        .sum()
+    let sent = fields.filter(|(name, raw)| is_sent(name, raw, rules, protocol));
+    sent.map(|(_, raw)| raw.get().len() as u64).sum()
 }

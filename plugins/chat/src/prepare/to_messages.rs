@@ -63,11 +63,10 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Writt
         "system" => system.is_some(),
         _ => false,
     };
-    for (name, raw) in request.body.iter().filter(|(name, _)| !is_written(name)) {
-        if passed::is_unknown(name, raw) && passed::is_sent(name, raw, plan.rules, Protocol::Messages) {
-            out.member(name, raw.get());
-        }
-    }
+    let is_sent = |name: &str, raw: &RawValue| {
+        passed::is_unknown(name, raw) && passed::is_sent(name, raw, plan.rules, Protocol::Messages)
+    };
+    out.members(request.body.iter().filter(|(name, raw)| !is_written(name) && is_sent(name, raw)));
     Ok(Written { body: out.done(), lead: conversation.lead, places: conversation.places })
 }
 
@@ -167,16 +166,12 @@ fn tools(out: &mut Writer, request: &Request<'_>) {
 fn write_tool(function: &Function<'_>) -> String {
     let mut tool = Writer::new(128);
     tool.member("name", &fitted_name(function.name));
-    if let Some(description) = function.description {
-        tool.member("description", description.quoted());
-    }
+    tool.optional("description", function.description.map(JsonString::raw));
     tool.member("input_schema", &schema(function.parameters));
     if function.strict {
         tool.member("strict", "true");
     }
-    if let Some(cache) = function.cache {
-        tool.member("cache_control", cache.get());
-    }
+    tool.optional("cache_control", function.cache);
     tool.done()
 }
 
@@ -194,9 +189,7 @@ fn schema(parameters: Option<&RawValue>) -> String {
     }
     let mut schema = Writer::new(written.len() + 32);
     schema.member("type", &quoted("object"));
-    for (name, raw) in members.iter().filter(|(name, _)| *name != "type") {
-        schema.member(name, raw.get());
-    }
+    schema.members(members.iter().filter(|(name, _)| *name != "type"));
     schema.done()
 }
 

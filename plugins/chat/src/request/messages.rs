@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::InputEstimate;
 use super::parts::{self, CACHE, Content, ContentReader};
 use gatehouse_text_protocols::check::{
-    Checked, array, choice, nonempty_string, object, objects, required, required_choice, string, wrong,
+    Checked, array, nonempty_string, object, objects, required, required_choice, string, wrong,
 };
 use gatehouse_text_protocols::json::{JsonString, Object, is_null};
 use gatehouse_text_protocols::path::Path;
@@ -232,10 +232,7 @@ impl<'a> ContentReader<'_, 'a> {
         let id = nonempty_string(&path.key("id"), required(path, call, "id", "a string")?)?;
         let kind = match call.get("type") {
             None if call.get("function").is_some() => "function",
-            _ => {
-                let kind = required(path, call, "type", "`function` or `custom`")?;
-                choice(&path.key("type"), kind, &["function", "custom"])?
-            }
+            _ => required_choice(path, call, "type", &["function", "custom"])?,
         };
         self.estimate.is_odd |= call.get("type").is_none();
         let child = path.key(kind);
@@ -273,8 +270,7 @@ impl<'a> ContentReader<'_, 'a> {
             .map(|(at, raw)| {
                 let child = path.index(at);
                 let block = object(&child, raw)?;
-                let kind = required(&child, &block, "type", "`thinking` or `redacted_thinking`")?;
-                let kind = choice(&child.key("type"), kind, &["thinking", "redacted_thinking"])?;
+                let kind = required_choice(&child, &block, "type", &["thinking", "redacted_thinking"])?;
                 let fields: &[&str] = if kind == "thinking" { &["thinking", "signature"] } else { &["data"] };
                 for name in fields {
                     string(&child.key(name), required(&child, &block, name, "a string")?)?;

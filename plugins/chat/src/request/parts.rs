@@ -54,6 +54,19 @@ impl<'a> Content<'a> {
         Self::Parts(parts)
     }
 
+    /// All of its text.
+    pub(crate) fn text(&self) -> String {
+        let parts = match self {
+            Self::Text(text) => return text.decoded().into_owned(),
+            Self::Parts(parts) => parts,
+        };
+        let texts = parts.iter().filter_map(|part| match part.kind {
+            PartKind::Text(text) | PartKind::Refusal(text) => Some(text.decoded()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
     /// Whether it has nothing but white space.
     pub(crate) fn is_blank(&self) -> bool {
         match self {
@@ -210,7 +223,7 @@ impl<'a> ContentReader<'_, 'a> {
                 (file.facts(), quoted(&file.base64))
             }
         };
-        self.sent_as(data, Some(bare));
+        self.sent_as(data, bare);
         let named = required(path, audio, "format", "`wav` or `mp3`")?;
         let format = match (facts.mime.as_str(), choice(&path.key("format"), named, &["wav", "mp3"])?) {
             ("audio/wav", _) => "wav",
@@ -221,7 +234,7 @@ impl<'a> ContentReader<'_, 'a> {
             (mime, _) => return Err(instead(&child, expected, mime)),
         };
         if let Some(named) = JsonString::of(named) {
-            self.sent_as(named, Some(quoted(format)));
+            self.sent_as(named, quoted(format));
         }
         self.count_pictures(pictures_of_sound(format, facts.bytes));
         Ok(PartKind::Audio)
@@ -274,9 +287,10 @@ impl<'a> ContentReader<'_, 'a> {
     }
 
     /// What a chat provider is sent in place of a file's string, if that differs.
-    fn sent_as(&mut self, written: JsonString<'a>, sent: Option<String>) {
-        let sent = sent.filter(|sent| sent != written.quoted());
-        self.estimate.files.extend(sent.map(|sent| (written, sent)));
+    fn sent_as(&mut self, written: JsonString<'a>, sent: String) {
+        if sent != written.quoted() {
+            self.estimate.files.push((written, sent));
+        }
     }
 
     fn source(&mut self, path: &Path<'_>, raw: &'a RawValue, expected: &str) -> Checked<Source<'a>> {
@@ -285,7 +299,7 @@ impl<'a> ContentReader<'_, 'a> {
         if let Some(source::Source::Link(_)) = source::Source::of(&url) {
             let link = source::normalised(&url);
             if link != url {
-                self.sent_as(written, Some(quoted(&link)));
+                self.sent_as(written, quoted(&link));
             }
             return Ok(Source::Url(link));
         }
@@ -298,7 +312,7 @@ impl<'a> ContentReader<'_, 'a> {
         let file = Embedded::read(&url).ok_or_else(|| wrong(path, expected, Some(raw)))?;
         let Some((mime, data)) = plain_uri(&url) else {
             let mime = file.mime.ok_or_else(|| wrong(path, expected, Some(raw)))?;
-            self.sent_as(written, Some(quoted(&file.uri())));
+            self.sent_as(written, quoted(&file.uri()));
             return Ok(Source::Data { mime: Cow::Borrowed(mime), base64: Cow::Owned(file.base64) });
         };
         // What is called a picture, a film or a sound is one by its bytes, or none.

@@ -5,7 +5,8 @@ use serde_json::value::RawValue;
 use super::InputEstimate;
 use super::parts::CACHE;
 use gatehouse_text_protocols::check::{
-    Checked, array, boolean, choice, map, nonempty_string, object, required, string, unique, wrong,
+    Checked, array, boolean, choice, map, nonempty_string, object, required, required_choice, string, unique,
+    wrong,
 };
 use gatehouse_text_protocols::json::{JsonString, Object, items};
 use gatehouse_text_protocols::path::Path;
@@ -40,18 +41,13 @@ pub(crate) fn tools<'a>(
 
 fn tool<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Tool<'a>> {
     let tool = object(path, raw)?;
-    let kind = required(path, &tool, "type", "`function` or `custom`")?;
-    if choice(&path.key("type"), kind, &["function", "custom"])? == "custom" {
-        let custom = object(&path.key("custom"), required(path, &tool, "custom", "an object")?)?;
-        nonempty_string(
-            &path.key("custom").key("name"),
-            required(&path.key("custom"), &custom, "name", "a string")?,
-        )?;
+    let kind = required_choice(path, &tool, "type", &["function", "custom"])?;
+    let child = path.key(kind);
+    let function = object(&child, required(path, &tool, kind, "an object")?)?;
+    let name = nonempty_string(&child.key("name"), required(&child, &function, "name", "a string")?)?;
+    if kind == "custom" {
         return Ok(Tool::Custom);
     }
-    let child = path.key("function");
-    let function = object(&child, required(path, &tool, "function", "an object")?)?;
-    let name = nonempty_string(&child.key("name"), required(&child, &function, "name", "a string")?)?;
     let description = function.get("description");
     let parameters = function.get("parameters");
     if let Some(parameters) = parameters {
@@ -92,11 +88,9 @@ impl ToolChoice<'_> {
     /// Whether the function of that name may be called.
     pub(crate) fn allows(self, name: &str) -> bool {
         let Self::Among { tools, .. } = self else { return true };
-        let named = items(tools)
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(|raw| Object::parse(raw.get())?.object("function"));
-        named.into_iter().any(|function| function.text("name").is_some_and(|own| own == name))
+        let named = items(tools).unwrap_or_default().into_iter();
+        let mut named = named.filter_map(|raw| Object::parse(raw.get())?.object("function"));
+        named.any(|function| function.text("name").is_some_and(|own| own == name))
     }
 
     /// Whether the model must call a tool.
@@ -130,20 +124,14 @@ pub(crate) fn tool_choice<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Too
     }
     let child = path.key("function");
     let function = object(&child, required(path, &named, "function", "an object")?)?;
-    Ok(ToolChoice::Named(nonempty_string(
-        &child.key("name"),
-        required(&child, &function, "name", "a string")?,
-    )?))
+    let name = required(&child, &function, "name", "a string")?;
+    nonempty_string(&child.key("name"), name).map(ToolChoice::Named)
 }
 
 /// A choice among some of the tools.
 fn among<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<ToolChoice<'a>> {
     let allowed = object(path, raw)?;
-    let mode = choice(
-        &path.key("mode"),
-        required(path, &allowed, "mode", "`auto` or `required`")?,
-        &["auto", "required"],
-    )?;
+    let mode = required_choice(path, &allowed, "mode", &["auto", "required"])?;
     let tools = required(path, &allowed, "tools", "an array")?;
     for (at, raw) in array(&path.key("tools"), tools)?.into_iter().enumerate() {
         object(&path.key("tools").index(at), raw)?;

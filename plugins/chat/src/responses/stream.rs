@@ -1,8 +1,9 @@
 //! A stream of chunks as the events of a response: around the translation that makes the chunks.
 
-use gatehouse_sdk::{Chunk, Counter, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::relay::Translation;
 use gatehouse_text_protocols::responses::{Echo, Reader};
+use gatehouse_text_protocols::usage::TokenCounts;
 
 /// The chunks of `inner`, read into events.
 pub(crate) struct Responses<T> {
@@ -55,11 +56,7 @@ impl<T: Translation> Translation for Responses<T> {
         self.inner.usage()
     }
 
-    fn is_counted(&self) -> bool {
-        self.inner.is_counted()
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        self.inner.counters()
+    fn counts(&self) -> &TokenCounts {
+        self.inner.counts()
     }
 }

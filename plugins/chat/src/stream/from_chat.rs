@@ -1,7 +1,7 @@
 //! A chat provider's stream: the same chunks under the public name of the model, in the standard form. The
 //! provider always sends the chunk with the token counts; the client reads it only if it asked for it.
 
-use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::failures::unreadable;
@@ -76,8 +76,8 @@ impl Translation for FromChat {
         }
         self.keep_head(&chunk);
         let choices = chunk.items("choices").unwrap_or_default();
-        let counts = self.count(&chunk, choices.is_empty());
-        if choices.is_empty() || counts == Some(UsageOnly) {
+        self.count(&chunk, choices.is_empty());
+        if choices.is_empty() {
             self.counts.came_with(0);
             return Ok(());
         }
@@ -115,12 +115,8 @@ impl Translation for FromChat {
         usage::plausible(self.counts.settled(self.output_bytes).reported(), self.output_bytes)
     }
 
-    fn is_counted(&self) -> bool {
-        self.counts.is_complete()
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        self.counts.counters()
+    fn counts(&self) -> &TokenCounts {
+        &self.counts
     }
 }
 
@@ -189,8 +185,8 @@ impl FromChat {
 
     /// Reads the token counts of a chunk. Some servers send them in every chunk, some in the last one with
     /// content. In each case the client reads one chunk with counts, at the end: those that are billed.
-    fn count(&mut self, chunk: &Object<'_>, alone: bool) -> Option<UsageOnly> {
-        let report = usage::chat_reports(chunk).pop()?;
+    fn count(&mut self, chunk: &Object<'_>, alone: bool) {
+        let Some(report) = usage::chat_reports(chunk).pop() else { return };
         let (raw, said) = (report.raw, self.counts.read_chat(&report));
         let made = match said {
             Report::Less => Some(self.counts.chat_json()),
@@ -212,7 +208,6 @@ impl FromChat {
             self.chunk_of_counts(written)
         };
         self.usage_chunk = Some(usage_chunk);
-        alone.then_some(UsageOnly)
     }
 
     fn chunk_of_counts(&self, usage: &str) -> String {
@@ -334,10 +329,6 @@ fn texts<'a>(chunk: &Object<'a>, choices: &[&'a RawValue]) -> Vec<JsonString<'a>
 fn is_second(raw: &RawValue) -> bool {
     raw.get().parse::<i64>().is_ok()
 }
-
-/// The chunk has token counts and nothing else.
-#[derive(PartialEq, Eq)]
-struct UsageOnly;
 
 /// A delta with its role only at the beginning, and its calls rewritten.
 fn rewritten(delta: &Object<'_>, begins: bool, mut calls: Option<String>) -> String {

@@ -1,7 +1,7 @@
 //! A Messages provider's stream as chunks, or its whole message if it sends one instead. Blocks become text,
 //! calls and thinking. The last chunks are the `finish_reason` and, if the client asked, the token counts.
 
-use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 
 use gatehouse_text_protocols::failures::unreadable;
 use gatehouse_text_protocols::incoming::is_error;
@@ -74,12 +74,8 @@ impl Translation for FromMessages {
         self.counts.reported()
     }
 
-    fn is_counted(&self) -> bool {
-        self.counts.is_complete()
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        self.counts.counters()
+    fn counts(&self) -> &TokenCounts {
+        &self.counts
     }
 }
 
@@ -240,9 +236,7 @@ impl FromMessages {
             }
             "redacted_thinking" => {
                 let mut whole = Writer::new(256);
-                for (name, raw) in block.iter() {
-                    whole.member(name, raw.get());
-                }
+                whole.members(block.iter());
                 self.open.push((number, Block::Redacted(whole.done())));
             }
             "tool_use" => {

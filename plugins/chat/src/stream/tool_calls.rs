@@ -123,9 +123,7 @@ fn with_arguments(entry: &Object<'_>, function: Option<&Object<'_>>, arguments: 
     inner.member("name", name.map_or("null", |name| name.get()));
     inner.string("arguments", arguments);
     let mut out = Writer::new(arguments.len() + 128);
-    for (name, raw) in entry.iter().filter(|(name, _)| *name != "function") {
-        out.member(name, raw.get());
-    }
+    out.members(entry.iter().filter(|(name, _)| *name != "function"));
     out.member("function", &inner.done());
     out.done()
 }

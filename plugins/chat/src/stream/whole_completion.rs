@@ -12,8 +12,7 @@ pub(super) fn chunks(whole: &Object<'_>, defaults: [(&str, &str); 2]) -> Option<
     // A gateway like this one wraps its answers.
     let inner = whole.object("data").filter(|inner| inner.get("choices").is_some());
     let whole = inner.as_ref().unwrap_or(whole);
-    let choices: Vec<Object<'_>> =
-        whole.items("choices")?.into_iter().filter_map(|raw| Object::parse(raw.get())).collect();
+    let choices: Vec<Object<'_>> = whole.objects("choices").collect();
     let is_whole = |choice: &Object<'_>| choice.object("message").is_some() && choice.get("delta").is_none();
     if choices.is_empty() || !choices.iter().all(is_whole) {
         return None;
@@ -35,16 +34,10 @@ fn chunk(whole: &Object<'_>, defaults: [(&str, &str); 2], choices: &str, usage: 
         out.member(name, json);
     }
     out.member("object", "\"chat.completion.chunk\"");
-    for (name, raw) in whole
-        .iter()
-        .filter(|(name, _)| !matches!(*name, "object" | "choices" | "usage") && whole.get(name).is_some())
-    {
-        out.member(name, raw.get());
-    }
+    let is_own = |name: &str| matches!(name, "object" | "choices" | "usage");
+    out.members(whole.iter().filter(|(name, _)| !is_own(name) && whole.get(name).is_some()));
     out.member("choices", &format!("[{choices}]"));
-    if let Some(usage) = usage {
-        out.member("usage", usage.get());
-    }
+    out.optional("usage", usage);
     out.done()
 }
 
@@ -82,9 +75,7 @@ fn numbered(calls: &[&RawValue]) -> String {
         let call = Object::parse(raw.get())?;
         let mut out = Writer::new(raw.get().len() + 16);
         out.member("index", &index.to_string());
-        for (name, raw) in call.iter().filter(|(name, _)| *name != "index") {
-            out.member(name, raw.get());
-        }
+        out.members(call.iter().filter(|(name, _)| *name != "index"));
         Some(out.done())
     });
     format!("[{}]", numbered.collect::<Vec<_>>().join(","))

@@ -46,18 +46,14 @@ pub(crate) fn step(cx: &Context, mut state: AvatarState, event: Event) -> Step<A
         }
         Event::Outage(outage) => unanswered(cx, state, outage),
         // Nothing is lost by a cancel while nothing is made. Later the host would end the task without its names.
-        Event::Cancel(_) if !state.has_made() && state.until.is_some() => {
-            let failure = POLICY.cancelled();
-            fail(state, failure)
+        Event::Cancel(_) if state.until.is_some() && state.assets.iter().all(|asset| asset.id.is_none()) => {
+            fail(state, POLICY.cancelled())
         }
         Event::Cancel(_) => {
             let until = state.until.unwrap_or(cx.deadline).max(cx.now);
-            shown(state, |state| Step::wait(state, until))
+            then(state, Action::Wait(until))
         }
-        other => {
-            let failure = POLICY.unexpected(&other);
-            fail(state, failure)
-        }
+        other => fail(state, POLICY.unexpected(&other)),
     }
 }
 
@@ -66,20 +62,20 @@ fn send(cx: &Context, state: AvatarState) -> Step<AvatarState> {
         return give_up(state);
     }
     let call = provider::call(cx, &state);
-    shown(state, |state| Step::call(state, call))
+    then(state, Action::Call(call))
 }
 
 /// A step with stage and progress on it.
-fn shown(state: AvatarState, step: impl FnOnce(AvatarState) -> Step<AvatarState>) -> Step<AvatarState> {
+fn then(state: AvatarState, action: Action) -> Step<AvatarState> {
     let settled = state.assets.iter().filter(|asset| asset.status != Status::Processing).count();
     let share = usize::from(REVIEWED - BEGUN) * settled / state.assets.len().max(1);
     let progress = BEGUN + u8::try_from(share).unwrap_or(0);
-    step(state).stage(Stage::Processing).progress(progress)
+    Step::new(state, action).stage(Stage::Processing).progress(progress)
 }
 
 fn fail(state: AvatarState, failure: Failure) -> Step<AvatarState> {
     let ending = outcome::failed(&state, failure);
-    shown(state, |state| Step::fail(state, ending))
+    then(state, Action::Fail(ending))
 }
 
 /// When the task ends itself.
@@ -112,7 +108,7 @@ fn wait(cx: &Context, mut state: AvatarState, wake: UnixMs) -> Step<AvatarState>
     }
     let wake = wake.min(last_moment(cx));
     state.until = Some(wake);
-    shown(state, |state| Step::wait(state, wake))
+    then(state, Action::Wait(wake))
 }
 
 /// What a client reads when the provider fails to do it.
@@ -135,17 +131,14 @@ fn answered(cx: &Context, mut state: AvatarState, reply: &Reply) -> Step<AvatarS
         Answer::Failed(ErrorKind::Account, failure) => fail(state, failure),
         Answer::Missing(failure) => match state.doing {
             Doing::Poll(at) => unclear(cx, state, at, failure),
-            doing => refused(cx, state, doing, failure),
+            _ => refused(cx, state, failure),
         },
         Answer::Failed(ErrorKind::Provider, failure) => match state.doing {
             Doing::FindGroup if state.rests < POLICY.faults => rest(cx, state),
             Doing::Poll(at) => unclear(cx, state, at, failure),
-            doing => refused(cx, state, doing, failure),
+            _ => refused(cx, state, failure),
         },
-        Answer::Failed(_, failure) => {
-            let doing = state.doing;
-            refused(cx, state, doing, failure)
-        }
+        Answer::Failed(_, failure) => refused(cx, state, failure),
     }
 }
 
@@ -205,8 +198,8 @@ fn rejected(state: &AvatarState, at: usize, error: &UpstreamError) -> Failure {
 }
 
 /// The action is refused for good: the end of the task without a group, the end of an asset otherwise.
-fn refused(cx: &Context, state: AvatarState, doing: Doing, failure: Failure) -> Step<AvatarState> {
-    match doing {
+fn refused(cx: &Context, state: AvatarState, failure: Failure) -> Step<AvatarState> {
+    match state.doing {
         Doing::FindGroup | Doing::MakeGroup => fail(state, failure),
         Doing::MakeAsset(at) | Doing::Poll(at) => settle(cx, state, at, failure),
     }
@@ -278,7 +271,7 @@ fn end(state: AvatarState) -> Step<AvatarState> {
         return fail(state, failure).progress(100);
     }
     let outcome = outcome::done(&state);
-    shown(state, |state| Step::done(state, outcome))
+    then(state, Action::Done(outcome))
 }
 
 fn unanswered(cx: &Context, mut state: AvatarState, outage: Outage) -> Step<AvatarState> {
@@ -299,9 +292,9 @@ fn unanswered(cx: &Context, mut state: AvatarState, outage: Outage) -> Step<Avat
             Doing::FindGroup if state.rests < POLICY.faults => rest(cx, state),
             Doing::Poll(at) => next_poll(cx, state, at),
             // It may have been made; a second one could be one too many.
-            doing => {
+            _ => {
                 log::warn("the answer to a creation was lost", &[("outage", outage.as_str())]);
-                refused(cx, state, doing, Failure::upstream(LOST))
+                refused(cx, state, Failure::upstream(LOST))
             }
         },
     }

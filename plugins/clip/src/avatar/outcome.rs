@@ -12,12 +12,8 @@ const NAMED: usize = 3;
 fn element(asset: &Asset) -> Value {
     let id = asset.id.as_deref().unwrap_or_default();
     let url = asset.id.as_deref().map(asset_url).unwrap_or_default();
-    let status = match asset.status {
-        Status::Processing => "Processing",
-        Status::Active => "Active",
-        Status::Failed => "Failed",
-    };
-    let mut element = json!({"asset_id": id, "asset_url": url, "status": status, "name": asset.of.name});
+    let mut element =
+        json!({"asset_id": id, "asset_url": url, "status": asset.status, "name": asset.of.name});
     if let Some(problem) = &asset.problem {
         element["error"] = json!(problem.text);
     }
@@ -61,7 +57,7 @@ fn claims(state: &AvatarState) -> Vec<Claim> {
     let of_group = claim(group.clone(), &Record::Group { project: state.request.project.clone() });
     let kept = state.assets.iter().filter(|asset| asset.status != Status::Failed);
     let of_assets = kept.filter_map(|asset| {
-        let asset_type = state.request.asset_type.name().to_owned();
+        let asset_type = state.request.asset_type.to_string();
         let record = Record::Asset { asset_type, group_id: group.clone() };
         Some(claim(asset_url(asset.id.as_deref()?), &record))
     });

@@ -1,8 +1,10 @@
 //! The parameters of avatar assets, as the specification lists them: one struct for shape, rules and published schema.
 //! Lengths of names and descriptions are the provider's.
 
+use std::fmt;
+
 use garde::Validate;
-use gatehouse_sdk::params::not_blank;
+use gatehouse_sdk::params::{not_blank, rule};
 use gatehouse_sdk::source::Source;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,14 +18,10 @@ pub(crate) enum AssetType {
     Audio,
 }
 
-impl AssetType {
-    /// As clients and the provider write it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Image => "Image",
-            Self::Video => "Video",
-            Self::Audio => "Audio",
-        }
+/// As clients and the provider write it.
+impl fmt::Display for AssetType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -80,8 +78,5 @@ pub(crate) struct Params {
 }
 
 fn public_url(url: &str, (): &()) -> garde::Result {
-    match Source::of(url) {
-        Some(Source::Link(_)) => Ok(()),
-        _ => Err(garde::Error::new("expected a public http(s) URL")),
-    }
+    rule(matches!(Source::of(url), Some(Source::Link(_))), "expected a public http(s) URL")
 }

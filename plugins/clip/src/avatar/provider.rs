@@ -6,10 +6,11 @@ use gatehouse_sdk::lenient::{is_error, word_of};
 use gatehouse_sdk::{Call, Context, Failure, Reply};
 use serde_json::{Value, json};
 
-use crate::avatar::params::{AssetType, NewAsset};
+use crate::avatar::params::NewAsset;
 use crate::avatar::request::GroupChoice;
 use crate::avatar::state::{AvatarState, Doing};
 use crate::upstream_error::{ErrorKind, UpstreamError};
+use crate::video::provider::is_id;
 
 /// Its name in the operator's configuration.
 pub(crate) const NAME: &str = "ark-assets";
@@ -40,9 +41,8 @@ pub(crate) fn call(cx: &Context, state: &AvatarState) -> Call {
         Doing::MakeGroup => action("CreateAssetGroup", &new_group(cx, state)).once(),
         Doing::MakeAsset(at) => {
             let NewAsset { url, name } = &state.assets[at].of;
-            let asset_type: AssetType = state.request.asset_type;
             let body = json!({
-                "GroupId": state.group, "URL": url, "Name": name, "AssetType": asset_type.name(),
+                "GroupId": state.group, "URL": url, "Name": name, "AssetType": state.request.asset_type,
                 "ProjectName": project,
             });
             action("CreateAsset", &body).once()
@@ -102,8 +102,7 @@ pub(crate) fn answer(reply: &Reply, what: &str) -> Answer {
 /// The id in the result of a creation.
 pub(crate) fn id(result: &Value) -> Option<String> {
     let id = ["Id", "AssetId"].iter().find_map(|name| word_of(&result[*name]))?;
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    ((1..=128).contains(&id.len()) && id.bytes().all(is_plain)).then_some(id)
+    is_id(&id).then_some(id)
 }
 
 /// The customer's default group among those found. A filter finds parts of names, so the whole name is compared.

@@ -122,9 +122,4 @@ impl AvatarState {
     pub(crate) fn under_review(&self, from: usize) -> Option<usize> {
         (from..self.assets.len()).find(|at| self.assets[*at].status == Status::Processing)
     }
-
-    /// Something exists at the provider because of this task.
-    pub(crate) fn has_made(&self) -> bool {
-        self.assets.iter().any(|asset| asset.id.is_some())
-    }
 }

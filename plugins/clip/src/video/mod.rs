@@ -20,7 +20,7 @@ use state::VideoState;
 pub(crate) fn submit(request: &Submission) -> Result<Accepted<VideoState>, Refusal> {
     let (video, brief) = VideoRequest::read(request)?;
     let id = video.model.id();
-    let keys = [format!("{id}@{}", video.resolution.name()), id.to_owned()];
+    let keys = [format!("{id}@{}", video.resolution), id.to_owned()];
     let charge = Charge::keys(keys).times(video.duration.into());
     Ok(Accepted::new(id, charge, VideoState::Accepted(video)).brief(brief).expected(USUAL_DURATION))
 }

@@ -1,6 +1,8 @@
 //! The parameters of a video, as the specification lists them: one struct for shape, rules and published schema.
 //! Rules between fields are in `request`; what only the media can tell is in `media`.
 
+use std::fmt;
+
 use garde::Validate;
 use gatehouse_sdk::params::unsupported;
 use schemars::JsonSchema;
@@ -98,14 +100,9 @@ pub(crate) enum Resolution {
     K4,
 }
 
-impl Resolution {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::P480 => "480p",
-            Self::P720 => "720p",
-            Self::P1080 => "1080p",
-            Self::K4 => "4k",
-        }
+impl fmt::Display for Resolution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -122,7 +119,7 @@ pub(crate) enum ImageRole {
 #[derive(Debug, Deserialize, JsonSchema, Validate)]
 pub(crate) struct ImageWithRole {
     /// A public http(s) URL, a `data:` URI or `asset://<asset_id>`.
-    #[garde(custom(source::check_image))]
+    #[garde(custom(source::check_file))]
     pub(crate) url: String,
     #[garde(skip)]
     pub(crate) role: ImageRole,
@@ -181,7 +178,7 @@ pub(crate) struct Params {
     #[garde(dive)]
     pub(crate) tools: Option<Vec<Tool>>,
     /// One image alone is the first frame, others are references. Not beside `image_with_roles`.
-    #[garde(length(max = 9), inner(inner(custom(source::check_image))))]
+    #[garde(length(max = 9), inner(inner(custom(source::check_file))))]
     pub(crate) image_urls: Option<Vec<String>>,
     /// Images with their roles. Not beside `image_urls`.
     #[garde(length(max = 9), dive)]
@@ -190,7 +187,7 @@ pub(crate) struct Params {
     #[garde(length(max = 3), inner(inner(custom(source::check_video))))]
     pub(crate) video_urls: Option<Vec<String>>,
     /// Reference audio of at most 15 s together; needs reference images or videos.
-    #[garde(length(max = 3), inner(inner(custom(source::check_audio))))]
+    #[garde(length(max = 3), inner(inner(custom(source::check_file))))]
     pub(crate) audio_urls: Option<Vec<String>>,
     #[garde(custom(unsupported("use `image_with_roles` with the role `first_frame`")))]
     #[schemars(skip)]

@@ -34,15 +34,6 @@ pub(crate) fn accepted(cx: &Context, id: String, request: &VideoRequest) -> Step
     job.then(VideoState::Running, wait)
 }
 
-impl Job {
-    /// A step with the job's stage and progress on it.
-    fn then(self, state: impl FnOnce(Self) -> VideoState, action: Action) -> Step<VideoState> {
-        let stage = if self.is_running { Stage::Processing } else { Stage::Pending };
-        let progress = self.polls.progress();
-        Step::new(state(self), action).stage(stage).progress(progress)
-    }
-}
-
 pub(crate) fn step(cx: &Context, mut job: Job, event: Event) -> Step<VideoState> {
     let action = match event {
         // What is queued can be stopped, what runs cannot.
@@ -83,6 +74,13 @@ pub(crate) fn stopping(cx: &Context, job: Job, event: Event) -> Step<VideoState>
 }
 
 impl Job {
+    /// A step with the job's stage and progress on it.
+    fn then(self, state: impl FnOnce(Self) -> VideoState, action: Action) -> Step<VideoState> {
+        let stage = if self.is_running { Stage::Processing } else { Stage::Pending };
+        let progress = self.polls.progress();
+        Step::new(state(self), action).stage(stage).progress(progress)
+    }
+
     fn answered(&mut self, cx: &Context, answer: Answer) -> Action {
         match answer {
             Answer::Queued => {}

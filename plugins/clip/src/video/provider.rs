@@ -12,7 +12,7 @@ use gatehouse_sdk::provider::meant_status;
 use gatehouse_sdk::{Call, Context, Failure, Reply, source};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::upstream_error::{ErrorKind, UpstreamError};
 use crate::video::media::Kind;
@@ -54,11 +54,11 @@ fn upstream_model(cx: &Context, model: Model) -> String {
 
 /// The call that submits `request`.
 pub(crate) fn submission(cx: &Context, request: &VideoRequest) -> Call {
-    let body = Value::Object(body(cx, request));
-    Call::post(NAME, TASKS).json(&body).affinity(request.account.clone()).once().timeout(SUBMIT_TIMEOUT)
+    let call = Call::post(NAME, TASKS).json(&body(cx, request)).affinity(request.account.clone());
+    call.once().timeout(SUBMIT_TIMEOUT)
 }
 
-fn body(cx: &Context, request: &VideoRequest) -> Map<String, Value> {
+fn body(cx: &Context, request: &VideoRequest) -> Value {
     let text = request.prompt.as_ref().map(|prompt| match prompt {
         Prompt::Text(text) => text.clone(),
         Prompt::Blob(blob) => format!("{blob}:text"),
@@ -66,23 +66,22 @@ fn body(cx: &Context, request: &VideoRequest) -> Map<String, Value> {
     });
     let text = text.map(|text| json!({"type": "text", "text": text}));
     let content: Vec<_> = text.into_iter().chain(request.references.iter().map(item)).collect();
-    let fields = [
-        ("model", json!(upstream_model(cx, request.model))),
-        ("content", json!(content)),
-        ("resolution", json!(request.resolution)),
-        ("ratio", json!(request.size)),
-        ("duration", json!(request.duration)),
-        ("generate_audio", json!(request.generate_audio)),
-        ("return_last_frame", json!(request.return_last_frame)),
-        ("watermark", json!(false)),
-        ("execution_expires_after", json!(EXPIRES_AFTER)),
-    ];
-    let mut body: Map<_, _> = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut body = json!({
+        "model": upstream_model(cx, request.model),
+        "content": content,
+        "resolution": request.resolution,
+        "ratio": request.size,
+        "duration": request.duration,
+        "generate_audio": request.generate_audio,
+        "return_last_frame": request.return_last_frame,
+        "watermark": false,
+        "execution_expires_after": EXPIRES_AFTER,
+    });
     if let Some(seed) = request.seed {
-        body.insert("seed".to_owned(), json!(seed));
+        body["seed"] = json!(seed);
     }
     if !request.tools.is_empty() {
-        body.insert("tools".to_owned(), json!(request.tools));
+        body["tools"] = json!(request.tools);
     }
     body
 }
@@ -103,7 +102,12 @@ pub(crate) fn submitted(cx: &Context, model: Model, reply: &Reply) -> Submitted<
         let id = reply.json::<Value>().ok().and_then(|body| word_of(&body["id"]));
         match id.filter(|id| is_id(id)) {
             Some(id) => return Submitted::Accepted(id),
-            None if error.code.is_empty() => return without_task(reply.status, "it has no id"),
+            // The answer names no task, so there is nothing to poll.
+            None if error.code.is_empty() => {
+                let unreadable = UpstreamError::unreadable("it has no id");
+                unreadable.log("a submission was answered without a task", reply.status);
+                return Submitted::Failed(POLICY.failed());
+            }
             // An error that comes with a status of success.
             None => {}
         }
@@ -113,24 +117,13 @@ pub(crate) fn submitted(cx: &Context, model: Model, reply: &Reply) -> Submitted<
         return Submitted::Busy;
     }
     error.log("a submission failed", reply.status);
-    Submitted::Failed(error.failure(kind, MAKE, &names(&upstream_model(cx, model), model)))
+    Submitted::Failed(error.failure(kind, MAKE, &[(&upstream_model(cx, model), model.id())]))
 }
 
-/// The provider's names with those a client knows.
-fn names(upstream: &str, model: Model) -> [(&str, &'static str); 1] {
-    [(upstream, model.id())]
-}
-
-/// It stands in paths.
-fn is_id(id: &str) -> bool {
+/// Whether a text may be an id of the provider, which stands in paths.
+pub(crate) fn is_id(id: &str) -> bool {
     (1..=128).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-}
-
-/// The answer names no task, so there is nothing to poll.
-fn without_task(status: u16, reason: &str) -> Submitted<String> {
-    UpstreamError::unreadable(reason).log("a submission was answered without a task", status);
-    Submitted::Failed(POLICY.failed())
 }
 
 /// The call that asks for a task.
@@ -230,7 +223,7 @@ impl Record {
                     kind => kind,
                 };
                 error.log("the provider failed a task", 200);
-                Polled::Failed(error.failure(kind, MAKE, &names(&upstream_model(cx, model), model)))
+                Polled::Failed(error.failure(kind, MAKE, &[(&upstream_model(cx, model), model.id())]))
             }
             Standing::Expired => {
                 Polled::Failed(Failure::upstream("the upstream did not finish the video in time"))

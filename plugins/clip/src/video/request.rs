@@ -83,14 +83,12 @@ impl VideoRequest {
         params::known_media(&request.body, &["image_urls", "image_with_roles", "video_urls", "audio_urls"])?;
         let resolution = params.resolution.unwrap_or_default();
         if !params.model.makes(resolution) {
-            return Err(invalid(
-                "resolution",
-                format!("expected 480p or 720p with {}, got {}", params.model.id(), resolution.name()),
-            ));
+            let problem = format!("expected 480p or 720p with {}, got {resolution}", params.model.id());
+            return Err(invalid("resolution", problem));
         }
         let size = params::either(&request.body, "size", params.size, "aspect_ratio", params.aspect_ratio)?;
         let mut references = images(&params)?;
-        references.extend(others(&params, references.is_empty(), &references)?);
+        references.extend(others(&params, &references)?);
         check_prompt(&params, references.is_empty())?;
         for reference in &mut references {
             reference.source = settled(params.model, reference, &request.blobs)?;
@@ -168,7 +166,7 @@ fn check_roles(images: &[Reference]) -> Result<(), InvalidParam> {
 }
 
 /// Videos and audio.
-fn others(params: &Params, no_images: bool, images: &[Reference]) -> Result<Vec<Reference>, InvalidParam> {
+fn others(params: &Params, images: &[Reference]) -> Result<Vec<Reference>, InvalidParam> {
     let has_frames = images.iter().any(|image| image.role != Role::ReferenceImage);
     let list =
         |urls: &Option<Vec<String>>, field: &str, kind, role| -> Result<Vec<Reference>, InvalidParam> {
@@ -187,7 +185,7 @@ fn others(params: &Params, no_images: bool, images: &[Reference]) -> Result<Vec<
         };
     let mut videos = list(&params.video_urls, "video_urls", Kind::Video, Role::ReferenceVideo)?;
     let audio = list(&params.audio_urls, "audio_urls", Kind::Audio, Role::ReferenceAudio)?;
-    if !audio.is_empty() && videos.is_empty() && no_images {
+    if !audio.is_empty() && videos.is_empty() && images.is_empty() {
         let problem = "expected reference images or videos beside the audio, got none";
         return Err(invalid("audio_urls", problem));
     }
@@ -206,10 +204,8 @@ fn check_prompt(params: &Params, is_text_to_video: bool) -> Result<(), InvalidPa
     let Some(max) = params.model.max_prompt() else { return Ok(()) };
     let length = prompt.chars().count();
     if length > max {
-        return Err(invalid(
-            "prompt",
-            format!("expected at most {max} characters with {}, got {length}", params.model.id()),
-        ));
+        let problem = format!("expected at most {max} characters with {}, got {length}", params.model.id());
+        return Err(invalid("prompt", problem));
     }
     Ok(())
 }

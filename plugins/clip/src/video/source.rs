@@ -1,5 +1,6 @@
 //! Where a reference comes from, as the client writes it: a URL, an embedded file, or an asset of the library.
 
+use gatehouse_sdk::params::{link_or_file, rule};
 use gatehouse_sdk::source::Source;
 
 use crate::names::SCHEME;
@@ -13,33 +14,16 @@ pub(crate) fn is_asset(source: &str) -> bool {
     }
 }
 
-/// A rule for an image.
-pub(crate) fn check_image(source: &str, (): &()) -> garde::Result {
-    check(source, true)
+/// A rule for an image or an audio file.
+pub(crate) fn check_file(source: &str, (): &()) -> garde::Result {
+    let fits = link_or_file(source, &()).is_ok() || is_asset(source);
+    rule(fits, "expected an http(s) URL, a base64 `data:` URI, base64 or `asset://<asset_id>`")
 }
 
 /// A rule for a video. The provider takes none as a `data:` URI.
 pub(crate) fn check_video(source: &str, (): &()) -> garde::Result {
-    check(source, false)
-}
-
-/// A rule for an audio file.
-pub(crate) fn check_audio(source: &str, (): &()) -> garde::Result {
-    check(source, true)
-}
-
-fn check(source: &str, may_be_embedded: bool) -> garde::Result {
-    match Source::of(source) {
-        Some(Source::Link(_)) => Ok(()),
-        Some(Source::Embedded(_) | Source::Blob) if may_be_embedded => Ok(()),
-        _ if is_asset(source) => Ok(()),
-        _ if may_be_embedded => Err(garde::Error::new(
-            "expected an http(s) URL, a base64 `data:` URI, base64 or `asset://<asset_id>`",
-        )),
-        _ => Err(garde::Error::new(
-            "expected an http(s) URL or `asset://<asset_id>` (a video cannot be embedded)",
-        )),
-    }
+    let fits = matches!(Source::of(source), Some(Source::Link(_))) || is_asset(source);
+    rule(fits, "expected an http(s) URL or `asset://<asset_id>` (a video cannot be embedded)")
 }
 
 #[cfg(test)]
@@ -69,7 +53,7 @@ mod tests {
             ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ", false, true),
         ] {
             assert_eq!(check_video(source, &()).is_ok(), alone, "{source}");
-            assert_eq!(check_image(source, &()).is_ok(), embedded, "{source}");
+            assert_eq!(check_file(source, &()).is_ok(), embedded, "{source}");
         }
     }
 }

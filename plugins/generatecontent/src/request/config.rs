@@ -6,17 +6,14 @@ use gatehouse_text_protocols::json::{Object, Writer};
 use super::Model;
 use super::schema::Schemas;
 
-/// Google's budget for an effort, for models that know no levels.
-const BUDGETS: [(&str, u32); 6] =
-    [("minimal", 512), ("low", 1024), ("medium", 8192), ("high", 24_576), ("xhigh", 24_576), ("max", 24_576)];
-/// Google's level for an effort.
-const LEVELS: [(&str, &str); 6] = [
-    ("minimal", "minimal"),
-    ("low", "low"),
-    ("medium", "medium"),
-    ("high", "high"),
-    ("xhigh", "high"),
-    ("max", "high"),
+/// Google's budget for an effort, for models that know no levels, and its level.
+const EFFORTS: [(&str, u32, &str); 6] = [
+    ("minimal", 512, "minimal"),
+    ("low", 1024, "low"),
+    ("medium", 8192, "medium"),
+    ("high", 24_576, "high"),
+    ("xhigh", 24_576, "high"),
+    ("max", 24_576, "high"),
 ];
 /// Fields that differ in their name alone.
 const SAME: [(&str, &str); 4] = [
@@ -33,9 +30,7 @@ pub(super) fn write(body: &Object<'_>, model: Model<'_>, out: &mut Writer) -> Re
         config.integer("maxOutputTokens", cap);
     }
     for (own, theirs) in SAME {
-        if let Some(value) = body.get(own) {
-            config.member(theirs, value.get());
-        }
+        config.optional(theirs, body.get(own));
     }
     let asked = body.object("output_config").unwrap_or_default();
     if let Some(schema) = asked.object("format").and_then(|format| format.get("schema")) {
@@ -58,15 +53,15 @@ fn thoughts(thinking: &Object<'_>, effort: Option<&str>, model: Model<'_>) -> (b
     let thinks = matches!(kind.as_ref(), "enabled" | "adaptive");
     let mut out = Writer::new(96);
     let budget = thinking.unsigned("budget_tokens").filter(|_| kind == "enabled");
-    let row = |effort: &str| BUDGETS.iter().zip(LEVELS).find(|((name, _), _)| *name == effort);
+    let row = |effort: &str| EFFORTS.into_iter().find(|(name, ..)| *name == effort);
     match (kind.as_ref(), budget, effort.and_then(row)) {
         ("disabled", ..) if model.can_stop_thinking() => out.member("thinkingBudget", "0"),
         ("disabled", ..) => return (false, None),
         (_, Some(budget), _) => out.member("thinkingBudget", &budget.to_string()),
-        (_, None, Some(((_, budget), _))) if model.is_early() => {
+        (_, None, Some((_, budget, _))) if model.is_early() => {
             out.member("thinkingBudget", &budget.to_string());
         }
-        (_, None, Some((_, (_, level)))) => out.string("thinkingLevel", level),
+        (_, None, Some((.., level))) => out.string("thinkingLevel", level),
         // The model chooses how deep.
         ("adaptive", None, None) if model.is_early() => out.member("thinkingBudget", "-1"),
         _ if !thinks => return (false, None),

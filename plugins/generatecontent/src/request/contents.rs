@@ -56,15 +56,9 @@ struct Parts<'b, 'n> {
     text: Option<usize>,
     calls: usize,
     /// What Google signed of the message.
-    signed: HashMap<Key, String>,
+    signed: HashMap<Signed, String>,
     /// The functions by the ids of their calls, of all messages so far.
     names: &'n mut HashMap<Cow<'b, str>, Cow<'b, str>>,
-}
-
-#[derive(PartialEq, Eq, Hash)]
-enum Key {
-    Call(usize),
-    Text,
 }
 
 impl<'b> Parts<'b, '_> {
@@ -89,12 +83,9 @@ impl<'b> Parts<'b, '_> {
 
     fn sign(&mut self, block: &Object<'b>) {
         let written = block.text("signature").unwrap_or_default();
-        let (key, signature) = match signature::read(&written) {
-            Some((Signed::Call(number), signature)) => (Key::Call(number), signature),
-            Some((Signed::Text, signature)) => (Key::Text, signature),
-            Some((Signed::Thought, _)) | None => return,
-        };
-        self.signed.insert(key, signature.to_owned());
+        if let Some((signed @ (Signed::Call(_) | Signed::Text), signature)) = signature::read(&written) {
+            self.signed.insert(signed, signature.to_owned());
+        }
     }
 
     fn block(&mut self, block: &Object<'b>, path: &str) -> Result<(), Refusal> {
@@ -171,7 +162,7 @@ impl<'b> Parts<'b, '_> {
         self.names.insert(id, name);
         let mut part = Writer::new(192);
         part.member("functionCall", &call.done());
-        match self.signed.remove(&Key::Call(number)) {
+        match self.signed.remove(&Signed::Call(number)) {
             Some(signature) => part.string("thoughtSignature", &signature),
             // Later models demand one of the first call of a step.
             None if number == 0 && !self.model.is_early() => part.string("thoughtSignature", UNSIGNED),
@@ -215,7 +206,7 @@ impl<'b> Parts<'b, '_> {
     }
 
     fn done(mut self) -> Vec<String> {
-        if let Some(signature) = self.signed.remove(&Key::Text) {
+        if let Some(signature) = self.signed.remove(&Signed::Text) {
             match self.text {
                 Some(at) => self.parts[at].string("thoughtSignature", &signature),
                 None if self.parts.is_empty() => {}

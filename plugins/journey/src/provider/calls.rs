@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::action::{Action, Speed};
-use crate::job::{Body, Film, Job, ModalRequest, Motion};
+use crate::job::{Body, Film, Job, ModalRequest};
 
 /// Its name in the operator's configuration.
 pub(crate) const NAME: &str = "midjourney";
@@ -66,14 +66,10 @@ pub(crate) fn fetch(id: &str) -> Call {
 
 /// A film is of a picture, never of a task: the provider takes a task's id for an extension of its film only.
 fn film_body(film: &Film, first: &str, last: Option<&str>) -> Value {
-    let motion = match film.motion {
-        Motion::Low => "low",
-        Motion::High => "high",
-    };
     let mut body = json!({
         "prompt": if film.prompt.trim().is_empty() { MOVE } else { &film.prompt },
         "image": first,
-        "motion": motion,
+        "motion": film.motion,
         "videoType": if film.is_720p { "vid_1.1_i2v_720" } else { "vid_1.1_i2v_480" },
         "batchSize": film.batch_size,
     });

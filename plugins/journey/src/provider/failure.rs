@@ -62,11 +62,6 @@ pub(crate) const POLICY: Policy = Policy {
 const UNAVAILABLE: &str = "No available upstream";
 const FAILED: &str = "the upstream failed to finish the task";
 
-/// The operator's account or the provider cannot take the job now.
-pub(crate) fn unavailable() -> Failure {
-    POLICY.unavailable()
-}
-
 /// The provider's word filter, or the engine's.
 pub(crate) fn banned() -> Failure {
     Failure::moderation("Banned prompt detected")
@@ -90,7 +85,7 @@ pub(crate) fn of_status(reply: &Reply) -> Failure {
         return POLICY.account();
     }
     log::error("the provider answered with an error", &[("status", &status)]);
-    unavailable()
+    POLICY.unavailable()
 }
 
 /// The failure of a submission whose text begins with the provider's word for a used-up quota, or for having no account of the
@@ -129,7 +124,7 @@ pub(crate) fn of_text(text: &str) -> Failure {
     }
     if is_about_accounts(text) {
         log::error("the provider cannot use an account", &[("reason", text)]);
-        return unavailable();
+        return POLICY.unavailable();
     }
     log::warn("the provider failed a task", &[("reason", text)]);
     // Only the engine writes English; a text of the server in its own language is for its operator.
@@ -164,49 +159,34 @@ mod tests {
 
     #[test]
     fn every_reason_has_its_words() {
+        let as_it_came = |text: &'static str, blame| (text, blame, text);
+        let banned = "Banned prompt detected";
+        let unavailable = "No available upstream";
+        let failed = "the upstream failed to finish the task";
+        let no_account = "\u{65e0}\u{53ef}\u{7528}\u{7684}\u{8d26}\u{53f7}\u{5b9e}\u{4f8b}";
         for (text, blame, message) in [
-            (
-                "\u{53ef}\u{80fd}\u{5305}\u{542b}\u{654f}\u{611f}\u{8bcd}",
-                Blame::Moderation,
-                "Banned prompt detected",
-            ),
-            ("[Banned prompt detected] no such thing", Blame::Moderation, "Banned prompt detected"),
-            ("BANNED PROMPT", Blame::Moderation, "Banned prompt detected"),
+            ("\u{53ef}\u{80fd}\u{5305}\u{542b}\u{654f}\u{611f}\u{8bcd}", Blame::Moderation, banned),
+            ("[Banned prompt detected] no such thing", Blame::Moderation, banned),
+            ("BANNED PROMPT", Blame::Moderation, banned),
             ("\u{4efb}\u{52a1}\u{8d85}\u{65f6}", Blame::Upstream, "Task timeout"),
             ("\u{6267}\u{884c}\u{8d85}\u{65f6} 5 \u{5206}\u{949f}", Blame::Upstream, "Task timeout"),
             ("\u{4efb}\u{52a1}\u{63d0}\u{4ea4}\u{8d85}\u{65f6}", Blame::Upstream, "Task timeout"),
-            (
-                "[Invalid parameter] Unrecognized parameter(s): `--xyz`",
-                Blame::Request,
-                "[Invalid parameter] Unrecognized parameter(s): `--xyz`",
-            ),
-            ("[Invalid link] Could not fetch it", Blame::Request, "[Invalid link] Could not fetch it"),
-            ("[Image denied] Please try another", Blame::Moderation, "[Image denied] Please try another"),
-            (
-                "Request cancelled due to output filters",
-                Blame::Moderation,
-                "Request cancelled due to output filters",
-            ),
+            as_it_came("[Invalid parameter] Unrecognized parameter(s): `--xyz`", Blame::Request),
+            as_it_came("[Invalid link] Could not fetch it", Blame::Request),
+            as_it_came("[Image denied] Please try another", Blame::Moderation),
+            as_it_came("Request cancelled due to output filters", Blame::Moderation),
             // A prompt that is quoted.
-            (
-                "[Invalid parameter] Unrecognized parameter(s): `--timed out`",
-                Blame::Request,
-                "[Invalid parameter] Unrecognized parameter(s): `--timed out`",
-            ),
-            ("[Invalid parameter] `--credit card`", Blame::Request, "the upstream refused the request"),
-            ("[Image denied] a bank account", Blame::Moderation, "the upstream refused the request"),
-            ("[Internal Server Error]", Blame::Upstream, "[Internal Server Error]"),
-            ("Failed to process your command", Blame::Upstream, "Failed to process your command"),
-            ("The account midj-7 is banned", Blame::Upstream, "No available upstream"),
-            (
-                "\u{65e0}\u{53ef}\u{7528}\u{7684}\u{8d26}\u{53f7}\u{5b9e}\u{4f8b}",
-                Blame::Upstream,
-                "No available upstream",
-            ),
-            ("quota_not_enough", Blame::Upstream, "No available upstream"),
-            ("\u{63d0}\u{4ea4}\u{5931}\u{8d25}", Blame::Upstream, "the upstream failed to finish the task"),
-            ("", Blame::Upstream, "the upstream failed to finish the task"),
-            ("<html>", Blame::Upstream, "the upstream failed to finish the task"),
+            as_it_came("[Invalid parameter] Unrecognized parameter(s): `--timed out`", Blame::Request),
+            ("[Invalid parameter] `--credit card`", Blame::Request, REFUSED),
+            ("[Image denied] a bank account", Blame::Moderation, REFUSED),
+            as_it_came("[Internal Server Error]", Blame::Upstream),
+            as_it_came("Failed to process your command", Blame::Upstream),
+            ("The account midj-7 is banned", Blame::Upstream, unavailable),
+            (no_account, Blame::Upstream, unavailable),
+            ("quota_not_enough", Blame::Upstream, unavailable),
+            ("\u{63d0}\u{4ea4}\u{5931}\u{8d25}", Blame::Upstream, failed),
+            ("", Blame::Upstream, failed),
+            ("<html>", Blame::Upstream, failed),
             (
                 "[Invalid link] https://cdn.x.example/1 of 1118138338562560102 failed",
                 Blame::Request,

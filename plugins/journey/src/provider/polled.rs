@@ -33,18 +33,16 @@ pub(crate) fn polled(reply: &Reply, job: &Job) -> Polled<Answer> {
     if reply.text().trim().is_empty() {
         return Polled::Missing;
     }
-    match reply.json::<Value>() {
-        Ok(Value::Null) => Polled::Missing,
-        Ok(record @ Value::Object(_)) => match Task::deserialize(record) {
-            Ok(task) => read(&task, job),
-            Err(error) => Polled::Faulty(error.to_string()),
-        },
+    let record = match reply.json::<Value>() {
+        Ok(Value::Null) => return Polled::Missing,
+        Ok(record @ Value::Object(_)) => record,
         // Some servers answer with a list of the one record.
-        Ok(Value::Array(mut records)) if records.len() == 1 => match Task::deserialize(records.remove(0)) {
-            Ok(task) => read(&task, job),
-            Err(error) => Polled::Faulty(error.to_string()),
-        },
-        Ok(_) => Polled::Faulty("the answer is no record of a task".to_owned()),
+        Ok(Value::Array(mut records)) if records.len() == 1 => records.remove(0),
+        Ok(_) => return Polled::Faulty("the answer is no record of a task".to_owned()),
+        Err(error) => return Polled::Faulty(error.to_string()),
+    };
+    match Task::deserialize(record) {
+        Ok(task) => read(&task, job),
         Err(error) => Polled::Faulty(error.to_string()),
     }
 }

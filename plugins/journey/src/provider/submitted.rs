@@ -6,7 +6,7 @@ use gatehouse_sdk::{Failure, Reply, lenient, log};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::provider::failure;
+use crate::provider::failure::{self, POLICY};
 
 /// A submission that the provider took.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(crate) fn submitted(reply: &Reply, has_parent: bool) -> Submitted<Taken> {
     let text: String = text.chars().take(200).collect();
     log::error("a submission was answered without a number", &[("status", &status), ("body", &text)]);
     let is_of_account = is_account_code(&code) || failure::is_of_spent_account(&words);
-    Submitted::Failed(if is_of_account { failure::POLICY.account() } else { failure::unavailable() })
+    Submitted::Failed(if is_of_account { POLICY.account() } else { POLICY.unavailable() })
 }
 
 struct Coded {
@@ -116,7 +116,7 @@ impl Coded {
             return Submitted::Accepted(with(id));
         }
         log::error("a submission was accepted without a task", &[("result", &id)]);
-        Submitted::Failed(failure::unavailable())
+        Submitted::Failed(POLICY.unavailable())
     }
 
     fn is_dialog(&self) -> bool {
@@ -128,7 +128,7 @@ impl Coded {
     fn not_found(&self) -> Submitted<Taken> {
         let is_parent = self.has_parent && (self.status == 404 || !failure::is_about_accounts(&self.text));
         log::error("the provider found no task or no account", &[("reason", &self.text)]);
-        let of_account = || failure::of_spent_account(&self.text).unwrap_or_else(failure::unavailable);
+        let of_account = || failure::of_spent_account(&self.text).unwrap_or_else(|| POLICY.unavailable());
         Submitted::Failed(if is_parent { failure::parent_gone() } else { of_account() })
     }
 
@@ -171,9 +171,14 @@ mod tests {
         let id = || "1754200000000123".to_owned();
         let accepted = || Submitted::Accepted(Taken::Accepted(id()));
         let modal = || Submitted::Accepted(Taken::Modal(id()));
-        let unavailable = || Submitted::Failed(failure::unavailable());
-        let account = || Submitted::Failed(failure::POLICY.account());
+        let unavailable = || Submitted::Failed(POLICY.unavailable());
+        let account = || Submitted::Failed(POLICY.account());
         let request = |text: &str| Submitted::Failed(Failure::request(text));
+        let upstream = |text: &str| Submitted::Failed(Failure::upstream(text));
+        let gone = || Submitted::Failed(failure::parent_gone());
+        let banned = || Submitted::Failed(failure::banned());
+        let refused = "the upstream refused the parameters of the request";
+        let unread = "the upstream could not read the request";
         let full = "\u{63d0}\u{4ea4}\u{5931}\u{8d25}\u{ff0c}\u{961f}\u{5217}\u{5df2}\u{6ee1}";
         let no_account = "\u{65e0}\u{53ef}\u{7528}\u{7684}\u{8d26}\u{53f7}\u{5b9e}\u{4f8b}";
         let code = |code: i64, text: &str| json!({"code": code, "description": text, "result": null, "properties": null});
@@ -198,55 +203,35 @@ mod tests {
             (200, code(21, "exists"), true, unavailable()),
             (200, json!({"code": 1, "result": "../x"}), false, unavailable()),
             (200, json!({"code": 1}), false, unavailable()),
-            (
-                404,
-                code(3, "\u{5173}\u{8054}\u{4efb}\u{52a1}\u{4e0d}\u{5b58}\u{5728}"),
-                true,
-                Submitted::Failed(failure::parent_gone()),
-            ),
-            (200, code(3, "no such parent"), true, Submitted::Failed(failure::parent_gone())),
+            (404, code(3, "\u{5173}\u{8054}\u{4efb}\u{52a1}\u{4e0d}\u{5b58}\u{5728}"), true, gone()),
+            (200, code(3, "no such parent"), true, gone()),
             (200, code(3, no_account), true, account()),
             (200, code(3, no_account), false, account()),
             (200, code(3, "?"), false, unavailable()),
             (200, code(4, "prompt is required"), false, request("prompt is required")),
-            (
-                200,
-                code(4, "\u{53c2}\u{6570}"),
-                false,
-                request("the upstream refused the parameters of the request"),
-            ),
+            (200, code(4, "\u{53c2}\u{6570}"), false, request(refused)),
             (200, code(4, "quota_not_enough"), false, account()),
             (200, code(9, "quota_not_enough"), true, account()),
             (200, code(4, "bad prompt: quota_not_enough"), false, unavailable()),
-            (200, code(4, "task_not_found"), true, Submitted::Failed(failure::parent_gone())),
-            (200, code(4, "Banned prompt"), true, Submitted::Failed(failure::banned())),
+            (200, code(4, "task_not_found"), true, gone()),
+            (200, code(4, "Banned prompt"), true, banned()),
             (200, code(9, full), false, Submitted::Busy),
             (200, code(9, "the queue is full"), false, Submitted::Busy),
-            (
-                200,
-                code(9, "[Internal Server Error]"),
-                false,
-                Submitted::Failed(Failure::upstream("[Internal Server Error]")),
-            ),
+            (200, code(9, "[Internal Server Error]"), false, upstream("[Internal Server Error]")),
             (200, code(23, "full"), false, Submitted::Busy),
             (
                 200,
                 json!({"code": 24, "description": "x", "properties": {"promptEn": "a", "bannedWord": "b"}}),
                 false,
-                Submitted::Failed(failure::banned()),
+                banned(),
             ),
             (
                 200,
                 json!({"success": false, "code": -1, "message": "bind", "timestamp": 1}),
                 false,
-                Submitted::Failed(Failure::upstream("the upstream could not read the request")),
+                upstream(unread),
             ),
-            (
-                200,
-                json!({"code": 77}),
-                false,
-                Submitted::Failed(Failure::upstream("the upstream could not read the request")),
-            ),
+            (200, json!({"code": 77}), false, upstream(unread)),
             (200, json!({}), false, unavailable()),
             (200, json!([]), false, unavailable()),
             (404, json!({}), true, unavailable()),

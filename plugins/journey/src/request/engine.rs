@@ -12,7 +12,7 @@ use crate::version::Version;
 
 const SPEEDS: [&str; 3] = ["relax", "fast", "turbo"];
 /// Flags that make films. They belong to the video route, which has a price for them.
-const FILM_FLAGS: [&str; 5] = ["video", "motion", "bs", "end", "loop"];
+pub(crate) const FILM_FLAGS: [&str; 5] = ["video", "motion", "bs", "end", "loop"];
 
 /// What the engine gets.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,13 +54,11 @@ fn check_one_job(prompt: &Prompt, field: &str) -> Result<(), InvalidParam> {
         let problem = "expected a text without --repeat, send one request for each picture".to_owned();
         return Err(InvalidParam::at(Some(field), problem));
     }
-    match prompt.last_of(&FILM_FLAGS) {
-        Some(flag) => {
-            let problem = format!("expected a text without --{flag}, which belongs to the route `video`");
-            Err(InvalidParam::at(Some(field), problem))
-        }
-        None => Ok(()),
+    if let Some(flag) = prompt.last_of(&FILM_FLAGS) {
+        let problem = format!("expected a text without --{flag}, which belongs to the route `video`");
+        return Err(InvalidParam::at(Some(field), problem));
     }
+    Ok(())
 }
 
 fn compose(fields: &Fields, params: &EngineParams, text: &str) -> Result<Arguments, InvalidParam> {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use garde::{Error, Validate};
-use gatehouse_sdk::params::unsupported;
+use garde::Validate;
+use gatehouse_sdk::params::{rule, unsupported};
 use gatehouse_sdk::source::Source;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
@@ -17,7 +17,7 @@ use crate::request::rules;
 #[derive(Debug, Default, Deserialize, JsonSchema, Validate)]
 pub(crate) struct EngineParams {
     /// Ratio `W:H`, as `--ar`.
-    #[garde(custom(rules::ratio))]
+    #[garde(inner(custom(rules::ratio)))]
     #[schemars(regex(pattern = r"^0*[1-9][0-9]*:0*[1-9][0-9]*$"))]
     pub(crate) size: Option<String>,
     /// `8.2`, `8.1`, `7`, `6.1`, `5.2` or `5.1`; with `niji` `7` or `6`.
@@ -29,7 +29,7 @@ pub(crate) struct EngineParams {
     #[garde(skip)]
     pub(crate) niji: Option<bool>,
     /// `0.25`, `0.5`, `1` or `2`, as `--q`.
-    #[garde(custom(check_quality))]
+    #[garde(inner(custom(check_quality)))]
     #[serde(default, deserialize_with = "scalar")]
     #[schemars(extend(
         "type" = ["string", "number", "null"],
@@ -37,7 +37,7 @@ pub(crate) struct EngineParams {
     ))]
     pub(crate) quality: Option<String>,
     /// One word such as `raw`, as `--style`.
-    #[garde(custom(word))]
+    #[garde(inner(custom(word)))]
     #[schemars(regex(pattern = r"^[A-Za-z0-9_][A-Za-z0-9_-]*$"))]
     pub(crate) style: Option<String>,
     /// 0 to 1000, as `--s`.
@@ -53,7 +53,7 @@ pub(crate) struct EngineParams {
     #[garde(range(min = 0_i64, max = 4_294_967_295_i64))]
     pub(crate) seed: Option<i64>,
     /// What must not be in the picture, as `--no`.
-    #[garde(custom(plain_text))]
+    #[garde(inner(custom(plain_text)))]
     pub(crate) negative_prompt: Option<String>,
     /// A picture that repeats without a seam, as `--tile`.
     #[garde(skip)]
@@ -71,13 +71,13 @@ pub(crate) struct EngineParams {
     #[garde(range(min = 0, max = 100))]
     pub(crate) dw: Option<i64>,
     /// URL of a picture of a character.
-    #[garde(custom(urls))]
+    #[garde(inner(custom(urls)))]
     pub(crate) cref: Option<String>,
     /// URL of a picture of a style, or a style's number.
-    #[garde(custom(urls_or_codes))]
+    #[garde(inner(custom(urls_or_codes)))]
     pub(crate) sref: Option<String>,
     /// URL of a picture of depth.
-    #[garde(custom(urls))]
+    #[garde(inner(custom(urls)))]
     pub(crate) dref: Option<String>,
     #[garde(custom(unsupported("send one request for each picture")))]
     #[schemars(skip)]
@@ -106,52 +106,32 @@ pub(crate) struct EngineParams {
 /// The values of `quality`.
 const QUALITIES: [&str; 4] = ["0.25", "0.5", "1", "2"];
 
-fn check_quality(text: &Option<String>, (): &()) -> garde::Result {
-    match text {
-        Some(text) if !QUALITIES.contains(&text.as_str()) => Err(Error::new("expected 0.25, 0.5, 1 or 2")),
-        _ => Ok(()),
-    }
+fn check_quality(text: &str, (): &()) -> garde::Result {
+    rule(QUALITIES.contains(&text), "expected 0.25, 0.5, 1 or 2")
 }
 
-fn word(text: &Option<String>, (): &()) -> garde::Result {
-    let is_word = |text: &str| {
-        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
-    };
-    match text {
-        Some(text) if !is_word(text) || text.starts_with('-') => {
-            Err(Error::new("expected one word such as raw"))
-        }
-        _ => Ok(()),
-    }
+fn word(text: &str, (): &()) -> garde::Result {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    rule(is_plain && !text.is_empty() && !text.starts_with('-'), "expected one word such as raw")
 }
 
-fn plain_text(text: &Option<String>, (): &()) -> garde::Result {
-    match text {
-        Some(text) if has_flag(text) => Err(Error::new("expected a text without flags")),
-        _ => Ok(()),
-    }
+fn plain_text(text: &str, (): &()) -> garde::Result {
+    rule(!has_flag(text), "expected a text without flags")
 }
 
-fn urls(text: &Option<String>, (): &()) -> garde::Result {
-    check_words(text.as_deref(), is_url, "expected an http(s) URL")
+fn urls(text: &str, (): &()) -> garde::Result {
+    rule(all_words(text, is_url), "expected an http(s) URL")
 }
 
-fn urls_or_codes(text: &Option<String>, (): &()) -> garde::Result {
+fn urls_or_codes(text: &str, (): &()) -> garde::Result {
     let is_code = |word: &str| word == "random" || word.bytes().all(|byte| byte.is_ascii_digit());
-    check_words(
-        text.as_deref(),
-        |word| is_url(word) || is_code(word),
-        "expected an http(s) URL or a style's number",
-    )
+    let fits = all_words(text, |word| is_url(word) || is_code(word));
+    rule(fits, "expected an http(s) URL or a style's number")
 }
 
-fn check_words(text: Option<&str>, fits: impl Fn(&str) -> bool, expected: &'static str) -> garde::Result {
-    match text {
-        Some(text) if text.trim().is_empty() || !text.split_whitespace().all(fits) => {
-            Err(Error::new(expected))
-        }
-        _ => Ok(()),
-    }
+/// Whether there is a word, and each is fit.
+fn all_words(text: &str, fits: impl Fn(&str) -> bool) -> bool {
+    !text.trim().is_empty() && text.split_whitespace().all(fits)
 }
 
 /// A link in the form that every field takes.

@@ -1,10 +1,10 @@
 //! The routes that press a button of a completed task: upscale, variations, reroll, zoom, pan, inpaint and remixes.
 
 use garde::Validate;
+use gatehouse_sdk::params::rule;
 use gatehouse_sdk::{Refusal, Submission};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::action::{Action, Speed};
 use crate::job::{Body, Change, Follow, Job, Press, Tile};
@@ -30,7 +30,7 @@ pub(crate) struct TileParams {
     #[serde(rename = "task_id")]
     _task_id: String,
     /// The tile, 1 to 4; not needed beside `custom_id`.
-    #[garde(custom(rules::tile))]
+    #[garde(inner(custom(rules::tile)))]
     #[schemars(range(min = 1, max = 4))]
     index: Option<i64>,
     /// One of the task's buttons; goes before `index`.
@@ -46,7 +46,7 @@ pub(crate) struct TileParams {
 #[derive(Debug, Deserialize, JsonSchema, Validate)]
 pub(crate) struct ZoomParams {
     /// Below 2 the picture becomes 1.5 times as large, otherwise twice (default).
-    #[garde(custom(check_zoom))]
+    #[garde(inner(custom(check_zoom)))]
     #[schemars(extend("exclusiveMinimum" = 0, "default" = 2))]
     zoom_ratio: Option<f64>,
 }
@@ -77,7 +77,7 @@ pub(crate) struct RemixParams {
     #[serde(rename = "task_id")]
     _task_id: String,
     /// The tile, 1 to 4.
-    #[garde(custom(rules::tile))]
+    #[garde(inner(custom(rules::tile)))]
     #[schemars(range(min = 1, max = 4))]
     index: Option<i64>,
     /// A new prompt; the parent's if there is none.
@@ -111,7 +111,7 @@ pub(crate) struct PanSchema {
 
 /// What a route needs: the parent it follows up, and the ids of the buttons that are its own.
 struct Route {
-    kinds: &'static [Kind],
+    kind: Kind,
     expected: &'static str,
     /// How the ids of its buttons begin.
     leads: &'static [&'static str],
@@ -121,8 +121,8 @@ struct Route {
 
 impl Route {
     fn of(action: Action) -> Self {
-        let grid = |leads, what| Self { kinds: &[Kind::Grid], expected: GRID, leads, what };
-        let single = |leads, what| Self { kinds: &[Kind::Single], expected: SINGLE, leads, what };
+        let grid = |leads, what| Self { kind: Kind::Grid, expected: GRID, leads, what };
+        let single = |leads, what| Self { kind: Kind::Single, expected: SINGLE, leads, what };
         match action {
             Action::Upscale => grid(&["MJ::JOB::upsample"], "an upscale"),
             Action::Variation => grid(&["MJ::JOB::variation::"], "a variation"),
@@ -147,22 +147,17 @@ pub(crate) fn press(action: Action, fields: &Fields, request: &Submission) -> Re
     let before = Before::read(request)?;
     if let Some(id) = &params.custom_id {
         let pressed = before.button_of_id(fields, id, route.leads)?;
-        let press = new_press(action, &before, pressed.custom_id.clone());
+        let press = press_of(action, before.id.clone(), pressed.custom_id.clone());
         return Ok(new_job(action, before, params.speed, Body::Press(press)));
     }
     if before.result.kind == Kind::Grid
-        && route.kinds == [Kind::Single]
+        && route.kind == Kind::Single
         && let Some(index) = params.index
     {
-        return upscale_first(
-            action,
-            before,
-            params.speed,
-            index,
-            Follow { button, what: route.what.to_owned() },
-        );
+        let follow = Follow { button, what: route.what.to_owned() };
+        return upscale_first(action, before, params.speed, index, follow);
     }
-    before.expect_kind(route.kinds, route.expected)?;
+    before.expect_kind(&[route.kind], route.expected)?;
     if before.result.buttons.is_empty()
         && matches!(action, Action::Upscale | Action::Variation | Action::Reroll)
     {
@@ -171,7 +166,7 @@ pub(crate) fn press(action: Action, fields: &Fields, request: &Submission) -> Re
         return Ok(new_job(action, before, params.speed, Body::Change(change)));
     }
     let pressed = before.button(&button, route.what)?.custom_id.clone();
-    let press = new_press(action, &before, pressed);
+    let press = press_of(action, before.id.clone(), pressed);
     Ok(new_job(action, before, params.speed, Body::Press(press)))
 }
 
@@ -236,7 +231,7 @@ pub(crate) fn remix(action: Action, fields: &Fields, request: &Submission) -> Re
     let before = Before::read(request)?;
     before.expect_kind(&[Kind::Grid, Kind::Single], "a task with pictures")?;
     if before.version.is_some_and(|version| !version.is_eight()) {
-        let version = before.version.map_or("", |version| version.name());
+        let version = before.version.map_or("", Version::name);
         return Err(invalid(format!("expected a task of version v8.1 or v8.2, got one of {version}")));
     }
     let name = if action == Action::RemixStrong { "remix_strong" } else { "remix_subtle" };
@@ -246,14 +241,10 @@ pub(crate) fn remix(action: Action, fields: &Fields, request: &Submission) -> Re
     };
     let pressed = Press {
         remix: prompt.is_some().then(|| arguments.prompt.clone()),
-        ..new_press(action, &before, button.custom_id.clone())
+        ..press_of(action, before.id.clone(), button.custom_id.clone())
     };
     let job = new_job(action, before, Some(arguments.speed), Body::Press(pressed));
     Ok(if prompt.is_some() { Job { prompt: arguments.prompt, ..job } } else { job })
-}
-
-fn new_press(action: Action, before: &Before, custom_id: String) -> Press {
-    press_of(action, before.id.clone(), custom_id)
 }
 
 /// A button of the task `task` of the provider.
@@ -264,22 +255,15 @@ pub(crate) fn press_of(action: Action, task: String, custom_id: String) -> Press
 
 fn new_job(action: Action, before: Before, speed: Option<Speed>, body: Body) -> Job {
     Job {
-        action,
         version: before.version,
         speed: speed.unwrap_or_default(),
         picture: before.pixels(),
         prompt: before.prompt,
-        body,
-        inputs: Vec::new(),
         account: before.account,
-        tile: None,
-        note: Value::Null,
+        ..Job::new(action, body)
     }
 }
 
-fn check_zoom(ratio: &Option<f64>, (): &()) -> garde::Result {
-    match ratio {
-        Some(ratio) if *ratio <= 0.0 => Err(garde::Error::new("expected a number above 0")),
-        _ => Ok(()),
-    }
+fn check_zoom(ratio: &f64, (): &()) -> garde::Result {
+    rule(*ratio > 0.0, "expected a number above 0")
 }

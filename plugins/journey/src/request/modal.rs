@@ -13,7 +13,7 @@ use crate::job::{Input, ModalRequest};
 use crate::record::{Record, Status};
 use crate::request::engine;
 use crate::request::fields::Fields;
-use crate::request::parent::{invalid, status};
+use crate::request::parent::invalid;
 use crate::request::pictures::{input, refuse};
 use crate::request::rules;
 
@@ -122,13 +122,12 @@ fn waiting(request: &Submission) -> Result<Record, Refusal> {
             if parent.joining.is_empty() {
                 return Ok(record);
             }
-            let action = record.action.name();
+            let action = record.action;
             Err(invalid(format!("{expected}, got the task of {action}, whose modal request has come")))
         }
-        Some(record) => {
-            let action = record.action.name();
-            Err(invalid(format!("{expected}, got the task of {action}, which is {}", status(parent))))
+        Some(Record { action, .. }) => {
+            Err(invalid(format!("{expected}, got the task of {action}, which is {}", parent.status.as_str())))
         }
-        None => Err(invalid(format!("{expected}, got one that is {}", status(parent)))),
+        None => Err(invalid(format!("{expected}, got one that is {}", parent.status.as_str()))),
     }
 }

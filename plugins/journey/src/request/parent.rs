@@ -1,7 +1,7 @@
 //! The task that a request follows up: completed, of this family, and with something the follow-up can use. The host has
 //! already checked that it is the customer's own.
 
-use gatehouse_sdk::{Affinity, Facts, Parent, Refusal, Status, Submission};
+use gatehouse_sdk::{Affinity, Facts, Refusal, Status, Submission};
 
 use crate::billing::MODEL;
 use crate::record::{Button, Completed, Kind, Record};
@@ -26,17 +26,6 @@ pub(crate) fn invalid(problem: impl AsRef<str>) -> Refusal {
     Refusal::invalid(FIELD, problem)
 }
 
-/// As a client reads it.
-pub(crate) fn status(parent: &Parent) -> &'static str {
-    match parent.status {
-        Status::Submitted => "submitted",
-        Status::Pending => "pending",
-        Status::Processing => "processing",
-        Status::Completed => "completed",
-        Status::Failed => "failed",
-    }
-}
-
 impl Before {
     /// The parent of a request whose `task_id` is a text.
     pub(crate) fn read(request: &Submission) -> Result<Self, Refusal> {
@@ -47,22 +36,15 @@ impl Before {
             return Err(invalid(format!("expected a journey task, got one of the model {}", parent.model)));
         }
         if parent.status != Status::Completed {
-            return Err(invalid(format!("expected a completed task, got one that is {}", status(parent))));
+            let status = parent.status.as_str();
+            return Err(invalid(format!("expected a completed task, got one that is {status}")));
         }
         let record = Record::of(parent);
-        let Some((Some(id), Some(result), record)) =
-            record.map(|record| (record.id.clone(), record.result.clone(), record))
-        else {
+        let Some(Record { id: Some(id), result: Some(result), version, prompt, .. }) = record else {
             return Err(invalid("expected a task that can be followed up, got one without a result"));
         };
-        Ok(Self {
-            id,
-            version: record.version,
-            prompt: record.prompt,
-            result,
-            account: parent.affinity.clone(),
-            media: parent.media.clone(),
-        })
+        let (account, media) = (parent.affinity.clone(), parent.media.clone());
+        Ok(Self { id, version, prompt, result, account, media })
     }
 
     /// Refuses a parent of another kind.

@@ -1,15 +1,14 @@
 //! The routes that begin with a text or with pictures: imagine, blend, describe and edits.
 
 use garde::Validate;
-use gatehouse_sdk::params::not_blank;
+use gatehouse_sdk::params::{not_blank, rule};
 use gatehouse_sdk::{Facts, InvalidParam, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::action::{Action, Speed};
 use crate::job::{Body, Dimensions, Input, Job};
-use crate::request::engine;
+use crate::request::engine::{self, Arguments};
 use crate::request::engine_params::EngineParams;
 use crate::request::fields::Fields;
 use crate::request::rules;
@@ -34,11 +33,11 @@ pub(crate) struct BlendParams {
     #[garde(length(min = 2, max = 4))]
     image_urls: Vec<String>,
     /// `SQUARE` (default), `PORTRAIT` or `LANDSCAPE`.
-    #[garde(custom(check_dimensions))]
+    #[garde(inner(custom(check_dimensions)))]
     #[schemars(extend("default" = "SQUARE"))]
     dimensions: Option<String>,
     /// Ratio `W:H` instead of `dimensions`, rounded to 1:1, 2:3 or 3:2.
-    #[garde(custom(rules::ratio))]
+    #[garde(inner(custom(rules::ratio)))]
     #[schemars(regex(pattern = r"^0*[1-9][0-9]*:0*[1-9][0-9]*$"))]
     size: Option<String>,
     /// `relax` (default), `fast` or `turbo`.
@@ -109,15 +108,15 @@ pub(crate) fn blend(fields: &Fields, blobs: &[Facts]) -> Result<Job, Refusal> {
     let inputs = inputs(fields, &params.image_urls, blobs)?;
     let written = params.dimensions.as_deref().and_then(Dimensions::read).unwrap_or_default();
     let dimensions = params.size.as_deref().and_then(rules::terms).map_or(written, Dimensions::nearest);
-    let job = new_job(Action::Blend, Body::Blend { dimensions }, inputs);
-    Ok(Job { speed: params.speed.unwrap_or_default(), ..job })
+    let job = Job::new(Action::Blend, Body::Blend { dimensions });
+    Ok(Job { speed: params.speed.unwrap_or_default(), inputs, ..job })
 }
 
 pub(crate) fn describe(fields: &Fields, blobs: &[Facts]) -> Result<Job, Refusal> {
     let params: DescribeParams = fields.with_first_of("image_urls").params()?;
     let inputs = inputs(fields, &params.image_urls, blobs)?;
-    let job = new_job(Action::Describe, Body::Describe, inputs);
-    Ok(Job { speed: params.speed.unwrap_or_default(), ..job })
+    let job = Job::new(Action::Describe, Body::Describe);
+    Ok(Job { speed: params.speed.unwrap_or_default(), inputs, ..job })
 }
 
 fn drawn(
@@ -127,24 +126,8 @@ fn drawn(
     prompt: &str,
     inputs: Vec<Input>,
 ) -> Result<Job, Refusal> {
-    let arguments = engine::read(fields, prompt)?;
-    let job = new_job(action, body, inputs);
-    Ok(Job { version: arguments.version, speed: arguments.speed, prompt: arguments.prompt, ..job })
-}
-
-fn new_job(action: Action, body: Body, inputs: Vec<Input>) -> Job {
-    Job {
-        action,
-        version: None,
-        speed: Speed::default(),
-        prompt: String::new(),
-        body,
-        inputs,
-        account: None,
-        picture: None,
-        tile: None,
-        note: Value::Null,
-    }
+    let Arguments { prompt, version, speed } = engine::read(fields, prompt)?;
+    Ok(Job { version, speed, prompt, inputs, ..Job::new(action, body) })
 }
 
 fn inputs(fields: &Fields, sources: &[String], blobs: &[Facts]) -> Result<Vec<Input>, Refusal> {
@@ -161,19 +144,11 @@ pub(crate) fn input(fields: &Fields, path: &str, source: &str, blobs: &[Facts]) 
 }
 
 fn one_picture(entries: &[String], (): &()) -> garde::Result {
-    match entries.len() {
-        1 => Ok(()),
-        _ => Err(garde::Error::new("expected one picture (the route `imagine` takes several to draw from)")),
-    }
+    rule(entries.len() == 1, "expected one picture (the route `imagine` takes several to draw from)")
 }
 
-fn check_dimensions(text: &Option<String>, (): &()) -> garde::Result {
-    match text {
-        Some(text) if Dimensions::read(text).is_none() => {
-            Err(garde::Error::new("expected SQUARE, PORTRAIT or LANDSCAPE"))
-        }
-        _ => Ok(()),
-    }
+fn check_dimensions(text: &str, (): &()) -> garde::Result {
+    rule(Dimensions::read(text).is_some(), "expected SQUARE, PORTRAIT or LANDSCAPE")
 }
 
 impl Dimensions {

@@ -1,6 +1,6 @@
 //! Rules of single fields that several routes share.
 
-use garde::Error;
+use gatehouse_sdk::params::rule;
 use gatehouse_sdk::{InvalidParam, job};
 use serde::Serialize;
 
@@ -8,11 +8,8 @@ use serde::Serialize;
 const MAX_BYTES: usize = 28 * 1024;
 
 /// `W:H`, both positive.
-pub(crate) fn ratio(text: &Option<String>, (): &()) -> garde::Result {
-    match text {
-        Some(text) if terms(text).is_none() => Err(Error::new("expected a ratio such as 16:9")),
-        _ => Ok(()),
-    }
+pub(crate) fn ratio(text: &str, (): &()) -> garde::Result {
+    rule(terms(text).is_some(), "expected a ratio such as 16:9")
 }
 
 /// The terms of a ratio.
@@ -26,21 +23,14 @@ pub(crate) fn terms(text: &str) -> Option<(u32, u32)> {
 }
 
 /// A tile, counted from 1 as everywhere but on `video`.
-pub(crate) fn tile(index: &Option<i64>, (): &()) -> garde::Result {
-    match index {
-        Some(..=0 | 5..) => Err(Error::new("expected a tile from 1 to 4 (only `video` counts tiles from 0)")),
-        _ => Ok(()),
-    }
+pub(crate) fn tile(index: &i64, (): &()) -> garde::Result {
+    rule((1..=4).contains(index), "expected a tile from 1 to 4 (only `video` counts tiles from 0)")
 }
 
 /// A tile as `video` counts it.
-pub(crate) fn film_tile(index: &Option<i64>, (): &()) -> garde::Result {
-    match index {
-        Some(..=-1 | 4..) => Err(Error::new(
-            "expected a tile from 0 to 3 (`video` counts tiles from 0, every other route from 1)",
-        )),
-        _ => Ok(()),
-    }
+pub(crate) fn film_tile(index: &i64, (): &()) -> garde::Result {
+    let expected = "expected a tile from 0 to 3 (`video` counts tiles from 0, every other route from 1)";
+    rule((0..=3).contains(index), expected)
 }
 
 /// Refuses what does not fit into the task's state. The host has taken large files out; the rest is the prompt, URLs

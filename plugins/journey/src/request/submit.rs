@@ -58,10 +58,7 @@ fn judged(action: Action, fields: &Fields, request: &Submission) -> Result<Accep
         Action::Modal => return modal::submit(fields, request),
         _ => follow_up::press(action, fields, request)?,
     };
-    accepted(Job { note: fields.note(), ..job })
-}
-
-fn accepted(job: Job) -> Result<Accepted<State>, Refusal> {
+    let job = Job { note: fields.note(), ..job };
     rules::check_size(&job)?;
     Ok(Accepted::new(MODEL, job.charge(), State::Accepted(job)).expected(USUAL_DURATION))
 }

@@ -1,15 +1,15 @@
 //! The video route: films of a picture, the request's own or a tile of a completed task.
 
 use garde::Validate;
+use gatehouse_sdk::params::rule;
 use gatehouse_sdk::{Refusal, Submission};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use crate::action::{Action, Speed};
+use crate::action::Action;
 use crate::job::{Body, Film, Input, Job, Motion};
 use crate::record::Kind;
-use crate::request::engine;
+use crate::request::engine::{self, FILM_FLAGS};
 use crate::request::engine_params::is_url;
 use crate::request::fields::Fields;
 use crate::request::flags::Prompt;
@@ -21,14 +21,14 @@ use crate::request::rules;
 #[derive(Debug, Deserialize, JsonSchema, Validate)]
 pub(crate) struct VideoParams {
     /// The first frame, one picture; needed without `task_id`, and not beside it.
-    #[garde(custom(one_frame))]
+    #[garde(inner(custom(one_frame)))]
     #[schemars(length(max = 1))]
     image_urls: Option<Vec<String>>,
     /// A completed task, of which `index` is the first frame.
     #[garde(skip)]
     task_id: Option<String>,
     /// The tile, counted from 0 here and only here.
-    #[garde(custom(rules::film_tile))]
+    #[garde(inner(custom(rules::film_tile)))]
     #[schemars(range(min = 0, max = 3))]
     index: Option<i64>,
     /// What happens; the parent's prompt if there is none.
@@ -76,9 +76,6 @@ enum AnimateMode {
     Auto,
 }
 
-/// Flags of a prompt that are arguments of a film.
-const FILM_FLAGS: [&str; 5] = ["video", "motion", "bs", "end", "loop"];
-
 pub(crate) fn video(fields: &Fields, request: &Submission) -> Result<Job, Refusal> {
     let params: VideoParams = fields.params()?;
     let mut prompt = Prompt::read(params.prompt.as_deref().unwrap_or_default());
@@ -87,10 +84,7 @@ pub(crate) fn video(fields: &Fields, request: &Submission) -> Result<Job, Refusa
     engine::take_speed(&mut prompt);
     let written = Some(prompt.write()).filter(|prompt| !prompt.trim().is_empty());
     let mode = params.animate_mode.unwrap_or_default();
-    let before = match &params.task_id {
-        Some(_) => Some(Before::read(request)?),
-        None => None,
-    };
+    let before = params.task_id.as_ref().map(|_| Before::read(request)).transpose()?;
     if mode == AnimateMode::Auto && before.is_none() {
         return refuse(fields, "task_id", "expected a completed task for `animate_mode` auto, got nothing");
     }
@@ -114,16 +108,11 @@ pub(crate) fn video(fields: &Fields, request: &Submission) -> Result<Job, Refusa
         prompt: if mode == AnimateMode::Auto { String::new() } else { kept.clone() },
     };
     Ok(Job {
-        action: Action::Video,
         version: before.as_ref().and_then(|before| before.version),
-        speed: Speed::default(),
         prompt: kept,
-        body: Body::Video(film),
         inputs: [Some(first), end].into_iter().flatten().collect(),
         account: before.and_then(|before| before.account),
-        picture: None,
-        tile: None,
-        note: Value::Null,
+        ..Job::new(Action::Video, Body::Video(film))
     })
 }
 
@@ -161,11 +150,8 @@ fn first_frame(
 }
 
 /// Of several, one would be charged for and the others left out.
-fn one_frame(urls: &Option<Vec<String>>, (): &()) -> garde::Result {
-    match urls.as_deref() {
-        None | Some([] | [_]) => Ok(()),
-        Some(_) => Err(garde::Error::new("expected one picture, the first frame (the last is `end_url`)")),
-    }
+fn one_frame(urls: &[String], (): &()) -> garde::Result {
+    rule(urls.len() <= 1, "expected one picture, the first frame (the last is `end_url`)")
 }
 
 /// The parent's prompt without its flags, which are those of a picture.

@@ -12,13 +12,13 @@ use crate::steps::send;
 
 pub(crate) fn step(cx: &Context, mut waiting: Waiting, event: Event) -> Step<State> {
     match event {
-        Event::Joined(brief) => match ModalRequest::of_brief(&brief) {
-            Some(modal) => {
+        Event::Joined(brief) => match serde_json::from_slice(&brief) {
+            Ok(modal) => {
                 // A second request is refused until this one is done.
                 let record = waiting.job.record(Status::Submitted, Some(&waiting.id), None);
                 shown(waiting.take(cx, modal), &record)
             }
-            None => waiting.fail(POLICY.unexpected(&Event::Joined(Vec::new()))),
+            Err(_) => waiting.fail(POLICY.unexpected(&Event::Joined(Vec::new()))),
         },
         Event::Probed(findings) => match (findings.as_slice(), waiting.joined.take()) {
             ([finding], Some(modal)) => waiting.found(cx, modal, finding),

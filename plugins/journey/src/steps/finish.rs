@@ -1,7 +1,7 @@
 //! The end of a task: what the client reads, what is kept, and what it costs.
 
 use gatehouse_sdk::Outcome;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::action::Action;
 use crate::billing;
@@ -13,33 +13,29 @@ use crate::record::{Kind, Status};
 pub(crate) fn outcome(job: &Job, id: &str, finished: Finished, confirmed: bool) -> Outcome {
     let Finished { completed, products, text } = finished;
     let links: Vec<_> = (0..completed.count).map(|number| format!("media:{number}")).collect();
-    let mut public = Map::new();
+    let mut public = json!({});
     let mut job = job.clone();
     match completed.kind {
         Kind::Text => {
             let text = text.unwrap_or_default();
-            public.insert("prompts".to_owned(), json!(prompts(&text)));
-            public.insert("text".to_owned(), json!(text));
+            public["prompts"] = json!(prompts(&text));
+            public["text"] = json!(text);
             // The client reads what is described where other tasks have their prompt.
             job.prompt = text;
         }
-        Kind::Films => {
-            public.insert("videos".to_owned(), json!([{"url": links, "expires_at": "expires:0"}]));
-        }
-        Kind::Grid | Kind::Single => {
-            public.insert("images".to_owned(), json!([{"url": links, "expires_at": "expires:0"}]));
-        }
+        Kind::Films => public["videos"] = json!([{"url": links, "expires_at": "expires:0"}]),
+        Kind::Grid | Kind::Single => public["images"] = json!([{"url": links, "expires_at": "expires:0"}]),
     }
     if completed.has_grid {
-        public.insert("grid_image_url".to_owned(), json!(format!("media:{}", completed.count)));
+        public["grid_image_url"] = json!(format!("media:{}", completed.count));
     }
-    public.insert("buttons".to_owned(), json!(completed.buttons));
+    public["buttons"] = json!(completed.buttons);
     if !job.note.is_null() {
-        public.insert("metadata".to_owned(), job.note.clone());
+        public["metadata"] = job.note.clone();
     }
     let films = completed.count;
     let record = job.record(Status::Success, Some(id), Some(completed));
-    let mut outcome = Outcome::new(Value::Object(public)).private(record.to_value());
+    let mut outcome = Outcome::new(public).private(record.to_value());
     outcome.products = products;
     if let Body::Video(film) = &job.body
         && let Ok(films) = u32::try_from(films)

@@ -1,55 +1,26 @@
 //! Polls: when to poll, and what follows from each answer. A poll is harmless to repeat, so a lost or unreadable answer
 //! is polled again.
 
-use gatehouse_sdk::job::{Next as Polling, Polls};
-use gatehouse_sdk::{Action, Context, Event, Stage, Step};
+use gatehouse_sdk::job::Next;
+use gatehouse_sdk::{Action, Context, Event, Failure, Stage, Step};
 
-use crate::job::{Job, Tile, UPSCALED};
+use crate::job::{Body, Follow, ModalRequest, Tile, UPSCALED};
 use crate::provider::calls;
 use crate::provider::failure::POLICY;
 use crate::provider::polled::{Answer, polled};
 use crate::provider::result::Finished;
 use crate::record::Status;
-use crate::state::{Running, State, shown, stage, too_late};
-use crate::steps::finish;
+use crate::request::follow_up::press_of;
+use crate::request::parent::lacks_button;
+use crate::state::{Running, State, Waiting, shown, too_late};
+use crate::steps::{finish, send};
 
 /// The highest progress before the results are copied.
 const MAX_PROGRESS: u8 = 99;
 
-/// What follows from an event.
-pub(crate) enum Next {
-    Step(Box<Step<State>>),
-    /// The provider waits for a dialog that nobody asked for.
-    Confirm(Job, String, u8),
-    /// The provider waits for the client.
-    Ask(Job, String, u8),
-    /// The tile is upscaled: the follow-up itself begins.
-    Follow(Job, String, Box<Finished>, u8),
-}
-
-impl Next {
-    fn of(step: Step<State>) -> Self {
-        Self::Step(Box::new(step))
-    }
-}
-
-/// The first wait for a task that the provider has accepted.
-pub(crate) fn begin(
-    cx: &Context,
-    job: Job,
-    id: String,
-    confirmed: bool,
-    status: Status,
-    progress: u8,
-) -> Step<State> {
-    let mut polls = Polls::new(cx, id);
-    polls.reach(progress);
-    Running { job, confirmed, status, polls }.rest(cx)
-}
-
 impl Running {
     /// Polls later, at the usual pace.
-    fn rest(self, cx: &Context) -> Step<State> {
+    pub(super) fn rest(self, cx: &Context) -> Step<State> {
         let wait = self.polls.rest(cx);
         self.then(wait)
     }
@@ -57,47 +28,68 @@ impl Running {
     /// A step with the task's stage and progress on it.
     fn then(self, action: Action) -> Step<State> {
         let progress = self.polls.progress();
-        let stage = if progress > 0 { Stage::Processing } else { stage(self.status) };
+        let is_idle = progress == 0 && self.status == Status::NotStart;
+        let stage = if is_idle { Stage::Pending } else { Stage::Processing };
         Step::new(State::Running(self), action).stage(stage).progress(progress)
     }
 }
 
-pub(crate) fn step(cx: &Context, mut running: Running, event: Event) -> Next {
+pub(crate) fn step(cx: &Context, mut running: Running, event: Event) -> Step<State> {
     if matches!(event, Event::Joined(_)) {
         too_late();
-        let wait = running.polls.rest(cx);
-        return Next::of(running.then(wait));
+        return running.rest(cx);
     }
     // A cancel stops nothing: the engine's work goes on and is paid for, whatever the proxy forgets.
     let read = |reply: &_| polled(reply, &running.job);
     match running.polls.step(cx, &POLICY, event, calls::fetch, read) {
-        Polling::Action(action) => Next::of(running.then(action)),
-        Polling::Answer(answer) => answered(cx, running, answer),
+        Next::Action(action) => running.then(action),
+        Next::Answer(answer) => answered(cx, running, answer),
     }
 }
 
-fn answered(cx: &Context, mut running: Running, answer: Answer) -> Next {
+fn answered(cx: &Context, mut running: Running, answer: Answer) -> Step<State> {
     match answer {
-        Answer::Running(status, progress) => Next::of(going_on(cx, running, status, progress)),
+        Answer::Running(status, progress) => going_on(cx, running, status, progress),
         // The server has not noticed yet that the dialog is finished.
-        Answer::Modal if running.confirmed => Next::of(running.rest(cx)),
+        Answer::Modal if running.confirmed => running.rest(cx),
         Answer::Modal => {
             let progress = running.polls.progress();
-            let next = if running.job.waits_for_client() { Next::Ask } else { Next::Confirm };
-            next(running.job, running.polls.id, progress)
+            let Running { job, polls, .. } = running;
+            if job.waits_for_client() {
+                return Waiting::ask(cx, job, polls.id, progress);
+            }
+            // A dialog that nobody asked for.
+            let modal = ModalRequest { speed: job.speed, ..ModalRequest::default() };
+            send::confirm(cx, job, polls.id, modal, progress)
         }
-        Answer::Finished(finished) if matches!(running.job.tile, Some(Tile::Upscaling(_))) => {
-            running.polls.reach(UPSCALED);
-            let progress = running.polls.progress();
-            Next::Follow(running.job, running.polls.id, finished, progress)
-        }
-        Answer::Finished(finished) => {
-            running.status = Status::InProgress;
-            let outcome = finish::outcome(&running.job, &running.polls.id, *finished, running.confirmed);
-            running.polls.reach(MAX_PROGRESS);
-            Next::of(running.then(Action::Done(outcome)))
-        }
+        Answer::Finished(finished) => match running.job.tile.take() {
+            Some(Tile::Upscaling(wanted)) => {
+                running.polls.reach(UPSCALED);
+                follow(cx, running, &wanted, &finished)
+            }
+            tile => {
+                running.job.tile = tile;
+                running.status = Status::InProgress;
+                let outcome = finish::outcome(&running.job, &running.polls.id, *finished, running.confirmed);
+                running.polls.reach(MAX_PROGRESS);
+                running.then(Action::Done(outcome))
+            }
+        },
     }
+}
+
+/// Presses the button of the picture that the tile has become.
+fn follow(cx: &Context, running: Running, wanted: &Follow, upscaled: &Finished) -> Step<State> {
+    let progress = running.polls.progress();
+    let Running { mut job, polls, .. } = running;
+    let Some(button) = upscaled.completed.button(&wanted.button) else {
+        let failure = Failure::request(lacks_button(job.version, &wanted.what));
+        return Step::fail(State::Accepted(job), failure).stage(Stage::Processing).progress(progress);
+    };
+    job.body = Body::Press(press_of(job.action, polls.id, button.custom_id.clone()));
+    let address = upscaled.products.first().map(|product| product.source.clone());
+    job.tile = Some(Tile::Upscaled(address.unwrap_or_default()));
+    send::create(cx, job, progress)
 }
 
 /// The status only moves forward, and so does the progress.

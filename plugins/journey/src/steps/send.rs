@@ -1,6 +1,6 @@
 //! Submissions: sent once, and again only when the provider certainly did not take them.
 
-use gatehouse_sdk::job::{Attempts, Next};
+use gatehouse_sdk::job::{Attempts, Next, Polls};
 use gatehouse_sdk::{Action, Call, Context, Event, Stage, Step};
 
 use crate::job::{Body, Job, ModalRequest, Tile};
@@ -8,24 +8,20 @@ use crate::provider::calls;
 use crate::provider::failure::POLICY;
 use crate::provider::submitted::{Taken, submitted};
 use crate::record::Status;
-use crate::state::{Dialog, Sending, State, Waiting, shown, too_late};
-use crate::steps::poll;
+use crate::state::{Dialog, Running, Sending, State, Waiting, shown, too_late};
 
-/// Sends the job.
-pub(crate) fn create(cx: &Context, job: Job) -> Step<State> {
-    let call = call(cx, &job, None);
-    Sending { job, dialog: None, progress: 0, attempts: Attempts::default() }.then(Action::Call(call))
-}
-
-/// Sends the second part of a job whose tile is upscaled.
-pub(crate) fn again(cx: &Context, job: Job, progress: u8) -> Step<State> {
-    let call = call(cx, &job, None);
-    Sending { job, dialog: None, progress, attempts: Attempts::default() }.then(Action::Call(call))
+/// Sends the job, or its second part once its tile is upscaled.
+pub(crate) fn create(cx: &Context, job: Job, progress: u8) -> Step<State> {
+    submit(cx, job, None, progress)
 }
 
 /// Finishes the dialog `id`.
 pub(crate) fn confirm(cx: &Context, job: Job, id: String, modal: ModalRequest, progress: u8) -> Step<State> {
-    let dialog = Some(Dialog { id, modal });
+    submit(cx, job, Some(Dialog { id, modal }), progress)
+}
+
+/// The first try.
+fn submit(cx: &Context, job: Job, dialog: Option<Dialog>, progress: u8) -> Step<State> {
     let call = call(cx, &job, dialog.as_ref());
     Sending { job, dialog, progress, attempts: Attempts::default() }.then(Action::Call(call))
 }
@@ -89,5 +85,7 @@ fn run(cx: &Context, job: Job, id: String, confirmed: bool, progress: u8) -> Ste
         _ => Status::NotStart,
     };
     let record = job.record(status, Some(&id), None);
-    shown(poll::begin(cx, job, id, confirmed, status, progress), &record)
+    let mut polls = Polls::new(cx, id);
+    polls.reach(progress);
+    shown(Running { job, confirmed, status, polls }.rest(cx), &record)
 }

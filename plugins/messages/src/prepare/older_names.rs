@@ -22,15 +22,10 @@ pub(super) fn renamed(body: &str) -> Option<String> {
         return None;
     }
     let mut written = Writer::new(format.get().len() + 64);
-    config
-        .iter()
-        .filter(|(name, _)| *name != "format")
-        .for_each(|(name, raw)| written.member(name, raw.get()));
+    written.members(config.iter().filter(|(name, _)| *name != "format"));
     written.member("format", format.get());
     let mut out = Writer::new(body.len() + 64);
-    for (name, raw) in fields.iter().filter(|(name, _)| *name != OUTPUT_FORMAT && *name != OUTPUT_CONFIG) {
-        out.member(name, raw.get());
-    }
+    out.members(fields.iter().filter(|(name, _)| *name != OUTPUT_FORMAT && *name != OUTPUT_CONFIG));
     out.member(OUTPUT_CONFIG, &written.done());
     Some(out.done())
 }

@@ -6,10 +6,9 @@ use gatehouse_text_protocols::field_names::{FieldNames, Origins};
 use gatehouse_text_protocols::json::{Raw, UniqueObject, Writer, is_null, items, quote};
 use gatehouse_text_protocols::rules::Rules;
 
-use crate::request::extras;
 use crate::request::thinking::ThinkingPlan;
 use crate::request::tools::Tool;
-use crate::request::{FIELDS, Request};
+use crate::request::{Request, extras};
 
 /// The call, and where its fields came from.
 ///
@@ -56,13 +55,13 @@ fn body(request: &Request<'_>, text_request: &TextRequest, rules: &Rules) -> Str
                     out.member(name, thinking);
                 }
             }
-            "temperature" => sampling(&mut out, name, request.temperature),
-            "top_p" => sampling(&mut out, name, request.top_p),
+            "temperature" => out.optional(name, request.temperature),
+            "top_p" => out.optional(name, request.top_p),
             "top_k" => request.top_k.iter().for_each(|value| out.integer(name, value)),
             "output_config" if plan.effort.is_some() => {}
             "messages" => messages(request, value, out.name(name)),
             "system" if request.system.is_empty() => {}
-            _ if !extras::is_sent(name, &FIELDS, rules) => {}
+            _ if !extras::is_sent(name, rules) => {}
             _ => request.findings.edits.write(value, out.name(name)),
         }
     }
@@ -96,21 +95,13 @@ fn messages(request: &Request<'_>, value: Raw<'_>, out: &mut String) {
     out.push(']');
 }
 
-fn sampling(out: &mut Writer, name: &str, value: Option<Raw<'_>>) {
-    if let Some(value) = value {
-        out.member(name, value.get());
-    }
-}
-
 /// The client's `output_config` with an `effort`, its own if it has one.
 fn output_config(given: Option<Raw<'_>>, plan: &ThinkingPlan<'_>) -> Option<String> {
     let effort = plan.effort?;
     let given: UniqueObject<'_> =
         given.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     let mut out = Writer::new(64);
-    for (name, value) in given.iter().filter(|(_, value)| !is_null(value)) {
-        out.member(name, value.get());
-    }
+    out.members(given.iter().filter(|(_, value)| !is_null(value)));
     if given.get("effort").is_none() {
         out.string("effort", effort);
     }

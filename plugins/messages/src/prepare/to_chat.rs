@@ -13,7 +13,7 @@ use gatehouse_text_protocols::tool_names::{CHAT_MAX, fitted};
 use super::chat_messages;
 use crate::request::fields::{object, required, wrong};
 use crate::request::tools::{Tool, Which};
-use crate::request::{FIELDS, Request, extras};
+use crate::request::{Request, extras};
 
 /// Bytes of the longest `user` that chat providers take.
 const MAX_USER: u64 = 64;
@@ -35,9 +35,8 @@ pub(crate) fn call(
     out.string("model", &text_request.route.upstream);
     out.member("messages", &messages);
     out.member(rules.max_tokens_field.name(), &request.plan.max_tokens.to_string());
-    for (name, value) in [("temperature", request.temperature), ("top_p", request.top_p)] {
-        value.iter().for_each(|value| out.member(name, value.get()));
-    }
+    out.optional("temperature", request.temperature);
+    out.optional("top_p", request.top_p);
     if !request.stops.is_empty() {
         let stops: Vec<&str> = request.stops.iter().map(|stop| stop.quoted()).collect();
         out.member("stop", &format!("[{}]", stops.join(",")));
@@ -50,21 +49,18 @@ pub(crate) fn call(
     }
     write_tools(request, &mut out)?;
     let user = request.user.filter(|user| user.len() <= MAX_USER);
-    user.iter().for_each(|user| out.member("user", user.quoted()));
+    out.optional("user", user.map(JsonString::raw));
     effort(request, config.as_ref(), rules).iter().for_each(|effort| out.string("reasoning_effort", effort));
     if let Some(schema) = config.as_ref().map(schema).transpose()?.flatten() {
         let described = format!(r#"{{"name":"output","schema":{},"strict":true}}"#, schema.get());
         out.member("response_format", &format!(r#"{{"type":"json_schema","json_schema":{described}}}"#));
     }
     tier(request, rules).iter().for_each(|tier| out.string("service_tier", tier));
-    for (name, raw) in request.fields.iter().filter(|(_, raw)| !is_null(raw)) {
-        if extras::is_sent_to_chat(name, &FIELDS, rules) {
-            out.member(name, raw.get());
-        }
-    }
+    let given = request.fields.iter().filter(|(_, raw)| !is_null(raw));
+    out.members(given.filter(|(name, _)| extras::is_sent_to_chat(name, rules)));
     let call = Call::post(text_request.route.provider.as_str(), "/v1/chat/completions").written(out.done());
-    let origins = Origins::new(Translation::MessagesToChat, "max_tokens").with_messages(places);
-    Ok((call, FieldNames::of(origins).kept()))
+    let origins = Origins::new(Translation::MessagesToChat, "max_tokens");
+    Ok((call, FieldNames::of(Origins { messages: places, ..origins }).kept()))
 }
 
 /// Without tools neither of the other fields is sent, but a forced choice is: the provider refuses it.
@@ -102,7 +98,7 @@ fn function(index: usize, tool: &Tool<'_>) -> Result<String, Refusal> {
     };
     let mut out = Writer::new(schema.get().len() + 128);
     out.member("name", &fitted_name(*name));
-    description.iter().for_each(|description| out.member("description", description.quoted()));
+    out.optional("description", description.map(JsonString::raw));
     out.member("parameters", schema.get());
     strict.iter().for_each(|strict| out.member("strict", &strict.to_string()));
     Ok(format!(r#"{{"type":"function","function":{}}}"#, out.done()))

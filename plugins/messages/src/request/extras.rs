@@ -7,6 +7,8 @@ use gatehouse_text_protocols::json::{Raw, UniqueObject};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::{PASSED, Rules, chooses_tokens};
 
+use super::FIELDS;
+
 /// Fields that make an answer cheaper or faster and do not change what it may be.
 const HINTS: [&str; 5] = ["cache_control", "context_management", "diagnostics", "service_tier", "speed"];
 
@@ -27,14 +29,9 @@ const TRANSLATED: [&str; 9] = [
 const BETAS: [(&str, &str); 1] = [("context_management", "context-management-2025-06-27")];
 
 /// Refuses a field that would change the answer and that the provider does not take.
-pub(crate) fn check(
-    fields: &UniqueObject<'_>,
-    specified: &[&str],
-    is_chat: bool,
-    rules: &Rules,
-) -> Result<(), Refusal> {
+pub(crate) fn check(fields: &UniqueObject<'_>, is_chat: bool, rules: &Rules) -> Result<(), Refusal> {
     let takes = |name: &str| {
-        specified.contains(&name)
+        FIELDS.contains(&name)
             || rules.passes(name)
             || HINTS.contains(&name)
             || chooses_tokens(name)
@@ -53,24 +50,21 @@ pub(crate) fn check(
 /// The fields beyond the specification's that the provider is sent: the model may read them.
 pub(crate) fn sent<'f, 'a>(
     fields: &'f UniqueObject<'a>,
-    specified: &'f [&str],
     is_chat: bool,
     rules: &'f Rules,
 ) -> impl Iterator<Item = Raw<'a>> + 'f {
-    let is_sent = move |name: &str| {
-        if is_chat { is_sent_to_chat(name, specified, rules) } else { is_sent(name, specified, rules) }
-    };
-    fields.iter().filter(move |(name, _)| !specified.contains(name) && is_sent(name)).map(|(_, raw)| raw)
+    let is_sent = move |name: &str| if is_chat { is_sent_to_chat(name, rules) } else { is_sent(name, rules) };
+    fields.iter().filter(move |(name, _)| !FIELDS.contains(name) && is_sent(name)).map(|(_, raw)| raw)
 }
 
 /// Whether a Messages provider is sent this field of the request.
-pub(crate) fn is_sent(name: &str, specified: &[&str], rules: &Rules) -> bool {
-    specified.contains(&name) || rules.passes(name)
+pub(crate) fn is_sent(name: &str, rules: &Rules) -> bool {
+    FIELDS.contains(&name) || rules.passes(name)
 }
 
 /// Whether a chat provider is sent this field as it is. The others are translated, or say nothing there.
-pub(crate) fn is_sent_to_chat(name: &str, specified: &[&str], rules: &Rules) -> bool {
-    let is_own = specified.contains(&name) || PASSED.contains(&name) || HINTS.contains(&name);
+pub(crate) fn is_sent_to_chat(name: &str, rules: &Rules) -> bool {
+    let is_own = FIELDS.contains(&name) || PASSED.contains(&name) || HINTS.contains(&name);
     !is_own && !TRANSLATED.contains(&name) && rules.chat_passes(name)
 }
 

@@ -27,7 +27,7 @@ pub(crate) enum ThinkingField<'a> {
 }
 
 /// What the provider is asked for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThinkingPlan<'a> {
     /// The `thinking` object for a Messages provider.
     pub(crate) thinking: Option<Cow<'a, str>>,
@@ -61,9 +61,10 @@ pub(crate) fn read<'a>(at: &Path<'_>, raw: Raw<'a>) -> Result<ThinkingField<'a>,
             let display = given.get("display");
             Ok(ThinkingField::Enabled { budget: tokens, display, raw })
         }
-        Some("adaptive") => Ok(ThinkingField::Adaptive { display: given.get("display"), raw }),
-        // Of a later version: thinking between calls is what an adaptive model does.
-        Some("between_tools") => Ok(ThinkingField::Adaptive { display: given.get("display"), raw }),
+        // The second is of a later version: thinking between calls is what an adaptive model does.
+        Some("adaptive" | "between_tools") => {
+            Ok(ThinkingField::Adaptive { display: given.get("display"), raw })
+        }
         Some("disabled") => Ok(ThinkingField::Disabled { raw }),
         _ => Err(wrong(&at.key("type"), "`enabled`, `adaptive` or `disabled`", kind.raw())),
     }
@@ -92,14 +93,7 @@ pub(crate) fn plan<'a>(
     rules: &Rules,
 ) -> Result<ThinkingPlan<'a>, Refusal> {
     let Situation { alias, max_tokens, is_chat, .. } = situation;
-    let off = ThinkingPlan {
-        thinking: None,
-        effort: None,
-        reasoning: None,
-        max_tokens,
-        no_sampling: false,
-        shown: false,
-    };
+    let off = ThinkingPlan { max_tokens, ..ThinkingPlan::default() };
     match given {
         None if alias => by_alias(off, rules),
         None => Ok(off),

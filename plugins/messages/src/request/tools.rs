@@ -90,16 +90,12 @@ fn tool<'a>(
     findings: &mut Findings,
 ) -> Result<Tool<'a>, Refusal> {
     let given = object(at, raw)?;
-    let kind = match given.get("type") {
-        None => None,
-        Some(kind) => Some((
-            kind,
-            JsonString::of(kind)
-                .and_then(JsonString::decode)
-                .ok_or_else(|| wrong(&at.key("type"), "a string", kind))?,
-        )),
-    };
-    let Some((written, kind)) = kind.filter(|(_, kind)| kind != "custom") else {
+    let written = given.get("type");
+    let kind = written.map(|kind| {
+        let text = JsonString::of(kind).and_then(JsonString::decode);
+        text.ok_or_else(|| wrong(&at.key("type"), "a string", kind))
+    });
+    let Some((written, kind)) = written.zip(kind.transpose()?).filter(|(_, kind)| kind != "custom") else {
         let at = &at.key("custom");
         let name = string(at, &given, "name")?;
         if !is_name(name) {

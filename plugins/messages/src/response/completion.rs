@@ -25,7 +25,6 @@ pub(crate) struct Completion<'a> {
 /// One answer.
 #[derive(Deserialize)]
 pub(crate) struct Choice<'a> {
-    #[serde(default)]
     pub(crate) index: Option<u64>,
     #[serde(borrow, default)]
     pub(crate) delta: Option<Content<'a>>,
@@ -71,7 +70,6 @@ pub(crate) struct Content<'a> {
 /// A tool call, or a piece of one.
 #[derive(Deserialize)]
 pub(crate) struct ToolCall<'a> {
-    #[serde(default)]
     pub(crate) index: Option<u64>,
     #[serde(borrow, default)]
     pub(crate) id: Option<Text<'a>>,

@@ -18,16 +18,11 @@ use crate::response::message::{ContentBlock, Delta, Event, tool_id};
 pub(crate) enum Piece<'a> {
     Text(&'a str),
     Thinking(&'a str),
-    Call {
-        index: Option<u64>,
-        place: Option<u64>,
-        id: Option<&'a str>,
-        name: Option<&'a str>,
-        arguments: &'a str,
-    },
+    Call(CallPiece<'a>),
 }
 
 /// The blocks so far.
+#[derive(Default)]
 pub(crate) struct BlockAssembler {
     /// The message's id, for tools without one.
     message: String,
@@ -63,15 +58,7 @@ struct Tool {
 
 impl BlockAssembler {
     pub(crate) fn new(message: String) -> Self {
-        Self {
-            message,
-            calls: ToolCalls::default(),
-            tools: Vec::new(),
-            open: None,
-            queue: Vec::new(),
-            index: 0,
-            pinged: false,
-        }
+        Self { message, ..Self::default() }
     }
 
     /// Whether nothing came yet.
@@ -87,10 +74,10 @@ impl BlockAssembler {
         match piece {
             Piece::Text(text) => self.add(Kind::Text, text, chunk),
             Piece::Thinking(text) => self.add(Kind::Thinking, text, chunk),
-            Piece::Call { index, place, id, name, arguments } => {
-                let mut more = Some(Cow::Borrowed(arguments));
+            Piece::Call(piece) => {
+                let mut more = Some(Cow::Borrowed(piece.arguments));
                 while let Some(arguments) = more {
-                    let piece = CallPiece { number: index, place, id, name, arguments: &arguments };
+                    let piece = CallPiece { arguments: &arguments, ..piece };
                     let Taken { call, added, rest } = self.calls.take(&piece);
                     self.name(call);
                     self.add(Kind::Tool(call), &added, chunk)?;
@@ -176,7 +163,7 @@ impl BlockAssembler {
                 let tool = &self.tools[position];
                 id = tool_id(self.calls.id(position), &self.message, position);
                 name = tool.name.as_str();
-                input = empty();
+                input = RawValue::from_string("{}".to_owned()).expect("an empty object is JSON");
                 ContentBlock::ToolUse { id: &id, name, input: &input }
             }
         };
@@ -215,10 +202,6 @@ impl BlockAssembler {
         chunk.send.push(Event::ContentBlockStop { index: self.index }.sse());
         self.index += 1;
     }
-}
-
-fn empty() -> Box<RawValue> {
-    RawValue::from_string("{}".to_owned()).expect("an empty object is JSON")
 }
 
 fn does_not_fit() -> TextFailure {

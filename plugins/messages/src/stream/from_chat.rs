@@ -10,12 +10,13 @@
 //! or the end
 //! ```
 
-use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{JsonString, Object, Repeated, last_members};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
+use gatehouse_text_protocols::tool_names;
+use gatehouse_text_protocols::tools::{self, CallPiece};
 use gatehouse_text_protocols::usage::{self, TokenCounts};
-use gatehouse_text_protocols::{tool_names, tools};
 
 use super::block_assembler::{BlockAssembler, Piece};
 use crate::response::completion::{Choice, Completion, Text};
@@ -71,12 +72,8 @@ impl Translation for FromChat {
         self.counts.settled(self.written).reported()
     }
 
-    fn is_counted(&self) -> bool {
-        self.counts.is_complete()
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        self.counts.counters()
+    fn counts(&self) -> &TokenCounts {
+        &self.counts
     }
 }
 
@@ -182,16 +179,14 @@ impl FromChat {
                 let function = call.function.unwrap_or_default();
                 let arguments = function.arguments.map(|text| text.0).unwrap_or_default();
                 count_bytes(chunk, arguments.len() as u64);
-                blocks.push(
-                    Piece::Call {
-                        index: call.index,
-                        place: place(position),
-                        id: call.id.as_ref().map(|id| id.0.as_ref()),
-                        name: function.name.as_ref().map(|name| tool_names::own(&self.state.names, &name.0)),
-                        arguments: &arguments,
-                    },
-                    chunk,
-                )?;
+                let piece = CallPiece {
+                    number: call.index,
+                    place: place(position),
+                    id: call.id.as_ref().map(|id| id.0.as_ref()),
+                    name: function.name.as_ref().map(|name| tool_names::own(&self.state.names, &name.0)),
+                    arguments: &arguments,
+                };
+                blocks.push(Piece::Call(piece), chunk)?;
             }
         }
         if let Some(Text(reason)) = choice.finish_reason.filter(|reason| !reason.0.is_empty()) {

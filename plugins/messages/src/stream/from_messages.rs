@@ -2,7 +2,7 @@
 //! corrected: a `ping` never comes before the first block, and no block stays open. A whole message instead of
 //! a stream is relayed as a stream.
 
-use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{
     Edits, JsonString, Object, Raw, Repeated, UniqueObject, last_members, quoted,
@@ -26,7 +26,7 @@ const EVENTS: [&str; 7] = [
     "message_stop",
     "ping",
 ];
-/// What a delta adds to the text of its block.
+/// What a delta adds to the text of its block; a block may begin with the first two.
 const TEXTS: [&str; 3] = ["text", "thinking", "partial_json"];
 
 /// The stream so far.
@@ -127,10 +127,11 @@ impl Translation for FromMessages {
                 let block = fields.object("content_block");
                 self.has_called |= block.is_some_and(|it| it.text("type").as_deref() == Some("tool_use"));
                 self.open = fields.get("index").and_then(|raw| serde_json::from_str(raw.get()).ok());
-                written = fields.get("content_block").map_or(0, opened_with);
+                // Usually none.
+                written = fields.get("content_block").map_or(0, |block| texts(block, &TEXTS[..2]));
             }
             DELTA => {
-                written = fields.get("delta").map_or(0, grown_by);
+                written = fields.get("delta").map_or(0, |delta| texts(delta, &TEXTS));
                 if self.repeated.is_learning() {
                     let delta = fields.object("delta").unwrap_or_default();
                     let text = TEXTS.iter().find_map(|name| delta.string(name));
@@ -171,10 +172,8 @@ impl Translation for FromMessages {
         }
         self.written = self.written.saturating_add(written);
         count_bytes(chunk, written);
-        let mut out = String::with_capacity(data.len());
-        edits.write(raw, &mut out);
         let is_opening = kind == "content_block_start";
-        chunk.send.push(Sse { event: Some(kind), data: out });
+        chunk.send.push(Sse { event: Some(kind), data: edits.written(raw) });
         if is_opening {
             self.begun = true;
             chunk.send.extend(self.early.take());
@@ -195,12 +194,8 @@ impl Translation for FromMessages {
         self.counts.reported()
     }
 
-    fn is_counted(&self) -> bool {
-        self.counts.is_complete()
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        self.counts.counters()
+    fn counts(&self) -> &TokenCounts {
+        &self.counts
     }
 }
 
@@ -316,16 +311,7 @@ fn is_foreign(name: &str) -> bool {
     !name.is_empty() && !OWN.iter().any(|own| name.starts_with(own))
 }
 
-/// Bytes of text in an opening block: usually none.
-fn opened_with(block: Raw<'_>) -> u64 {
-    texts(block, &["text", "thinking"])
-}
-
-/// Bytes of text in a delta.
-fn grown_by(delta: Raw<'_>) -> u64 {
-    texts(delta, &TEXTS)
-}
-
+/// Bytes of text in a block or a delta.
 fn texts(raw: Raw<'_>, names: &[&str]) -> u64 {
     let fields: UniqueObject<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
     names.iter().filter_map(|name| fields.string(name)).map(JsonString::len).sum()

@@ -4,6 +4,7 @@
 use gatehouse_sdk::{Sse, TextFailure};
 
 use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, Writer, is_null, quoted};
+use gatehouse_text_protocols::relay::event;
 
 use crate::response::NO_CITATIONS;
 use crate::response::message::Counts;
@@ -88,12 +89,6 @@ fn block(index: &str, fields: &UniqueObject<'_>, out: &mut Vec<Sse>) {
 
 fn delta(kind: &str, member: &str, json: &str) -> String {
     object([("type", quoted(kind).as_str()), (member, json)].into_iter())
-}
-
-fn event(out: &mut Vec<Sse>, name: &str, members: &[(&str, &str)]) {
-    let kind = quoted(name);
-    let data = object([("type", kind.as_str())].into_iter().chain(members.iter().copied()));
-    out.push(Sse { event: Some(name.to_owned()), data });
 }
 
 /// An object of members whose values are JSON already.

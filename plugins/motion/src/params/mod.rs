@@ -5,16 +5,16 @@ mod motion26;
 mod motion27;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-pub(crate) use motion26::{Params as Params26, Resolution as Resolution26, Shots};
+pub(crate) use motion26::{Params as Params26, Resolution as Resolution26};
 pub(crate) use motion27::{Params as Params27, Resolution as Resolution27, Role, RoleImage};
 
 /// What the provider accepts; the specification says "integer" for motion-2.6 and "0 or more" for motion-2.7.
 const MAX_SEED: i64 = 2_147_483_647;
 
 /// A ratio of width to height.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) enum Ratio {
     #[default]
     #[serde(rename = "16:9")]
@@ -27,19 +27,6 @@ pub(crate) enum Ratio {
     Landscape,
     #[serde(rename = "3:4")]
     Portrait,
-}
-
-impl Ratio {
-    /// As clients and the provider write it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Wide => "16:9",
-            Self::Tall => "9:16",
-            Self::Square => "1:1",
-            Self::Landscape => "4:3",
-            Self::Portrait => "3:4",
-        }
-    }
 }
 
 /// A request, by its model. Only published: each model's parameters are read by themselves, so that an error names the

@@ -1,13 +1,14 @@
 //! The parameters of motion-2.6.
 
+use std::fmt;
+
 use garde::Validate;
-use gatehouse_sdk::params::unsupported;
+use gatehouse_sdk::params::{link_or_file, rule, unsupported};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{MAX_SEED, Ratio};
-use crate::sources;
 
 /// Height of the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -20,7 +21,7 @@ pub(crate) enum Resolution {
 }
 
 /// How many shots there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Shots {
     Single,
@@ -28,7 +29,7 @@ pub(crate) enum Shots {
 }
 
 /// An effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Template {
     Squish,
@@ -45,23 +46,9 @@ pub(crate) enum Template {
     Dance2,
 }
 
-impl Template {
-    /// As clients and the provider write it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Squish => "squish",
-            Self::Rotation => "rotation",
-            Self::Poke => "poke",
-            Self::Inflate => "inflate",
-            Self::Dissolve => "dissolve",
-            Self::Melt => "melt",
-            Self::Icecream => "icecream",
-            Self::Flying => "flying",
-            Self::Carousel => "carousel",
-            Self::Singleheart => "singleheart",
-            Self::Dance1 => "dance1",
-            Self::Dance2 => "dance2",
-        }
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -73,7 +60,7 @@ pub(crate) struct Params {
     #[garde(skip)]
     pub(crate) prompt: Option<String>,
     /// Exactly one image: a public http(s) URL or a `data:` URI. Makes it image-to-video.
-    #[garde(length(max = 1), inner(inner(custom(sources::check))))]
+    #[garde(length(max = 1), inner(inner(custom(link_or_file))))]
     pub(crate) image_urls: Option<Vec<String>>,
     /// What should not be seen.
     #[garde(skip)]
@@ -90,7 +77,7 @@ pub(crate) struct Params {
     #[schemars(extend("default" = "720p"))]
     pub(crate) resolution: Option<Resolution>,
     /// Seconds: 5 (default), 10 or 15.
-    #[garde(custom(whole_shots))]
+    #[garde(inner(custom(whole_shots)))]
     #[schemars(extend("enum" = [5, 10, 15, null], "default" = 5))]
     pub(crate) duration: Option<i64>,
     /// The same seed gives a similar video.
@@ -103,7 +90,7 @@ pub(crate) struct Params {
     #[garde(skip)]
     pub(crate) audio: Option<bool>,
     /// Sound to use, instead of `audio`: at most as long as the video.
-    #[garde(inner(custom(sources::check)))]
+    #[garde(inner(custom(link_or_file)))]
     pub(crate) audio_url: Option<String>,
     /// `single` or `multi`.
     #[garde(skip)]
@@ -131,9 +118,6 @@ pub(crate) struct Params {
     audio_urls: Option<Value>,
 }
 
-fn whole_shots(seconds: &Option<i64>, (): &()) -> garde::Result {
-    match seconds {
-        None | Some(5 | 10 | 15) => Ok(()),
-        Some(_) => Err(garde::Error::new("expected 5, 10 or 15 (seconds)")),
-    }
+fn whole_shots(seconds: &i64, (): &()) -> garde::Result {
+    rule(matches!(seconds, 5 | 10 | 15), "expected 5, 10 or 15 (seconds)")
 }

@@ -1,9 +1,9 @@
 //! The parameters of motion-2.7.
 
 use garde::Validate;
-use gatehouse_sdk::params::unsupported;
+use gatehouse_sdk::params::{link_or_file, unsupported};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{MAX_SEED, Ratio};
@@ -20,22 +20,12 @@ pub(crate) enum Resolution {
 }
 
 /// Which picture of the video an image is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Role {
     #[default]
     FirstFrame,
     LastFrame,
-}
-
-impl Role {
-    /// As clients and the provider write it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::FirstFrame => "first_frame",
-            Self::LastFrame => "last_frame",
-        }
-    }
 }
 
 /// An image and what it is for.
@@ -58,14 +48,14 @@ pub(crate) struct Params {
     #[garde(inner(length(chars, max = 5000)))]
     pub(crate) prompt: Option<String>,
     /// One image is the first picture; two are the first and the last.
-    #[garde(length(max = 2), inner(inner(custom(sources::check))))]
+    #[garde(length(max = 2), inner(inner(custom(link_or_file))))]
     pub(crate) image_urls: Option<Vec<String>>,
     /// Instead of `image_urls`: images and what each is for.
     #[garde(length(max = 2), dive)]
     pub(crate) image_with_roles: Option<Vec<RoleImage>>,
     /// A video to continue; only the first is used. mp4 or mov, 2 to 10 s, sides of 240 to 4096 pixels, ratio between 1:8
     /// and 8:1, at most 100 MB.
-    #[garde(inner(inner(custom(sources::check))))]
+    #[garde(inner(inner(custom(link_or_file))))]
     pub(crate) video_urls: Option<Vec<String>>,
     /// What should not be seen.
     #[garde(inner(length(chars, max = 500)))]
@@ -86,7 +76,7 @@ pub(crate) struct Params {
     #[garde(skip)]
     pub(crate) aspect_ratio: Option<Ratio>,
     /// Background music; without images and video only.
-    #[garde(inner(custom(sources::check)))]
+    #[garde(inner(custom(link_or_file)))]
     pub(crate) audio_url: Option<String>,
     /// Let the provider improve the prompt; `true` by default.
     #[garde(skip)]

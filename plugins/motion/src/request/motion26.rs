@@ -2,11 +2,11 @@
 
 use gatehouse_sdk::params::{either, known_media, read};
 use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Mode, Model, VideoRequest, needed, put, whole_seconds, without};
 use crate::media_rules::{Check, Rule};
-use crate::params::{Params26, Ratio, Resolution26 as Resolution, Shots};
+use crate::params::{Params26, Ratio, Resolution26 as Resolution};
 use crate::sources;
 
 pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
@@ -17,7 +17,7 @@ pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, Inv
     let image = params.image_urls.and_then(|urls| urls.into_iter().next());
     let mode = match (&image, params.template) {
         (None, Some(template)) => {
-            let problem = format!("expected one image for the template `{}`, got nothing", template.name());
+            let problem = format!("expected one image for the template `{template}`, got nothing");
             return Err(InvalidParam::at(Some("image_urls"), problem));
         }
         (None, None) => Mode::Text,
@@ -27,8 +27,7 @@ pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, Inv
     let asked = either(body, "aspect_ratio", params.aspect_ratio, "size", params.size)?;
     let (ratio, field) = asked.unwrap_or_default();
     if mode != Mode::Text && ratio != Ratio::default() {
-        let problem =
-            format!("not supported with an image, whose ratio the video has; got \"{}\"", ratio.name());
+        let problem = format!("not supported with an image, whose ratio the video has; got {}", json!(ratio));
         return Err(InvalidParam::at(Some(field), problem));
     }
     let resolution = params.resolution.unwrap_or_default();
@@ -47,45 +46,39 @@ pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, Inv
         put(&mut input, "prompt", params.prompt);
         put(&mut input, "negative_prompt", params.negative_prompt);
         put(&mut parameters, "prompt_extend", params.prompt_extend);
-        put(&mut parameters, "shot_type", params.shot_type.map(shot_type));
+        put(&mut parameters, "shot_type", params.shot_type.map(|shots| json!(shots)));
     }
     if let Some(image) = image {
         let (image, _) = sources::settle("image_urls[0]", image, MediaKind::Image, blobs)?;
         put(&mut input, "img_url", Some(image));
     }
-    put(&mut input, "template", params.template.map(|template| template.name()));
+    put(&mut input, "template", params.template.map(|template| json!(template)));
     put(&mut parameters, "duration", Some(seconds));
     put(&mut parameters, "watermark", params.watermark);
     put(&mut parameters, "seed", params.seed);
     let check = match params.audio_url {
-        Some(source) => sound(source, seconds, blobs)?.inspect(|check| {
+        Some(source) => {
+            let check = sound(source, seconds, blobs)?;
             put(&mut input, "audio_url", Some(check.source.as_str()));
-        }),
+            // What the host knows already has been checked.
+            (!check.source.starts_with("blob:")).then_some(check)
+        }
         None => {
             put(&mut parameters, "audio", params.audio);
             None
         }
     };
-    // What the host knows already has been checked.
-    let check = check.filter(|check| !check.source.starts_with("blob:"));
     let is_1080 = resolution == Resolution::P1080;
     Ok(VideoRequest { model: Model::Motion26, mode, input, parameters, seconds, is_1080, check })
 }
 
-fn sound(source: String, seconds: u32, blobs: &[Facts]) -> Result<Option<Check>, InvalidParam> {
+fn sound(source: String, seconds: u32, blobs: &[Facts]) -> Result<Check, InvalidParam> {
     let (source, facts) = sources::settle("audio_url", source, MediaKind::Audio, blobs)?;
     let check = Check { source, rule: Rule::Sound, seconds: Some(seconds) };
     if let Some(facts) = facts {
         check.apply(facts)?;
     }
-    Ok(Some(check))
-}
-
-fn shot_type(shots: Shots) -> &'static str {
-    match shots {
-        Shots::Single => "single",
-        Shots::Multi => "multi",
-    }
+    Ok(check)
 }
 
 /// The spec's table of frame sizes, as the provider writes them.

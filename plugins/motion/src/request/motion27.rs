@@ -36,7 +36,7 @@ pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, Inv
     let mut check = None;
     if mode == Mode::Text {
         needed(params.prompt.as_deref())?;
-        put(&mut parameters, "ratio", Some(size.map_or_else(Ratio::default, |(size, _)| size).name()));
+        put(&mut parameters, "ratio", Some(json!(size.map_or_else(Ratio::default, |(size, _)| size))));
         if let Some(source) = params.audio_url {
             let (source, _) = sources::settle("audio_url", source, MediaKind::Audio, blobs)?;
             put(&mut input, "audio_url", Some(source));
@@ -54,7 +54,7 @@ pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, Inv
             media.push(json!({"type": "first_clip", "url": clip.source}));
             check = facts.is_none().then_some(clip);
         }
-        media.extend(frames.into_iter().map(|(role, url)| json!({"type": role.name(), "url": url})));
+        media.extend(frames.into_iter().map(|(role, url)| json!({"type": role, "url": url})));
         put(&mut input, "media", Some(media));
     }
     put(&mut input, "prompt", params.prompt);
@@ -92,7 +92,7 @@ fn frames(
     for (at, image) in role_images.iter().enumerate() {
         let role = image.role.unwrap_or_default();
         let invalid = |expected: &str| {
-            let problem = format!("expected {expected}, got \"{}\"", role.name());
+            let problem = format!("expected {expected}, got {}", json!(role));
             Err(InvalidParam::at(Some(&format!("image_with_roles[{at}].role")), problem))
         };
         if frames.iter().any(|(other, _)| *other == role) {

@@ -18,22 +18,14 @@ pub(crate) fn submitted(reply: &Reply) -> Submitted<String> {
     if let (true, Some(name)) = (reply.is_success(), operation.filter(|name| is_name(name))) {
         return Submitted::Accepted(name);
     }
-    let (error, status) = (ErrorStatus::of(reply), reply.status.to_string());
-    match error.meaning(reply.status) {
-        Meaning::Busy => Submitted::Busy,
-        Meaning::Account => {
-            error.log_account(&status);
-            Submitted::Failed(POLICY.account())
-        }
-        Meaning::Client(failure) => {
-            error.log("the provider refused a submission", &status);
-            Submitted::Failed(failure)
-        }
-        Meaning::Other => {
-            error.log("a submission failed", &status);
-            Submitted::Failed(POLICY.failed())
-        }
-    }
+    let error = ErrorStatus::of(reply);
+    let meaning = error.meaning(reply.status);
+    let what = match meaning {
+        Meaning::Busy => return Submitted::Busy,
+        Meaning::Client(_) => "the provider refused a submission",
+        Meaning::Account | Meaning::Other => "a submission failed",
+    };
+    Submitted::Failed(failure(&error, meaning, reply.status, what))
 }
 
 /// A clear answer to a poll.
@@ -56,7 +48,7 @@ pub(crate) fn polled(reply: &Reply) -> Polled<Answer> {
         (404, _) => Polled::Missing,
         (_, Meaning::Busy) => Polled::Busy,
         (_, Meaning::Account) => {
-            error.log_account(&status.to_string());
+            error.log_account(status);
             Polled::Failed(POLICY.account())
         }
         _ => Polled::Faulty(format!("HTTP {status}: {}", error.message)),
@@ -83,7 +75,10 @@ impl Operation {
             (false, None, _) => Polled::Clear(Answer::Working),
             // A server between says that it is asked too often: the operation goes on.
             (false, Some(error), _) if error.meaning(200) == Meaning::Busy => Polled::Busy,
-            (_, Some(error), _) => Polled::Failed(failure(&error)),
+            // A failure comes with HTTP 200 and the reason inside.
+            (_, Some(error), _) => {
+                Polled::Failed(failure(&error, error.of_operation(), 200, "the provider failed a task"))
+            }
             (true, None, Some(response)) => match Ready::of(&response) {
                 Ok(ready) if ready.videos.is_empty() => Polled::Failed(without_video(&ready)),
                 Ok(ready) => {
@@ -102,22 +97,16 @@ impl Operation {
     }
 }
 
-/// A failure comes with HTTP 200 and the reason inside.
-fn failure(error: &ErrorStatus) -> Failure {
-    let status = "200";
-    match error.of_operation() {
-        Meaning::Account => {
-            error.log_account(status);
-            POLICY.account()
-        }
-        Meaning::Client(failure) => {
-            error.log("the provider failed a task", status);
-            failure
-        }
-        Meaning::Busy | Meaning::Other => {
-            error.log("the provider failed a task", status);
-            POLICY.failed()
-        }
+/// What a client reads of an error that is final; `what` has happened, for the operator.
+fn failure(error: &ErrorStatus, meaning: Meaning, status: u16, what: &str) -> Failure {
+    if meaning == Meaning::Account {
+        error.log_account(status);
+        return POLICY.account();
+    }
+    error.log(what, status);
+    match meaning {
+        Meaning::Client(failure) => failure,
+        Meaning::Account | Meaning::Busy | Meaning::Other => POLICY.failed(),
     }
 }
 

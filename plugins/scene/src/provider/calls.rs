@@ -6,10 +6,9 @@ use std::time::Duration;
 use gatehouse_sdk::{Call, Context};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::request::{Input, Kept, VideoRequest};
-use crate::sources::Image;
 use crate::words::Model;
 
 /// Its name in the operator's configuration.
@@ -43,7 +42,9 @@ pub(crate) fn submission(cx: &Context, request: &VideoRequest) -> Call {
         Input::Text => None,
         Input::Frames(images) => {
             for (name, image) in ["image", "lastFrame"].into_iter().zip(images) {
-                instance[name] = bytes(image);
+                // The host replaces a blob's name by its bytes.
+                let bytes = format!("{}:base64", image.source);
+                instance[name] = json!({"bytesBase64Encoded": bytes, "mimeType": image.mime});
             }
             None
         }
@@ -57,22 +58,13 @@ pub(crate) fn submission(cx: &Context, request: &VideoRequest) -> Call {
             original.account.clone()
         }
     };
-    let body = json!({"instances": [instance], "parameters": parameters(cx, request)});
-    let path = format!("{}:predictLongRunning", model_path(cx, request.model));
-    Call::post(NAME, path).json(&body).once().timeout(SUBMIT_TIMEOUT).affinity(account)
-}
-
-fn parameters(cx: &Context, request: &VideoRequest) -> Map<String, Value> {
     let mut parameters = request.parameters.clone();
     if let Some(uri) = text(cx.settings_as::<Settings>().storage_uri) {
         parameters.insert("storageUri".to_owned(), uri.into());
     }
-    parameters
-}
-
-/// The host replaces a blob's name by its bytes.
-fn bytes(image: &Image) -> Value {
-    json!({"bytesBase64Encoded": format!("{}:base64", image.source), "mimeType": image.mime})
+    let body = json!({"instances": [instance], "parameters": parameters});
+    let path = format!("{}:predictLongRunning", model_path(cx, request.model));
+    Call::post(NAME, path).json(&body).once().timeout(SUBMIT_TIMEOUT).affinity(account)
 }
 
 /// Asks how an operation stands. Its last answer may hold videos, which become blobs.

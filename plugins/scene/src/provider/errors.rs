@@ -4,7 +4,6 @@
 use gatehouse_sdk::job::Policy;
 use gatehouse_sdk::provider::{meant_status, refused, says_spent};
 use gatehouse_sdk::{Failure, Reply, log};
-use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::moderation;
@@ -51,35 +50,14 @@ pub(super) enum Meaning {
 }
 
 /// An error of the provider.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ErrorStatus {
     /// Of HTTP in an answer, of gRPC in an operation.
-    #[serde(default, deserialize_with = "number")]
     pub(super) code: i64,
-    #[serde(default, deserialize_with = "word")]
     pub(super) message: String,
     /// The name of a gRPC code; in answers only.
-    #[serde(default, deserialize_with = "word")]
     status: String,
-    #[serde(default, deserialize_with = "list")]
     details: Vec<Value>,
-}
-
-/// Anything but a text says nothing, and makes nothing beside it unreadable.
-fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Ok(Value::deserialize(deserializer)?.as_str().unwrap_or_default().to_owned())
-}
-
-/// The same of a number, also where it is written as a text.
-fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    let of_text = || value.as_str().and_then(|text| text.parse().ok());
-    Ok(value.as_i64().or_else(of_text).unwrap_or_default())
-}
-
-/// The same of a list.
-fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Value>, D::Error> {
-    Ok(Value::deserialize(deserializer)?.as_array().cloned().unwrap_or_default())
 }
 
 impl ErrorStatus {
@@ -90,10 +68,16 @@ impl ErrorStatus {
         Self::read(&body["error"])
     }
 
-    /// An error, or its message alone.
+    /// An error, or its message alone. A member of another type says nothing; a number may be written as a text.
     pub(super) fn read(error: &Value) -> Self {
-        let message = || error.as_str().unwrap_or_default().to_owned();
-        Self::deserialize(error).unwrap_or_else(|_| Self { message: message(), ..Self::default() })
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let code = &error["code"];
+        Self {
+            code: code.as_i64().or_else(|| code.as_str()?.parse().ok()).unwrap_or_default(),
+            message: text(if error.is_string() { error } else { &error["message"] }),
+            status: text(&error["status"]),
+            details: error["details"].as_array().cloned().unwrap_or_default(),
+        }
     }
 
     /// The name of the gRPC code.
@@ -158,14 +142,15 @@ impl ErrorStatus {
     }
 
     /// For the operator.
-    pub(super) fn log(&self, what: &str, status: &str) {
-        let fields = [("status", status), ("code", self.name()), ("message", self.message.as_str())];
-        log::warn(what, &fields);
+    pub(super) fn log(&self, what: &str, status: u16) {
+        let status = status.to_string();
+        log::warn(what, &[("status", &status), ("code", self.name()), ("message", &self.message)]);
     }
 
     /// The same where the operator must act.
-    pub(super) fn log_account(&self, status: &str) {
-        let fields = [("status", status), ("code", self.name()), ("message", self.message.as_str())];
+    pub(super) fn log_account(&self, status: u16) {
+        let status = status.to_string();
+        let fields = [("status", status.as_str()), ("code", self.name()), ("message", &self.message)];
         log::error("the provider refused the operator's account, project or model", &fields);
     }
 }

@@ -1,23 +1,21 @@
 //! A checked request: what goes to the provider, with every default of the specification written out. Part of the task's
 //! state until the provider has accepted it.
 
-mod original;
 mod remix;
 mod video;
 
 use std::time::Duration;
 
+use gatehouse_sdk::job::{REQUEST_BYTES, check_size};
 use gatehouse_sdk::{Affinity, Charge, InvalidParam, Refusal, Submission};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::sources::Image;
 use crate::words::{Aspect, Model, People, REMIX, Resolution};
 
-pub(crate) use original::Record;
+pub(crate) use remix::Record;
 
-/// The host keeps 64 KiB of state for a task; the rest is for the other fields of the state.
-const MAX_BYTES: usize = 60 * 1024;
 /// The usual duration of a task: the provider says 11 seconds to 6 minutes.
 pub(crate) const USUAL_DURATION: Duration = Duration::from_secs(90);
 
@@ -95,20 +93,18 @@ impl VideoRequest {
     /// Refuses what does not fit into the task's state. The host has taken large files out; the rest is texts, URLs and
     /// small inline files.
     fn check_size(&self) -> Result<(), InvalidParam> {
-        let bytes = serde_json::to_vec(self).map_or(usize::MAX, |json| json.len());
-        if bytes <= MAX_BYTES {
-            return Ok(());
-        }
-        let problem = format!(
-            "expected texts and URLs of at most {MAX_BYTES} bytes together (large files do not count), got {bytes}"
-        );
-        Err(InvalidParam::at(None, problem))
+        check_size(self, REQUEST_BYTES).map_err(|bytes| {
+            let problem = format!(
+                "expected texts and URLs of at most {REQUEST_BYTES} bytes together (large files do not count), got {bytes}"
+            );
+            InvalidParam::at(None, problem)
+        })
     }
 }
 
 /// The charge of so many videos.
 pub(crate) fn charge(model: Model, kind: &VideoKind, videos: u32) -> Charge {
-    let (id, resolution) = (model.id(), kind.resolution.name());
+    let (id, resolution) = (model.id(), kind.resolution);
     let mut keys = vec![format!("{id}@{resolution}"), id.to_owned()];
     if kind.audio {
         keys.insert(0, format!("{id}@{resolution}-audio"));
@@ -120,8 +116,8 @@ pub(crate) fn charge(model: Model, kind: &VideoKind, videos: u32) -> Charge {
 fn common(kind: &VideoKind) -> Map<String, Value> {
     let mut parameters = Map::new();
     let mut put = |name: &str, value: Value| drop(parameters.insert(name.to_owned(), value));
-    put("aspectRatio", kind.aspect.name().into());
-    put("resolution", kind.resolution.name().into());
+    put("aspectRatio", json!(kind.aspect));
+    put("resolution", json!(kind.resolution));
     put("sampleCount", kind.samples.into());
     put("personGeneration", kind.people.name().into());
     put("enhancePrompt", true.into());

@@ -50,7 +50,7 @@ pub(super) fn request(request: &Submission) -> Result<VideoRequest, InvalidParam
     put("durationSeconds", Some(seconds.into()));
     put("negativePrompt", params.negative_prompt.map(Value::from));
     put("seed", params.seed.map(Value::from));
-    put("resizeMode", resize.map(|mode| mode.name().into()));
+    put("resizeMode", resize.map(|mode| json!(mode)));
     Ok(VideoRequest { model: params.model, prompt: params.prompt, input, parameters, kind })
 }
 

@@ -8,7 +8,7 @@
 //! ```
 
 use gatehouse_sdk::job::{Attempts, Next};
-use gatehouse_sdk::{Context, Event, Finding, Probe, Step};
+use gatehouse_sdk::{Context, Event, Failure, Finding, Probe, Step};
 
 use crate::provider::{self, POLICY};
 use crate::request::{Input, VideoRequest};
@@ -27,26 +27,21 @@ pub(crate) fn step(cx: &Context, state: State, event: Event) -> Step<State> {
 
 /// Fetches the images that the client linked to, and sends the submission.
 fn begin(cx: &Context, mut request: VideoRequest, event: Event) -> Step<State> {
-    match event {
+    let links = links(&mut request.input);
+    let failure = match event {
+        Event::Start(_) if links.is_empty() => return submit(cx, request),
         Event::Start(_) => {
-            let links = links(&mut request.input);
-            let probes: Vec<Probe> = links.iter().map(|image| Probe::keep(&image.source)).collect();
-            if probes.is_empty() {
-                return submit(cx, request);
-            }
-            Step::probe(State::Accepted(request), probes)
+            let probes = links.iter().map(|image| Probe::keep(&image.source)).collect();
+            return Step::probe(State::Accepted(request), probes);
         }
-        Event::Probed(findings) => match settle(&mut request.input, &findings) {
-            Ok(true) => submit(cx, request),
-            Ok(false) => {
-                let failure = POLICY.unexpected(&Event::Probed(findings));
-                Step::fail(State::Accepted(request), failure)
-            }
-            Err(failure) => Step::fail(State::Accepted(request), failure),
+        Event::Probed(findings) if findings.len() == links.len() => match settle(links, &findings) {
+            Ok(()) => return submit(cx, request),
+            Err(failure) => failure,
         },
-        Event::Cancel(_) => Step::fail(State::Accepted(request), POLICY.cancelled()),
-        other => Step::fail(State::Accepted(request), POLICY.unexpected(&other)),
-    }
+        Event::Cancel(_) => POLICY.cancelled(),
+        other => POLICY.unexpected(&other),
+    };
+    Step::fail(State::Accepted(request), failure)
 }
 
 /// The first try.
@@ -79,14 +74,10 @@ fn links(input: &mut Input) -> Vec<&mut Image> {
     }
 }
 
-/// Whether there was one finding for each link; the reason when an image is not fit.
-fn settle(input: &mut Input, findings: &[Finding]) -> Result<bool, gatehouse_sdk::Failure> {
-    let links = links(input);
-    if links.len() != findings.len() {
-        return Ok(false);
-    }
+/// Puts what the host found in the place of each link; the reason when an image is not fit.
+fn settle(links: Vec<&mut Image>, findings: &[Finding]) -> Result<(), Failure> {
     for (image, finding) in links.into_iter().zip(findings) {
         *image = image.clone().settle(finding)?;
     }
-    Ok(true)
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Videos that the provider keeps: fetched one after the other, by calls, because they need the account's credentials. The
 //! calls are harmless to repeat.
 
-use gatehouse_sdk::{Body, Context, Event, Outage, Reply, Stage, Step, UnixMs, log, pace};
+use gatehouse_sdk::{Body, Context, Event, Failure, Outage, Reply, Stage, Step, UnixMs, log, pace};
 
 use crate::provider::{self, POLICY, Ready, VideoSource};
 use crate::state::{Fetching, Job, State};
@@ -18,7 +18,7 @@ pub(super) fn step(cx: &Context, fetching: Fetching, event: Event) -> Step<State
         }
         Event::Outage(outage) => {
             log::error("a finished video cannot be fetched", &[("outage", outage.as_str())]);
-            fetching.job.fail(finish::not_fetched())
+            fetching.job.fail(Failure::upstream(POLICY.uncopied))
         }
         Event::Timer => next(cx, fetching),
         Event::Cancel(_) => {
@@ -49,11 +49,7 @@ fn next(cx: &Context, mut fetching: Fetching) -> Step<State> {
         VideoSource::Inline(_) => None,
     });
     let Some(uri) = kept else {
-        let sources = std::mem::take(&mut fetching.videos).into_iter().map(|video| match video {
-            VideoSource::Inline(source) | VideoSource::Uri(source) => source,
-        });
-        let sources = sources.collect();
-        return finish::end(fetching, sources);
+        return finish::end(fetching);
     };
     let call = provider::download(cx, &uri);
     let progress = fetching.job.polls.progress();
@@ -85,7 +81,7 @@ fn again(cx: &Context, mut fetching: Fetching, reason: &str) -> Step<State> {
         &[("operation", &fetching.job.polls.id), ("reason", reason)],
     );
     if fetching.tries >= MAX_TRIES {
-        return fetching.job.fail(finish::not_fetched());
+        return fetching.job.fail(Failure::upstream(POLICY.uncopied));
     }
     let until = pace::backoff(cx, fetching.tries);
     rest(fetching, until)

@@ -1,26 +1,21 @@
 //! The end of a task: its videos, what is kept for a continuation, and the price of what there is.
 
-use gatehouse_sdk::{Action, Failure, Outcome, Product, Step};
+use gatehouse_sdk::{Action, Outcome, Product, Step};
 use serde_json::{Value, json};
 
-use crate::provider::POLICY;
+use crate::provider::VideoSource;
 use crate::request::{self, Record};
 use crate::state::{Fetching, Job, State};
 
-/// A finished video that cannot be had.
-pub(super) fn not_fetched() -> Failure {
-    Failure::upstream(POLICY.uncopied)
-}
-
 /// Ends the task with videos that are all at hand.
-pub(super) fn end(fetching: Fetching, sources: Vec<String>) -> Step<State> {
-    let Fetching { job, uri, .. } = fetching;
-    let links = (0..sources.len())
+pub(super) fn end(fetching: Fetching) -> Step<State> {
+    let Fetching { job, videos: made, uri, .. } = fetching;
+    let links = (0..made.len())
         .map(|at| json!({"url": [format!("media:{at}")], "expires_at": format!("expires:{at}")}));
     let public = json!({"videos": links.collect::<Vec<_>>()});
-    let mut outcome = Outcome::new(public).private(record(&job, uri, sources.len()));
-    let videos = u32::try_from(sources.len()).unwrap_or(u32::MAX);
-    for source in sources {
+    let mut outcome = Outcome::new(public).private(record(&job, uri, made.len()));
+    let videos = u32::try_from(made.len()).unwrap_or(u32::MAX);
+    for VideoSource::Inline(source) | VideoSource::Uri(source) in made {
         let film = Product::new(source).mime("video/mp4");
         outcome = outcome.with(match job.kind.hidden_milliseconds {
             0 => film,

@@ -63,8 +63,8 @@ pub(super) fn find(translation: Translation, path: &[&str]) -> Option<&'static R
 }
 
 /// What follows the number of a tool, in the client's protocol.
-pub(super) fn tool(translation: Translation, rest: &[&str]) -> Vec<String> {
-    let parts: Vec<&str> = match (translation, rest) {
+pub(super) fn tool<'p>(translation: Translation, rest: &[&'p str]) -> Vec<&'p str> {
+    match (translation, rest) {
         (Translation::ChatToMessages, ["input_schema", rest @ ..]) => {
             [&["function", "parameters"], rest].concat()
         }
@@ -78,6 +78,5 @@ pub(super) fn tool(translation: Translation, rest: &[&str]) -> Vec<String> {
             rest.to_vec()
         }
         (_, rest) => rest.to_vec(),
-    };
-    parts.into_iter().map(str::to_owned).collect()
+    }
 }

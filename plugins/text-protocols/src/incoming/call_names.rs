@@ -157,9 +157,7 @@ fn with_name(chunk: &str, name: &str) -> Option<String> {
     }
     let mut edits = Edits::default();
     edits.replace(said, name);
-    let mut out = String::with_capacity(chunk.len() + 32);
-    edits.write(serde_json::from_str(chunk).ok()?, &mut out);
-    Some(out)
+    Some(edits.written(serde_json::from_str(chunk).ok()?))
 }
 
 #[cfg(test)]

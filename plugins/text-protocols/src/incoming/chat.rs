@@ -215,10 +215,9 @@ impl Chat {
             match finish.as_deref().map_or(Reason::Standard, reasons::read) {
                 Reason::Standard => {}
                 Reason::Means(standard) => {
-                    choice
-                        .get("finish_reason")
-                        .into_iter()
-                        .for_each(|raw| edits.replace(raw, quoted(standard)));
+                    if let Some(raw) = choice.get("finish_reason") {
+                        edits.replace(raw, quoted(standard));
+                    }
                     has_changed = true;
                     finish = Some(standard.into());
                 }
@@ -249,9 +248,7 @@ impl Chat {
         if !has_changed {
             return Some((None, reason));
         }
-        let mut out = String::with_capacity(data.len() + 64);
-        edits.write(serde_json::from_str(data).ok()?, &mut out);
-        Some((Some(out), reason))
+        Some((Some(edits.written(serde_json::from_str(data).ok()?)), reason))
     }
 
     /// Whether a message has a picture, a sound or a file that its client would not get.
@@ -304,8 +301,7 @@ impl Chat {
                 }
                 _ => None,
             };
-            has_changed |= json.is_some();
-            out.member(name, json.as_deref().unwrap_or_else(|| raw.get()));
+            has_changed |= out.changed(name, raw, json.as_deref());
         }
         let says = |name: &str| message.string(name).is_some_and(|text| !text.is_empty());
         if !thought.is_empty() && !TEXTS[..2].iter().any(|name| says(name)) {
@@ -399,11 +395,7 @@ impl Chat {
                 has_changed = true;
             }
         }
-        has_changed.then(|| {
-            let mut out = String::with_capacity(raw.get().len() + 16);
-            edits.write(raw, &mut out);
-            out
-        })
+        has_changed.then(|| edits.written(raw))
     }
 
     /// A function whose arguments are a text.
@@ -426,9 +418,7 @@ impl Chat {
             },
         };
         let mut out = Writer::new(raw.get().len() + 32);
-        for (name, raw) in function.iter().filter(|(name, _)| *name != "arguments") {
-            out.member(name, raw.get());
-        }
+        out.members(function.iter().filter(|(name, _)| *name != "arguments"));
         out.member("arguments", &arguments);
         Some(out.done())
     }
@@ -498,11 +488,10 @@ impl Said {
             let thinks = part.text("type").is_some_and(|kind| kind == "thinking" || kind == "reasoning");
             if thinks {
                 let mut thought = Self::default();
-                ["thinking", "reasoning", "text", "content", "summary"]
-                    .iter()
-                    .find_map(|name| part.get(name))
-                    .into_iter()
-                    .for_each(|raw| thought.read_within(raw, depth));
+                let names = ["thinking", "reasoning", "text", "content", "summary"];
+                if let Some(raw) = names.iter().find_map(|name| part.get(name)) {
+                    thought.read_within(raw, depth);
+                }
                 self.thought.push_str(&thought.text);
                 self.thought.push_str(&thought.thought);
             } else if let Some(text) = TEXT_NAMES.iter().find_map(|name| part.get(name)) {
@@ -552,14 +541,10 @@ fn several_calls(call: &Object<'_>) -> Option<String> {
     let objects = several_objects(&text)?;
     let calls = objects.into_iter().enumerate().map(|(at, arguments)| {
         let mut inner = Writer::new(arguments.len() + 64);
-        for (name, raw) in function.iter().filter(|(name, _)| *name != "arguments") {
-            inner.member(name, raw.get());
-        }
+        inner.members(function.iter().filter(|(name, _)| *name != "arguments"));
         inner.string("arguments", arguments);
         let mut out = Writer::new(arguments.len() + 128);
-        for (name, raw) in call.iter().filter(|(name, _)| *name != "function" && (at == 0 || *name != "id")) {
-            out.member(name, raw.get());
-        }
+        out.members(call.iter().filter(|(name, _)| *name != "function" && (at == 0 || *name != "id")));
         out.member("function", &inner.done());
         out.done()
     });

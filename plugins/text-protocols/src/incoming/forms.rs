@@ -97,11 +97,8 @@ pub(super) fn has_media(raw: Raw<'_>) -> bool {
 
 /// Whether one of the calls has no name.
 pub(super) fn calls_nothing(message: &Object<'_>) -> bool {
-    let calls = message.items("tool_calls").unwrap_or_default();
-    calls
-        .into_iter()
-        .filter_map(|raw| Object::parse(raw.get())?.object("function"))
-        .any(|function| function.string("name").is_none_or(JsonString::is_empty))
+    let mut functions = message.objects("tool_calls").filter_map(|call| call.object("function"));
+    functions.any(|function| function.string("name").is_none_or(JsonString::is_empty))
 }
 
 /// Whether a member says that something failed: some servers always write one.
@@ -159,10 +156,7 @@ fn choice(choice: &Object<'_>, forms: Forms) -> Option<String> {
         match name {
             "finish_reason" if forms.is_whole && !has_reason => {}
             "index" if is_negative(raw) => out.member(name, changed("0", &mut has_changed)),
-            "index" => match number(raw) {
-                Some(number) => out.member(name, changed(number, &mut has_changed)),
-                None => out.member(name, raw.get()),
-            },
+            "index" => has_changed |= out.changed(name, raw, number(raw)),
             "finish_reason" if !is_null(raw) && says_nothing(raw) => {
                 out.member(name, changed("null", &mut has_changed));
             }
@@ -180,10 +174,10 @@ fn choice(choice: &Object<'_>, forms: Forms) -> Option<String> {
                 let message = self::message(&message, forms);
                 out.member(own, changed(message.as_deref().unwrap_or_else(|| raw.get()), &mut has_changed));
             }
-            "message" | "delta" => match Object::parse(raw.get()).and_then(|it| self::message(&it, forms)) {
-                Some(message) => out.member(name, changed(&message, &mut has_changed)),
-                None => out.member(name, raw.get()),
-            },
+            "message" | "delta" => {
+                let message = Object::parse(raw.get()).and_then(|it| self::message(&it, forms));
+                has_changed |= out.changed(name, raw, message.as_deref());
+            }
             _ => out.member(name, raw.get()),
         }
     }
@@ -236,10 +230,7 @@ fn message(message: &Object<'_>, forms: Forms) -> Option<String> {
             "refusal" if !matches!(first, b'"' | b'n') => has_changed = true,
             "function_call" if call.is_some() => has_changed = true,
             "tool_calls" if call.is_some() => {}
-            "tool_calls" => match calls(raw, forms) {
-                Some(calls) => out.member(name, changed(&calls, &mut has_changed)),
-                None => out.member(name, raw.get()),
-            },
+            "tool_calls" => has_changed |= out.changed(name, raw, calls(raw, forms).as_deref()),
             _ if name == DETAILS || THOUGHTS.contains(&name) => {
                 let is_usual = name != THOUGHTS[2] && name != DETAILS;
                 let thought = (!is_usual || matches!(first, b'[' | b'{')).then(|| Said::all(raw));
@@ -333,10 +324,7 @@ fn call(call: &Object<'_>, forms: Forms, known: &mut Vec<String>) -> Option<Stri
     for (name, raw) in call.iter() {
         match name {
             "index" if is_negative(raw) => has_changed = true,
-            "index" => match number(raw) {
-                Some(number) => out.member(name, changed(number, &mut has_changed)),
-                None => out.member(name, raw.get()),
-            },
+            "index" => has_changed |= out.changed(name, raw, number(raw)),
             "id" => {
                 let id = as_text(raw, &mut has_changed).filter(|id| id != "\"\"");
                 match id {
@@ -353,10 +341,10 @@ fn call(call: &Object<'_>, forms: Forms, known: &mut Vec<String>) -> Option<Stri
             "name" if is_flat => function.member(name, raw.get()),
             _ if is_flat && name == own => function.member(ARGUMENTS[0], raw.get()),
             _ if is_flat && ARGUMENTS.contains(&name) => {}
-            "function" => match Object::parse(raw.get()).and_then(|inner| arguments_named(&inner)) {
-                Some(inner) => out.member(name, changed(&inner, &mut has_changed)),
-                None => out.member(name, raw.get()),
-            },
+            "function" => {
+                let inner = Object::parse(raw.get()).and_then(|inner| arguments_named(&inner));
+                has_changed |= out.changed(name, raw, inner.as_deref());
+            }
             _ => out.member(name, raw.get()),
         }
     }

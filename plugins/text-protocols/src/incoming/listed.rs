@@ -249,13 +249,7 @@ fn message(events: &[Value]) -> Option<Value> {
                 }
             }
             "message_delta" => {
-                message.extend(
-                    event["delta"]
-                        .as_object()
-                        .into_iter()
-                        .flatten()
-                        .map(|(name, value)| (name.clone(), value.clone())),
-                );
+                message.extend(event["delta"].as_object().cloned().unwrap_or_default());
                 is_complete |= message.get("stop_reason").is_some_and(|reason| !reason.is_null());
             }
             "message_stop" => is_complete = true,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use gatehouse_sdk::Sse;
 
 use crate::broken_json;
-use crate::json::{JsonString, Object, Raw, Writer, quoted};
+use crate::json::{JsonString, Object, Raw, Writer, items, quoted};
 use crate::tool_ids;
 use crate::tools::several_objects;
 
@@ -89,7 +89,7 @@ pub(super) fn whole(json: &str) -> Option<String> {
 }
 
 /// An answer, or an event, that is an error.
-fn failure(error: &str) -> String {
+pub(super) fn failure(error: &str) -> String {
     format!("{{\"type\":\"error\",\"error\":{error}}}")
 }
 
@@ -107,7 +107,7 @@ pub(super) fn kind_of_block<'b>(block: &'b Object<'_>) -> Cow<'b, str> {
 
 /// Whether a block calls a tool and does not say which.
 fn calls_nothing(content: Raw<'_>) -> bool {
-    let blocks = crate::json::items(content).unwrap_or_default().into_iter();
+    let blocks = items(content).unwrap_or_default().into_iter();
     blocks.filter_map(|raw| Object::parse(raw.get())).any(|block| {
         CALLS.contains(&kind_of_block(&block).as_ref())
             && block.string("name").is_none_or(JsonString::is_empty)
@@ -123,7 +123,7 @@ fn blocks(content: Option<Raw<'_>>, ids: &mut Ids, has_changed: &mut bool) -> Op
     *has_changed |= is_one;
     let mut has_called = false;
     let mut all: Vec<String> = Vec::new();
-    for raw in if is_one { vec![content] } else { crate::json::items(content)? } {
+    for raw in if is_one { vec![content] } else { items(content)? } {
         let Some(block) = Object::parse(raw.get()) else {
             let is_text = JsonString::of(raw).is_some();
             *has_changed |= is_text;
@@ -190,9 +190,7 @@ fn block(block: &Object<'_>, kind: &str, ids: &mut Ids) -> Shape {
         _ => return Shape::Standard,
     };
     let mut out = Writer::new(256);
-    for (known, raw) in block.iter().filter(|(known, _)| *known != name) {
-        out.member(known, raw.get());
-    }
+    out.members(block.iter().filter(|(known, _)| *known != name));
     out.member(name, &value);
     Shape::Other(out.done())
 }
@@ -203,10 +201,10 @@ fn call(block: &Object<'_>, id: Option<String>, input: &str) -> String {
     out.member("type", "\"tool_use\"");
     match id {
         Some(id) => out.string("id", &id),
-        None => block.get("id").into_iter().for_each(|raw| out.member("id", raw.get())),
+        None => out.optional("id", block.get("id")),
     }
     let others = |name: &str| !["type", "id", "call_id", "input", "arguments"].contains(&name);
-    block.iter().filter(|(name, _)| others(name)).for_each(|(name, raw)| out.member(name, raw.get()));
+    out.members(block.iter().filter(|(name, _)| others(name)));
     out.member("input", input);
     out.done()
 }
@@ -366,18 +364,14 @@ fn begun_with_text(event: &Sse, data: &Object<'_>, kind: &str, block: &Object<'_
 /// Members, and one more.
 fn written<'m>(members: impl Iterator<Item = (&'m str, Raw<'m>)>, name: &str, json: &str) -> String {
     let mut out = Writer::new(256);
-    members.for_each(|(name, raw)| out.member(name, raw.get()));
+    out.members(members);
     out.member(name, json);
     out.done()
 }
 
 /// The event with another value of a member.
 fn with(event: &Sse, data: &Object<'_>, member: &str, json: &str) -> Sse {
-    let mut out = Writer::new(256);
-    for (name, raw) in data.iter() {
-        out.member(name, if name == member { json } else { raw.get() });
-    }
-    Sse { event: event.event.clone(), data: out.done() }
+    Sse { event: event.event.clone(), data: data.with(member, json) }
 }
 
 #[cfg(test)]

@@ -45,8 +45,7 @@ impl MessagePieces {
             self.said.push_str(&added);
             edits.replace(raw, quoted(&added));
         }
-        let mut delta = String::with_capacity(data.len());
-        edits.write(choice.get("message")?, &mut delta);
+        let delta = edits.written(choice.get("message")?);
         let mut out = Writer::new(data.len());
         if choice.get("index").is_none() {
             out.member("index", "0");
@@ -62,9 +61,7 @@ impl MessagePieces {
         let mut edits = Edits::default();
         edits.replace(raw, out.done());
         whole.get("object").into_iter().for_each(|raw| edits.replace(raw, quoted("chat.completion.chunk")));
-        let mut new = String::with_capacity(data.len());
-        edits.write(serde_json::from_str(data).ok()?, &mut new);
-        Some(new)
+        Some(edits.written(serde_json::from_str(data).ok()?))
     }
 
     /// The reason of one piece that was all, and said none.

@@ -6,7 +6,7 @@ use gatehouse_sdk::Sse;
 
 use crate::broken_json;
 use crate::halves::{self, Halves};
-use crate::json::{Edits, Object, Raw, Writer, items, quoted};
+use crate::json::{Edits, Object, Raw, items, quoted};
 use crate::prefill::Lead;
 use crate::standard::{Form, MESSAGES, Standard};
 use crate::tools::unrepeated;
@@ -93,10 +93,10 @@ impl Messages {
         let content = message.get("content")?;
         let is_cut = message.text("stop_reason").is_some_and(|reason| is_cut(&reason));
         let blocks = items(content)?;
-        let is_text = |raw: &&Raw<'_>| {
+        let is_text = |raw: &Raw<'_>| {
             Object::parse(raw.get()).is_some_and(|block| block.text("type").as_deref() == Some("text"))
         };
-        let at = blocks.iter().position(|raw| is_text(&raw))?;
+        let at = blocks.iter().position(is_text)?;
         let block = Object::parse(blocks[at].get())?;
         let text = block.text("text")?;
         let left = self.lead.take(&text) + &self.lead.finish(is_cut);
@@ -112,9 +112,7 @@ impl Messages {
         } else {
             edits.replace(block.get("text")?, quoted(&left));
         }
-        let mut out = String::with_capacity(body.len());
-        edits.write(raw, &mut out);
-        Some(out)
+        Some(edits.written(raw))
     }
 
     /// See [`super::Incoming::is_at_rest`].
@@ -233,16 +231,7 @@ impl Messages {
         if new == text.quoted() {
             return None;
         }
-        let mut written = Writer::new(128);
-        for (known, raw) in part.iter() {
-            written.member(known, if known == *name { &new } else { raw.get() });
-        }
-        let written = written.done();
-        let mut out = Writer::new(256);
-        for (known, raw) in data.iter() {
-            out.member(known, if known == member { &written } else { raw.get() });
-        }
-        Some(out.done())
+        Some(data.with(member, &part.with(name, &new)))
     }
 }
 
@@ -291,9 +280,7 @@ impl Input {
         self.text.push_str(added.unwrap_or(&piece));
         let mut edits = Edits::default();
         edits.replace(delta.get("partial_json")?, quoted(added?));
-        let mut out = String::with_capacity(data.len());
-        edits.write(serde_json::from_str(data).ok()?, &mut out);
-        Some(out)
+        Some(edits.written(serde_json::from_str(data).ok()?))
     }
 }
 

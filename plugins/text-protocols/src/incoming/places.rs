@@ -7,7 +7,7 @@ use crate::json::{Object, Writer, quoted};
 
 use super::chat::{NAMELESS, Said};
 use super::forms::is_error;
-use super::message_forms::{CALLS, kind_of_block};
+use super::message_forms::{CALLS, failure, kind_of_block};
 
 /// What is known of the blocks so far.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Places {
         if let Some((part, number)) = part.as_ref().zip(number)
             && let Err(error) = self.follow(part, part_kind.as_deref(), number, kind == START)
         {
-            return (failed(error), false);
+            return (Sse { event: Some("error".to_owned()), data: failure(error) }, false);
         }
         let changed = part.as_ref().zip(part_kind).filter(|(part, kind)| word(part).as_ref() != Some(kind));
         let changed = changed.map(|(part, kind)| written(part, &[("type", &quoted(&kind))]));
@@ -162,13 +162,8 @@ fn kind_of_delta(delta: &Object<'_>) -> Option<String> {
 fn written(object: &Object<'_>, members: &[(&str, &str)]) -> String {
     let mut out = Writer::new(256);
     members.iter().for_each(|(name, json)| out.member(name, json));
-    let others = object.iter().filter(|(name, _)| !members.iter().any(|(new, _)| new == name));
-    others.for_each(|(name, raw)| out.member(name, raw.get()));
+    out.members(object.iter().filter(|(name, _)| !members.iter().any(|(new, _)| new == name)));
     out.done()
-}
-
-fn failed(error: &str) -> Sse {
-    Sse { event: Some("error".to_owned()), data: format!("{{\"type\":\"error\",\"error\":{error}}}") }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use gatehouse_sdk::Sse;
 
-use crate::json::{Object, Writer, quoted};
+use crate::json::{Object, quoted};
 use crate::tools::{JsonNesting, several_objects};
 
 use super::message_forms::Ids;
@@ -158,11 +158,6 @@ fn numbered(event: Sse, index: u64) -> Sse {
     let Some(data) = Object::parse(&event.data).filter(|data| data.unsigned("index") != Some(index)) else {
         return event;
     };
-    let mut out = Writer::new(event.data.len() + 8);
-    for (name, raw) in data.iter() {
-        let number = index.to_string();
-        out.member(name, if name == "index" { &number } else { raw.get() });
-    }
-    let data = out.done();
+    let data = data.with("index", &index.to_string());
     Sse { data, ..event }
 }

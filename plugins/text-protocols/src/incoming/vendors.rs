@@ -121,7 +121,7 @@ fn ollama(event: &Object<'_>) -> Option<String> {
     let end = event.text("done_reason").filter(|reason| !reason.is_empty());
     let mut counts = Writer::new(64);
     for name in ["prompt_eval_count", "eval_count"] {
-        event.get(name).into_iter().for_each(|raw| counts.member(name, raw.get()));
+        counts.optional(name, event.get(name));
     }
     let counts = counts.done();
     Some(written(

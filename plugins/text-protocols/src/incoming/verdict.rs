@@ -52,9 +52,7 @@ pub(super) fn says(json: &str) -> bool {
 fn ended_chat(answer: &Object<'_>) -> String {
     const ENDED: &str = r#"{"index":0,"delta":{},"finish_reason":"content_filter"}"#;
     let choice = |choice: Object<'_>| with(&choice, "finish_reason", "content_filter");
-    let choices = answer.items("choices").unwrap_or_default();
-    let choices = choices.into_iter().filter_map(|raw| Object::parse(raw.get())).map(choice);
-    let choices = choices.collect::<Vec<_>>().join(",");
+    let choices = answer.objects("choices").map(choice).collect::<Vec<_>>().join(",");
     let mut out = others(answer, "choices");
     out.member("choices", &format!("[{}]", if choices.is_empty() { ENDED } else { &choices }));
     out.done()
@@ -71,7 +69,7 @@ fn ended_message(answer: &Object<'_>) -> String {
     let mut out = Writer::new(256);
     out.member("type", "\"message_delta\"");
     out.member("delta", &with(&delta, REASON.0, REASON.1));
-    answer.get("usage").into_iter().for_each(|usage| out.member("usage", usage.get()));
+    out.optional("usage", answer.get("usage"));
     out.done()
 }
 
@@ -79,7 +77,7 @@ fn ended_message(answer: &Object<'_>) -> String {
 fn others(answer: &Object<'_>, name: &str) -> Writer {
     let mut out = Writer::new(512);
     let is_other = |known: &str| known != VERDICT && known != name;
-    answer.iter().filter(|(known, _)| is_other(known)).for_each(|(known, raw)| out.member(known, raw.get()));
+    out.members(answer.iter().filter(|(known, _)| is_other(known)));
     out
 }
 
@@ -87,7 +85,7 @@ fn others(answer: &Object<'_>, name: &str) -> Writer {
 fn with(object: &Object<'_>, name: &str, text: &str) -> String {
     let mut out = Writer::new(256);
     let is_other = |(known, raw): &(&str, crate::json::Raw<'_>)| *known != name && !is_null(raw);
-    object.iter().filter(is_other).for_each(|(known, raw)| out.member(known, raw.get()));
+    out.members(object.iter().filter(is_other));
     out.member(name, &quoted(text));
     out.done()
 }

@@ -64,6 +64,14 @@ impl Edits {
         }
         out.push_str(&text[done..]);
     }
+
+    /// A value with the replacements inside it.
+    #[must_use]
+    pub fn written(&self, value: Raw<'_>) -> String {
+        let mut out = String::with_capacity(value.get().len() + 64);
+        self.write(value, &mut out);
+        out
+    }
 }
 
 #[cfg(test)]
@@ -78,9 +86,7 @@ mod tests {
         let mut edits = Edits::default();
         edits.replace(all[0], "1".to_owned());
         edits.remove(&all, |at| at == 0);
-        let mut out = String::new();
-        edits.write(raw, &mut out);
-        assert_eq!(out, "[2]");
+        assert_eq!(edits.written(raw), "[2]");
     }
 
     #[test]
@@ -91,9 +97,7 @@ mod tests {
             let raw: Raw<'_> = serde_json::from_str(r#"{"a": 1, "b" : [2],"c":3 }"#).expect("JSON");
             let mut edits = Edits::default();
             assert!(edits.remove_member(&Object::parse(raw.get()).expect("an object"), at));
-            let mut out = String::new();
-            edits.write(raw, &mut out);
-            assert_eq!(out, left, "{at}");
+            assert_eq!(edits.written(raw), left, "{at}");
         }
     }
 
@@ -109,9 +113,7 @@ mod tests {
             let raw: Raw<'_> = serde_json::from_str(json).expect("JSON");
             let mut edits = Edits::default();
             let removed = edits.remove_member(&Object::parse(raw.get()).expect("an object"), at);
-            let mut out = String::new();
-            edits.write(raw, &mut out);
-            assert_eq!((out.as_str(), removed), (left, left != json), "{json}");
+            assert_eq!((edits.written(raw).as_str(), removed), (left, left != json), "{json}");
         }
     }
 
@@ -129,9 +131,7 @@ mod tests {
             let raw: Raw<'_> = serde_json::from_str(json).expect("JSON");
             let mut edits = Edits::default();
             edits.remove(&items(raw).expect("an array"), |at| removed.contains(&at));
-            let mut out = String::new();
-            edits.write(raw, &mut out);
-            assert_eq!(out, left, "{removed:?}");
+            assert_eq!(edits.written(raw), left, "{removed:?}");
         }
     }
 }

@@ -7,6 +7,7 @@ use std::ops::Deref;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use super::string::{JsonString, Raw};
+use super::writer::Writer;
 
 /// Of so many members each is compared with each.
 const FEW_MEMBERS: usize = 8;
@@ -85,6 +86,21 @@ impl<'a> Object<'a> {
     #[must_use]
     pub fn items(&self, name: &str) -> Option<Vec<Raw<'a>>> {
         self.get(name).and_then(items)
+    }
+
+    /// The objects among the items of the member.
+    pub fn objects(&self, name: &str) -> impl Iterator<Item = Object<'a>> + use<'a> {
+        self.items(name).unwrap_or_default().into_iter().filter_map(|raw| Object::parse(raw.get()))
+    }
+
+    /// The object with another value of a member that it has, both JSON.
+    #[must_use]
+    pub fn with(&self, name: &str, json: &str) -> String {
+        let mut out = Writer::new(256);
+        for (known, raw) in self.iter() {
+            out.member(known, if known == name { json } else { raw.get() });
+        }
+        out.done()
     }
 
     /// The member, if it is a whole number of at least 0.

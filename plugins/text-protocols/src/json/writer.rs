@@ -63,6 +63,26 @@ impl Writer {
         }
     }
 
+    /// A member that there may not be.
+    pub fn optional(&mut self, name: &str, raw: Option<Raw<'_>>) {
+        if let Some(raw) = raw {
+            self.member(name, raw.get());
+        }
+    }
+
+    /// A member with its new value, JSON, or else with its own; whether there is a new one.
+    pub fn changed(&mut self, name: &str, raw: Raw<'_>, new: Option<&str>) -> bool {
+        self.member(name, new.unwrap_or_else(|| raw.get()));
+        new.is_some()
+    }
+
+    /// Members of another object, as they are there.
+    pub fn members<'m>(&mut self, members: impl Iterator<Item = (&'m str, Raw<'m>)>) {
+        for (name, raw) in members {
+            self.member(name, raw.get());
+        }
+    }
+
     /// A member whose value is a text.
     pub fn string(&mut self, name: &str, text: &str) {
         quote(text, self.name(name));

@@ -181,48 +181,32 @@ fn check(path: &Path<'_>, name: &str, raw: Raw<'_>) -> Checked<bool> {
         return Ok(true);
     }
     let refused = |expected: &str| Err(wrong(path, expected, Some(raw)));
-    match name {
-        "store" | "parallel_tool_calls" => {
-            boolean(path, raw)?;
+    let checked = match name {
+        "background" if boolean(path, raw)? => {
+            refused("false, background responses are not available; use `stream`")
         }
-        "background" => {
-            if boolean(path, raw)? {
-                return refused("false, background responses are not available; use `stream`");
-            }
+        "background" => Ok(()),
+        "store" | "parallel_tool_calls" => boolean(path, raw).map(drop),
+        "prompt" => refused("nothing, there are no stored prompts here"),
+        "conversation" => refused("nothing, use `previous_response_id`"),
+        "context_management" => refused("nothing, the conversation is never shortened here"),
+        "temperature" => number(path, raw, 0.0..=2.0).map(drop),
+        "top_p" => number(path, raw, 0.0..=1.0).map(drop),
+        "max_tool_calls" => integer(path, raw, 1..=i64::MAX).map(drop),
+        "truncation" => choice(path, raw, &["disabled", "auto"]).map(drop),
+        "service_tier" => choice(path, raw, &TIERS).map(drop),
+        "metadata" => metadata(path, raw),
+        "safety_identifier" if string(path, raw)?.decoded().chars().count() > MAX_IDENTIFIER => {
+            refused("a string of at most 128 characters")
         }
-        "prompt" => return refused("nothing, there are no stored prompts here"),
-        "conversation" => return refused("nothing, use `previous_response_id`"),
-        "context_management" => return refused("nothing, the conversation is never shortened here"),
-        "temperature" => {
-            number(path, raw, 0.0..=2.0)?;
-        }
-        "top_p" => {
-            number(path, raw, 0.0..=1.0)?;
-        }
-        "max_tool_calls" => {
-            integer(path, raw, 1..=i64::MAX)?;
-        }
-        "truncation" => {
-            choice(path, raw, &["disabled", "auto"])?;
-        }
-        "service_tier" => {
-            choice(path, raw, &TIERS)?;
-        }
-        "metadata" => metadata(path, raw)?,
-        "safety_identifier" => {
-            if string(path, raw)?.decoded().chars().count() > MAX_IDENTIFIER {
-                return refused("a string of at most 128 characters");
-            }
-        }
+        "safety_identifier" => Ok(()),
         "previous_response_id" | "prompt_cache_key" | "prompt_cache_retention" | "user" => {
-            string(path, raw)?;
+            string(path, raw).map(drop)
         }
-        "stream_options" => {
-            object(path, raw)?;
-        }
+        "stream_options" => object(path, raw).map(drop),
         _ => return Ok(false),
-    }
-    Ok(true)
+    };
+    checked.map(|()| true)
 }
 
 fn metadata(path: &Path<'_>, raw: Raw<'_>) -> Checked<()> {

@@ -82,9 +82,7 @@ pub fn translate(json: &str, target: &Target<'_>) -> Checked<Translated> {
         out.member("max_completion_tokens", &tokens.to_string());
     }
     for name in ["temperature", "top_p", "user", "safety_identifier"] {
-        if let Some(raw) = body.get(name) {
-            out.member(name, raw.get());
-        }
+        out.optional(name, body.get(name));
     }
     if let Some(effort) = options.effort {
         quote(effort, out.name("reasoning_effort"));
@@ -106,9 +104,7 @@ pub fn translate(json: &str, target: &Target<'_>) -> Checked<Translated> {
             quote(verbosity, out.name("verbosity"));
         }
         for name in ["prompt_cache_key", "service_tier"] {
-            if let Some(raw) = body.get(name) {
-                out.member(name, raw.get());
-            }
+            out.optional(name, body.get(name));
         }
     }
     let is_text = body.string(INPUT).is_some();
@@ -129,10 +125,11 @@ fn fields(messages: Vec<MessagePaths>, is_text: bool, tools: &Tools, choice: &To
         parts: paths.parts.into_iter().map(own).collect(),
     };
     let offered = tools.functions.iter().zip(&tools.places).filter(|((name, _), _)| choice.allows(name));
-    let origins = Origins::new(Translation::ResponsesToChat, "max_output_tokens")
-        .with_messages(messages.into_iter().map(place).collect())
-        .with_tools(offered.map(|(_, place)| place.clone()).collect());
-    FieldNames::of(origins)
+    FieldNames::of(Origins {
+        messages: messages.into_iter().map(place).collect(),
+        tools: offered.map(|(_, place)| place.clone()).collect(),
+        ..Origins::new(Translation::ResponsesToChat, "max_output_tokens")
+    })
 }
 
 fn conversation(body: &Object<'_>, options: &Options<'_>, target: &Target<'_>) -> Checked<Conversation> {

@@ -12,6 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::json::{Object, Writer, quote};
+use crate::tool_names::digest;
 
 const VERSION: &str = "gh1";
 
@@ -31,13 +32,14 @@ pub(super) fn seal(owner: Owner<'_>, block: &str) -> String {
     quote(owner.upstream, json.name("upstream"));
     json.member("block", block);
     let payload = URL_SAFE_NO_PAD.encode(json.done());
-    format!("{VERSION}.{:016x}.{payload}", checksum(&payload))
+    // Against damage, not against forgery.
+    format!("{VERSION}.{:016x}.{payload}", digest(&payload))
 }
 
 /// The block, if this owner's was sealed in it and nothing is damaged.
 pub(super) fn open(owner: Owner<'_>, sealed: &str) -> Option<String> {
     let (sum, payload) = sealed.strip_prefix(VERSION)?.strip_prefix('.')?.split_once('.')?;
-    if u64::from_str_radix(sum, 16).ok()? != checksum(payload) {
+    if u64::from_str_radix(sum, 16).ok()? != digest(payload) {
         return None;
     }
     let json = String::from_utf8(URL_SAFE_NO_PAD.decode(payload).ok()?).ok()?;
@@ -46,12 +48,6 @@ pub(super) fn open(owner: Owner<'_>, sealed: &str) -> Option<String> {
     let block = content.object("block").filter(|_| is_own)?;
     let is_thinking = matches!(block.text("type")?.as_ref(), "thinking" | "redacted_thinking");
     is_thinking.then(|| content.get("block").map(|raw| raw.get().to_owned())).flatten()
-}
-
-/// FNV-1a: against damage, not against forgery.
-fn checksum(text: &str) -> u64 {
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

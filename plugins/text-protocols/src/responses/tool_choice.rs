@@ -1,6 +1,6 @@
 //! `tool_choice`: whether and what the model must call, as chat has it.
 
-use crate::check::{Checked, array, choice, nonempty_string, object, required, wrong};
+use crate::check::{Checked, array, choice, nonempty_string, object, required, required_choice, wrong};
 use crate::json::{JsonString, Object, Raw, quoted};
 use crate::path::Path;
 
@@ -39,8 +39,7 @@ impl ToolChoice {
                 Ok(Self { json: Some(json), allowed: None })
             }
             Some("allowed_tools") => {
-                let mode = required(path, &named, "mode", "`auto` or `required`")?;
-                let mode = choice(&path.key("mode"), mode, &["auto", "required"])?;
+                let mode = required_choice(path, &named, "mode", &["auto", "required"])?;
                 let child = path.key("tools");
                 let mut allowed = Vec::new();
                 for (at, raw) in

@@ -80,8 +80,7 @@ impl Tools {
         if let Some(description) = tool.get("description") {
             function.member("description", string(&path.key("description"), description)?.quoted());
         }
-        let parameters = tool.get("parameters");
-        let parameters = match parameters {
+        let parameters = match tool.get("parameters") {
             Some(raw) => {
                 map(&path.key("parameters"), raw)?;
                 raw.get()
@@ -96,9 +95,7 @@ impl Tools {
             function.member("strict", if strict { "true" } else { "false" });
         }
         // A field of Messages that other clients send too.
-        if let Some(cache) = tool.get("cache_control") {
-            function.member("cache_control", cache.get());
-        }
+        function.optional("cache_control", tool.get("cache_control"));
         self.push(path, name, &function.done())
     }
 
@@ -190,9 +187,8 @@ pub(super) fn custom_input(arguments: &str) -> String {
     let object = Object::parse(arguments);
     let only = |object: &Object<'_>| {
         let mut members = object.iter();
-        let first =
-            members.next().and_then(|(_, raw)| JsonString::of(raw).map(|text| text.decoded().into_owned()));
-        first.filter(|_| members.next().is_none())
+        let first = members.next().and_then(|(_, raw)| JsonString::of(raw));
+        first.filter(|_| members.next().is_none()).map(|text| text.decoded().into_owned())
     };
     if let Some(object) = &object {
         let input = object.text(CUSTOM_PARAMETER).map(|text| text.into_owned());

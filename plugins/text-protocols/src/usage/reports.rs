@@ -79,7 +79,7 @@ pub struct ChatReport<'a> {
     /// As it is written.
     pub raw: Raw<'a>,
     fields: Object<'a>,
-    counts: ChatCounts,
+    pub(super) counts: ChatCounts,
 }
 
 /// Every report in a completion or a chunk: in its own place, in Groq's extension, or in a choice, as Moonshot's streams have it,
@@ -316,10 +316,6 @@ impl<'a> ChatReport<'a> {
         Some(Self { raw, fields, counts })
     }
 
-    pub(super) fn counts(&self) -> ChatCounts {
-        self.counts
-    }
-
     /// The report as its client reads it, JSON: the counts that are paid, each a whole number. `None` where it is that already, or
     /// has a sum alone.
     #[must_use]
@@ -328,7 +324,8 @@ impl<'a> ChatReport<'a> {
             return None;
         }
         if !CHAT_COUNTS.iter().any(|name| self.fields.get(name).is_some()) {
-            return Some(TokenCounts::from(self.counts).chat_json());
+            let (usage, reasoning) = (self.counts.usage(), self.counts.reasoning);
+            return Some(TokenCounts { usage, reasoning, ..TokenCounts::default() }.chat_json());
         }
         completed(&self.fields, self.counts)
     }
@@ -352,9 +349,7 @@ fn completed(usage: &Object<'_>, counts: ChatCounts) -> Option<String> {
     let lacking: Vec<_> = lacking.collect();
     let is_own = |name: &str| CHAT_COUNTS.contains(&name) || lacking.iter().any(|part| part.0 == name);
     for (name, raw) in usage.iter().filter(|(name, _)| !is_own(name)) {
-        let mended = mended(name, raw);
-        has_changed |= mended.is_some();
-        out.member(name, mended.as_deref().unwrap_or_else(|| raw.get()));
+        has_changed |= out.changed(name, raw, mended(name, raw).as_deref());
     }
     for (name, parts) in &lacking {
         has_changed = true;

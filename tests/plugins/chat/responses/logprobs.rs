@@ -30,7 +30,7 @@ fn stream(choices: &[Value]) -> Vec<gatehouse_sdk::Sse> {
     };
     let mut lines: Vec<String> = choices.iter().chain([&end]).map(chunk).collect();
     lines.push("[DONE]".to_owned());
-    data(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+    data(&lines)
 }
 
 fn choice(delta: Value, tokens: &[&str]) -> Value {

@@ -6,44 +6,28 @@ mod streams;
 mod whole;
 
 use chat::{Chat, RESPONSES};
-use gatehouse_sdk::{Answered, Context, Extra, Prepared, Protocol, Refusal, Sse, TextFailure, TextRequest};
+use gatehouse_sdk::{Answered, Context, Prepared, Protocol, Sse, TextFailure, TextRequest};
 use serde_json::{Value, json};
 
-use crate::chat::{Heard, MODEL, both, relayed, reply, route, text_of};
+use crate::chat::{Heard, MODEL, both, relayed, reply, written_to};
 
 /// A request with `fields` over a good one.
 fn asked(protocol: Protocol, rules: Value, fields: Value) -> TextRequest {
-    let mut body = json!({"model": MODEL, "input": "hi"});
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        body[name] = value.clone();
-    }
-    TextRequest {
-        surface: RESPONSES.into(),
-        body: body.to_string(),
-        headers: vec![],
-        blobs: vec![],
-        route: route(protocol, rules),
-        extra: Extra::new(),
-    }
+    let body = crate::over(json!({"model": MODEL, "input": "hi"}), fields);
+    written_to(RESPONSES, protocol, rules, &body)
 }
 
 fn prepared(protocol: Protocol, rules: Value, fields: Value) -> Prepared<Vec<u8>> {
-    let request = asked(protocol, rules, fields);
-    let body = request.body.clone();
-    both().prepare::<Chat>(&request).unwrap_or_else(|refusal| panic!("{body}: {refusal:?}"))
+    crate::chat::prepared(asked(protocol, rules, fields))
 }
 
 /// The body of the call.
 fn sent(protocol: Protocol, fields: Value) -> Value {
-    serde_json::from_str(text_of(&prepared(protocol, json!({}), fields).call)).expect("a call carries JSON")
+    prepared(protocol, json!({}), fields).call.json_body()
 }
 
 fn refused(protocol: Protocol, fields: Value) -> (String, String) {
-    let request = asked(protocol, json!({}), fields);
-    match both().prepare::<Chat>(&request) {
-        Err(Refusal::Invalid { field, message }) => (field.unwrap_or_default(), message),
-        other => panic!("{}: {other:?}", request.body),
-    }
+    crate::chat::refusal(asked(protocol, json!({}), fields))
 }
 
 fn answered(protocol: Protocol, fields: Value, body: &Value) -> Result<Answered, TextFailure> {

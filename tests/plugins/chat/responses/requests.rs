@@ -244,7 +244,7 @@ fn a_chat_provider_gets_its_reasoning_back_where_it_wants_it() {
     ]);
     for (rules, expected) in [(json!({}), Value::Null), (json!({"reasoning_history": true}), json!("hm"))] {
         let call = prepared(ChatWire, rules, json!({"input": input})).call;
-        let body: Value = serde_json::from_str(crate::chat::text_of(&call)).unwrap();
+        let body = call.json_body();
         assert_eq!(body["messages"][0]["reasoning_content"], expected);
     }
 }

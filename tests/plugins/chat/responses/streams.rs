@@ -24,7 +24,7 @@ fn chunks(deltas: &[Value], finish: &str) -> Vec<Sse> {
     lines.push(chunk(json!([{"index": 0, "delta": {}, "finish_reason": finish}]), Value::Null));
     lines.push(chunk(json!([]), json!({"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14})));
     lines.push("[DONE]".to_owned());
-    data(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+    data(&lines)
 }
 
 /// The events, one line each: the type without `response.`, and what tells one from another.

@@ -1,8 +1,8 @@
 //! The headers that guard a change: preconditions and `Idempotency-Key`.
 //!
 //! `If-Match` and `If-None-Match` are compared with strong entity tags. A tag is `"<policy>.<whole>"`: the digest of what an
-//! edit may change, and of the whole object. A read compares the whole tag. An edit compares the first part alone: what is spent through a key between a read and an edit is nothing that the
-//! edit could overwrite.
+//! edit may change, and of the whole object. A read compares the whole tag. An edit compares the first part
+//! alone: what is spent through a key between a read and an edit is nothing that the edit could overwrite.
 //!
 //! `Idempotency-Key`: a request that came before is recognised for 24 hours. Money and new secrets need one.
 

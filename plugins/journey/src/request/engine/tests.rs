@@ -192,26 +192,16 @@ fn the_speed_is_known_wherever_it_stands_and_leaves_the_prompt() {
 
 #[test]
 fn one_request_is_one_job_at_one_price() {
-    for (body, message) in [
-        (
-            json!({"prompt": "a kite --repeat 4"}),
-            "`prompt`: expected a text without --repeat, send one request for each picture",
-        ),
-        (
-            json!({"prompt": "a kite --r 4"}),
-            "`prompt`: expected a text without --repeat, send one request for each picture",
-        ),
-        (
-            json!({"prompt": "a kite", "extra": "--repeat 4"}),
-            "`extra`: expected a text without --repeat, send one request for each picture",
-        ),
-        (
-            json!({"prompt": "a kite --video 1 --bs 4"}),
-            "`prompt`: expected a text without --bs, which belongs to the route `video`",
-        ),
-        (json!({"prompt": " --v 7"}), "`prompt`: expected a text before the flags, got flags only"),
+    let repeat = "expected a text without --repeat, send one request for each picture";
+    let film = "expected a text without --bs, which belongs to the route `video`";
+    for (body, field, problem) in [
+        (json!({"prompt": "a kite --repeat 4"}), "prompt", repeat),
+        (json!({"prompt": "a kite --r 4"}), "prompt", repeat),
+        (json!({"prompt": "a kite", "extra": "--repeat 4"}), "extra", repeat),
+        (json!({"prompt": "a kite --video 1 --bs 4"}), "prompt", film),
+        (json!({"prompt": " --v 7"}), "prompt", "expected a text before the flags, got flags only"),
     ] {
-        assert_eq!(sent(body), message);
+        assert_eq!(sent(body), format!("`{field}`: {problem}"));
     }
 }
 

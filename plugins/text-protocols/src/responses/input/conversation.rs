@@ -57,6 +57,12 @@ impl ModelMessage {
     fn has_answered(&self) -> bool {
         !self.texts.is_empty() || !self.calls.is_empty()
     }
+
+    fn origin_of(&mut self, entry: &Entry<'_>) {
+        if self.origin.is_empty() {
+            self.origin = entry.name();
+        }
+    }
 }
 
 impl Conversation {
@@ -117,13 +123,9 @@ impl Conversation {
                         None => conversation.free_output(entry, output),
                     }
                 }
-                Item::System(parts) => {
+                Item::Said(role, parts) => {
                     conversation.end(&mut message, &mut outputs)?;
-                    conversation.parts(entry, "system", &parts.0);
-                }
-                Item::User(parts) => {
-                    conversation.end(&mut message, &mut outputs)?;
-                    conversation.parts(entry, "user", &parts.0);
+                    conversation.parts(entry, role, &parts.0);
                 }
             }
         }
@@ -244,14 +246,6 @@ impl Conversation {
             let own = if owners.len() == 1 { owners.remove(0) } else { String::new() };
             let origin = MessagePaths { own, parts: parts::paths(&all) };
             self.message(origin, "user", &parts::content(&all));
-        }
-    }
-}
-
-impl ModelMessage {
-    fn origin_of(&mut self, entry: &Entry<'_>) {
-        if self.origin.is_empty() {
-            self.origin = entry.name();
         }
     }
 }

@@ -9,14 +9,13 @@ use crate::json::{JsonString, Writer, quote, quoted};
 
 use super::entry::{Entry, INPUT};
 use super::parts::{self, CACHE, Output, Parts};
-use crate::responses::tools::flat_name;
+use crate::responses::tools::{CUSTOM_PARAMETER, flat_name};
 
 /// An item as a conversation reads it.
 #[derive(Debug)]
 pub(crate) enum Item {
-    /// `system` or `developer`.
-    System(Parts),
-    User(Parts),
+    /// Of `system`, which stands for `developer` too, or `user`.
+    Said(&'static str, Parts),
     Assistant(Parts),
     /// A call, as JSON of a chat message's `tool_calls`; one that was cut short is dropped where it has no output.
     Call {
@@ -42,9 +41,12 @@ impl Item {
         let kind = entry.kind();
         match kind.as_str() {
             "message" => message(entry),
-            "function_call" => function_call(entry),
-            "custom_tool_call" => custom_call(entry),
-            "function_call_output" | "custom_tool_call_output" => output(entry),
+            "function_call" => tool_call(entry, "arguments"),
+            "custom_tool_call" => tool_call(entry, CUSTOM_PARAMETER),
+            "function_call_output" | "custom_tool_call_output" => {
+                let output = Some(entry.at(parts::output)?);
+                Ok(Self::Output { call: entry.text("call_id"), output })
+            }
             "reasoning" => reasoning(entry),
             "item_reference" => {
                 let id = entry.text("id").unwrap_or_default();
@@ -93,9 +95,9 @@ fn message(entry: &Entry<'_>) -> Checked<Item> {
             return Err(instead(&path.key("content"), &format!("text alone from `{role}`"), "other parts"));
         }
         Ok(match role {
-            "user" => Item::User(parts),
+            "user" => Item::Said(role, parts),
             "assistant" => Item::Assistant(parts),
-            _ => Item::System(parts),
+            _ => Item::Said("system", parts),
         })
     })
 }
@@ -108,29 +110,21 @@ fn call_id(entry: &Entry<'_>) -> Checked<String> {
     })
 }
 
-fn function_call(entry: &Entry<'_>) -> Checked<Item> {
+/// A call that says `said` to its tool. A custom tool is a function of one text (see `tools`).
+fn tool_call(entry: &Entry<'_>, said: &str) -> Checked<Item> {
     let id = call_id(entry)?;
     entry.at(|path, item| {
         let name = nonempty_string(&path.key("name"), required(path, item, "name", "a string")?)?;
         let space = item.get("namespace").map(|raw| string(&path.key("namespace"), raw)).transpose()?;
         let name = flat_name(space.map(JsonString::decoded).as_deref(), &name.decoded());
-        let arguments = string(&path.key("arguments"), required(path, item, "arguments", "a string")?)?;
+        let written = string(&path.key(said), required(path, item, said, "a string")?)?.quoted();
         let is_cut = item.text("status").is_some_and(|status| status == "incomplete");
-        Ok(call(id, &name, arguments.quoted(), is_cut))
-    })
-}
-
-/// A custom tool is a function of one text (see `tools`).
-fn custom_call(entry: &Entry<'_>) -> Checked<Item> {
-    let id = call_id(entry)?;
-    entry.at(|path, item| {
-        let name = nonempty_string(&path.key("name"), required(path, item, "name", "a string")?)?;
-        let space = item.get("namespace").map(|raw| string(&path.key("namespace"), raw)).transpose()?;
-        let name = flat_name(space.map(JsonString::decoded).as_deref(), &name.decoded());
-        let input = string(&path.key("input"), required(path, item, "input", "a string")?)?;
-        let is_cut = item.text("status").is_some_and(|status| status == "incomplete");
-        let arguments = quoted(&format!("{{\"input\":{}}}", input.quoted()));
-        Ok(call(id, &name, &arguments, is_cut))
+        Ok(match said {
+            CUSTOM_PARAMETER => {
+                call(id, &name, &quoted(&format!("{{\"{CUSTOM_PARAMETER}\":{written}}}")), is_cut)
+            }
+            _ => call(id, &name, written, is_cut),
+        })
     })
 }
 
@@ -150,12 +144,6 @@ fn call(id: String, name: &str, arguments: &str, is_cut: bool) -> Item {
     json.member("type", "\"function\"");
     json.member("function", &function.done());
     Item::Call { id, json: json.done(), is_cut }
-}
-
-fn output(entry: &Entry<'_>) -> Checked<Item> {
-    let call = entry.text("call_id");
-    let output = entry.at(parts::output)?;
-    Ok(Item::Output { call, output: Some(output) })
 }
 
 fn reasoning(entry: &Entry<'_>) -> Checked<Item> {

@@ -72,14 +72,10 @@ impl Parts {
         let kind = required(path, part, "type", KINDS)?;
         let kind = string(&path.key("type"), kind)?.decoded();
         let (json, data) = match kind.as_ref() {
-            "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" => {
-                let text = required(path, part, "text", "a string")?;
-                self.text(path, string(&path.key("text"), text)?);
-                return Ok(());
-            }
-            "refusal" => {
-                let text = required(path, part, "refusal", "a string")?;
-                self.text(path, string(&path.key("refusal"), text)?);
+            "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" | "refusal" => {
+                let member = if kind == "refusal" { "refusal" } else { "text" };
+                let text = required(path, part, member, "a string")?;
+                self.text(path, string(&path.key(member), text)?);
                 return Ok(());
             }
             "input_image" => (image(path, part)?, "image_url"),

@@ -2,7 +2,7 @@
 
 use gatehouse_sdk::{Chunk, Usage};
 
-use crate::json::Object;
+use crate::json::{Object, Writer};
 
 use super::event_builder::{EventBuilder, Kind};
 use crate::responses::echo::Echo;
@@ -32,8 +32,7 @@ impl Reader {
         let Some(chunk) = Object::parse(data) else { return };
         self.builder.begin(out);
         self.reasoning = reasoning_tokens(&chunk).unwrap_or(self.reasoning);
-        for raw in chunk.items("choices").unwrap_or_default() {
-            let Some(choice) = Object::parse(raw.get()) else { continue };
+        for choice in chunk.objects("choices") {
             // One answer was asked for.
             if choice.unsigned("index").unwrap_or(0) != 0 {
                 continue;
@@ -72,10 +71,8 @@ impl Reader {
                 self.builder.text(kind, piece, out);
             }
         }
-        for raw in delta.items("thinking_blocks").unwrap_or_default() {
-            if let Some(block) = Object::parse(raw.get()) {
-                self.builder.thought(&block, out);
-            }
+        for block in delta.objects("thinking_blocks") {
+            self.builder.thought(&block, out);
         }
         for (at, raw) in (0..).zip(delta.items("tool_calls").unwrap_or_default()) {
             if let Some(piece) = Object::parse(raw.get()) {
@@ -97,12 +94,7 @@ pub fn whole(echo: Echo, completion: &str, usage: Option<Usage>) -> String {
     let choice = choices.first().and_then(|raw| Object::parse(raw.get())).unwrap_or_default();
     let message = choice.object("message").unwrap_or_default();
     reader.logprobs(&choice, &message);
-    let blocks: Vec<Object<'_>> = message
-        .items("thinking_blocks")
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(|raw| Object::parse(raw.get()))
-        .collect();
+    let blocks: Vec<Object<'_>> = message.objects("thinking_blocks").collect();
     if blocks.is_empty() {
         reader.delta(&message, true, &mut out);
     } else {
@@ -110,15 +102,13 @@ pub fn whole(echo: Echo, completion: &str, usage: Option<Usage>) -> String {
             if let Some(thought) = block.string("thinking") {
                 reader.builder.text(Kind::Reasoning, thought, &mut out);
             }
-            let is_signed = block.string("signature").is_none_or(|signature| !signature.is_empty());
-            if is_signed {
+            if block.string("signature").is_none_or(|signature| !signature.is_empty()) {
                 reader.builder.thought(block, &mut out);
             }
         }
-        let rest = message
-            .iter()
-            .filter(|(name, _)| !matches!(*name, "thinking_blocks" | "reasoning_content" | "reasoning"));
-        let rest: crate::json::Writer = rest.map(|(name, raw)| (name, raw.get())).collect();
+        let is_thought = |name: &str| matches!(name, "thinking_blocks" | "reasoning_content" | "reasoning");
+        let mut rest = Writer::new(256);
+        rest.members(message.iter().filter(|(name, _)| !is_thought(name)));
         let rest = rest.done();
         reader.delta(&Object::parse(&rest).unwrap_or_default(), true, &mut out);
     }

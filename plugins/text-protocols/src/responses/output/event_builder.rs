@@ -7,8 +7,9 @@
 //! ```
 //! Items are numbered as they come, and each is told whole before the next: clients join the pieces of the item that was added
 //! last. A text, a thought and a refusal end when something else begins. A provider may take turns between calls: one ends
-//! when its JSON does and another has begun, and what came of the others meanwhile waits. A call that the end cuts short is in the last object but is
-//! never told as done: clients run what is done. A failure is not told here: the host writes it.
+//! when its JSON does and another has begun, and what came of the others meanwhile waits. A call that the end
+//! cuts short is in the last object but is never told as done: clients run what is done. A failure is not
+//! told here: the host writes it.
 
 use gatehouse_sdk::{Chunk, Usage};
 
@@ -33,7 +34,7 @@ pub(crate) struct EventBuilder {
 }
 
 /// A call by the provider's number; it has an item once its name is known.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Call {
     number: u64,
     id: String,
@@ -78,7 +79,8 @@ impl EventBuilder {
 
     /// Log probabilities of the next text's tokens, as a chat completion has them.
     pub(crate) fn logprobs(&mut self, of_chat: &[Raw<'_>]) {
-        join(&mut self.logprobs, &logprob_entries(of_chat));
+        let entries: Vec<String> = of_chat.iter().filter_map(|raw| logprob_entry(raw, true)).collect();
+        join(&mut self.logprobs, &entries.join(","));
     }
 
     /// A piece of text.
@@ -102,9 +104,7 @@ impl EventBuilder {
     pub(crate) fn thought(&mut self, block: &Object<'_>, out: &mut Chunk) {
         let mut json = Writer::new(256);
         // `index` is the chat family's.
-        for (name, raw) in block.iter().filter(|(name, _)| *name != "index") {
-            json.member(name, raw.get());
-        }
+        json.members(block.iter().filter(|(name, _)| *name != "index"));
         let sealed = self.echo.seal(&json.done());
         let last = self.items.len().checked_sub(1);
         let open = last.filter(|at| {
@@ -123,14 +123,7 @@ impl EventBuilder {
     /// A piece of a call.
     pub(crate) fn call(&mut self, number: u64, piece: &Object<'_>, out: &mut Chunk) {
         let at = self.calls.iter().position(|call| call.number == number).unwrap_or_else(|| {
-            self.calls.push(Call {
-                number,
-                id: String::new(),
-                name: String::new(),
-                item: None,
-                early: String::new(),
-                json: JsonNesting::default(),
-            });
+            self.calls.push(Call { number, ..Call::default() });
             self.calls.len() - 1
         });
         let call = &mut self.calls[at];
@@ -301,14 +294,8 @@ fn join(entries: &mut String, more: &str) {
     entries.push_str(more);
 }
 
-/// The log probabilities of a chat completion's tokens as the entries of a response, JSON without brackets; empty without any.
-/// What lacks its token or its number is left out.
-fn logprob_entries(of_chat: &[Raw<'_>]) -> String {
-    let entries: Vec<String> = of_chat.iter().filter_map(|raw| logprob_entry(raw, true)).collect();
-    entries.join(",")
-}
-
-/// One entry, or one of its alternatives. Some providers leave out the bytes, which clients of responses expect.
+/// The log probabilities of a chat completion's token, or of one of its alternatives, as an entry of a response; `None` where its token
+/// or its number is missing. Some providers leave out the bytes, which clients of responses expect.
 fn logprob_entry(raw: Raw<'_>, has_alternatives: bool) -> Option<String> {
     let given = Object::parse(raw.get())?;
     let mut out = Writer::new(raw.get().len() + 32);
