@@ -90,7 +90,8 @@ fn thousands_of_admin_requests_are_answered_as_the_document_says() {
         let write = |document: &Value| std::fs::write(&file, document.to_string()).expect("a file");
         write(&document);
         let base = format!("http://{}/admin/v1", scene.gateway.admin());
-        // A log's tail has no end, and a backup would be written wherever a made up path leads. A client without a credential gets 401 ten times a minute, then 429.
+        // A log's tail has no end, and a backup would be written wherever a made up path leads. A client
+        // without a credential gets 401 ten times a minute, then 429.
         let but = [
             "--exclude-operation-id",
             "tailLogs",

@@ -1,5 +1,6 @@
 //! Files in every form in which clients write them, at every place that takes one, short and long: the host cuts the long ones out,
-//! families read the short ones, and a client must not notice which. And links, which a provider may fetch. Asked by `dry_run`, but for texts, which are answered.
+//! families read the short ones, and a client must not notice which. And links, which a provider may fetch.
+//! Asked by `dry_run`, but for texts, which are answered.
 
 use std::time::Duration;
 

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use gatehouse_model::{Clock, ForwardSteps, Pause, UnixMs};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -33,6 +34,12 @@ struct State {
     steps: ForwardSteps,
     /// The moment of the last read, and how many reads there were at that moment.
     reads: (u64, u32),
+}
+
+/// A runtime of one thread whose time goes on only when every task waits.
+pub(crate) fn paused_runtime() -> Runtime {
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.expect("a runtime")
 }
 
 impl VirtualClock {

@@ -97,10 +97,7 @@ impl Memory {
     /// # Errors
     /// What the disk says instead.
     pub(crate) fn arrival(&self, prompt: &str) -> Result<(), String> {
-        match self.task_of(prompt).map(|seen| &seen.task.phase) {
-            Some(Phase::Sent { .. }) => Ok(()),
-            other => Err(format!("{prompt:?} reached the provider while the disk says {other:?}")),
-        }
+        must_be_sent(prompt, self.task_of(prompt))
     }
 
     /// A patch reaches the provider: its attempt must be on disk by now.
@@ -108,10 +105,7 @@ impl Memory {
     /// # Errors
     /// What the disk says instead.
     pub(crate) fn patch_arrives(&self, prompt: &str) -> Result<(), String> {
-        match self.quilt_with(prompt).map(|seen| &seen.task.phase) {
-            Some(Phase::Sent { .. }) => Ok(()),
-            other => Err(format!("patch {prompt:?} reached the provider while the disk says {other:?}")),
-        }
+        must_be_sent(prompt, self.quilt_with(prompt))
     }
 
     /// A job is stopped: the call is on disk, or its task is out of time.
@@ -130,6 +124,13 @@ impl Memory {
     pub(crate) fn quilt_with(&self, patch: &str) -> Option<&Seen> {
         let has = |quilt: &SeenQuilt| quilt.patches.iter().any(|known| known == patch);
         self.seen.values().find(|seen| seen.quilt.as_ref().is_some_and(has))
+    }
+}
+
+fn must_be_sent(prompt: &str, seen: Option<&Seen>) -> Result<(), String> {
+    match seen.map(|seen| &seen.task.phase) {
+        Some(Phase::Sent { .. }) => Ok(()),
+        other => Err(format!("{prompt:?} reached the provider while the disk says {other:?}")),
     }
 }
 

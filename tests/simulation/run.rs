@@ -3,8 +3,10 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::panic::{set_hook, take_hook};
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
@@ -13,8 +15,8 @@ use gatehouse_sample::at_once;
 use tokio::task::JoinSet;
 
 use crate::clients::{actions, tasks, texts, webhooks};
-use crate::clock::VirtualClock;
-use crate::plan::actions::Action;
+use crate::clock::{VirtualClock, paused_runtime};
+use crate::plan::actions::{Action, Plan};
 use crate::plugins::Plugins;
 use crate::random::Random;
 use crate::record::ACCOUNT_LIMITS;
@@ -78,12 +80,7 @@ fn disk_after_crash(simulation: &Simulation, mut first: Vec<u8>, disk: &Disk) ->
 }
 
 fn run_process(simulation: &Arc<Simulation>, plugins: &Plugins, disk: &Disk) -> ProcessEnd {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .expect("a runtime");
-    runtime.block_on(async {
+    paused_runtime().block_on(async {
         simulation.clock.begin();
         simulation.begin_process();
         simulation.log(format_args!("the system starts"));
@@ -125,7 +122,7 @@ async fn whole_process(simulation: &Arc<Simulation>, plugins: &Plugins, disk: &D
                 running.detach_all();
                 simulation.begin_stop();
                 system.close().await;
-                simulation.set_prices(simulation.plan.prices(*raise));
+                simulation.set_prices(Plan::prices(*raise));
                 simulation.count("the system was restarted");
                 return ProcessEnd::Stopped;
             }
@@ -134,9 +131,7 @@ async fn whole_process(simulation: &Arc<Simulation>, plugins: &Plugins, disk: &D
     }
     while running.join_next().await.is_some() {}
     simulation.stop_faults();
-    if let Err(what) = settle(&system).await {
-        simulation.fail(what);
-    }
+    simulation.demand(settle(&system).await);
     system.close().await;
     ProcessEnd::Done
 }
@@ -169,6 +164,29 @@ pub(crate) async fn settle(system: &System) -> Result<(), String> {
     texts::last_texts(system).await?;
     system.check();
     tasks::read_everything(system)
+}
+
+/// Gives each number to `work`, in two threads with something of its own each.
+pub(crate) fn in_two_threads<T>(
+    numbers: Range<usize>,
+    open: impl Fn() -> T + Sync,
+    work: impl Fn(&mut T, usize) + Sync,
+) {
+    let next = AtomicUsize::new(numbers.start);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut own = open();
+                loop {
+                    let number = next.fetch_add(1, Ordering::SeqCst);
+                    if number >= numbers.end {
+                        return;
+                    }
+                    work(&mut own, number);
+                }
+            });
+        }
+    });
 }
 
 /// The operations at which the processes of a simulation crash, chosen at random.

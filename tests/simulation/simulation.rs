@@ -72,7 +72,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Simulation {
     /// A simulation of that plan with a crash at each of those operations. `fault_seed` decides about faults, and nothing else.
     pub(crate) fn new(fault_seed: u64, plan: Plan, crashes: impl Into<VecDeque<usize>>) -> Arc<Self> {
-        let state = State::of(&plan, crashes.into());
+        Arc::new(Self::alone(fault_seed, plan, crashes.into()))
+    }
+
+    fn alone(fault_seed: u64, plan: Plan, crashes: VecDeque<usize>) -> Self {
+        let state = State::of(&plan, crashes);
         let provider = ProviderRecord {
             task_outcomes: plan.task_outcomes.clone(),
             text_outcomes: plan.text_outcomes.clone(),
@@ -81,7 +85,7 @@ impl Simulation {
             hooks: HookRecord::answering(plan.webhook.clone().unwrap_or_default()),
             ..ProviderRecord::default()
         };
-        Arc::new(Self {
+        Self {
             switch: CrashSwitch::new(),
             outage: EngineOutage::default(),
             clock: Arc::new(VirtualClock::new()),
@@ -94,24 +98,18 @@ impl Simulation {
             memory: Arc::default(),
             report: Arc::default(),
             state: Mutex::new(state),
-        })
+        }
     }
 
     /// The same for one more gateway, with a clock, a randomness and a process of its own.
     pub(crate) fn beside(&self, number: u64) -> Arc<Self> {
         Arc::new(Self {
-            switch: CrashSwitch::new(),
-            outage: EngineOutage::default(),
-            clock: Arc::new(VirtualClock::new()),
-            fault_random: Random::new(number),
             seed: Arc::new(Random::new(self.plan.seed + number)),
             objects: Arc::clone(&self.objects),
-            plan: self.plan.clone(),
-            member: OnceLock::new(),
             provider: Arc::clone(&self.provider),
             memory: Arc::clone(&self.memory),
             report: Arc::clone(&self.report),
-            state: Mutex::new(State::of(&self.plan, VecDeque::new())),
+            ..Self::alone(number, self.plan.clone(), VecDeque::new())
         })
     }
 
@@ -226,6 +224,13 @@ impl Simulation {
         self.switch.stop();
     }
 
+    /// Fails where an invariant is broken.
+    pub(crate) fn demand(&self, outcome: Result<(), String>) {
+        if let Err(what) = outcome {
+            self.fail(what);
+        }
+    }
+
     pub(crate) fn log_lines(&self) -> Vec<String> {
         lock(&self.report).log.clone()
     }
@@ -252,7 +257,7 @@ impl State {
             disk: first_disk(plan.webhook.is_some()),
             next: 0,
             crashes,
-            prices: plan.prices(0),
+            prices: Plan::prices(0),
             faults_end: false,
             marks: Vec::new(),
             process_start: UnixMs(0),

@@ -65,14 +65,9 @@ async fn expired(system: &System, prompt: &str) -> Result<(), String> {
     }
     let kept = system.simulation.objects.list(None).count().await;
     match opens(&system.driver, &task) {
-        Err(why) if why.ends_with(&expired_message()) && kept == 0 => Ok(()),
+        Err(why) if why.ends_with(&MediaRefusal::Expired.to_string()) && kept == 0 => Ok(()),
         other => Err(format!("I15: the link has expired: {other:?}, {kept} objects are kept")),
     }
-}
-
-/// The message of an expired link.
-fn expired_message() -> String {
-    MediaRefusal::Expired.to_string()
 }
 
 async fn revoke(system: &System, key: usize) -> Result<(), String> {

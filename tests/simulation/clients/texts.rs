@@ -135,8 +135,7 @@ pub(crate) async fn last_texts(system: &System) -> Result<(), String> {
         // Only time ends a pause of the accounts.
         for _ in 0..10 {
             let prompt = format!("prompt {}", 1_000_000 + system.simulation.clock.elapsed());
-            let last =
-                TextCall { key: 0, prompt, client: Client::Chat, protocol, streaming: true, leaves: None };
+            let last = TextCall { prompt, ..TextCall::plain(Client::Chat, protocol, true) };
             received = run(system, last).await?;
             if received || !system.is_open() {
                 break;

@@ -8,7 +8,7 @@ use gatehouse_store::{Config, Node, OpenError, Position, SimulatedServer, Standb
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-use crate::clock::VirtualClock;
+use crate::clock::{VirtualClock, paused_runtime};
 use crate::fleet::faults::Faults;
 use crate::member::TURN;
 use crate::plugins::Plugins;
@@ -55,8 +55,7 @@ impl Gateway {
         plugins: &Arc<Plugins>,
         crash: Option<usize>,
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let runtime = runtime.expect("a runtime");
+        let runtime = paused_runtime();
         let system = Arc::<OnceLock<Arc<System>>>::default();
         self.simulation.switch.restart(crash);
         let at = Arc::clone(&self.simulation);
@@ -148,7 +147,8 @@ async fn live(
         VirtualClock::pause(LOOK).await;
     };
     drop(standby);
-    simulation.count(if name == "b" {
+    let is_second = name == "b";
+    simulation.count(if is_second {
         "the second gateway took the place"
     } else {
         "the first took the place"

@@ -129,8 +129,7 @@ impl Plan {
     }
 
     /// The price list, raised by so many credits, or lowered.
-    #[expect(clippy::unused_self, reason = "a plan may come to have its own")]
-    pub(crate) fn prices(&self, raise: i64) -> BTreeMap<String, Credits> {
+    pub(crate) fn prices(raise: i64) -> BTreeMap<String, Credits> {
         let price =
             |(model, credits): (&str, i64)| (model.to_owned(), Credits((credits + raise) * Credits::UNIT));
         [("ctx-pro", 4), ("ctx-max", 8), ("scribe-1", 3), ("quilt-1", 5), ("quilt-patch", 3)]

@@ -1,8 +1,6 @@
 //! Plans made from a seed.
 
-use std::collections::{BTreeMap, VecDeque};
-
-use crate::record::text_outcomes::Protocol;
+use std::collections::VecDeque;
 
 use crate::customers::KEY_COUNT;
 use crate::plan::actions::{Action, OperatorRuling, Plan};
@@ -11,7 +9,7 @@ use crate::plugins;
 use crate::random::Random;
 use crate::record::hook_record::HookAnswer;
 use crate::record::outcomes::{Answer, JobEnd, Outages, TaskOutcome};
-use crate::record::text_outcomes::TextOutcome;
+use crate::record::text_outcomes::{Protocol, TextOutcome};
 
 impl Plan {
     /// The plan of a seed.
@@ -19,16 +17,13 @@ impl Plan {
         let random = Random::new(seed ^ 0x0070_6c61_6e00);
         let limit_s = [60, 120, 120, 300, 300, 1800][random.below(6)];
         let mut plan = Self {
-            actions: Vec::new(),
-            task_outcomes: BTreeMap::new(),
-            text_outcomes: BTreeMap::new(),
-            lists: VecDeque::new(),
             outages: outages(&random),
             faults: true,
             seed: !seed,
             limit_s,
             asks: seed.is_multiple_of(3),
             webhook: seed.is_multiple_of(4).then(|| [HookAnswer::Status(500), HookAnswer::HangUp].into()),
+            ..Self::bare()
         };
         let tasks = 3 + random.below(8);
         for number in 0..tasks {
@@ -73,6 +68,14 @@ impl Plan {
         self.actions.sort_by_key(|(at, _)| *at);
     }
 
+    /// A request; clients without an answer send one with a token again, and some that had one.
+    pub(super) fn add_request(&mut self, random: &Random, at: u64, action: Action, is_repeated: bool) {
+        self.actions.push((at, action.clone()));
+        if is_repeated {
+            self.actions.push((at + 1 + random.below(20_000) as u64, action));
+        }
+    }
+
     fn add_task(&mut self, random: &Random, number: usize) {
         let prompt = format!("picture {number}");
         let at = random.below(60_000) as u64;
@@ -86,19 +89,10 @@ impl Plan {
             _ => SubmissionKind::Good("ctx-pro"),
         };
         let token = random.once_in(3).then(|| format!("token {}", random.below(3)));
-        let submission = Submission {
-            key,
-            kind,
-            prompt: prompt.clone(),
-            token: token.clone(),
-            quilt: QuiltFields::default(),
-        };
+        let (is_repeated, quilt) = (token.is_some(), QuiltFields::default());
+        let submission = Submission { key, kind, prompt: prompt.clone(), token, quilt };
         self.task_outcomes.insert(prompt.clone(), task_outcome(random));
-        self.actions.push((at, Action::Submit(submission.clone())));
-        if token.is_some() {
-            // Clients without an answer send it again, and some that had one.
-            self.actions.push((at + 1 + random.below(20_000) as u64, Action::Submit(submission)));
-        }
+        self.add_request(random, at, Action::Submit(submission), is_repeated);
         for _ in 0..random.below(4) {
             let then = at + random.below(80_000) as u64;
             let action = match random.below(8) {

@@ -106,16 +106,14 @@ impl Plan {
         let at = if quilt.uses.is_some() || quilt.follows.is_some() { at + 40_000 } else { at };
         let token = random.once_in(2).then(|| prompt.clone());
         let kind = SubmissionKind::Good("quilt-1");
-        let submission = Submission { key, kind, prompt: prompt.clone(), token: token.clone(), quilt };
+        let is_repeated = token.is_some();
+        let submission = Submission { key, kind, prompt: prompt.clone(), token, quilt };
         let outcome = task_outcome(random);
         let works = 1_000 + random.below(4_000) as u64;
         let outcome =
             if random.once_in(2) { TaskOutcome { works, ..TaskOutcome::success() } } else { outcome };
         self.task_outcomes.insert(prompt.clone(), outcome);
-        self.actions.push((at, Action::Submit(submission.clone())));
-        if token.is_some() {
-            self.actions.push((at + 1 + random.below(20_000) as u64, Action::Submit(submission)));
-        }
+        self.add_request(random, at, Action::Submit(submission), is_repeated);
         for patch in 0..random.below(4) {
             self.add_patch(random, key, &format!("{prompt}, patch {patch}"), &prompt, at);
         }
@@ -136,13 +134,8 @@ impl Plan {
         let others = (0..KEY_COUNT).filter(|other| payer(*other) == payer(key)).collect::<Vec<_>>();
         let key = others[random.below(others.len())];
         let token = random.once_in(2).then(|| prompt.to_owned());
-        let patch = PatchCall {
-            key,
-            prompt: prompt.to_owned(),
-            joins: joins.to_owned(),
-            token: token.clone(),
-            has_rival: false,
-        };
+        let (is_repeated, joins) = (token.is_some(), joins.to_owned());
+        let patch = PatchCall { key, prompt: prompt.to_owned(), joins, token, has_rival: false };
         let mut outcome = task_outcome(random);
         if random.once_in(2) {
             // Most patches are taken; one that is not ends its quilt.
@@ -150,9 +143,6 @@ impl Plan {
         }
         outcome.works /= 4;
         self.task_outcomes.insert(prompt.to_owned(), outcome);
-        self.actions.push((at, Action::Join(patch.clone())));
-        if token.is_some() {
-            self.actions.push((at + 1 + random.below(20_000) as u64, Action::Join(patch)));
-        }
+        self.add_request(random, at, Action::Join(patch), is_repeated);
     }
 }

@@ -1,10 +1,9 @@
 //! The requests of a plan: submissions of tasks, and text requests of both client APIs.
 
-use crate::record::text_outcomes::Protocol;
 use gatehouse_driver::CheckedBody;
 use serde_json::json;
 
-use crate::record::text_outcomes::TextOutcome;
+use crate::record::text_outcomes::{Protocol, TextOutcome};
 
 /// A submission.
 #[derive(Clone, Debug)]
@@ -108,6 +107,11 @@ pub(crate) struct TextCall {
 }
 
 impl TextCall {
+    /// The first text of the first key, whose client stays.
+    pub(crate) fn plain(client: Client, protocol: Protocol, streaming: bool) -> Self {
+        Self { key: 0, prompt: "prompt 1".to_owned(), client, protocol, streaming, leaves: None }
+    }
+
     /// Whether such an answer delivers anything that must be paid.
     pub(crate) fn is_delivered(&self, outcome: TextOutcome) -> bool {
         outcome.delivers(self.protocol, self.streaming)

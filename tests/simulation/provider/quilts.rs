@@ -16,9 +16,7 @@ pub(super) async fn patch(simulation: &Simulation, body: &[u8], account: &str) -
         return Ok(page(422, &json!({"detail": "a patch needs a prompt and a job"})));
     };
     check_account(simulation, job, account, "gets a patch");
-    if let Err(what) = simulation.memory().patch_arrives(prompt) {
-        simulation.fail(what);
-    }
+    simulation.demand(simulation.memory().patch_arrives(prompt));
     let token = request["token"].as_str();
     let answer = simulation.provider().patch(prompt, token, job, simulation.clock.elapsed());
     simulation.log(format_args!("provider: patch {prompt:?} arrives, {answer:?}"));
@@ -44,9 +42,7 @@ pub(super) fn stop(simulation: &Simulation, body: &[u8], account: &str) -> Resul
     if job.stops > 1 {
         simulation.fail(format!("{:?} was told to stop {} times", job.prompt, job.stops));
     }
-    if let Err(what) = simulation.memory().stop_arrives(&job.prompt) {
-        simulation.fail(what);
-    }
+    simulation.demand(simulation.memory().stop_arrives(&job.prompt));
     simulation.count("a provider was told to stop");
     Ok(page(200, &json!({"stopped": job.stopped})))
 }
@@ -70,26 +66,20 @@ pub(super) async fn list(simulation: &Simulation, query: &str, account: &str) ->
     }
     let answer = simulation.provider().lists.pop_front().unwrap_or(ListAnswer::Whole);
     simulation.log(format_args!("provider: a poll for jobs {ids:?}, {answer:?}"));
+    simulation.count(match answer {
+        ListAnswer::Whole => "one poll was for several jobs",
+        ListAnswer::WithoutFirst => "a poll left one job out",
+        _ => "a poll for several jobs failed",
+    });
     let first = match answer {
         ListAnswer::Whole => 0,
         ListAnswer::WithoutFirst => 1,
-        ListAnswer::Error(status) => {
-            simulation.count("a poll for several jobs failed");
-            return Ok(page(status, &json!({"detail": "try later"})));
-        }
-        ListAnswer::Garbage => {
-            simulation.count("a poll for several jobs failed");
-            return Ok(text(200, "{\"0\": {\"status\": \"Rea"));
-        }
-        ListAnswer::HangUp => {
-            simulation.count("a poll for several jobs failed");
-            return Err(HungUp);
-        }
+        ListAnswer::Error(status) => return Ok(page(status, &json!({"detail": "try later"}))),
+        ListAnswer::Garbage => return Ok(text(200, "{\"0\": {\"status\": \"Rea")),
+        ListAnswer::HangUp => return Err(HungUp),
     };
-    simulation.count(if first == 0 { "one poll was for several jobs" } else { "a poll left one job out" });
     let mut all = Map::new();
     for id in &ids[first..] {
-        simulation.provider().jobs[*id].polls += 1;
         all.insert(id.to_string(), status(simulation, *id).1);
     }
     Ok(page(200, &Value::Object(all)))

@@ -51,9 +51,7 @@ async fn submit(simulation: &Simulation, body: &[u8], account: &str) -> Result<P
     let Some(prompt) = request["prompt"].as_str() else {
         return Ok(page(422, &json!({"detail": [{"loc": ["body", "prompt"], "msg": "Field required"}]})));
     };
-    if let Err(what) = simulation.memory().arrival(prompt) {
-        simulation.fail(what);
-    }
+    simulation.demand(simulation.memory().arrival(prompt));
     if let Some(source) = request["made_from"].as_u64() {
         simulation.count("a quilt was made from another");
         check_account(simulation, source as usize, account, "is a source");
@@ -61,14 +59,12 @@ async fn submit(simulation: &Simulation, body: &[u8], account: &str) -> Result<P
     let (answer, job) =
         simulation.provider().arrive(prompt, request["token"].as_str(), account, simulation.clock.elapsed());
     simulation.log(format_args!("provider: {prompt:?} arrives, {answer:?}"));
-    let taken = |job: Option<usize>| {
+    let taken = || {
         let id = job.map_or_else(String::new, |job| job.to_string());
-        page(
-            200,
-            &json!({"id": id, "polling_url": format!("http://region.provider.test/v1/get_result?id={id}")}),
-        )
+        let url = format!("http://region.provider.test/v1/get_result?id={id}");
+        page(200, &json!({"id": id, "polling_url": url}))
     };
-    answered(simulation, answer, || taken(job)).await
+    answered(simulation, answer, taken).await
 }
 
 async fn poll(simulation: &Simulation, query: &str, account: &str) -> Result<Page, HungUp> {
@@ -76,13 +72,7 @@ async fn poll(simulation: &Simulation, query: &str, account: &str) -> Result<Pag
         return Ok(too_many(after));
     }
     let number = query.strip_prefix("id=").and_then(|id| id.parse::<usize>().ok());
-    let found = number.and_then(|number| {
-        simulation.provider().jobs.get_mut(number).map(|job| {
-            job.polls += 1;
-            job.clone()
-        })
-    });
-    let (Some(number), Some(_)) = (number, found) else {
+    let Some(number) = number.filter(|number| *number < simulation.provider().jobs.len()) else {
         return Ok(page(404, &json!({"id": query, "status": "Task not found"})));
     };
     check_account(simulation, number, account, "was polled");

@@ -7,12 +7,6 @@ use crate::record::hook_record::HookRecord;
 use crate::record::outcomes::{Answer, JobEnd, ListAnswer, Outages, TaskOutcome};
 use crate::record::text_outcomes::TextOutcome;
 
-/// A submission that reached the provider.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) answer: Answer,
-}
-
 /// A job the provider took.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
@@ -23,8 +17,6 @@ pub(crate) struct Job {
     pub(crate) done: u64,
     /// The account it belongs to.
     pub(crate) account: String,
-    /// How often it was polled.
-    pub(crate) polls: u32,
     /// How often it was told to stop.
     pub(crate) stops: u32,
     pub(crate) stopped: bool,
@@ -33,7 +25,8 @@ pub(crate) struct Job {
 /// A patch for a quilt.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patch {
-    pub(crate) arrivals: Vec<Arrival>,
+    /// How each that reached the provider was answered.
+    pub(crate) arrivals: Vec<Answer>,
     /// By it the provider recognises a patch that was taken.
     token: Option<String>,
 }
@@ -42,7 +35,8 @@ pub(crate) struct Patch {
 #[derive(Default)]
 pub(crate) struct ProviderRecord {
     pub(crate) task_outcomes: BTreeMap<String, TaskOutcome>,
-    pub(crate) arrivals: BTreeMap<String, Vec<Arrival>>,
+    /// By prompt, how each submission that reached the provider was answered.
+    pub(crate) arrivals: BTreeMap<String, Vec<Answer>>,
     /// By id, the number of the job.
     pub(crate) jobs: Vec<Job>,
     /// By prompt, the patches that reached the provider.
@@ -69,13 +63,13 @@ impl ProviderRecord {
     ) -> (Answer, Option<usize>) {
         let known = self.jobs.iter().position(|job| token.is_some() && job.token.as_deref() == token);
         if let Some(job) = known.filter(|_| self.outages.rate_limit(at).is_none()) {
-            self.arrivals.entry(prompt.to_owned()).or_default().push(Arrival { answer: Answer::Repeat });
+            self.arrivals.entry(prompt.to_owned()).or_default().push(Answer::Repeat);
             return (Answer::Repeat, Some(job));
         }
         let outcome = self.task_outcomes.get_mut(prompt);
         let planned = outcome.and_then(|outcome| outcome.answers.pop_front()).unwrap_or(Answer::Take);
         let answer = self.outages.rate_limit(at).map_or(planned, Answer::TooMany);
-        self.arrivals.entry(prompt.to_owned()).or_default().push(Arrival { answer });
+        self.arrivals.entry(prompt.to_owned()).or_default().push(answer);
         let job = answer.takes().then(|| {
             let works = self.task_outcomes.get(prompt).map_or(1_000, |outcome| outcome.works);
             self.jobs.push(Job {
@@ -83,7 +77,6 @@ impl ProviderRecord {
                 token: token.map(str::to_owned),
                 done: at + works,
                 account: account.to_owned(),
-                polls: 0,
                 stops: 0,
                 stopped: false,
             });
@@ -101,7 +94,7 @@ impl ProviderRecord {
         let works = outcome.as_ref().map_or(1_000, |outcome| outcome.works);
         let planned = outcome.and_then(|outcome| outcome.answers.pop_front()).unwrap_or(Answer::Take);
         let answer = limited.unwrap_or(if is_known { Answer::Repeat } else { planned });
-        patch.arrivals.push(Arrival { answer });
+        patch.arrivals.push(answer);
         if answer.takes() {
             patch.token = token.map(str::to_owned);
             let job = &mut self.jobs[job];
@@ -168,11 +161,10 @@ impl ProviderRecord {
     }
 }
 
-fn taken(arrivals: &[Arrival]) -> usize {
-    arrivals.iter().filter(|one| one.answer.takes()).count()
+fn taken(arrivals: &[Answer]) -> usize {
+    arrivals.iter().filter(|answer| answer.takes()).count()
 }
 
-fn repeated(arrivals: &[Arrival]) -> usize {
-    let ambiguous = |arrival: &&Arrival| !arrival.answer.says_not_taken();
-    arrivals.iter().rev().skip(1).filter(ambiguous).count()
+fn repeated(arrivals: &[Answer]) -> usize {
+    arrivals.iter().rev().skip(1).filter(|answer| !answer.says_not_taken()).count()
 }

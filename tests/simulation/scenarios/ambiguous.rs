@@ -2,7 +2,7 @@
 //! and with none.
 
 use crate::plan::actions::{Action, OperatorRuling, Plan};
-use crate::record::outcomes::{Answer, JobEnd, TaskOutcome};
+use crate::record::outcomes::{Answer, TaskOutcome};
 use crate::scenarios::crashes::{answered, every_point};
 
 const ASKED: &str = "an operator was asked about a call";
@@ -45,8 +45,7 @@ fn a_call_that_is_given_up_costs_nothing() {
 
 #[test]
 fn a_call_about_which_nobody_says_anything_ends_with_its_task() {
-    let outcome = TaskOutcome { end: JobEnd::Ready, ..answered([Answer::TakeAndHangUp]) };
-    let plan = Plan { asks: true, limit_s: 60, ..Plan::of(outcome) };
+    let plan = Plan { asks: true, limit_s: 60, ..Plan::of(answered([Answer::TakeAndHangUp])) };
     let late = plan.with(90_000, Action::Rule(OperatorRuling::Truth));
     every_point("nobody says anything", &late, &[ASKED, "a task ran out of time", "a success came too late"]);
 }

@@ -7,15 +7,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::record::text_outcomes::Protocol;
-
 use crate::plan::actions::{Action, Plan};
 use crate::plan::requests::{Client, TextCall};
 use crate::plugins::Plugins;
 use crate::record::hook_record::HookAnswer::{self, Status, TakeAndHang};
 use crate::record::outcomes::{Answer, JobEnd, TaskOutcome};
-use crate::record::text_outcomes::TextOutcome;
-use crate::run;
+use crate::record::text_outcomes::{Protocol, TextOutcome};
+use crate::run::{self, in_two_threads};
 use crate::simulation::Simulation;
 
 /// One in so many crash points is followed by a second crash during recovery.
@@ -33,17 +31,19 @@ fn told(plan: Plan, answers: impl IntoIterator<Item = HookAnswer>) -> Plan {
 }
 
 /// Runs a scenario with crashes at those operations.
-fn run(plan: &Plan, crashes: Vec<usize>, plugins: &mut Plugins) -> (Arc<Simulation>, Result<(), String>) {
+fn run(name: &str, plan: &Plan, crashes: &[usize], plugins: &mut Plugins) -> Arc<Simulation> {
     // What a crash leaves on the disk differs from one to the next; until then the system does the same.
     let fault_seed = crashes.iter().fold(1, |fault_seed: u64, crash| fault_seed * 10_007 + *crash as u64);
-    let simulation = Simulation::new(fault_seed, plan.clone(), crashes);
-    let outcome = run::run(&simulation, plugins);
-    (simulation, outcome)
+    let simulation = Simulation::new(fault_seed, plan.clone(), crashes.to_vec());
+    if let Err(what) = run::run(&simulation, plugins) {
+        panic!("{name}, crashes {crashes:?}: {what}\n{}", simulation.log_lines().join("\n"));
+    }
+    simulation
 }
 
 /// Crashes a scenario at every operation. Every event that `covered` names must happen in one of the runs.
 pub(super) fn every_point(name: &str, plan: &Plan, covered: &[&str]) {
-    let dry = dry_run(name, plan);
+    let dry = run(name, plan, &[], &mut Plugins::open());
     // One further: no crash happens there.
     let total = dry.switch.operations();
     crash_at(name, plan, (0..total + 1, total), covered);
@@ -51,46 +51,25 @@ pub(super) fn every_point(name: &str, plan: &Plan, covered: &[&str]) {
 
 /// The same for the operations from that moment to the end of the plan; a task alone has other scenarios.
 pub(super) fn every_point_since(name: &str, plan: &Plan, from: u64, covered: &[&str]) {
-    let dry = dry_run(name, plan);
+    let dry = run(name, plan, &[], &mut Plugins::open());
     crash_at(name, plan, (dry.operations_since(from), dry.switch.operations()), covered);
-}
-
-fn dry_run(name: &str, plan: &Plan) -> Arc<Simulation> {
-    let (dry, outcome) = run(plan, vec![], &mut Plugins::open());
-    outcome.unwrap_or_else(|what| panic!("{name}, no crash: {what}\n{}", dry.log_lines().join("\n")));
-    dry
 }
 
 #[expect(clippy::print_stdout, reason = "the number of crash points belongs to the report")]
 fn crash_at(name: &str, plan: &Plan, (points, total): (Range<usize>, usize), covered: &[&str]) {
     let expected = points.clone().filter(|point| *point < total).count();
-    let next = AtomicUsize::new(points.start);
     let (crashed, twice) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let happened = Mutex::new(BTreeSet::new());
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                let mut plugins = Plugins::open();
-                loop {
-                    let point = next.fetch_add(1, Ordering::SeqCst);
-                    if point >= points.end {
-                        return;
-                    }
-                    let mut crashes = vec![point];
-                    if point.is_multiple_of(SECOND_CRASH) {
-                        crashes.push(point / SECOND_CRASH % RECOVERY);
-                    }
-                    let (simulation, outcome) = run(plan, crashes.clone(), &mut plugins);
-                    if let Err(what) = outcome {
-                        panic!("{name}, crashes {crashes:?}: {what}\n{}", simulation.log_lines().join("\n"));
-                    }
-                    happened.lock().expect("no thread panicked").extend(simulation.counts().into_keys());
-                    let crashes = simulation.counts().get("the process crashed").copied().unwrap_or(0);
-                    crashed.fetch_add(usize::from(crashes > 0), Ordering::SeqCst);
-                    twice.fetch_add(usize::from(crashes > 1), Ordering::SeqCst);
-                }
-            });
+    in_two_threads(points, Plugins::open, |plugins, point| {
+        let mut crashes = vec![point];
+        if point.is_multiple_of(SECOND_CRASH) {
+            crashes.push(point / SECOND_CRASH % RECOVERY);
         }
+        let counts = run(name, plan, &crashes, plugins).counts();
+        let crashes = counts.get("the process crashed").copied().unwrap_or(0);
+        crashed.fetch_add(usize::from(crashes > 0), Ordering::SeqCst);
+        twice.fetch_add(usize::from(crashes > 1), Ordering::SeqCst);
+        happened.lock().expect("no thread panicked").extend(counts.into_keys());
     });
     let (crashed, twice) = (crashed.into_inner(), twice.into_inner());
     println!("{name}: {expected} crash points, {twice} of them followed by a second crash");
@@ -207,14 +186,7 @@ fn a_migration_survives_every_crash() {
 
 #[test]
 fn a_text_survives_every_crash() {
-    let text = |client, protocol, streaming| TextCall {
-        key: 0,
-        prompt: "prompt 1".to_owned(),
-        client,
-        protocol,
-        streaming,
-        leaves: None,
-    };
+    let text = TextCall::plain;
     let (paid, released) = ("a text was paid for", "a hold of a text was released by the next process");
     // Slow enough that the hold is on the disk before the answer is.
     let refused = [TextOutcome::TooMany(Some(3)), TextOutcome::Slowly(200)];
@@ -242,8 +214,7 @@ fn a_picture_is_deleted_when_its_link_expires() {
     let plan = Plan::of(TaskOutcome::success())
         .with(30_000, Action::SetClock(day + 10_000))
         .with(30_000 + sweep, Action::ExpectExpired("one".to_owned()));
-    let (simulation, outcome) = run(&plan, vec![], &mut Plugins::open());
-    outcome.unwrap_or_else(|what| panic!("{what}\n{}", simulation.log_lines().join("\n")));
+    run("a picture expires", &plan, &[], &mut Plugins::open());
 }
 
 #[test]

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gatehouse_store::{PlantedFault, TripEnd};
 
@@ -15,6 +14,7 @@ use crate::plan::requests::{CLIENTS, Client, TextCall};
 use crate::random::Random;
 use crate::record::outcomes::TaskOutcome;
 use crate::record::text_outcomes::{Protocol, TextOutcome};
+use crate::run::in_two_threads;
 
 /// Longer than a lease.
 const LONG: u64 = 13_000;
@@ -22,26 +22,14 @@ const LONG: u64 = 13_000;
 const SEEDS: u64 = 40;
 
 fn text(number: usize) -> Action {
-    Action::Text(TextCall {
-        key: 0,
-        prompt: format!("prompt {number}"),
-        client: CLIENTS[number % 2],
-        protocol: if number.is_multiple_of(3) { Protocol::Chat } else { Protocol::Messages },
-        streaming: number.is_multiple_of(2),
-        leaves: None,
-    })
+    let protocol = if number.is_multiple_of(3) { Protocol::Chat } else { Protocol::Messages };
+    let call = TextCall::plain(CLIENTS[number % 2], protocol, number.is_multiple_of(2));
+    Action::Text(TextCall { prompt: format!("prompt {number}"), ..call })
 }
 
 /// A task whose call may not be repeated, one whose call has a token, and a text; then one of each at the end.
 fn plan() -> Plan {
-    let slow = TextCall {
-        key: 0,
-        prompt: "prompt 1".to_owned(),
-        client: Client::Chat,
-        protocol: Protocol::Messages,
-        streaming: true,
-        leaves: None,
-    };
+    let slow = TextCall::plain(Client::Chat, Protocol::Messages, true);
     Plan::of_text(slow, [TextOutcome::Slowly(200)])
         .with_task(400, "one", TaskOutcome::success())
         .with_scribe(600, "scroll 2", TaskOutcome::success())
@@ -61,17 +49,11 @@ fn expect(name: &str, fleet: &FleetPlan, plugins: &AllPlugins) -> BTreeSet<&'sta
 
 /// Runs all of them in two threads. Each event that `covered` names must happen in one of them.
 fn expect_all(all: &[(String, FleetPlan)], covered: &[&str]) {
-    let (next, happened) = (AtomicUsize::new(0), Mutex::new(BTreeSet::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                let plugins = open_plugins();
-                while let Some((name, fleet)) = all.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    let counts = expect(name, fleet, &plugins);
-                    happened.lock().expect("no thread panicked").extend(counts);
-                }
-            });
-        }
+    let happened = Mutex::new(BTreeSet::new());
+    in_two_threads(0..all.len(), open_plugins, |plugins, number| {
+        let (name, fleet) = &all[number];
+        let counts = expect(name, fleet, plugins);
+        happened.lock().expect("no thread panicked").extend(counts);
     });
     let happened = happened.into_inner().expect("no thread panicked");
     for what in covered {
@@ -137,11 +119,9 @@ fn a_gateway_that_is_stopped_or_cut_off_is_replaced() {
     let moments = [150, 420, 640, 2_500];
     let mut all = Vec::new();
     for fault in faults() {
-        for at in moments {
-            // The first gateway is at work after some milliseconds.
-            let befalls = Event::Befalls(0, fault);
-            all.push((format!("{fault:?} at {at}"), busy().with(at, befalls)));
-        }
+        // The first gateway is at work after some milliseconds.
+        let befalls = |at: u64| (format!("{fault:?} at {at}"), busy().with(at, Event::Befalls(0, fault)));
+        all.extend(moments.map(befalls));
     }
     expect_all(
         &all,

@@ -88,14 +88,7 @@ fn a_cancel_a_restart_and_a_ruling_survive_every_outage() {
 
 #[test]
 fn a_text_survives_every_outage() {
-    let text = |client, protocol, streaming| TextCall {
-        key: 0,
-        prompt: "prompt 1".to_owned(),
-        client,
-        protocol,
-        streaming,
-        leaves: None,
-    };
+    let text = TextCall::plain;
     let refused = [TextOutcome::TooMany(Some(3)), TextOutcome::Slowly(200)];
     let whole = Plan::of_text(text(Client::Messages, Protocol::Chat, false), refused);
     every_access("a whole text", &whole, &["a text was paid for"]);

@@ -1,13 +1,13 @@
 //! Simulations made from seeds.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::plan::actions::Plan;
 use crate::plugins::Plugins;
 use crate::random::Random;
-use crate::run::{crashes, run};
+use crate::run::{crashes, in_two_threads, run};
 use crate::simulation::Simulation;
 
 /// Worlds in a run.
@@ -105,38 +105,27 @@ fn every_seed_keeps_the_invariants() {
         return;
     }
     let end = given(SEED_COUNT).unwrap_or(SEEDS);
-    let (next, failures) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let failures = Mutex::new(Vec::new());
     let counts = Mutex::new(BTreeMap::<&str, usize>::new());
-    let checks = AtomicU64::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                let mut plugins = Plugins::open();
-                loop {
-                    let seed = next.fetch_add(1, Ordering::SeqCst);
-                    if seed >= end || !failures.lock().unwrap().is_empty() {
-                        return;
-                    }
-                    match check(seed, &mut plugins) {
-                        Ok(simulation) => {
-                            if seed.is_multiple_of(TWICE) {
-                                let again = check(seed, &mut plugins).map(|again| again.log_lines());
-                                assert_eq!(
-                                    again,
-                                    Ok(simulation.log_lines()),
-                                    "I20: seed {seed} is not the same twice"
-                                );
-                            }
-                            let mut all = counts.lock().unwrap();
-                            for (what, times) in simulation.counts() {
-                                *all.entry(what).or_default() += times;
-                            }
-                            checks.fetch_add(simulation.memory().checks as u64, Ordering::SeqCst);
-                        }
-                        Err(what) => failures.lock().unwrap().push(what),
-                    }
+    let checks = AtomicUsize::new(0);
+    in_two_threads(0..end as usize, Plugins::open, |plugins, seed| {
+        if !failures.lock().unwrap().is_empty() {
+            return;
+        }
+        let seed = seed as u64;
+        match check(seed, plugins) {
+            Ok(simulation) => {
+                if seed.is_multiple_of(TWICE) {
+                    let again = check(seed, plugins).map(|again| again.log_lines());
+                    assert_eq!(again, Ok(simulation.log_lines()), "I20: seed {seed} is not the same twice");
                 }
-            });
+                let mut all = counts.lock().unwrap();
+                for (what, times) in simulation.counts() {
+                    *all.entry(what).or_default() += times;
+                }
+                checks.fetch_add(simulation.memory().checks, Ordering::SeqCst);
+            }
+            Err(what) => failures.lock().unwrap().push(what),
         }
     });
     let failures = failures.into_inner().unwrap();

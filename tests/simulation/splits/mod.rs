@@ -8,12 +8,13 @@ mod cutter;
 mod runner;
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use crate::plan::requests::{CLIENTS, Client};
 use crate::provider::transcripts::{ENDS, Transcript, all};
 use crate::random::Random;
+use crate::run::in_two_threads;
 use crate::splits::cutter::{Cuts, Framing, Reply, Then, wire};
 use crate::splits::runner::{Observed, StreamRunner};
 
@@ -24,20 +25,13 @@ const SAMPLES: usize = 8;
 
 /// Runs `check` for each of `cases` on two threads with a runner each; panics with the message of the first failure.
 fn each<T: Sync>(cases: &[T], check: impl Fn(&StreamRunner, &T) -> Result<(), String> + Sync) {
-    let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                let runner = StreamRunner::open();
-                while let Some(case) = cases.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    if failed.lock().expect("no thread panicked").is_some() {
-                        return;
-                    }
-                    if let Err(what) = check(&runner, case) {
-                        failed.lock().expect("no thread panicked").get_or_insert(what);
-                    }
-                }
-            });
+    let failed = Mutex::new(None);
+    in_two_threads(0..cases.len(), StreamRunner::open, |runner, number| {
+        if failed.lock().expect("no thread panicked").is_some() {
+            return;
+        }
+        if let Err(what) = check(runner, &cases[number]) {
+            failed.lock().expect("no thread panicked").get_or_insert(what);
         }
     });
     if let Some(what) = failed.into_inner().expect("no thread panicked") {
@@ -65,20 +59,18 @@ fn compare(what: &str, expected: &Observed, observed: &Observed) -> Result<(), S
 }
 
 /// Every transcript for every client, with its expected result.
-fn expected() -> Arc<BTreeMap<(usize, usize), Observed>> {
+fn expected() -> BTreeMap<(usize, usize), Observed> {
     let runner = StreamRunner::open();
     let mut made = BTreeMap::new();
     for (place, transcript) in all().iter().enumerate() {
         for (number, client) in CLIENTS.into_iter().enumerate() {
             let observed = unsplit(&runner, client, transcript, &transcript.bytes("\n"), Then::Rest);
-            observed.check(client).unwrap_or_else(|what| panic!("{}, {client:?}: {what}", transcript.name));
-            observed
-                .matches(transcript)
-                .unwrap_or_else(|what| panic!("{}, {client:?}: {what}", transcript.name));
+            let checked = observed.check(client).and_then(|()| observed.matches(transcript));
+            checked.unwrap_or_else(|what| panic!("{}, {client:?}: {what}", transcript.name));
             made.insert((place, number), observed);
         }
     }
-    Arc::new(made)
+    made
 }
 
 #[test]
@@ -126,11 +118,9 @@ fn any_split_gives_the_same_events_and_the_same_bill() {
         let apart = !random.once_in(4);
         let reply = Reply { pieces: cuts.pieces(&bytes, &random), then: Then::Rest, apart };
         let observed = runner.play(CLIENTS[client], transcript.protocol, reply);
-        let seed_named = format!("seed {seed} (again: GATEHOUSE_SEED={seed})");
-        let what = format!(
-            "{seed_named}: {}, {end:?}, {:?}, {cuts:?}, {framing:?}",
-            transcript.name, CLIENTS[client]
-        );
+        let (name, client_named) = (transcript.name, CLIENTS[client]);
+        let case = format!("{name}, {end:?}, {client_named:?}, {cuts:?}, {framing:?}");
+        let what = format!("seed {seed} (again: GATEHOUSE_SEED={seed}): {case}");
         compare(&what, &expected[&(place, client)], &observed)
     });
 }

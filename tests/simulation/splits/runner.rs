@@ -20,7 +20,7 @@ use object_store::memory::InMemory;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
-use crate::clock::VirtualClock;
+use crate::clock::{VirtualClock, paused_runtime};
 use crate::customers::{first_disk, keys, pepper};
 use crate::plan::requests::Client;
 use crate::plugins::Plugins;
@@ -84,13 +84,8 @@ impl StreamRunner {
 
     /// A stream for `client` from a provider that protocol so and answers that.
     pub(crate) fn play(&self, client: Client, protocol: Protocol, reply: Reply) -> Observed {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .expect("a runtime");
         let disk = Disk::of(first_disk(false));
-        runtime.block_on(self.run(disk, client, protocol, reply))
+        paused_runtime().block_on(self.run(disk, client, protocol, reply))
     }
 
     async fn run(&self, disk: Disk, client: Client, protocol: Protocol, reply: Reply) -> Observed {

@@ -219,9 +219,7 @@ fn check(simulation: &Simulation, store: &Store, driver: Option<&Driver>) {
         }
         oracle::tasks::check(&mut simulation.memory(), simulation, store, driver)
     });
-    if let Err(what) = found {
-        simulation.fail(what);
-    }
+    simulation.demand(found);
 }
 
 fn upstream(simulation: &Arc<Simulation>) -> Upstream {

@@ -1,11 +1,11 @@
 //! Copies of the store (I24): the same rows, from a store that works on.
 
-use gatehouse_sample::{START, STEP, command_sequences};
-use gatehouse_tasks::MemoryLedgerStorage;
+use gatehouse_sample::command_sequences;
 use proptest::prelude::*;
 use redb::{ReadableDatabase as _, ReadableTableMetadata as _, TableHandle as _};
 
-use super::{Dump, memory_store, remember};
+use super::same::play;
+use super::{Dump, memory_store};
 use crate::config::Config;
 use crate::copy::CopyError;
 use crate::examine::{Progress, ledger_mark};
@@ -26,13 +26,10 @@ fn lengths(store: &Store) -> std::collections::BTreeMap<String, u64> {
 
 /// What `templates` make of an empty store.
 fn filled(templates: &[gatehouse_sample::CommandTemplate]) -> Store {
-    let (store, mut storage, mut at) = (memory_store(), MemoryLedgerStorage::default(), START);
-    for template in templates {
-        at = at.plus(STEP);
-        let command = template.command(&storage, at);
-        let verdict = remember(&mut storage, command.clone());
-        assert_eq!(commit(&store.database().unwrap(), vec![command]).unwrap(), [verdict]);
-    }
+    let store = memory_store();
+    play(templates, &[1], |commands, verdicts| {
+        assert_eq!(commit(&store.database().unwrap(), commands).unwrap(), verdicts);
+    });
     store
 }
 

@@ -11,12 +11,11 @@ use std::sync::{Arc, Mutex};
 
 use fastrand::Rng;
 use gatehouse_model::{Event, Phase, Task};
-use gatehouse_sample::{START, beginning};
 use gatehouse_tasks::{Command, Kept, MemoryLedgerStorage, Rows, apply};
 use redb::Durability;
 
 use super::workload::Workload;
-use super::{Dump, remember};
+use super::{Dump, first_commands, remember, store_on_disk};
 use crate::config::Config;
 use crate::engine::rows::FileEngine;
 use crate::engine::write;
@@ -56,7 +55,7 @@ impl Checkpoint {
         let Self { mut storage, mut workload, .. } = self.clone();
         let mut batch = vec![];
         if storage.customers().next().is_none() {
-            batch.extend(beginning().into_iter().map(|template| template.command(&storage, START)));
+            batch.extend(first_commands());
             batch.iter().for_each(|command| drop(remember(&mut storage, command.clone())));
         }
         for _ in 0..commands {
@@ -298,8 +297,7 @@ fn a_disk_that_skips_syncs_is_noticed() {
 
 #[test]
 fn commits_that_are_not_made_durable_are_noticed() {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    let (disk, store) = store_on_disk();
     let mut checkpoints = vec![Checkpoint::empty(1, 9_000)];
     for number in 0..BATCHES {
         let (commands, checkpoint) = checkpoints[number].next_batch(5);

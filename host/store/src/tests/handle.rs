@@ -2,13 +2,14 @@
 
 use std::sync::mpsc;
 
+use futures_util::FutureExt as _;
 use gatehouse_model::Credits;
 use gatehouse_sample::{START, customer_id, task, task_id};
 use gatehouse_tasks::{Applied, Command, Rejection};
 use tokio::task::JoinSet;
 
 use super::deferred::open as add_customer;
-use super::{Dump, begin, memory_store};
+use super::{Dump, begin, begun, begun_on_disk, memory_store, reopened};
 use crate::config::Config;
 use crate::error::{OpenError, StoreError};
 use crate::store::Store;
@@ -18,7 +19,7 @@ use crate::writer::Durability;
 use gatehouse_fault_injection::{Disk, DiskFault};
 
 pub(super) fn submit(number: u8, price: i64) -> Command {
-    Command::Submit { task: Box::new(task(number, 0, 0, price, START)), idempotency: None }
+    super::submit(task(number, 0, 0, price, START))
 }
 
 #[tokio::test]
@@ -42,10 +43,8 @@ fn a_second_process_cannot_open_the_file() {
     let store = Store::open(&path, &Config::default()).unwrap();
     let error = Store::open(&path, &Config::default()).err().unwrap();
     assert!(matches!(error, OpenError::Locked { .. }));
-    assert!(
-        error.to_string().contains("core.redb: another gatehouse process has this store open"),
-        "{error}"
-    );
+    let told = error.to_string();
+    assert!(told.contains("core.redb: another gatehouse process has this store open"), "{told}");
     store.close();
     Store::open(&path, &Config::default()).unwrap();
 }
@@ -72,8 +71,7 @@ pub(super) fn spoil(store: &Store) -> StoreError {
 
 #[tokio::test]
 async fn an_unknown_encoding_is_told_and_stops_the_writer() {
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     let expected = spoil(&store);
     assert_eq!(store.task(task_id(1)).await, Err(expected.clone()));
     assert_eq!(store.live_tasks(None).await, Err(expected.clone()));
@@ -86,9 +84,7 @@ async fn an_unknown_encoding_is_told_and_stops_the_writer() {
 
 #[tokio::test]
 async fn a_rejected_command_leaves_its_batch_intact() {
-    let (mixed, plain) = (memory_store(), memory_store());
-    begin(&mixed).await;
-    begin(&plain).await;
+    let (mixed, plain) = (begun().await, begun().await);
     let good = [submit(1, 10), submit(2, 20), submit(3, 30)];
     let bad = submit(4, 1_000);
     let [first, second, third] = good.clone();
@@ -115,8 +111,7 @@ async fn a_rejected_command_leaves_its_batch_intact() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_callers_share_the_writer() {
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     let mut callers = JoinSet::new();
     for number in 0..200_u8 {
         let store = store.clone();
@@ -146,10 +141,10 @@ async fn a_full_queue_refuses_commands_and_recovers() {
     // The writer has taken the first and is inside its commit.
     arrivals.recv().unwrap();
     let mut second = Box::pin(store.execute(add_customer("second")));
-    assert!(poll_once(&mut second).await.is_none());
+    assert!(second.as_mut().now_or_never().is_none());
     assert_eq!(store.execute(add_customer("third")).await, Err(StoreError::Busy));
     let mut patient = Box::pin(store.execute_when_free(add_customer("patient"), Durability::Immediate));
-    assert!(poll_once(&mut patient).await.is_none());
+    assert!(patient.as_mut().now_or_never().is_none());
     // Enough for every sync of the four commits.
     for _ in 0..64 {
         go_on.send(()).unwrap();
@@ -162,20 +157,11 @@ async fn a_full_queue_refuses_commands_and_recovers() {
     assert_eq!(store.count_customers().await.unwrap(), 4);
 }
 
-/// Polls once: the answer if it is there already.
-async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
-    tokio::select! {
-        biased;
-        output = future => Some(output),
-        () = std::future::ready(()) => None,
-    }
-}
-
 #[tokio::test]
 async fn what_was_queued_is_done_before_closing() {
     let store = memory_store();
     let mut queued = Box::pin(store.execute(add_customer("last")));
-    let early = poll_once(&mut queued).await;
+    let early = queued.as_mut().now_or_never();
     store.close();
     let answer = match early {
         Some(answer) => answer,
@@ -190,9 +176,7 @@ async fn what_was_queued_is_done_before_closing() {
 
 /// A disk breaks under a store with one customer; every caller gets the error, and a restart finds a whole state.
 async fn broken_by(fault: DiskFault, reason: &str) {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
+    let (disk, store) = begun_on_disk().await;
     let before = Dump::of_store(&store);
     disk.break_by(fault);
     let error = store.execute(submit(1, 10)).await.unwrap_err();
@@ -205,7 +189,7 @@ async fn broken_by(fault: DiskFault, reason: &str) {
     store.close();
     drop(store);
 
-    let restarted = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    let (_, restarted) = reopened(&disk);
     let after = Dump::of_store(&restarted);
     let made = after.live.iter().any(|task| task.id == task_id(1));
     assert!(after == before || (made && after.ledger.len() == before.ledger.len() + 1));

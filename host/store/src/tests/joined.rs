@@ -6,16 +6,8 @@ use gatehouse_sample::{
 };
 use gatehouse_tasks::{Applied, Change, Command, Ending, Rejection};
 
-use super::begin;
-use crate::config::Config;
+use super::{begun_on_disk, reopened, submit};
 use crate::store::Store;
-use gatehouse_fault_injection::Disk;
-
-/// What the disk holds now, opened as by another process.
-fn reopened(disk: &Disk) -> (Disk, Store) {
-    let disk = Disk::of(disk.bytes());
-    (disk.clone(), Store::with_backend(disk, &Config::default()).unwrap())
-}
 
 async fn applied(store: &Store, command: Command) -> Task {
     match store.execute(command).await.unwrap() {
@@ -37,16 +29,11 @@ fn finish(number: u8, revision: u64, mut ending: Ending, claimed: Vec<Claim>) ->
 
 #[tokio::test]
 async fn what_joined_is_delivered_after_a_restart() {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
-    let submit = Command::Submit { task: Box::new(task(1, 0, 0, 10, START)), idempotency: None };
-    store.execute(submit).await.unwrap().unwrap();
+    let (disk, store) = begun_on_disk().await;
+    store.execute(submit(task(1, 0, 0, 10, START))).await.unwrap().unwrap();
     let begun = store.task(task_id(1)).await.unwrap().unwrap();
-    assert_eq!(
-        (begun.brief.as_ref(), begun.phase),
-        (&[b'b', 1][..], Phase::Run(Event::Start(vec![].into())))
-    );
+    assert_eq!(&begun.brief[..], [b'b', 1]);
+    assert_eq!(begun.phase, Phase::Run(Event::Start(vec![].into())));
 
     let request = Box::new(join_request(1, 5, START));
     let brief = request.brief.clone();
@@ -76,12 +63,9 @@ async fn what_joined_is_delivered_after_a_restart() {
 
 #[tokio::test]
 async fn names_are_their_customers_after_a_restart() {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
+    let (disk, store) = begun_on_disk().await;
     for (number, key, customer) in [(1, 0, 0), (2, 2, 1), (3, 1, 0)] {
-        let task = Box::new(task(number, key, customer, 10, START));
-        store.execute(Command::Submit { task, idempotency: None }).await.unwrap().unwrap();
+        store.execute(submit(task(number, key, customer, 10, START))).await.unwrap().unwrap();
     }
     applied(&store, finish(1, 0, completed(10), vec![claim(1, 1), claim(2, 1)])).await;
 

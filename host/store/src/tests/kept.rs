@@ -4,18 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gatehouse_model::{RequestId, TaskId};
+use gatehouse_model::{RequestId, Task};
 use gatehouse_sample::{START, hold, settle, task};
-use gatehouse_tasks::Command;
 
-use super::{begin, memory_store, minute};
+use super::{begin, memory_store, minute, submit};
 use crate::wait::Access;
-
-fn submit(id: TaskId) -> Command {
-    let mut task = task(1, 0, 0, 1, START);
-    task.id = id;
-    Command::Submit { task: Box::new(task), idempotency: None }
-}
 
 /// A busy customer's rows would be read and decoded for every batch.
 #[tokio::test(flavor = "multi_thread")]
@@ -37,7 +30,8 @@ async fn a_customer_at_work_reads_what_is_new_alone() {
     };
     // Customer, key and the end of the ledger are known since they were made.
     for number in 1..4 {
-        store.execute(submit(minute(0, number))).await.unwrap().unwrap();
+        let task = Task { id: minute(0, number), ..task(1, 0, 0, 1, START) };
+        store.execute(submit(task)).await.unwrap().unwrap();
         assert_eq!(fetched.swap(0, Ordering::SeqCst), 2, "whether the new task and its hold are there");
         text(number).await;
         assert_eq!(fetched.swap(0, Ordering::SeqCst), 1, "whether the request's hold is there");

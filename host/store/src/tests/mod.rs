@@ -30,14 +30,16 @@ mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gatehouse_fault_injection::Disk;
 use gatehouse_model::{Credits, Customer, CustomerId, Digest, Key, KeyId, Phase, Task, TaskId};
 use gatehouse_sample::{START, beginning};
 use gatehouse_tasks::{
-    Applied, AuditRecord, Command, EntryKind, Hold, HoldId, IdempotencyRecord, JournalEntry,
+    Applied, AuditRecord, Command, Ending, EntryKind, Hold, HoldId, IdempotencyRecord, JournalEntry,
     MemoryLedgerStorage, NameRecord, Rejection, UsageKey, UsageSums, apply,
 };
-use redb::{ReadTransaction, ReadableDatabase};
+use redb::{ReadTransaction, ReadableDatabase, WriteTransaction};
 use serde::de::DeserializeOwned;
+use tokio::task::JoinHandle;
 
 use crate::administration::AuditQuery;
 use crate::config::Config;
@@ -256,12 +258,66 @@ fn memory_store() -> Store {
     Store::with_backend(redb::backends::InMemoryBackend::new(), &Config::default()).unwrap()
 }
 
-/// Two customers with money and three keys. Waits for a server that is slow to answer.
+/// A store on a disk in memory.
+fn store_on_disk() -> (Disk, Store) {
+    let disk = Disk::default();
+    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    (disk, store)
+}
+
+/// What the disk holds now, opened as by another process.
+fn reopened(disk: &Disk) -> (Disk, Store) {
+    let disk = Disk::of(disk.bytes());
+    (disk.clone(), Store::with_backend(disk, &Config::default()).unwrap())
+}
+
+/// Makes two customers with money and three keys.
+fn first_commands() -> impl Iterator<Item = Command> {
+    beginning().into_iter().map(|template| template.command(&MemoryLedgerStorage::default(), START))
+}
+
+/// The same in a store. Waits for a server that is slow to answer.
 async fn begin(store: &Store) {
-    for template in beginning() {
-        let command = template.command(&MemoryLedgerStorage::default(), START);
+    for command in first_commands() {
         store.execute_when_free(command, Durability::Immediate).await.unwrap().unwrap();
     }
+}
+
+/// The same in a store in memory.
+async fn begun() -> Store {
+    let store = memory_store();
+    begin(&store).await;
+    store
+}
+
+/// The same on a disk in memory.
+async fn begun_on_disk() -> (Disk, Store) {
+    let (disk, store) = store_on_disk();
+    begin(&store).await;
+    (disk, store)
+}
+
+/// A command of a caller that cannot give up.
+fn patient(store: &Store, command: Command) -> JoinHandle<Result<(), StoreError>> {
+    let store = store.clone();
+    tokio::spawn(async move {
+        let done = store.execute_when_free(command, Durability::Immediate).await;
+        done.map(|done| drop(done.unwrap()))
+    })
+}
+
+async fn close(store: Store) {
+    tokio::task::spawn_blocking(move || store.close()).await.unwrap();
+}
+
+/// What the doctor finds once tables were changed by hand.
+fn altered(store: &Store, alter: impl FnOnce(&WriteTransaction)) -> Vec<String> {
+    let database = store.database().unwrap();
+    let txn = database.begin_write().unwrap();
+    alter(&txn);
+    txn.commit().unwrap();
+    drop(database);
+    store.examine().unwrap().findings
 }
 
 /// The last lines of the audit record, newest first; with `task`, those about it alone.
@@ -282,6 +338,15 @@ fn key(name: &str) -> KeyId {
 /// A task id created that many minutes after the start, told apart by `number`.
 fn minute(minutes: u64, number: u128) -> TaskId {
     TaskId::from_bits((u128::from(START.0 + minutes * 60_000) << 80) | number)
+}
+
+fn submit(task: Task) -> Command {
+    Command::Submit { task: Box::new(task), idempotency: None }
+}
+
+/// The end of a task that never moved.
+fn finish(id: TaskId, ending: Ending) -> Command {
+    Command::Finish { id, revision: 0, ending, audit: None, at: START }
 }
 
 fn digest(text: &str) -> Digest {

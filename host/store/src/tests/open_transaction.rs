@@ -8,7 +8,7 @@ use gatehouse_tasks::Applied;
 
 use crate::config::Config;
 use crate::store::Store;
-use crate::tests::begin;
+use crate::tests::begun_on_disk;
 use crate::tests::deferred::{Woken, names, open};
 use crate::tests::handle::{spoil, submit};
 use gatehouse_fault_injection::Disk;
@@ -59,9 +59,7 @@ async fn a_full_transaction_takes_no_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_command_that_fails_ends_the_writer() {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
+    let (disk, store) = begun_on_disk().await;
     let expected = spoil(&store);
     let before = names(&store);
     store.close();

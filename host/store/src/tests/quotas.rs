@@ -7,8 +7,7 @@ use gatehouse_sample::{START, customer_id, key_id};
 use gatehouse_tasks::{Applied, Command, QuotaExceeded, QuotaOwner, Rejection};
 use tokio::task::JoinSet;
 
-use super::begin;
-use crate::config::Config;
+use super::{begun_on_disk, reopened};
 use crate::store::Store;
 use gatehouse_fault_injection::Disk;
 
@@ -61,25 +60,22 @@ fn used(store: &Store, at: UnixMs) -> (i64, i64) {
 }
 
 /// The store after the power went and came back.
-fn reopened(disk: &Disk) -> (Disk, Store) {
-    let disk = Disk::of(disk.bytes());
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+fn after_a_cut(disk: &Disk) -> (Disk, Store) {
+    let (disk, store) = reopened(disk);
     assert!(store.examine().unwrap().is_clean(), "{:?}", store.examine());
     (disk, store)
 }
 
 #[tokio::test]
 async fn a_quota_is_exact_for_many_at_once_across_crashes_and_jumps_of_the_clock() {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
+    let (disk, store) = begun_on_disk().await;
     limit(&store).await;
     // 33 times 3 of 100; then the other key gets what the customer has left: 10 times 3 of 31.
     assert_eq!(at_once(&store, 0, 1, START).await, 33);
     assert_eq!(at_once(&store, 1_000, 0, START).await, 10);
     assert_eq!(used(&store, START), (99, 129));
 
-    let (disk, store) = reopened(&disk);
+    let (disk, store) = after_a_cut(&disk);
     assert_eq!((at_once(&store, 2_000, 1, START).await, used(&store, START)), (0, (99, 129)));
     // What is given back at the end of the day is there again, once.
     let last = UnixMs(MIDNIGHT.0 - 1);
@@ -92,16 +88,16 @@ async fn a_quota_is_exact_for_many_at_once_across_crashes_and_jumps_of_the_clock
 
     // The next day; the clock is a day ahead; it is set back, twice over a restart: nothing is given twice.
     assert_eq!((at_once(&store, 4_000, 1, MIDNIGHT).await, used(&store, MIDNIGHT)), (33, (99, 99)));
-    let (disk, store) = reopened(&disk);
+    let (disk, store) = after_a_cut(&disk);
     for at in [last, START, MIDNIGHT, UnixMs(MIDNIGHT.0 + 1)] {
         assert_eq!(at_once(&store, 5_000, 1, at).await, 0, "{at}");
     }
     // What was held before midnight gives the new day nothing.
     for number in 3_000..3_200 {
-        let _ =
-            store.execute(Command::Release { id: RequestId::from_bits(number), at: MIDNIGHT }).await.unwrap();
+        let release = Command::Release { id: RequestId::from_bits(number), at: MIDNIGHT };
+        drop(store.execute(release).await.unwrap());
     }
-    let (_disk, store) = reopened(&disk);
+    let (_disk, store) = after_a_cut(&disk);
     assert_eq!((at_once(&store, 6_000, 1, MIDNIGHT).await, used(&store, MIDNIGHT)), (0, (99, 99)));
     let refused = store.execute(hold(9_000, 1, MIDNIGHT)).await.unwrap();
     let Err(Rejection::QuotaExceeded(short)) = refused else { panic!("{refused:?}") };

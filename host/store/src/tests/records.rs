@@ -68,7 +68,7 @@ async fn versions_of_the_price_book_outlive_a_restart() {
 
 #[tokio::test]
 async fn reports_of_one_family_are_found_among_all() {
-    let store = Store::with_backend(redb::backends::InMemoryBackend::new(), &Config::default()).unwrap();
+    let store = memory_store();
     assert_eq!(store.list_deployments(None, None, 5).await.unwrap().rows, []);
     for _ in 0..3 {
         store.execute(deployment("motion")).await.unwrap().unwrap();

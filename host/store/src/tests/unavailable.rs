@@ -5,47 +5,28 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use gatehouse_sample::audit;
-use tokio::task::JoinHandle;
 
-use super::{Dump, audited, begin, memory_store};
+use super::{Dump, audited, begun, close, patient};
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::wait::Access;
-use crate::writer::Durability;
+use crate::wait::Access::{self, Commit, Fetch, Read};
 
 /// A store, and the accesses of its engine that fail.
-async fn store() -> (Store, Arc<Mutex<BTreeSet<&'static str>>>) {
-    let (store, failing) = (memory_store(), Arc::<Mutex<BTreeSet<_>>>::default());
-    begin(&store).await;
+async fn store() -> (Store, Arc<Mutex<Vec<Access>>>) {
+    let (store, failing) = (begun().await, Arc::<Mutex<Vec<_>>>::default());
     let asked = Arc::clone(&failing);
-    store.ask_engine(move |access| {
-        let access = match access {
-            Access::Read => "read",
-            Access::Commit => "commit",
-            Access::Fetch => "fetch",
-        };
-        !asked.lock().unwrap().contains(access)
-    });
+    store.ask_engine(move |access| !asked.lock().unwrap().contains(&access));
     (store, failing)
-}
-
-/// A command of a caller that cannot give up.
-fn patient(store: &Store, text: &str) -> JoinHandle<Result<(), StoreError>> {
-    let (store, command) = (store.clone(), audit(text));
-    tokio::spawn(async move {
-        let done = store.execute_when_free(command, Durability::Immediate).await;
-        done.map(|done| drop(done.unwrap()))
-    })
 }
 
 /// Without it a restart of the engine would lose what was acknowledged or posted, or end the process.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_applied_is_late_and_what_can_be_refused_is() {
-    for failing in [&["fetch", "commit", "read"][..], &["commit", "read"]] {
+    for failing in [&[Fetch, Commit, Read][..], &[Commit, Read]] {
         let (store, fails) = store().await;
         let before = Dump::of_store(&store).audit_records.len();
         fails.lock().unwrap().extend(failing);
-        let waiting = patient(&store, "a");
+        let waiting = patient(&store, audit("a"));
         assert_eq!(store.until_waiting().await, StoreError::Unavailable);
         assert!(store.is_unavailable() && !store.waits_for_room() && !store.has_failed());
         assert_eq!(store.execute(audit("b")).await, Err(StoreError::Unavailable));
@@ -54,7 +35,7 @@ async fn what_is_applied_is_late_and_what_can_be_refused_is() {
         assert_eq!(store.count_customers().await, Err(StoreError::Unavailable));
         assert_eq!(audited(&store, None, 9).await.unwrap_err(), StoreError::Unavailable);
         store.post(audit("c")).unwrap();
-        let next = patient(&store, "d");
+        let next = patient(&store, audit("d"));
         assert!(!waiting.is_finished() && !next.is_finished());
 
         fails.lock().unwrap().clear();
@@ -73,25 +54,24 @@ async fn what_is_applied_is_late_and_what_can_be_refused_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_that_fails_is_noticed_and_so_is_the_return() {
     let (store, failing) = store().await;
-    failing.lock().unwrap().extend(["read", "commit"]);
+    failing.lock().unwrap().extend([Read, Commit]);
     assert_eq!(store.count_customers().await, Err(StoreError::Unavailable));
     store.until_waiting().await;
     failing.lock().unwrap().clear();
     // Nothing but the writer's own look ends it.
-    patient(&store, "a").await.unwrap().unwrap();
+    patient(&store, audit("a")).await.unwrap().unwrap();
     assert!(!store.is_unavailable() && store.count_customers().await.is_ok());
 }
 
 /// A stop would otherwise take as long as the engine is away.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_closes_while_its_engine_is_away() {
-    for access in ["fetch", "commit"] {
+    for access in [Fetch, Commit] {
         let (store, failing) = store().await;
-        failing.lock().unwrap().insert(access);
-        let waiting = patient(&store, "a");
+        failing.lock().unwrap().push(access);
+        let waiting = patient(&store, audit("a"));
         store.until_waiting().await;
-        let closing = store.clone();
-        tokio::task::spawn_blocking(move || closing.close()).await.unwrap();
+        close(store).await;
         assert_eq!(waiting.await.unwrap(), Err(StoreError::Unavailable), "it was never acknowledged");
     }
 }

@@ -6,8 +6,8 @@ use gatehouse_model::{KeyId, Status};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-use super::run;
-use gatehouse_sample::{START, STEP, command_sequences};
+use super::{play, run};
+use gatehouse_sample::command_sequences;
 use gatehouse_tasks::{Applied, Command, Ending, MemoryLedgerStorage, QuotaOwner, Reconciliation, Rejection};
 
 /// What a command met, if it is one of the rarer cases.
@@ -88,14 +88,11 @@ fn the_sequences_meet_every_case() {
     let (mut runner, sequences) = (TestRunner::deterministic(), command_sequences(60));
     let mut met: BTreeMap<&str, usize> = BTreeMap::new();
     for _ in 0..4_000 {
-        let (mut storage, mut at) = (MemoryLedgerStorage::default(), START);
-        for template in sequences.new_tree(&mut runner).unwrap().current() {
-            at = at.plus(STEP);
-            let command = template.command(&storage, at);
+        play(&sequences.new_tree(&mut runner).unwrap().current(), |storage, command| {
             let before = storage.clone();
-            let verdict = run(&mut storage, command.clone());
+            let verdict = run(storage, command.clone());
             *met.entry(case(&before, &command, &verdict)).or_default() += 1;
-        }
+        });
     }
     println!("{met:?}");
     let cases = [

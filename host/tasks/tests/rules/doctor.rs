@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::{Credits, Customer, CustomerId, Key, LedgerHead, Status, Task};
 
-use super::{advance, finish, funded, run, submit};
+use super::{advance, deposit, finish, funded, join, run, submit};
 use gatehouse_sample::{
     START, change, claim, completed, customer_id, delivery, failed, hold, join_request, key_id, request_id,
     task_id,
 };
 use gatehouse_tasks::{
-    Command, Ending, EntryKind, Examination, Hold, JoinRequest, JournalEntry, JudgedTask, LedgerMark,
+    Ending, EntryKind, Examination, Hold, HoldId, JoinRequest, JournalEntry, JudgedTask, LedgerMark,
     MemoryLedgerStorage, NameRecord, Report, UsageKey, UsageSums,
 };
 
@@ -89,17 +89,29 @@ fn busy() -> Rows {
     Rows::of(&storage)
 }
 
-fn check(alter: impl FnOnce(&mut Rows), imbalance: i64, expected: &[&str]) {
-    let mut rows = busy();
+/// Each of the words is in a finding about the altered rows; the sum of all money is still zero.
+fn check(alter: impl FnOnce(&mut Rows), expected: &[&str]) {
+    assert_eq!(check_in(busy(), alter, expected).imbalance, Credits::ZERO);
+}
+
+/// The same where money has come or gone.
+fn check_imbalance(imbalance: i64, alter: impl FnOnce(&mut Rows), expected: &[&str]) {
+    assert_eq!(check_in(busy(), alter, expected).imbalance, Credits(imbalance));
+}
+
+fn check_joined(alter: impl FnOnce(&mut Rows), expected: &str) {
+    check_in(joined(), alter, &[expected]);
+}
+
+fn check_in(mut rows: Rows, alter: impl FnOnce(&mut Rows), expected: &[&str]) -> Report {
     alter(&mut rows);
     let report = rows.examine();
-    let missing: Vec<_> = expected
-        .iter()
-        .filter(|text| !report.findings.iter().any(|finding| finding.contains(**text)))
-        .collect();
-    assert!(missing.is_empty(), "{missing:?} not in {:?}", report.findings);
-    assert_eq!(report.imbalance, Credits(imbalance));
+    for text in expected {
+        let is_found = report.findings.iter().any(|finding| finding.contains(*text));
+        assert!(is_found, "{text:?} not in {:?}", report.findings);
+    }
     assert!(!report.is_clean());
+    report
 }
 
 /// A live task that two requests joined through two keys, one delivered; and a completed task that one joined.
@@ -109,9 +121,8 @@ fn joined() -> Rows {
     run(&mut storage, submit(1, 0, 10)).unwrap();
     for (number, key, price) in [(0, 0, 3), (0, 1, 5), (1, 1, 4)] {
         let judged = JudgedTask { revision: 0, undelivered: usize::from((number, key) == (0, 1)) };
-        let request = Box::new(JoinRequest { judged, ..join_request(key, price, START) });
-        run(&mut storage, Command::Join { parent: task_id(number), request, idempotency: None, at: START })
-            .unwrap();
+        let request = JoinRequest { judged, ..join_request(key, price, START) };
+        run(&mut storage, join(number, request)).unwrap();
     }
     run(&mut storage, advance(0, 0, delivery(Status::Processing, 0))).unwrap();
     run(&mut storage, advance(1, 0, delivery(Status::Processing, 0))).unwrap();
@@ -121,61 +132,50 @@ fn joined() -> Rows {
     Rows::of(&storage)
 }
 
+fn last_join(rows: &Rows) -> JournalEntry {
+    rows.ledger.iter().rfind(|row| row.kind == EntryKind::Join).unwrap().clone()
+}
+
 #[test]
 fn a_ledger_of_joined_tasks_is_clean_until_it_is_changed() {
     let report = joined().examine();
     assert!(report.is_clean(), "{report:?}");
     assert_eq!((report.names, report.live, report.finished, report.holds), (2, 1, 1, 1));
-    let find = |alter: fn(&mut Rows), expected: &str| {
-        let mut rows = joined();
-        alter(&mut rows);
-        let report = rows.examine();
-        assert!(report.findings.iter().any(|finding| finding.contains(expected)), "{expected}: {report:?}");
-    };
     let opened = "credits, but 0.000005 by the ledger";
-    find(|rows| rows.holds[0].shares[0].amount.0 += 1, opened);
-    find(|rows| rows.holds[0].shares[0].key = key_id(2), "the ledger has not opened it");
-    find(|rows| rows.holds[0].shares.clear(), "open by the ledger, but has no row");
-    find(|rows| rows.holds[0].shares[0].amount.0 = i64::MIN, "its shares do not fit");
-    find(|rows| rows.live[0].joined_held.0 -= 1, "it holds other than its price and what joined it");
-    find(|rows| rows.live[0].joined_held = Credits(-1), "hold more than what joined it");
-    find(|rows| rows.live[0].joined[0].held = Credits(9), "hold more than what joined it");
+    check_joined(|rows| rows.holds[0].shares[0].amount.0 += 1, opened);
+    check_joined(|rows| rows.holds[0].shares[0].key = key_id(2), "the ledger has not opened it");
+    check_joined(|rows| rows.holds[0].shares.clear(), "open by the ledger, but has no row");
+    check_joined(|rows| rows.holds[0].shares[0].amount.0 = i64::MIN, "its shares do not fit");
+    check_joined(|rows| rows.live[0].joined_held.0 -= 1, "it holds other than its price and what joined it");
+    check_joined(|rows| rows.live[0].joined_held = Credits(-1), "hold more than what joined it");
+    check_joined(|rows| rows.live[0].joined[0].held = Credits(9), "hold more than what joined it");
     let waits = "it has ended, but requests that joined it wait for it";
-    find(|rows| rows.finished[0].joined = rows.live[0].joined.clone(), waits);
-    find(|rows| rows.finished[0].joined_held = Credits(12), "but what joined it cost 0.000012");
-    let join = |rows: &Rows| rows.ledger.iter().rfind(|row| row.kind == EntryKind::Join).unwrap().clone();
-    assert_eq!(join(&joined()).hold, Some(gatehouse_tasks::HoldId::Task(task_id(1))));
+    check_joined(|rows| rows.finished[0].joined = rows.live[0].joined.clone(), waits);
+    check_joined(|rows| rows.finished[0].joined_held = Credits(12), "but what joined it cost 0.000012");
+    assert_eq!(last_join(&joined()).hold, Some(HoldId::Task(task_id(1))));
     let late = |rows: &mut Rows| {
-        let row = rows.ledger.iter().rfind(|row| row.kind == EntryKind::Join).unwrap().clone();
-        rows.ledger.push(row);
+        rows.ledger.push(last_join(rows));
         rows.rechain();
     };
-    find(late, "which is not open");
+    check_joined(late, "which is not open");
     let missed = |rows: &mut Rows| {
         // One of the two entries of a settlement.
         rows.ledger.pop();
         rows.rechain();
     };
-    find(missed, "open by the ledger, but has no row");
+    check_joined(missed, "open by the ledger, but has no row");
 }
 
 #[test]
 fn a_changed_name_is_found() {
-    let find = |alter: fn(&mut Rows), expected: &str| {
-        let mut rows = joined();
-        alter(&mut rows);
-        let report = rows.examine();
-        assert!(report.findings.iter().any(|finding| finding.contains(expected)), "{expected}: {report:?}");
-        assert!(!report.is_clean());
-    };
     let name = "name \"asset://sample/1\" of customer customer-0";
-    find(|rows| rows.names[0].1 = None, &format!("{name}: the look-up misses it"));
-    find(
+    check_joined(|rows| rows.names[0].1 = None, &format!("{name}: the look-up misses it"));
+    check_joined(
         |rows| rows.names[0].1 = Some(customer_id(1)),
         &format!("{name}: the look-up gives it to customer-1"),
     );
-    find(|rows| rows.name_owners = 3, "names: 2, but 3 in the look-up by name");
-    find(|rows| drop(rows.names.remove(0)), "names: 1, but 2 in the look-up by name");
+    check_joined(|rows| rows.name_owners = 3, "names: 2, but 3 in the look-up by name");
+    check_joined(|rows| drop(rows.names.remove(0)), "names: 1, but 2 in the look-up by name");
 }
 
 #[test]
@@ -189,53 +189,41 @@ fn an_unchanged_ledger_is_clean() {
 #[test]
 fn changed_balances_are_found() {
     let fold = "customer customer-0: its balances are not the sum of its ledger rows";
-    check(|rows| rows.customers[0].available.0 += 1, 1, &[fold]);
-    check(|rows| rows.customers[0].deposited.0 += 1, 0, &[fold]);
-    check(
-        |rows| rows.customers[0].spent = Credits(-7),
-        -14,
-        &[fold, "customer customer-0: a balance is negative"],
-    );
-    check(|rows| rows.keys[0].used.0 -= 1, 0, &["key key0: its use is not the sum of its ledger rows"]);
-    check(|rows| rows.keys[0].quota = Some(Credits(1)), 0, &["key key0: its use is outside its quota"]);
+    check_imbalance(1, |rows| rows.customers[0].available.0 += 1, &[fold]);
+    check(|rows| rows.customers[0].deposited.0 += 1, &[fold]);
+    let negative = "customer customer-0: a balance is negative";
+    check_imbalance(-14, |rows| rows.customers[0].spent = Credits(-7), &[fold, negative]);
+    check(|rows| rows.keys[0].used.0 -= 1, &["key key0: its use is not the sum of its ledger rows"]);
+    check(|rows| rows.keys[0].quota = Some(Credits(1)), &["key key0: its use is outside its quota"]);
     let open = "what it has open is not what its holds say";
-    check(|rows| rows.keys[2].open.clear(), 0, &[open]);
-    check(|rows| rows.holds[0].model.clear(), 0, &[open]);
-    check(|rows| rows.keys[1].open = [("model-0".into(), 1)].into(), 0, &[open]);
+    check(|rows| rows.keys[2].open.clear(), &[open]);
+    check(|rows| rows.holds[0].model.clear(), &[open]);
+    check(|rows| rows.keys[1].open = [("model-0".into(), 1)].into(), &[open]);
     let unknown = "key key1: the key of its rotation does not know of it";
-    check(|rows| rows.keys[1].rotated_to = Some(key_id(2)), 0, &[unknown]);
-    check(|rows| rows.keys[1].rotated_from = Some(key_id(1)), 0, &[unknown]);
-    check(
-        |rows| drop(rows.customers.remove(1)),
-        -60,
-        &["customer customer-1: it is in the ledger, but has no row"],
-    );
-    check(|rows| drop(rows.keys.remove(2)), 0, &["key key2: it is in the ledger, but has no row"]);
+    check(|rows| rows.keys[1].rotated_to = Some(key_id(2)), &[unknown]);
+    check(|rows| rows.keys[1].rotated_from = Some(key_id(1)), &[unknown]);
+    let missing = "customer customer-1: it is in the ledger, but has no row";
+    check_imbalance(-60, |rows| drop(rows.customers.remove(1)), &[missing]);
+    check(|rows| drop(rows.keys.remove(2)), &["key key2: it is in the ledger, but has no row"]);
 }
 
 #[test]
 fn a_changed_ledger_is_found() {
     // Entry 0 of each customer is what it was given; the others are those of the first.
     let first = "customer customer-0, ledger entry 3";
-    check(|rows| rows.ledger[4].memo = "a gift".into(), 0, &[&format!("{first}: the hash chain is broken")]);
-    check(|rows| drop(rows.ledger.remove(3)), 0, &[&format!("{first}: expected entry 2 here"), "hash chain"]);
+    check(|rows| rows.ledger[4].memo = "a gift".into(), &[&format!("{first}: the hash chain is broken")]);
+    check(|rows| drop(rows.ledger.remove(3)), &[&format!("{first}: expected entry 2 here"), "hash chain"]);
     let made = |rows: &mut Rows| {
         rows.ledger[0].movement.available.0 += 1;
         rows.rechain();
     };
-    check(
-        made,
-        0,
-        &[
-            "customer customer-0, ledger entry 0: the movement does not sum to zero",
-            "customer customer-0: its balances",
-        ],
-    );
+    let unequal = "customer customer-0, ledger entry 0: the movement does not sum to zero";
+    check(made, &[unequal, "customer customer-0: its balances"]);
     let renamed = |rows: &mut Rows| {
         rows.ledger[0].customer = customer_id(1);
         rows.rechain();
     };
-    check(renamed, 0, &["customer customer-0: its balances", "customer customer-1: its balances"]);
+    check(renamed, &["customer customer-0: its balances", "customer customer-1: its balances"]);
 }
 
 /// Without the head a cut end would pass for the present one, and without the marks so would a cut end whose row was put back
@@ -243,15 +231,11 @@ fn a_changed_ledger_is_found() {
 #[test]
 fn a_chain_that_was_cut_is_found_by_its_head_and_one_put_back_by_the_mark() {
     let cut = |rows: &mut Rows| drop(rows.ledger.pop());
-    check(cut, 0, &["customer customer-1: its row knows 2 ledger entries, and there are 1"]);
+    check(cut, &["customer customer-1: its row knows 2 ledger entries, and there are 1"]);
     let newer = |rows: &mut Rows| rows.customers[0].head.next -= 1;
-    check(newer, 0, &["customer customer-0: its row knows 6 ledger entries, and there are 7"]);
+    check(newer, &["customer customer-0: its row knows 6 ledger entries, and there are 7"]);
     let other = |rows: &mut Rows| rows.customers[1].head.chain = rows.customers[0].head.chain;
-    check(
-        other,
-        0,
-        &["customer customer-1: its chain does not end with the ledger entry that its row names"],
-    );
+    check(other, &["customer customer-1: its chain does not end with the ledger entry that its row names"]);
 
     let mark = |rows: &Rows| {
         let heads = rows.customers.iter().map(|customer| (&customer.id, customer.head));
@@ -260,9 +244,7 @@ fn a_chain_that_was_cut_is_found_by_its_head_and_one_put_back_by_the_mark() {
     // The customer's last deposit never was, says the forger.
     let mut storage = funded();
     let before = Rows::of(&storage);
-    let more =
-        Command::Deposit { customer: customer_id(0), amount: Credits(5), memo: String::new(), at: START };
-    run(&mut storage, more).unwrap();
+    run(&mut storage, deposit(0, 5)).unwrap();
     let after = Rows::of(&storage);
     let examine = |rows: &Rows, marked: &[&Rows]| {
         Rows { marks: marked.iter().map(|rows| mark(rows)).collect(), ..rows.clone() }.examine()
@@ -290,47 +272,37 @@ fn a_hold_resolved_twice_is_found() {
         rows.ledger.push(release);
         rows.rechain();
     };
-    check(
-        twice,
-        0,
-        &[
-            "customer customer-0, ledger entry 7: hold task_",
-            "is not open",
-            "customer customer-0: its balances",
-        ],
-    );
+    let again = "customer customer-0, ledger entry 7: hold task_";
+    check(twice, &[again, "is not open", "customer customer-0: its balances"]);
     let reopened = |rows: &mut Rows| {
         let open = rows.ledger[5].clone();
         rows.ledger.push(open);
         rows.rechain();
     };
-    check(reopened, 0, &["was opened before"]);
+    check(reopened, &["was opened before"]);
 }
 
 #[test]
 fn holds_and_tasks_that_miss_each_other_are_found() {
-    check(|rows| drop(rows.live.remove(0)), 0, &["its task is not live"]);
-    check(|rows| drop(rows.holds.remove(0)), 0, &["open by the ledger, but has no row"]);
-    check(|rows| drop(rows.holds.remove(1)), 0, &["open by the ledger", "it is live, but has no hold"]);
-    check(|rows| rows.holds[0].amount.0 += 1, 0, &["0.000006 credits, but 0.000005 by the ledger"]);
-    check(|rows| rows.live[0].held.0 += 1, 0, &["it and its hold name different amounts"]);
-    check(|rows| rows.live[0].deadline = START, 0, &["it has no deadline"]);
-    check(|rows| rows.live[0].status = Status::Failed, 0, &["is kept with the live ones"]);
+    check(|rows| drop(rows.live.remove(0)), &["its task is not live"]);
+    check(|rows| drop(rows.holds.remove(0)), &["open by the ledger, but has no row"]);
+    check(|rows| drop(rows.holds.remove(1)), &["open by the ledger", "it is live, but has no hold"]);
+    check(|rows| rows.holds[0].amount.0 += 1, &["0.000006 credits, but 0.000005 by the ledger"]);
+    check(|rows| rows.live[0].held.0 += 1, &["it and its hold name different amounts"]);
+    check(|rows| rows.live[0].deadline = START, &["it has no deadline"]);
+    check(|rows| rows.live[0].status = Status::Failed, &["is kept with the live ones"]);
     let closed = |rows: &mut Rows| {
-        rows.holds
-            .push(Hold { id: gatehouse_tasks::HoldId::Request(request_id(9)), ..rows.holds[0].clone() });
+        let id = HoldId::Request(request_id(9));
+        rows.holds.push(Hold { id, ..rows.holds[0].clone() });
     };
-    check(closed, 0, &["the ledger has not opened it"]);
+    check(closed, &["the ledger has not opened it"]);
 }
 
 #[test]
 fn a_wrong_price_of_an_ended_task_is_found() {
-    check(
-        |rows| rows.finished[0].cost = Some(Credits(8)),
-        0,
-        &["cost 0.000008 credits, but 0.000007 were settled"],
-    );
-    check(|rows| rows.finished[1].cost = Some(Credits(1)), 0, &["it failed, but cost 0.000001 credits"]);
-    check(|rows| rows.finished[0].status = Status::Pending, 0, &["it has not ended, but is kept"]);
-    check(|rows| rows.finished[0].id = task_id(9), 0, &["its hold was never resolved"]);
+    let settled = "cost 0.000008 credits, but 0.000007 were settled";
+    check(|rows| rows.finished[0].cost = Some(Credits(8)), &[settled]);
+    check(|rows| rows.finished[1].cost = Some(Credits(1)), &["it failed, but cost 0.000001 credits"]);
+    check(|rows| rows.finished[0].status = Status::Pending, &["it has not ended, but is kept"]);
+    check(|rows| rows.finished[0].id = task_id(9), &["its hold was never resolved"]);
 }

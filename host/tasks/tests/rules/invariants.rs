@@ -6,24 +6,9 @@ use gatehouse_model::{Credits, Event, Phase, QuotaUse, Status, TaskId, UnixMs};
 use proptest::prelude::*;
 
 use super::oracle::{BalanceState, CallState, Oracle, QuotaState};
-use super::run;
-use gatehouse_sample::{CommandTemplate, START, STEP, command_sequences};
+use super::{play, run};
+use gatehouse_sample::{START, STEP, command_sequences};
 use gatehouse_tasks::{Applied, Command, Ending, JournalEntry, MemoryLedgerStorage};
-
-/// The commands a sequence of templates becomes, each with the storage before it.
-fn play(
-    templates: &[CommandTemplate],
-    mut step: impl FnMut(&mut MemoryLedgerStorage, Command),
-) -> MemoryLedgerStorage {
-    let mut storage = MemoryLedgerStorage::default();
-    let mut at = START;
-    for template in templates {
-        at = at.plus(STEP);
-        let command = template.command(&storage, at);
-        step(&mut storage, command);
-    }
-    storage
-}
 
 fn balances(storage: &MemoryLedgerStorage) -> BTreeMap<gatehouse_model::CustomerId, BalanceState> {
     let balance = |customer: &gatehouse_model::Customer| BalanceState {

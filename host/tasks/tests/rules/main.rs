@@ -27,11 +27,14 @@ mod webhooks;
 
 use std::time::Duration;
 
-use gatehouse_model::{Call, Credits, Replay, Task, UnixMs};
+use gatehouse_model::{Call, Credits, Customer, Key, Replay, Task, UnixMs};
 
-use gatehouse_sample::{START, beginning, customer_id, expired, key_id, sent_call, task, task_id};
+use gatehouse_sample::{
+    CommandTemplate, START, STEP, beginning, customer_id, expired, key_id, sent_call, task, task_id,
+};
 use gatehouse_tasks::{
-    Applied, Change, Command, JournalEntry, MemoryLedgerStorage, QuotaExceeded, QuotaOwner, Rejection, apply,
+    Applied, Change, Command, JoinRequest, JournalEntry, MemoryLedgerStorage, QuotaExceeded, QuotaOwner,
+    Rejection, apply,
 };
 
 /// LedgerStorage with two customers of 300 and 60 credits and three keys (unlimited, 100, 1000).
@@ -44,11 +47,32 @@ fn funded() -> MemoryLedgerStorage {
     storage
 }
 
+/// The same with a live task, which a key has submitted at that price.
+fn with_task(key: u8, price: i64) -> MemoryLedgerStorage {
+    let mut storage = funded();
+    run(&mut storage, submit(1, key, price)).unwrap();
+    storage
+}
+
 fn run(storage: &mut MemoryLedgerStorage, command: Command) -> Result<Applied, Rejection> {
     match apply(storage, command) {
         Ok(answer) => answer,
         Err(never) => match never {},
     }
+}
+
+/// Gives `step` the commands that the templates become, each with the storage before it.
+fn play(
+    templates: &[CommandTemplate],
+    mut step: impl FnMut(&mut MemoryLedgerStorage, Command),
+) -> MemoryLedgerStorage {
+    let (mut storage, mut at) = (MemoryLedgerStorage::default(), START);
+    for template in templates {
+        at = at.plus(STEP);
+        let command = template.command(&storage, at);
+        step(&mut storage, command);
+    }
+    storage
 }
 
 /// Forgets at most `limit` rows whose time is over; how many were.
@@ -67,6 +91,14 @@ fn refused(storage: &mut MemoryLedgerStorage, command: Command) -> Rejection {
     let rejection = run(storage, command).unwrap_err();
     assert_eq!(*storage, before);
     rejection
+}
+
+/// The field of a command that contradicts itself, and has changed nothing.
+fn refused_field(storage: &mut MemoryLedgerStorage, command: Command) -> &'static str {
+    match refused(storage, command) {
+        Rejection::Malformed { field, .. } => field,
+        other => panic!("expected a malformed command, not {other:?}"),
+    }
 }
 
 /// A key's quota that never resets has too little.
@@ -91,26 +123,38 @@ fn changed(task: Task, alter: impl FnOnce(&mut Task)) -> Command {
 }
 
 fn balances(storage: &MemoryLedgerStorage, customer: u8) -> (i64, i64, i64) {
-    let customer = storage.customers().find(|row| row.id == customer_id(customer)).unwrap();
+    let customer = customer_row(storage, customer);
     (customer.available.0, customer.reserved.0, customer.spent.0)
 }
 
+fn customer_row(storage: &MemoryLedgerStorage, number: u8) -> &Customer {
+    storage.customers().find(|row| row.id == customer_id(number)).unwrap()
+}
+
+fn key_row(storage: &MemoryLedgerStorage, number: u8) -> &Key {
+    storage.keys().find(|row| row.id == key_id(number)).unwrap()
+}
+
 fn used(storage: &MemoryLedgerStorage, key: u8) -> i64 {
-    storage.keys().find(|row| row.id == key_id(key)).unwrap().used.0
+    key_row(storage, key).used.0
 }
 
 fn last(storage: &MemoryLedgerStorage) -> &JournalEntry {
     storage.ledger().pop().unwrap()
 }
 
+fn deposit(customer: u8, amount: i64) -> Command {
+    let (customer, amount) = (customer_id(customer), Credits(amount));
+    Command::Deposit { customer, amount, memo: String::new(), at: START }
+}
+
+fn join(number: u8, request: JoinRequest) -> Command {
+    Command::Join { parent: task_id(number), request: Box::new(request), idempotency: None, at: START }
+}
+
 fn finish(number: u8, revision: u64, ending: gatehouse_tasks::Ending) -> Command {
-    Command::Finish {
-        id: task_id(number),
-        revision,
-        ending,
-        audit: None,
-        at: START.plus(Duration::from_secs(60)),
-    }
+    let at = START.plus(Duration::from_secs(60));
+    Command::Finish { id: task_id(number), revision, ending, audit: None, at }
 }
 
 fn advance(number: u8, revision: u64, change: Change) -> Command {

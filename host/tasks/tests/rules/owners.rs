@@ -4,16 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use gatehouse_model::CustomerId;
-use gatehouse_sample::{
-    START, STEP, beginning, command_sequences, customer_id, key_id, webhook, webhook_change,
-};
+use gatehouse_sample::{START, STEP, command_sequences, customer_id, key_id, webhook, webhook_change};
 use gatehouse_tasks::{
-    Command, HoldId, LedgerStorage as _, MemoryLedgerStorage, Owner, ResponseLimits, ResponseRecord,
-    WebhookChange,
+    Command, HoldId, LedgerStorage as _, MemoryLedgerStorage, Owner, ResponseLimits, WebhookChange,
 };
 use proptest::prelude::*;
 
-use super::run;
+use super::responses::record;
+use super::{funded, run};
 
 /// Every row as text, by its customer.
 fn rows(storage: &MemoryLedgerStorage) -> BTreeMap<CustomerId, BTreeSet<String>> {
@@ -41,25 +39,11 @@ fn rows(storage: &MemoryLedgerStorage) -> BTreeMap<CustomerId, BTreeSet<String>>
 
 /// Two customers that each have a kept response, which expires soon, and a webhook, which learns of their tasks.
 fn with_webhooks_and_responses() -> MemoryLedgerStorage {
-    let mut storage = MemoryLedgerStorage::default();
-    for template in beginning() {
-        let command = template.command(&storage, START);
-        run(&mut storage, command).unwrap();
-    }
+    let mut storage = funded();
     for number in 0..2 {
-        let record = ResponseRecord {
-            customer: customer_id(number),
-            id: format!("resp_{number}"),
-            previous: None,
-            kept: START,
-            expires: START.plus(STEP),
-            items: vec![],
-            input: vec![],
-            response: vec![],
-            outline: vec![],
-        };
+        let record = Box::new(record(&customer_id(number).0, number.into(), 0));
         let limits = ResponseLimits { count: 9, bytes: 99 };
-        run(&mut storage, Command::KeepResponse { record: Box::new(record), limits }).unwrap();
+        run(&mut storage, Command::KeepResponse { record, limits }).unwrap();
         let add = WebhookChange::Add(Box::new(webhook(number.into(), number)));
         run(&mut storage, webhook_change(add, START)).unwrap();
     }

@@ -5,15 +5,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use gatehouse_model::{Credits, CustomerId, CustomerPolicy, Key};
-use gatehouse_sample::{START, beginning, completed, customer_id, key, key_id};
+use gatehouse_model::{CustomerId, CustomerPolicy, Key};
+use gatehouse_sample::{START, beginning, completed, key, key_id, task_id};
 use gatehouse_tasks::{
     Applied, Backend, Command, Kept, LedgerStorage as _, List, MemoryLedgerStorage, Rejection,
     ResponseLimits, Row, RowChange, RowKey, Rows, apply,
 };
 
 use super::responses::record;
-use super::{finish, submit};
+use super::{deposit, finish, submit};
 
 /// An engine in memory that counts what is fetched, and cannot be reached after so many rows.
 #[derive(Clone, Default)]
@@ -88,30 +88,26 @@ impl Engine {
 
 fn begun() -> (Engine, Kept) {
     let engine = Engine::default();
-    let commands = beginning().into_iter().map(|row| row.command(&MemoryLedgerStorage::default(), START));
-    let (kept, _) = engine.run(Kept::default(), commands);
+    let (kept, _) = engine.run(Kept::default(), first_commands());
     (engine, kept)
 }
 
-fn deposit(customer: u8) -> Command {
-    Command::Deposit { customer: customer_id(customer), amount: Credits(5), memo: String::new(), at: START }
+fn first_commands() -> impl Iterator<Item = Command> {
+    beginning().into_iter().map(|row| row.command(&MemoryLedgerStorage::default(), START))
 }
 
 /// Every command of a busy customer would read its rows anew.
 #[test]
 fn the_next_commands_of_a_customer_fetch_what_is_new_alone() {
     let (engine, kept) = begun();
-    let (kept, deposited) = engine.run(kept, [deposit(0)]);
+    let (kept, deposited) = engine.run(kept, [deposit(0, 5)]);
     let (kept, submitted) = engine.run(kept, [submit(1, 0, 1), submit(2, 0, 1)]);
     // Whether the customer has webhooks is asked with the first end, and then known.
     let (kept, ended) = engine.run(kept, [finish(1, 0, completed(1))]);
     let (_, next) = engine.run(kept, [finish(2, 0, completed(1))]);
-    assert_eq!(
-        (deposited, submitted, ended, next),
-        (0, 4, 2, 1),
-        "a task and its hold are new; it ends once"
-    );
-    let (_, anew) = engine.run(Kept::default(), [deposit(0)]);
+    let fetched = (deposited, submitted, ended, next);
+    assert_eq!(fetched, (0, 4, 2, 1), "a task and its hold are new; it ends once");
+    let (_, anew) = engine.run(Kept::default(), [deposit(0, 5)]);
     assert_eq!(anew, 2, "the customer, and where the ledger ends");
 }
 
@@ -119,15 +115,15 @@ fn the_next_commands_of_a_customer_fetch_what_is_new_alone() {
 #[test]
 fn rows_that_are_not_used_are_forgotten() {
     let (engine, _) = begun();
-    let (mut kept, _) = engine.run(Kept::within(1 << 20), [deposit(0)]);
+    let (mut kept, _) = engine.run(Kept::within(1 << 20), [deposit(0, 5)]);
     for number in 0..4_000 {
         let id = CustomerId(format!("other {number}"));
         let command = Command::AddCustomer { id, policy: CustomerPolicy::default(), at: START };
         (kept, _) = engine.run(kept, [command]);
     }
-    let (kept, fetched) = engine.run(kept, [deposit(0)]);
+    let (kept, fetched) = engine.run(kept, [deposit(0, 5)]);
     assert_eq!(fetched, 2, "the customer, and where the ledger ends");
-    assert_eq!(engine.run(kept, [deposit(0)]).1, 0);
+    assert_eq!(engine.run(kept, [deposit(0, 5)]).1, 0);
 }
 
 /// A process whose keys list many models would hold as many large rows as small ones.
@@ -139,8 +135,7 @@ fn large_rows_take_the_room_of_many() {
         let key = Key { models: vec!["m".repeat(models << 20)], ..key(number, 0, None) };
         Command::AddKey { key: Box::new(key) }
     };
-    let customers = beginning().into_iter().map(|row| row.command(&MemoryLedgerStorage::default(), START));
-    (kept, _) = engine.run(kept, customers);
+    (kept, _) = engine.run(kept, first_commands());
     for number in 10..74 {
         (kept, _) = engine.run(kept, [add(number, 1)]);
     }
@@ -176,10 +171,7 @@ fn a_command_that_stops_at_a_row_changes_nothing() {
     }
     assert!(stops > 4, "{stops}");
     let mut rows = Rows::new(engine, kept);
-    assert_eq!(
-        apply(&mut rows, submit(1, 0, 7)).unwrap(),
-        Err(Rejection::TaskExists(gatehouse_sample::task_id(1)))
-    );
+    assert_eq!(apply(&mut rows, submit(1, 0, 7)).unwrap(), Err(Rejection::TaskExists(task_id(1))));
     assert_eq!(rows.changed().count(), 0, "nor does one that is refused");
 }
 

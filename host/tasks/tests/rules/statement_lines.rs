@@ -10,13 +10,13 @@ use gatehouse_tasks::{
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{funded, last, run};
+use super::{customer_row, deposit, funded, last, play, run, with_task};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A customer's statement as a file has it.
 fn lines(storage: &MemoryLedgerStorage, number: u8) -> Vec<String> {
-    let customer = storage.customers().find(|row| row.id == customer_id(number)).unwrap();
+    let customer = customer_row(storage, number);
     let own = storage
         .ledger()
         .into_iter()
@@ -51,10 +51,7 @@ fn statement() -> Vec<String> {
 
 /// A deposit and the hold of a task: lines 2 and 3.
 fn of_task() -> Vec<String> {
-    let mut storage = funded();
-    let task = Box::new(gatehouse_sample::task(1, 0, 0, 10, START));
-    run(&mut storage, Command::Submit { task, idempotency: None }).unwrap();
-    lines(&storage, 0)
+    lines(&with_task(0, 10), 0)
 }
 
 fn edit(line: &mut String, change: impl FnOnce(&mut Value)) {
@@ -77,139 +74,82 @@ fn a_statement_is_right_as_it_was_written() {
     assert_eq!(check(&lines(&storage, 0)).unwrap().customer.head, Default::default());
 }
 
+/// The line that is wrong is the one that was edited.
+#[test]
+fn an_edited_line_is_named() {
+    type Edit = fn(&mut Value);
+    let chain = "its chain does not follow";
+    let hostile: Edit = |line| line["customer"] = "a: 9 entries are right\nhead \u{1b}[8m".into();
+    let told =
+        "customer: expected 1 to 64 letters, digits and - _ . @, not \"a: 9 entries are right\\nhead \\u{1b}";
+    let two_amounts: Edit = |line| {
+        line["spent_micro"] = 6.into();
+        line["available_micro"] = 14.into();
+    };
+    let cases: [(&str, usize, Edit, &str); 16] = [
+        ("a changed amount", 2, |line| line["held_micro"] = 19.into(), "sum to zero"),
+        ("two changed amounts", 4, two_amounts, chain),
+        (
+            "a changed balance",
+            3,
+            |line| line["balance_micro"] = 1.into(),
+            "balance_micro: expected 260, not 1",
+        ),
+        ("a changed memo", 4, |line| line["memo"] = "m: 2 in".into(), chain),
+        ("another user", 4, |line| line["tags"]["user"] = "bob".into(), chain),
+        ("another tag", 4, |line| line["tags"]["metadata"]["team"] = "blue".into(), chain),
+        ("no tags", 4, |line| drop(line.as_object_mut().unwrap().remove("tags")), chain),
+        ("tags of a hold", 2, |line| line["tags"] = serde_json::json!({"user": "ann"}), chain),
+        ("a changed moment", 1, |line| line["at_ms"] = 1.into(), chain),
+        (
+            "other balances at the end",
+            6,
+            |line| line["available_micro"] = 300.into(),
+            "\"available_micro\":293",
+        ),
+        ("another form", 0, |line| line["format"] = 2.into(), "format: expected 1, not 2"),
+        ("a customer whose name would write a verdict", 0, hostile, told),
+        ("a key without a name", 1, |line| line["key"] = "".into(), "\"key\":null"),
+        ("an amount as text", 4, |line| line["spent_micro"] = "0.000007".into(), "\"spent_micro\":7"),
+        ("a sum as text", 6, |line| line["spent_micro"] = "0.000007".into(), "\"spent_micro\":7"),
+        ("a field left out", 1, |line| drop(line.as_object_mut().unwrap().remove("key")), "\"key\":null"),
+    ];
+    for (case, place, change, problem) in cases {
+        let mut all = statement();
+        edit(&mut all[place], change);
+        assert_wrong(case, &all, (place + 1) as u64, problem);
+    }
+    let mut all = of_task();
+    edit(&mut all[2], |line| line["request"] = request_id(0).to_string().into());
+    assert_wrong("a request beside a task", &all, 3, "\"request\":null");
+}
+
 #[test]
 fn the_first_line_that_is_wrong_is_named() {
     type Change = fn(&mut Vec<String>);
-    let cases: [(&str, Change, u64, &str); 25] = [
-        (
-            "a changed amount",
-            |all| edit(&mut all[2], |line| line["held_micro"] = 19.into()),
-            3,
-            "sum to zero",
-        ),
-        (
-            "two changed amounts",
-            |all| {
-                edit(&mut all[4], |line| {
-                    line["spent_micro"] = 6.into();
-                    line["available_micro"] = 14.into();
-                });
-            },
-            5,
-            "its chain does not follow",
-        ),
-        (
-            "a changed balance",
-            |all| edit(&mut all[3], |line| line["balance_micro"] = 1.into()),
-            4,
-            "balance_micro: expected 260, not 1",
-        ),
-        (
-            "a changed memo",
-            |all| edit(&mut all[4], |line| line["memo"] = "m: 2 in".into()),
-            5,
-            "its chain does not follow",
-        ),
-        (
-            "another user",
-            |all| edit(&mut all[4], |line| line["tags"]["user"] = "bob".into()),
-            5,
-            "its chain does not follow",
-        ),
-        (
-            "another tag",
-            |all| edit(&mut all[4], |line| line["tags"]["metadata"]["team"] = "blue".into()),
-            5,
-            "its chain does not follow",
-        ),
-        (
-            "no tags",
-            |all| edit(&mut all[4], |line| drop(line.as_object_mut().unwrap().remove("tags"))),
-            5,
-            "its chain does not follow",
-        ),
-        (
-            "tags of a hold",
-            |all| edit(&mut all[2], |line| line["tags"] = serde_json::json!({"user": "ann"})),
-            3,
-            "its chain does not follow",
-        ),
-        (
-            "a changed moment",
-            |all| edit(&mut all[1], |line| line["at_ms"] = 1.into()),
-            2,
-            "its chain does not follow",
-        ),
-        (
-            "another customer",
-            |all| edit(&mut all[0], |line| line["customer"] = "you".into()),
-            2,
-            "its chain does not follow",
-        ),
+    let other: Change = |all| edit(&mut all[0], |line| line["customer"] = "you".into());
+    let cases: [(&str, Change, u64, &str); 8] = [
+        ("another customer", other, 2, "its chain does not follow"),
         ("a removed line", |all| drop(all.remove(3)), 4, "entry: expected 2, not 3"),
         ("an added line", |all| all.insert(3, all[2].clone()), 4, "entry: expected 2, not 1"),
         ("swapped lines", |all| all.swap(2, 3), 3, "entry: expected 1, not 2"),
         ("a cut end", |all| drop(all.pop()), 7, "the file was cut off"),
         ("a cut line", |all| all[6].truncate(20), 7, "expected a line of a statement"),
         ("a cut end behind which the last line was kept", |all| drop(all.remove(5)), 6, "\"entries\":4"),
-        (
-            "other balances at the end",
-            |all| edit(&mut all[6], |line| line["available_micro"] = 300.into()),
-            7,
-            "\"available_micro\":293",
-        ),
         ("more behind the end", |all| all.push(all[2].clone()), 8, "expected nothing behind the last line"),
-        (
-            "another form",
-            |all| edit(&mut all[0], |line| line["format"] = 2.into()),
-            1,
-            "format: expected 1, not 2",
-        ),
-        (
-            "a customer whose name would write a verdict",
-            |all| {
-                edit(&mut all[0], |line| line["customer"] = "a: 9 entries are right\nhead \u{1b}[8m".into());
-            },
-            1,
-            "customer: expected 1 to 64 letters, digits and - _ . @, not \"a: 9 entries are right\\nhead \\u{1b}",
-        ),
-        (
-            "a request beside a task",
-            |all| {
-                *all = of_task();
-                edit(&mut all[2], |line| line["request"] = request_id(0).to_string().into());
-            },
-            3,
-            "\"request\":null",
-        ),
-        ("a key without a name", |all| edit(&mut all[1], |line| line["key"] = "".into()), 2, "\"key\":null"),
-        (
-            "an amount as text",
-            |all| edit(&mut all[4], |line| line["spent_micro"] = "0.000007".into()),
-            5,
-            "\"spent_micro\":7",
-        ),
-        (
-            "a sum as text",
-            |all| edit(&mut all[6], |line| line["spent_micro"] = "0.000007".into()),
-            7,
-            "\"spent_micro\":7",
-        ),
-        (
-            "a field left out",
-            |all| edit(&mut all[1], |line| drop(line.as_object_mut().unwrap().remove("key"))),
-            2,
-            "\"key\":null",
-        ),
     ];
     for (case, change, line, problem) in cases {
         let mut all = statement();
         change(&mut all);
-        let wrong = check(&all).expect_err(case);
-        assert_eq!(wrong.line, line, "{case}: {wrong}");
-        assert!(wrong.problem.contains(problem), "{case}: {wrong}");
+        assert_wrong(case, &all, line, problem);
     }
     assert_eq!(check(&[]).unwrap_err().line, 1);
+}
+
+fn assert_wrong(case: &str, all: &[String], line: u64, problem: &str) {
+    let wrong = check(all).expect_err(case);
+    assert_eq!(wrong.line, line, "{case}: {wrong}");
+    assert!(wrong.problem.contains(problem), "{case}: {wrong}");
 }
 
 proptest! {
@@ -218,15 +158,10 @@ proptest! {
     /// Whatever customers do beside each other, each has a statement that is right by itself.
     #[test]
     fn every_customer_can_check_what_it_did(templates in command_sequences(60)) {
-        let (mut storage, mut at) = (MemoryLedgerStorage::default(), START);
-        for template in templates {
-            at = at.plus(gatehouse_sample::STEP);
-            let command = template.command(&storage, at);
-            let _ = run(&mut storage, command);
-        }
+        let storage = play(&templates, |storage, command| drop(run(storage, command)));
         for number in 0..2 {
             let found = check(&lines(&storage, number)).unwrap();
-            let row = storage.customers().find(|row| row.id == customer_id(number)).unwrap();
+            let row = customer_row(&storage, number);
             prop_assert_eq!((found.customer.head, found.customer.available), (row.head, row.available));
         }
     }
@@ -235,8 +170,7 @@ proptest! {
     #[test]
     fn chains_of_customers_do_not_know_of_each_other(amounts in prop::collection::vec((0..2_u8, 1..50_i64), 1..30), seed in any::<u64>()) {
         let deposit = |storage: &mut MemoryLedgerStorage, (customer, amount): (u8, i64)| {
-            let memo = String::new();
-            run(storage, Command::Deposit { customer: customer_id(customer), amount: Credits(amount), memo, at: START }).unwrap();
+            run(storage, deposit(customer, amount)).unwrap();
         };
         let (mut one, mut other) = (funded(), funded());
         amounts.iter().for_each(|one_deposit| deposit(&mut one, *one_deposit));

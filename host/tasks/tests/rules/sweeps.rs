@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, Digest, Tags, UnixMs, Usage};
+use gatehouse_model::{Credits, Digest, UnixMs};
 
-use super::{balances, finish, forget, funded, over_quota, refused, run, submit, used};
+use super::{
+    balances, finish, forget, funded, over_quota, refused, refused_field, run, submit, used, with_task,
+};
 use gatehouse_sample::{
     START, completed, customer_id, failed, hold, key_id, request_id, settle, task, task_id,
 };
@@ -17,14 +19,7 @@ fn a_request_hold_is_settled_released_or_swept() {
         let lasts = (START, Duration::from_secs(seconds));
         hold(request_id(number), (1, "model-0"), amount, lasts)
     };
-    let settle = |number, amount| Command::Settle {
-        id: request_id(number),
-        amount: Credits(amount),
-        memo: String::new(),
-        tokens: Usage { input: 3, output: 2, cached: 1, cache_write: 0, ..Usage::default() },
-        tags: Tags::default(),
-        at: START,
-    };
+    let settle = |number, amount| settle(request_id(number), amount, START);
     let release = |number| Command::Release { id: request_id(number), at: START };
     let absent = |number| Rejection::NoHold(HoldId::Request(request_id(number)));
     for number in 0..4 {
@@ -33,8 +28,8 @@ fn a_request_hold_is_settled_released_or_swept() {
     assert_eq!((balances(&storage, 0), used(&storage, 1)), ((220, 80, 0), 80));
     assert_eq!(refused(&mut storage, hold(0, 1, 60)), Rejection::HoldExists(HoldId::Request(request_id(0))));
     assert_eq!(refused(&mut storage, hold(9, 21, 60)), over_quota(21, 20));
-    assert!(matches!(refused(&mut storage, hold(9, 1, 0)), Rejection::Malformed { field: "expires", .. }));
-    assert!(matches!(refused(&mut storage, hold(9, -1, 9)), Rejection::Malformed { field: "amount", .. }));
+    assert_eq!(refused_field(&mut storage, hold(9, 1, 0)), "expires");
+    assert_eq!(refused_field(&mut storage, hold(9, -1, 9)), "amount");
 
     run(&mut storage, settle(0, 15)).unwrap();
     assert_eq!((balances(&storage, 0), used(&storage, 1)), ((225, 60, 15), 75));
@@ -57,9 +52,9 @@ fn a_request_costs_more_than_its_hold_as_far_as_balance_and_quota_go() {
     {
         let mut storage = funded();
         let lasts = (START, Duration::from_secs(60));
-        let hold = |number, amount| hold(request_id(number), (1, "model-0"), amount, lasts);
+        let hold = |number, key, amount| hold(request_id(number), (key, "model-0"), amount, lasts);
         let settle = |number, amount| settle(request_id(number), amount, START);
-        run(&mut storage, hold(0, held)).unwrap();
+        run(&mut storage, hold(0, 1, held)).unwrap();
         let settled = Applied::Settled { paid: Credits(paid), unpaid: Credits(unpaid) };
         assert_eq!(run(&mut storage, settle(0, cost)), Ok(settled));
         assert_eq!((balances(&storage, 0), used(&storage, 1)), ((300 - paid, 0, paid), paid));
@@ -69,14 +64,8 @@ fn a_request_costs_more_than_its_hold_as_far_as_balance_and_quota_go() {
         assert!(storage.examine().is_clean());
         // What others hold is not taken: 300 of one customer, without a quota.
         let mut storage = funded();
-        let without_quota = |command| match command {
-            Command::Hold { id, model, amount, expires, at, .. } => {
-                Command::Hold { id, key: key_id(0), model, amount, expires, at }
-            }
-            other => other,
-        };
-        run(&mut storage, without_quota(hold(0, held))).unwrap();
-        run(&mut storage, without_quota(hold(1, 300 - held))).unwrap();
+        run(&mut storage, hold(0, 0, held)).unwrap();
+        run(&mut storage, hold(1, 0, 300 - held)).unwrap();
         let settled =
             Applied::Settled { paid: Credits(held.min(cost)), unpaid: Credits((cost - held).max(0)) };
         assert_eq!(run(&mut storage, settle(0, cost)), Ok(settled));
@@ -120,8 +109,7 @@ fn what_is_not_expired_or_anothers_stays() {
 
 #[test]
 fn the_hold_of_a_task_is_not_swept() {
-    let mut storage = funded();
-    run(&mut storage, submit(1, 0, 10)).unwrap();
+    let mut storage = with_task(0, 10);
     assert_eq!(forget(&mut storage, UnixMs(u64::MAX), 9), 0);
     assert_eq!(storage.holds().count(), 1);
 }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use gatehouse_model::{
-    AccountAssignment, BlobId, Credits, Digest, FailureKind, Phase, Replay, Status, UnixMs,
+    AccountAssignment, BlobId, Credits, Digest, FailureKind, Phase, Replay, Status, Task, UnixMs,
 };
 
 use super::{
     advance, balances, call, changed, finish, funded, last, malformed, refused, run, submit, task_of, used,
+    with_task,
 };
 use gatehouse_sample::{START, change, completed, failed, key_id, task, task_id};
 use gatehouse_tasks::{
@@ -27,17 +28,14 @@ fn a_task_holds_its_price_and_settles_its_cost() {
     assert_eq!((over.phase, over.state, over.revision), (Phase::Over, vec![], 1));
     assert_eq!(over.finished, Some(START.plus(Duration::from_secs(60))));
     assert_eq!((balances(&storage, 0), used(&storage, 1)), ((270, 0, 30), 30));
-    assert_eq!(
-        (storage.live_tasks().count(), storage.finished_tasks().count(), storage.holds().count()),
-        (0, 1, 0)
-    );
+    let left = (storage.live_tasks().count(), storage.finished_tasks().count(), storage.holds().count());
+    assert_eq!(left, (0, 1, 0));
     assert!(storage.examine().is_clean());
 }
 
 #[test]
 fn a_failed_task_costs_nothing() {
-    let mut storage = funded();
-    run(&mut storage, submit(1, 1, 40)).unwrap();
+    let mut storage = with_task(1, 40);
     run(&mut storage, advance(1, 0, change(Status::Processing, 70))).unwrap();
     let over = task_of(run(&mut storage, finish(1, 1, failed())));
     assert_eq!((over.status, over.progress, over.cost), (Status::Failed, 70, Some(Credits::ZERO)));
@@ -59,49 +57,36 @@ fn a_doomed_task_keeps_its_fault_until_it_fails() {
 fn a_submission_is_checked_before_anything_is_written() {
     let mut storage = funded();
     run(&mut storage, submit(0, 0, 250)).unwrap();
-    let credits = Credits;
-    let table: Vec<(Command, Rejection)> = vec![
+    let short = |needed, available| Rejection::InsufficientBalance {
+        needed: Credits(needed),
+        available: Credits(available),
+    };
+    let foreign = "expected the key's customer customer-0, not customer-1";
+    let table = [
         (submit(0, 0, 1), Rejection::TaskExists(task_id(0))),
-        (submit(1, 0, 51), Rejection::InsufficientBalance { needed: credits(51), available: credits(50) }),
-        (submit(1, 2, 61), Rejection::InsufficientBalance { needed: credits(61), available: credits(60) }),
+        (submit(1, 0, 51), short(51, 50)),
+        (submit(1, 2, 61), short(61, 60)),
         (submit(1, 3, 1), Rejection::NoKey(key_id(3))),
-        (
-            changed(task(1, 0, 1, 1, START), |_| ()),
-            malformed("task.customer", "expected the key's customer customer-0, not customer-1"),
-        ),
-        (
-            changed(task(1, 0, 0, 1, START), |task| task.held = credits(2)),
-            malformed("task.held", "expected the price of its lines, 0.000001, not 0.000002"),
-        ),
-        (
-            changed(task(1, 0, 0, -1, START), |_| ()),
-            malformed("task.held", "expected the price of its lines, 0, not -0.000001"),
-        ),
+        (changed(task(1, 0, 1, 1, START), |_| ()), malformed("task.customer", foreign)),
         (changed(task(1, 0, 0, i64::MAX, START), |task| task.charge.0[0].quantity = 2), Rejection::Overflow),
-        (
-            changed(task(1, 0, 0, 1, START), |task| task.deadline = START),
-            malformed("task.deadline", format!("expected a moment after {START}, not {START}")),
-        ),
-        (
-            changed(task(1, 0, 0, 1, START), |task| task.progress = 101),
-            malformed("task.progress", "expected 0 to 100, not 101"),
-        ),
-        (
-            changed(task(1, 0, 0, 1, START), |task| task.status = Status::Failed),
-            malformed("task.status", "expected a task that has not ended"),
-        ),
-        (
-            changed(task(1, 0, 0, 1, START), |task| task.phase = Phase::Over),
-            malformed("task.status", "expected a task that has not ended"),
-        ),
-        (
-            changed(task(1, 0, 0, 1, START), |task| task.cost = Some(credits(1))),
-            malformed("task", "expected no end and no cost yet"),
-        ),
     ];
     for (command, expected) in table {
         assert_eq!(refused(&mut storage, command), expected);
     }
+    let mut check = |price, alter: fn(&mut Task), field, problem: &str| {
+        let command = changed(task(1, 0, 0, price, START), alter);
+        assert_eq!(refused(&mut storage, command), malformed(field, problem));
+    };
+    let held = "task.held";
+    check(1, |task| task.held = Credits(2), held, "expected the price of its lines, 0.000001, not 0.000002");
+    check(-1, |_| (), held, "expected the price of its lines, 0, not -0.000001");
+    let late = format!("expected a moment after {START}, not {START}");
+    check(1, |task| task.deadline = START, "task.deadline", &late);
+    check(1, |task| task.progress = 101, "task.progress", "expected 0 to 100, not 101");
+    let ended = "expected a task that has not ended";
+    check(1, |task| task.status = Status::Failed, "task.status", ended);
+    check(1, |task| task.phase = Phase::Over, "task.status", ended);
+    check(1, |task| task.cost = Some(Credits(1)), "task", "expected no end and no cost yet");
 }
 
 #[test]
@@ -135,29 +120,22 @@ fn an_idempotency_key_names_one_request() {
     if let Command::Submit { idempotency: Some(idempotency), .. } = &mut foreign {
         idempotency.key = key_id(1);
     }
-    assert_eq!(
-        refused(&mut storage, foreign),
-        malformed("idempotency.key", "expected the task's key key0, not key1")
-    );
+    let wrong = malformed("idempotency.key", "expected the task's key key0, not key1");
+    assert_eq!(refused(&mut storage, foreign), wrong);
 }
 
 #[test]
 fn a_task_only_moves_forward() {
-    let mut storage = funded();
-    run(&mut storage, submit(1, 0, 10)).unwrap();
+    let mut storage = with_task(0, 10);
     let task = task_of(run(&mut storage, advance(1, 0, change(Status::Processing, 250))));
     assert_eq!((task.status, task.progress, task.revision), (Status::Processing, 100, 1));
     let task = task_of(run(&mut storage, advance(1, 1, change(Status::Pending, 20))));
     assert_eq!((task.status, task.progress, task.revision), (Status::Processing, 100, 2));
-    assert_eq!(
-        refused(&mut storage, advance(1, 1, change(Status::Pending, 20))),
-        Rejection::Stale { current: 2 }
-    );
-    assert_eq!(refused(&mut storage, finish(1, 1, completed(0))), Rejection::Stale { current: 2 });
-    assert_eq!(
-        refused(&mut storage, advance(2, 0, change(Status::Pending, 0))),
-        Rejection::NoTask(task_id(2))
-    );
+    for late in [advance(1, 1, change(Status::Pending, 20)), finish(1, 1, completed(0))] {
+        assert_eq!(refused(&mut storage, late), Rejection::Stale { current: 2 });
+    }
+    let unknown = advance(2, 0, change(Status::Pending, 0));
+    assert_eq!(refused(&mut storage, unknown), Rejection::NoTask(task_id(2)));
     for ended in [change(Status::Completed, 0), Change { phase: Phase::Over, ..change(Status::Pending, 0) }] {
         let problem = format!("expected a task that goes on, not {}", ended.status.as_str());
         assert_eq!(refused(&mut storage, advance(1, 2, ended)), malformed("change.status", problem));
@@ -166,8 +144,7 @@ fn a_task_only_moves_forward() {
 
 #[test]
 fn a_change_keeps_what_it_does_not_name() {
-    let mut storage = funded();
-    run(&mut storage, submit(1, 0, 10)).unwrap();
+    let mut storage = with_task(0, 10);
     let blobs = vec![BlobId::from_bits(9)];
     let assignment = AccountAssignment { provider: "bfl".into(), account: "main".into() };
     let full = Change {
@@ -192,22 +169,16 @@ fn a_change_keeps_what_it_does_not_name() {
 
 #[test]
 fn a_task_ends_once() {
-    let mut storage = funded();
-    run(&mut storage, submit(1, 0, 10)).unwrap();
+    let mut storage = with_task(0, 10);
     let over = Rejection::OverHold { cost: Credits(11), held: Credits(10) };
     assert_eq!(refused(&mut storage, finish(1, 0, completed(11))), over);
-    assert_eq!(
-        refused(&mut storage, finish(1, 0, completed(-1))),
-        malformed("cost", "expected zero or more, not -0.000001")
-    );
+    let below = malformed("cost", "expected zero or more, not -0.000001");
+    assert_eq!(refused(&mut storage, finish(1, 0, completed(-1))), below);
     run(&mut storage, finish(1, 0, failed())).unwrap();
-    for late in [finish(1, 0, completed(10)), finish(1, 1, completed(10)), finish(1, 1, failed())] {
+    let moved = advance(1, 1, change(Status::Pending, 0));
+    for late in [finish(1, 0, completed(10)), finish(1, 1, completed(10)), finish(1, 1, failed()), moved] {
         assert_eq!(refused(&mut storage, late), Rejection::Final(Status::Failed));
     }
-    assert_eq!(
-        refused(&mut storage, advance(1, 1, change(Status::Pending, 0))),
-        Rejection::Final(Status::Failed)
-    );
     assert_eq!(refused(&mut storage, submit(1, 0, 10)), Rejection::TaskExists(task_id(1)));
 }
 

@@ -5,14 +5,13 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use gatehouse_model::Credits;
-use gatehouse_sample::{START, completed, customer_id, join_request, request_id, settle};
+use gatehouse_sample::{START, completed, join_request, request_id, settle};
 use gatehouse_tasks::{
     Backend, Command, Kept, LedgerStorage as _, List, MemoryLedgerStorage, Row, RowChange, RowKey, Rows,
     apply,
 };
 
-use super::{finish, funded, run, submit};
+use super::{deposit, finish, funded, join, run, submit};
 
 /// An engine that answers what it was asked for before, and notes what it was not.
 struct Remote<'a> {
@@ -76,7 +75,7 @@ fn trips(rows: &BTreeMap<RowKey, Row>, command: &Command) -> usize {
 #[test]
 fn a_command_costs_a_trip_or_two_where_nothing_is_known() {
     let mut storage = funded();
-    let (amount, at) = (Credits(1), START);
+    let at = START;
     let lasts = (START, Duration::from_secs(60));
     let hold = |number| gatehouse_sample::hold(request_id(number), (0, "model"), 1, lasts);
     run(&mut storage, submit(1, 0, 1)).unwrap();
@@ -85,21 +84,14 @@ fn a_command_costs_a_trip_or_two_where_nothing_is_known() {
     let rows = |storage: &MemoryLedgerStorage| -> BTreeMap<RowKey, Row> {
         storage.changed().map(|(key, row)| (key.clone(), row.clone())).collect()
     };
-    let deposit = Command::Deposit { customer: customer_id(0), amount, memo: String::new(), at };
-    let join = Command::Join {
-        parent: gatehouse_sample::task_id(2),
-        request: Box::new(join_request(0, 1, START)),
-        idempotency: None,
-        at,
-    };
     for (command, most) in [
         (submit(3, 0, 1), 1),
         (hold(2), 2),
         (settle(request_id(1), 1, at), 2),
         (Command::Release { id: request_id(1), at }, 2),
         (finish(1, 0, completed(1)), 2),
-        (deposit, 1),
-        (join, 2),
+        (deposit(0, 1), 1),
+        (join(2, join_request(0, 1, START)), 2),
     ] {
         assert!(trips(&rows(&storage), &command) <= most, "{command:?}");
     }

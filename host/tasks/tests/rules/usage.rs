@@ -4,13 +4,9 @@ use std::time::Duration;
 
 use gatehouse_model::{Credits, Status, Tags, Usage};
 
-use super::{advance, finish, funded, run, submit};
-use gatehouse_sample::{
-    START, completed, customer_id, delivery, failed, join_request, key_id, request_id, task_id,
-};
-use gatehouse_tasks::{
-    Command, Ending, Examination, JoinRequest, JudgedTask, MemoryLedgerStorage, UsageKey, UsageSums, hour_of,
-};
+use super::{advance, finish, funded, join, run, submit};
+use gatehouse_sample::{START, completed, customer_id, delivery, failed, join_request, key_id, request_id};
+use gatehouse_tasks::{Command, Ending, Examination, MemoryLedgerStorage, UsageKey, UsageSums, hour_of};
 
 const TOKENS: Usage = Usage { input: 7, output: 5, cached: 3, cache_write: 1, cache_write_hour: 0 };
 
@@ -19,24 +15,14 @@ fn hold(number: u8, amount: i64) -> Command {
 }
 
 fn settle(number: u8, amount: i64, minutes: u64) -> Command {
+    let (id, amount, memo) = (request_id(number), Credits(amount), String::new());
     let at = START.plus(Duration::from_secs(60 * minutes));
-    Command::Settle {
-        id: request_id(number),
-        amount: Credits(amount),
-        memo: String::new(),
-        tokens: TOKENS,
-        tags: Tags::default(),
-        at,
-    }
+    Command::Settle { id, amount, memo, tokens: TOKENS, tags: Tags::default(), at }
 }
 
 fn counted(storage: &MemoryLedgerStorage, key: u8, hours: u32, model: &str) -> UsageSums {
-    let key = UsageKey {
-        customer: customer_id(key / 2),
-        key: key_id(key),
-        hour: hour_of(START) + hours,
-        model: model.into(),
-    };
+    let (customer, key, hour) = (customer_id(key / 2), key_id(key), hour_of(START) + hours);
+    let key = UsageKey { customer, key, hour, model: model.into() };
     let found = storage.usage().find(|(of, _)| **of == key);
     found.map(|(_, sums)| *sums).unwrap_or_default()
 }
@@ -76,10 +62,7 @@ fn a_task_counts_for_its_model_and_for_every_key_that_pays() {
     for number in 0..2 {
         run(&mut storage, submit(number, 0, 10)).unwrap();
     }
-    let request =
-        JoinRequest { judged: JudgedTask { revision: 0, undelivered: 0 }, ..join_request(1, 4, START) };
-    let join = Command::Join { parent: task_id(0), request: Box::new(request), idempotency: None, at: START };
-    run(&mut storage, join).unwrap();
+    run(&mut storage, join(0, join_request(1, 4, START))).unwrap();
     run(&mut storage, advance(0, 0, delivery(Status::Processing, 0))).unwrap();
     run(&mut storage, finish(0, 1, completed(11))).unwrap();
     run(&mut storage, finish(1, 0, failed())).unwrap();

@@ -5,9 +5,11 @@ use gatehouse_model::{
     Action, Event, InterimView, Media, MediaId, Outcome, Phase, Status, TaskFailure, UnixMs,
 };
 
-use super::{advance, changed, finish, funded, malformed, refused, run, submit, task_of};
+use super::{
+    advance, changed, finish, funded, malformed, refused, refused_field, run, submit, task_of, with_task,
+};
 use gatehouse_sample::{START, change, completed, failed, result, task};
-use gatehouse_tasks::{Change, Ending, Rejection, ResultRecord, timed_out};
+use gatehouse_tasks::{Change, Ending, ResultRecord, timed_out};
 
 fn shown(task: &gatehouse_model::Task) -> ResultRecord {
     ResultRecord { public: task.public.clone(), private: task.private.clone(), media: task.media.clone() }
@@ -42,21 +44,16 @@ fn a_brief_stays_until_its_event_was_handled() {
     let task = task_of(run(&mut storage, advance(1, 0, again.clone())));
     assert_eq!((task.brief, task.phase), (brief, start(&Bytes::new())));
     let view = Phase::Publish { view: interim(), next: Box::new(Action::Wait(START)) };
-    let task =
-        task_of(run(&mut storage, advance(1, 1, Change { phase: view, ..change(Status::Pending, 1) })));
-    assert_eq!(task.brief, Bytes::new());
+    let publishing = Change { phase: view, ..change(Status::Pending, 1) };
+    assert_eq!(task_of(run(&mut storage, advance(1, 1, publishing))).brief, Bytes::new());
     // A task starts once.
-    assert!(matches!(
-        refused(&mut storage, advance(1, 2, again)),
-        Rejection::Malformed { field: "change.phase", .. }
-    ));
+    assert_eq!(refused_field(&mut storage, advance(1, 2, again)), "change.phase");
 }
 
 #[test]
 fn an_end_leaves_no_brief() {
     for ending in [completed(5), failed()] {
-        let mut storage = funded();
-        run(&mut storage, submit(1, 0, 5)).unwrap();
+        let mut storage = with_task(0, 5);
         assert!(!storage.live_tasks().next().unwrap().brief.is_empty());
         assert!(task_of(run(&mut storage, finish(1, 0, ending))).brief.is_empty());
     }
@@ -64,15 +61,12 @@ fn an_end_leaves_no_brief() {
 
 #[test]
 fn an_interim_view_replaces_the_last_one() {
-    let mut storage = funded();
-    run(&mut storage, submit(1, 0, 10)).unwrap();
+    let mut storage = with_task(0, 10);
     let showing = |number| Change { view: Some(with_media(number)), ..change(Status::Processing, 9) };
     assert_eq!(shown(&task_of(run(&mut storage, advance(1, 0, showing(1))))), with_media(1));
     // A change without a view leaves it.
-    assert_eq!(
-        shown(&task_of(run(&mut storage, advance(1, 1, change(Status::Processing, 9))))),
-        with_media(1)
-    );
+    let same = task_of(run(&mut storage, advance(1, 1, change(Status::Processing, 9))));
+    assert_eq!(shown(&same), with_media(1));
     assert_eq!(shown(&task_of(run(&mut storage, advance(1, 2, showing(2))))), with_media(2));
     assert_eq!(shown(storage.live_tasks().next().unwrap()), with_media(2));
 
@@ -81,11 +75,9 @@ fn an_interim_view_replaces_the_last_one() {
     let mut other = storage.clone();
     assert_eq!(shown(&task_of(run(&mut other, finish(1, 3, failed())))), with_media(2));
     let failure = TaskFailure { message: "half of it".into(), ..timed_out() };
-    let partly = |progress| Ending::Failed {
-        failure: failure.clone(),
-        progress,
-        result: Some(with_media(3)),
-        claims: vec![],
+    let partly = |progress| {
+        let (failure, result) = (failure.clone(), Some(with_media(3)));
+        Ending::Failed { failure, progress, result, claims: vec![] }
     };
     for (progress, expected) in [(0, 9), (8, 9), (60, 60), (101, 100)] {
         let mut other = storage.clone();
@@ -99,8 +91,7 @@ fn an_interim_view_replaces_the_last_one() {
 
 #[test]
 fn views_and_failures_are_saved_before_they_are_shown() {
-    let mut storage = funded();
-    run(&mut storage, submit(1, 0, 10)).unwrap();
+    let mut storage = with_task(0, 10);
     let outcome =
         Outcome { public: "{}".into(), private: "{}".into(), products: vec![], claims: vec![], settle: None };
     let failure = gatehouse_model::Failure { blame: gatehouse_model::Blame::Upstream, message: "no".into() };

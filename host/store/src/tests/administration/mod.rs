@@ -7,13 +7,11 @@ use gatehouse_sample::{START, customer_id, task_id};
 use gatehouse_tasks::{AdminIdempotency, Applied, AuditedRequest, Command, ExpiredRow, LedgerMark};
 use redb::ReadableDatabase as _;
 
-use super::{begin, memory_store};
+use super::{altered, begun, begun_on_disk, memory_store, reopened, store_on_disk};
 use crate::administration::{AuditQuery, KeyQuery, KeyState};
-use crate::config::Config;
 use crate::layout;
 use crate::store::Store;
 use crate::transaction::open::commit;
-use gatehouse_fault_injection::Disk;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -55,12 +53,10 @@ fn repeated(applied: &Applied) -> Option<bool> {
 
 #[tokio::test]
 async fn a_request_is_remembered_over_a_restart_until_it_is_swept() {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
+    let (disk, store) = begun_on_disk().await;
     assert_eq!(repeated(&store.execute(deposit("t", START)).await.unwrap().unwrap()), Some(false));
     store.close();
-    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    let (_, store) = reopened(&disk);
     assert_eq!(repeated(&store.execute(deposit("t", START)).await.unwrap().unwrap()), Some(true));
     let rows = store.statement_behind(customer_id(0), None, 10).await.unwrap().unwrap().1;
     let deposits: Vec<_> = rows.iter().filter(|row| row.entry.movement.available == Credits(5)).collect();
@@ -93,13 +89,11 @@ async fn the_audit_record_is_read_by_range_and_filter() {
         };
         store.execute(command).await.unwrap().unwrap();
     }
-    store
-        .execute(Command::Audit { task: Some(task_id(1)), text: "t".into(), at: UnixMs(500) })
-        .await
-        .unwrap()
-        .unwrap();
-    let mark = Command::MarkLedger { mark: LedgerMark::default(), at: UnixMs(500) };
-    store.execute(mark).await.unwrap().unwrap();
+    let at = UnixMs(500);
+    let audit = Command::Audit { task: Some(task_id(1)), text: "t".into(), at };
+    for command in [audit, Command::MarkLedger { mark: LedgerMark::default(), at }] {
+        store.execute(command).await.unwrap().unwrap();
+    }
     let all = AuditQuery::default();
     let numbers = async |query: &AuditQuery, before, limit| {
         let page = store.list_audit(query.clone(), before, limit).await.unwrap();
@@ -129,8 +123,7 @@ async fn the_audit_record_is_read_by_range_and_filter() {
 
 #[tokio::test]
 async fn keys_and_customers_are_listed_in_pages() {
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     let at = START;
     let ids = async |query: KeyQuery, after: Option<&str>, limit| {
         let page = store.list_keys(query, after.map(Into::into), limit).await.unwrap();
@@ -158,34 +151,28 @@ async fn without_credit(store: &Store, after: Option<&str>, limit: usize) -> (Ve
 }
 
 /// Two thousand customers with money before two without.
-fn with_two_that_have_nothing(disk: &Disk) -> Store {
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+fn with_two_that_have_nothing() -> Store {
+    let (_, store) = store_on_disk();
     let (at, amount) = (START, Credits(5));
+    let open = |id| Command::AddCustomer { id, policy: CustomerPolicy::default(), at };
     let with_money = (0..2_000).flat_map(|number| {
         let id = CustomerId(format!("a-{number:04}"));
-        let deposit = Command::Deposit { customer: id.clone(), amount, memo: String::new(), at };
-        [Command::AddCustomer { id, policy: CustomerPolicy::default(), at }, deposit]
+        [open(id.clone()), Command::Deposit { customer: id, amount, memo: String::new(), at }]
     });
-    let without = ["z-1", "z-2"].map(|id| Command::AddCustomer {
-        id: id.into(),
-        policy: CustomerPolicy::default(),
-        at,
-    });
+    let without = ["z-1", "z-2"].map(|id| open(id.into()));
     drop(commit(&store.database().unwrap(), with_money.chain(without).collect()).unwrap());
     store
 }
 
 #[tokio::test]
 async fn customers_without_credit_are_found_wherever_they_stand() {
-    let disk = Disk::default();
-    let store = with_two_that_have_nothing(&disk);
+    let store = with_two_that_have_nothing();
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     assert_eq!(without_credit(&store, None, 1).await, (names(&["z-1"]), Some("z-1".to_owned())));
     assert_eq!(without_credit(&store, Some("z-1"), 1).await, (names(&["z-2"]), None));
-    let (at, memo) = (START, String::new());
     for (customer, amount) in [("z-1", 3), ("a-0007", -5), ("a-0008", -4)] {
-        let (customer, amount) = (customer.into(), Credits(amount));
-        let deposit = Command::Deposit { customer, amount, memo: memo.clone(), at };
+        let (customer, amount, memo) = (customer.into(), Credits(amount), String::new());
+        let deposit = Command::Deposit { customer, amount, memo, at: START };
         store.execute(deposit).await.unwrap().unwrap();
     }
     assert_eq!(without_credit(&store, None, 9).await, (names(&["a-0007", "z-2"]), None));
@@ -193,17 +180,12 @@ async fn customers_without_credit_are_found_wherever_they_stand() {
     assert!(store.examine().unwrap().is_clean());
 
     // The doctor finds a list that is wrong.
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    {
-        let mut list = layout::WITHOUT_CREDIT.open_to_write(&txn).unwrap();
+    let found = altered(&store, |txn| {
+        let mut list = layout::WITHOUT_CREDIT.open_to_write(txn).unwrap();
         list.remove("z-2").unwrap();
         list.insert("a-0001", &()).unwrap();
         list.insert("nobody", &()).unwrap();
-    }
-    txn.commit().unwrap();
-    drop(database);
-    let found = store.examine().unwrap().findings;
+    });
     assert_eq!(found.len(), 3, "{found:?}");
     for (id, what) in [("z-2", "misses it"), ("a-0001", "and is not"), ("nobody", "has no row")] {
         let told = |finding: &String| finding.contains(id) && finding.ends_with(what);

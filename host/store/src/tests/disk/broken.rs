@@ -11,8 +11,8 @@ use gatehouse_tasks::{Applied, Command};
 use crate::config::Config;
 use crate::error::{OpenError, StoreError};
 use crate::store::Store;
-use crate::tests::audited;
 use crate::tests::crash::{Checkpoint, recover};
+use crate::tests::{Dump, audited, reopened, store_on_disk};
 use crate::writer::Durability;
 use gatehouse_fault_injection::{Access, Disk, DiskFault, each_cut};
 
@@ -56,8 +56,7 @@ async fn assert_latched(store: &Store, error: &StoreError) {
 
 /// Breaks the change that many ahead; what it was, or none if the scenario ended first.
 async fn break_change(number: usize, checkpoints: &[Checkpoint], commands: &[Command]) -> Option<Access> {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    let (disk, store) = store_on_disk();
     disk.acknowledge(0);
     disk.break_by(DiskFault::Change(number));
     let mut acknowledged = 0;
@@ -89,11 +88,11 @@ async fn break_change(number: usize, checkpoints: &[Checkpoint], commands: &[Com
     })
     .unwrap_or_else(|reason| panic!("change {number}, a {tripped:?}, then a power cut: {reason}"));
 
-    let restarted = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    let (_, restarted) = reopened(&disk);
     for command in &commands[found..] {
         restarted.execute(command.clone()).await.unwrap().unwrap_or(Applied::Done);
     }
-    assert_eq!(crate::tests::Dump::of_store(&restarted), checkpoints[checkpoints.len() - 1].dump);
+    assert_eq!(Dump::of_store(&restarted), checkpoints[checkpoints.len() - 1].dump);
     assert!(restarted.examine().unwrap().is_clean());
     Some(tripped)
 }
@@ -118,8 +117,7 @@ async fn any_failed_change_stops_the_store_and_a_restart_recovers() {
 #[tokio::test]
 async fn a_failure_while_opening_is_recovered_by_the_next_start() {
     let (checkpoints, commands) = scenario();
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    let (disk, store) = store_on_disk();
     for command in &commands {
         store.execute(command.clone()).await.unwrap().unwrap_or(Applied::Done);
     }
@@ -163,6 +161,6 @@ async fn a_read_that_fails_stops_the_store() {
     assert_eq!(audited(&store, None, 1).await, Err(error.clone()));
     store.execute(audit("late")).await.unwrap_err();
     store.close();
-    let restarted = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    let (_, restarted) = reopened(&disk);
     assert_eq!(audited(&restarted, None, 9).await.unwrap().len(), 1);
 }

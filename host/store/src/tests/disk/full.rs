@@ -11,9 +11,8 @@ use crate::config::Config;
 use crate::disk_full::WaitingBackend;
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::tests::{Dump, audited, begin};
+use crate::tests::{Dump, audited, begun_on_disk, close, patient, reopened};
 use crate::wait::WriterWait;
-use crate::writer::Durability;
 use gatehouse_fault_injection::{Disk, DiskFault};
 
 /// More than the free pages of a new file hold.
@@ -31,17 +30,10 @@ fn full() -> [(DiskFault, Command); 2] {
 async fn on_full_disk(
     (full, command): (DiskFault, Command),
 ) -> (Disk, Store, tokio::task::JoinHandle<Result<(), StoreError>>) {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
+    let (disk, store) = begun_on_disk().await;
     assert!(!store.waits_for_room());
     disk.break_by(full);
-    let writing = {
-        let store = store.clone();
-        tokio::spawn(async move {
-            store.execute_when_free(command, Durability::Immediate).await.map(|done| drop(done.unwrap()))
-        })
-    };
+    let writing = patient(&store, command);
     store.until_waiting().await;
     (disk, store, writing)
 }
@@ -63,7 +55,7 @@ async fn wait_and_go_on(full: (DiskFault, Command)) {
     assert!(store.examine().unwrap().is_clean());
 
     // Not only the store's memory has it: a process that is killed now leaves it to the next one.
-    let left = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    let (_, left) = reopened(&disk);
     assert_eq!(Dump::of_store(&left), Dump::of_store(&store));
     assert!(left.examine().unwrap().is_clean());
 }
@@ -85,7 +77,7 @@ async fn a_store_on_a_full_disk_closes_and_opens_again_there() {
 async fn close_and_open(full: (DiskFault, Command)) {
     let (disk, store, writing) = on_full_disk(full).await;
     let before = Dump::of_store(&store);
-    tokio::task::spawn_blocking(move || store.close()).await.unwrap();
+    close(store).await;
     assert!(matches!(writing.await.unwrap(), Err(StoreError::Failed { .. })), "it was never acknowledged");
 
     // A killed process leaves the same bytes.
@@ -105,15 +97,13 @@ async fn close_and_open(full: (DiskFault, Command)) {
 /// has everything that was acknowledged.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_cannot_grow_for_sure_fails_the_store() {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
+    let (disk, store) = begun_on_disk().await;
     let before = Dump::of_store(&store);
     disk.break_by(DiskFault::FullAtSync);
     let error = store.execute(large("a")).await.unwrap_err();
     assert!(matches!(error, StoreError::Failed { .. }) && store.has_failed(), "{error}");
     store.close();
-    let again = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    let (_, again) = reopened(&disk);
     assert_eq!(Dump::of_store(&again), before);
     assert!(again.examine().unwrap().is_clean());
 }

@@ -5,11 +5,9 @@ use gatehouse_sample::{START, customer_id};
 use gatehouse_tasks::{Command, JournalEntry};
 use redb::WriteTransaction;
 
-use crate::config::Config;
 use crate::layout::{CUSTOMERS, DEPOSIT_DAYS, LEDGER, LEDGER_INDEX};
 use crate::store::Store;
-use crate::tests::{begin, memory_store};
-use gatehouse_fault_injection::Disk;
+use crate::tests::{altered, begun, begun_on_disk, reopened};
 
 async fn deposit(store: &Store) {
     let (customer, memo) = (customer_id(0), "later".to_owned());
@@ -17,21 +15,11 @@ async fn deposit(store: &Store) {
     store.execute(deposit).await.unwrap().unwrap();
 }
 
-fn change(store: &Store, work: impl FnOnce(&WriteTransaction)) -> Vec<String> {
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    work(&txn);
-    txn.commit().unwrap();
-    drop(database);
-    store.examine().unwrap().findings
-}
-
 #[tokio::test]
 async fn the_first_break_is_named() {
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     deposit(&store).await;
-    let found = change(&store, |txn| {
+    let found = altered(&store, |txn| {
         let mut ledger = LEDGER.open_to_write(txn).unwrap();
         let entry = ledger.get(2).unwrap().unwrap();
         ledger.insert(2, &JournalEntry { memo: "sooner".to_owned(), ..entry }).unwrap();
@@ -42,9 +30,7 @@ async fn the_first_break_is_named() {
 /// Everything as it was before the deposit, the customer's row and all look-up rows with it: nothing but the mark tells.
 #[tokio::test]
 async fn an_end_that_was_put_back_is_found_by_the_mark() {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
+    let (disk, store) = begun_on_disk().await;
     let before = store.customer(&customer_id(0)).await.unwrap().unwrap();
     let put_back = |txn: &WriteTransaction, row: &Customer| {
         assert!(LEDGER.open_to_write(txn).unwrap().remove(2).unwrap());
@@ -57,16 +43,16 @@ async fn an_end_that_was_put_back_is_found_by_the_mark() {
         CUSTOMERS.open_to_write(txn).unwrap().insert(&row.id.0, row).unwrap();
     };
     deposit(&store).await;
-    assert_eq!(change(&store, |txn| put_back(txn, &before)), Vec::<String>::new());
+    assert_eq!(altered(&store, |txn| put_back(txn, &before)), Vec::<String>::new());
 
     // Rows of customers at work are known to the writer.
     store.close();
-    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    let (_, store) = reopened(&disk);
     deposit(&store).await;
     let mark = store.ledger_mark().await.unwrap();
     assert_eq!((mark.entries, mark.customers), (3, 2));
     store.execute(Command::MarkLedger { mark, at: START }).await.unwrap().unwrap();
     assert!(store.examine().unwrap().is_clean());
-    let found = change(&store, |txn| put_back(txn, &before));
+    let found = altered(&store, |txn| put_back(txn, &before));
     assert_eq!(found, [format!("the ledger had 3 entries at {START} by the audit record, and has 2 now")]);
 }

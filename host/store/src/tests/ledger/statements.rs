@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, CustomerId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, Task, UnixMs};
 use gatehouse_sample::{START, customer_id, hold, key_id, request_id, settle, task};
 use gatehouse_tasks::{Command, EntryKind, JournalEntry};
 
 use crate::layout;
 use crate::store::Store;
-use crate::tests::{begin, memory_store, minute};
+use crate::tests::{altered, begun, memory_store, minute, submit};
 use crate::transaction::open::commit;
 use crate::{StatementOf, StatementPage, StatementQuery, StatementRow, StatementTotals};
 
@@ -20,13 +20,12 @@ fn moment(number: u64) -> UnixMs {
 
 /// Free tasks of three keys and two customers in turn, a minute apart, in commits of several lengths.
 async fn filled() -> Store {
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     let submit = |number: u64| {
         let key = u8::try_from(number % 3).unwrap();
         let id = minute(number, u128::from(number));
         let made = task(0, key, key / 2, i64::from(number < 20), moment(number));
-        Command::Submit { task: Box::new(gatehouse_model::Task { id, ..made }), idempotency: None }
+        submit(Task { id, ..made })
     };
     let (mut first, mut length) = (0, 1);
     while first < TASKS {
@@ -39,8 +38,7 @@ async fn filled() -> Store {
 
 /// Money in, money back, texts that were charged or given back and texts that are open, of two customers on six days.
 async fn busy_days() -> Store {
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     for number in 0..70_u8 {
         let at = START.plus(Duration::from_secs(u64::from(number) * 7_200));
         let (id, model) = (request_id(number), format!("model-{}", number % 4));
@@ -106,23 +104,16 @@ async fn sums_of_days_are_those_of_their_rows() {
     assert!(store.examine().unwrap().is_clean());
 
     // The doctor compares the sums with the ledger.
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    {
-        let mut table = layout::DEPOSIT_DAYS.open_to_write(&txn).unwrap();
+    let found = altered(&store, |txn| {
+        let mut table = layout::DEPOSIT_DAYS.open_to_write(txn).unwrap();
         table.insert(("", first), &(1, 1)).unwrap();
         table.insert(("nobody", first), &(1, 0)).unwrap();
         assert!(table.remove((&customer_id(0).0, first)).unwrap());
-    }
-    txn.commit().unwrap();
-    drop(database);
-    let found = store.examine().unwrap().findings;
+    });
     assert_eq!(found.len(), 3, "{found:?}");
     for whose in ["all customers", "customer nobody", &format!("customer {}", customer_id(0))] {
-        assert!(
-            found.iter().any(|finding| finding.starts_with(&format!("deposits of {whose} on day"))),
-            "{found:?}"
-        );
+        let start = format!("deposits of {whose} on day");
+        assert!(found.iter().any(|finding| finding.starts_with(&start)), "{found:?}");
     }
 }
 
@@ -166,13 +157,10 @@ async fn every_row_comes_once_with_its_balance() {
             }
         }
         for key in [0, 1, 2].map(key_id) {
-            let mut rows =
-                pages(&store, StatementQuery { limit, ..query(StatementOf::Key(key.clone())) }).await;
-            assert!(
-                rows.iter()
-                    .map(|row| &row.entry)
-                    .eq(all.iter().filter(|entry| entry.key == Some(key.clone())))
-            );
+            let query = StatementQuery { limit, ..query(StatementOf::Key(key.clone())) };
+            let mut rows = pages(&store, query).await;
+            let own = all.iter().filter(|entry| entry.key.as_ref() == Some(&key));
+            assert!(rows.iter().map(|row| &row.entry).eq(own));
             rows.reverse();
             let mut used = 0;
             for row in rows {
@@ -240,12 +228,9 @@ async fn nothing_is_shown_for_nothing() {
 async fn an_index_that_is_not_the_ledgers_is_found() {
     for kind in ["customer", "key"] {
         for change in 0..3 {
-            let store = filled().await;
-            let database = store.database().unwrap();
-            let txn = database.begin_write().unwrap();
             let owner = if kind == "key" { "key1" } else { "customer-1" };
-            {
-                let mut index = layout::LEDGER_INDEX.open_to_write(&txn).unwrap();
+            let found = altered(&filled().await, |txn| {
+                let mut index = layout::LEDGER_INDEX.open_to_write(txn).unwrap();
                 let row = index.range((kind, owner, 0)..).unwrap().next().unwrap().unwrap();
                 let (first, mut listed) = (row.key().unwrap().2, row.row().unwrap());
                 drop(row);
@@ -255,12 +240,10 @@ async fn an_index_that_is_not_the_ledgers_is_found() {
                     _ => listed.push(listed[0]),
                 }
                 index.insert((kind, owner, first), &listed).unwrap();
-            }
-            txn.commit().unwrap();
-            drop(database);
+            });
             let finding =
                 format!("statement of {kind} {owner}: the index does not list its ledger rows as they are");
-            assert_eq!(store.examine().unwrap().findings, [finding], "{change}");
+            assert_eq!(found, [finding], "{change}");
         }
     }
 }

@@ -8,7 +8,7 @@ use gatehouse_tasks::{Command, UsageSums, hour_of};
 
 use crate::layout;
 use crate::store::Store;
-use crate::tests::{Dump, begin, memory_store};
+use crate::tests::{Dump, altered, begun};
 use crate::transaction::open::commit;
 use crate::{KEPT_DAYS_OF_HOURS, UsagePeriod, UsageQuery, UsageRow, UsageScope};
 
@@ -35,22 +35,17 @@ fn query(scope: UsageScope, period: UsagePeriod) -> UsageQuery {
 
 /// Customer, key, days or hours after the start, model, requests.
 fn short(rows: &[UsageRow], start: u32) -> Vec<(&str, &str, u32, &str, u64)> {
-    let short = |row: &'_ UsageRow| row.period - start;
     rows.iter()
-        .map(|row| (&*row.customer.0, &*row.key.0, short(row), &*row.model, row.sums.requests))
+        .map(|row| (&*row.customer.0, &*row.key.0, row.period - start, &*row.model, row.sums.requests))
         .collect()
 }
 
 /// Three keys of two customers, two models, two days.
 async fn with_requests() -> Store {
-    let store = memory_store();
-    begin(&store).await;
-    apply(
-        &store,
-        request(1, 0, "a", 0).into_iter().chain(request(2, 0, "a", 0)).chain(request(3, 0, "b", 0)),
-    );
-    apply(&store, request(4, 1, "a", 0).into_iter().chain(request(5, 2, "a", 0)));
-    apply(&store, request(6, 0, "a", 2).into_iter().chain(request(7, 2, "b", 3)));
+    let store = begun().await;
+    apply(&store, [request(1, 0, "a", 0), request(2, 0, "a", 0), request(3, 0, "b", 0)].concat());
+    apply(&store, [request(4, 1, "a", 0), request(5, 2, "a", 0)].concat());
+    apply(&store, [request(6, 0, "a", 2), request(7, 2, "b", 3)].concat());
     store
 }
 
@@ -64,17 +59,11 @@ async fn sums_are_read_for_every_scope() {
         assert_eq!(short(&found.rows, day), expected);
     };
     let (own, other) = (customer_id(0), customer_id(1));
-    check(
-        UsageScope::All,
-        &[("", "", 0, "a", 4), ("", "", 0, "b", 1), ("", "", 1, "a", 1), ("", "", 1, "b", 1)],
-    )
-    .await;
+    let all = [("", "", 0, "a", 4), ("", "", 0, "b", 1), ("", "", 1, "a", 1), ("", "", 1, "b", 1)];
+    check(UsageScope::All, &all).await;
     let one = "customer-0";
-    check(
-        UsageScope::Customer(own.clone()),
-        &[(one, "", 0, "a", 3), (one, "", 0, "b", 1), (one, "", 1, "a", 1)],
-    )
-    .await;
+    let of_one = [(one, "", 0, "a", 3), (one, "", 0, "b", 1), (one, "", 1, "a", 1)];
+    check(UsageScope::Customer(own.clone()), &of_one).await;
     check(UsageScope::Key(own.clone(), key_id(1)), &[(one, "key1", 0, "a", 1)]).await;
     check(UsageScope::Key(other.clone(), key_id(1)), &[]).await;
     let two = "customer-1";
@@ -142,8 +131,7 @@ async fn a_read_goes_on_where_the_last_one_ended() {
 
 #[tokio::test]
 async fn a_commit_writes_one_row_for_what_many_commands_add_to() {
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     apply(&store, (0..50).flat_map(|number| request(number, 0, "a", 0)));
     let dump = Dump::of_store(&store);
     assert_eq!((dump.usage_days.len(), dump.usage_hours.len()), (3, 3));
@@ -154,8 +142,7 @@ async fn a_commit_writes_one_row_for_what_many_commands_add_to() {
 
 #[tokio::test]
 async fn hours_are_forgotten_and_days_are_kept() {
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     let days = u64::from(KEPT_DAYS_OF_HOURS) + 5;
     for day in 0..days {
         apply(&store, request(u128::from(day), 0, "a", day * 24));
@@ -173,20 +160,14 @@ async fn hours_are_forgotten_and_days_are_kept() {
 
 /// What the doctor finds once a row of the sums was changed.
 async fn findings(days: bool, row: (&str, &str, &str), alter: impl FnOnce(&mut UsageSums)) -> Vec<String> {
-    let store = with_requests().await;
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    {
+    altered(&with_requests().await, |txn| {
         let table = if days { layout::USAGE_DAYS } else { layout::USAGE_HOURS.of(START.day()) };
-        let mut table = table.open_to_write(&txn).unwrap();
+        let mut table = table.open_to_write(txn).unwrap();
         let key = (row.0, row.1, if days { START.day() } else { hour_of(START) }, row.2);
         let mut sums = table.get(key).unwrap().unwrap();
         alter(&mut sums);
         table.insert(key, &sums).unwrap();
-    }
-    txn.commit().unwrap();
-    drop(database);
-    store.examine().unwrap().findings
+    })
 }
 
 #[tokio::test]

@@ -2,19 +2,13 @@
 
 use gatehouse_model::{KeyId, Phase, Status, Task, TaskId, UnixMs};
 use gatehouse_sample::{START, change, completed, customer_id, failed, key_id, sent_call, task};
-use gatehouse_tasks::{Applied, Change, Command};
+use gatehouse_tasks::{Change, Command};
 
+use super::{MANY, expected, fill, id};
 use crate::AllTasksQuery;
 use crate::store::Store;
-use crate::tests::{begin, memory_store, minute};
+use crate::tests::{begun, finish, minute, submit};
 use crate::transaction::open::commit;
-
-/// Five minutes apart, over several days.
-const MANY: u64 = 1300;
-
-fn id(number: u64) -> TaskId {
-    minute(number * 5, u128::from(number))
-}
 
 /// A free task: its key by thirds, its family by sevenths, its model by halves.
 fn made(number: u64, id: TaskId) -> Task {
@@ -26,20 +20,8 @@ fn made(number: u64, id: TaskId) -> Task {
 
 /// Every fourth one is live, of these every second one is ambiguous, the others have completed or failed in turn.
 async fn filled() -> Store {
-    let store = memory_store();
-    begin(&store).await;
-    let submits = (0..MANY)
-        .map(|number| Command::Submit { task: Box::new(made(number, id(number))), idempotency: None });
-    let outcomes = commit(&store.database().unwrap(), submits.collect()).unwrap();
-    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Applied::Submitted(_)))));
-    let ends = (0..MANY).filter(|number| number % 4 != 0).map(|number| Command::Finish {
-        id: id(number),
-        revision: 0,
-        ending: if number % 2 == 0 { completed(0) } else { failed() },
-        audit: None,
-        at: START,
-    });
-    commit(&store.database().unwrap(), ends.collect()).unwrap();
+    let store = begun().await;
+    fill(&store, |number| made(number, id(number)));
     let lost = (0..MANY).filter(|number| number % 8 == 0).flat_map(|number| {
         let sent = Phase::Sent { call: sent_call(), at: START };
         let lost = Phase::Ambiguous { call: sent_call(), at: START, outage: None };
@@ -60,14 +42,10 @@ async fn all_pages(store: &Store, query: &AllTasksQuery) -> Vec<u64> {
         assert!(page.tasks.len() <= query.limit);
         // Six days, with the look-up of their lists.
         let look_ups = 6 * 12;
-        assert!(
-            page.rows_read <= 3 * query.limit + look_ups,
-            "{} rows, limit {}",
-            page.rows_read,
-            query.limit
-        );
+        let (rows, limit) = (page.rows_read, query.limit);
+        assert!(rows <= 3 * limit + look_ups, "{rows} rows, limit {limit}");
         assert!(page.tasks_read <= 2 * query.limit + 1, "{} tasks", page.tasks_read);
-        numbers.extend(page.tasks.iter().map(|task| u64::try_from(task.id.bits() & 0xffff).unwrap()));
+        numbers.extend(super::numbers(&page.tasks));
         match page.next {
             Some(next) => {
                 assert!(after.is_none_or(|after| next < after), "a page goes on");
@@ -77,10 +55,6 @@ async fn all_pages(store: &Store, query: &AllTasksQuery) -> Vec<u64> {
         }
     }
     panic!("the pages do not end");
-}
-
-fn expected(which: impl Fn(u64) -> bool) -> Vec<u64> {
-    (0..MANY).rev().filter(|number| which(*number)).collect()
 }
 
 fn status(number: u64) -> Status {
@@ -154,21 +128,13 @@ async fn pages_of_any_length_and_time_show_every_task_once() {
 async fn a_page_of_many_tasks_reads_no_more_than_twice_what_it_shows() {
     const COUNT: u64 = 30_000;
     const LIMIT: usize = 50;
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     let id = |number: u64| minute(number / 10, u128::from(number));
     for first in (0..COUNT).step_by(1000) {
         let made = |number: u64| Task { key: KeyId("key0".into()), ..made(number * 3, id(number)) };
-        let submit = |number| Command::Submit { task: Box::new(made(number)), idempotency: None };
-        commit(&store.database().unwrap(), (first..first + 1000).map(submit).collect()).unwrap();
-        let ending = |number| if number % 999 == 0 { failed() } else { completed(0) };
-        let end = |number| Command::Finish {
-            id: id(number),
-            revision: 0,
-            ending: ending(number),
-            audit: None,
-            at: START,
-        };
+        let submits = (first..first + 1000).map(|number| submit(made(number)));
+        commit(&store.database().unwrap(), submits.collect()).unwrap();
+        let end = |number| finish(id(number), if number % 999 == 0 { failed() } else { completed(0) });
         commit(&store.database().unwrap(), (first..first + 1000).map(end).collect()).unwrap();
     }
     let of = |statuses: Vec<Status>, keys: Vec<KeyId>, families: Vec<&str>| AllTasksQuery {

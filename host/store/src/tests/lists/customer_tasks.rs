@@ -1,39 +1,27 @@
 //! What is listed, in which order, and in which pieces.
 
-use gatehouse_model::{Status, Task, TaskId, UnixMs};
+use gatehouse_model::{KeyDigest, Status, Task, TaskId, UnixMs};
 use gatehouse_sample::{START, at_once, change, completed, failed, task, task_id};
-use gatehouse_tasks::{Applied, Command, JournalEntry};
+use gatehouse_tasks::{Command, JournalEntry};
 use redb::ReadTransaction;
 
+use super::{MANY, expected, fill, id, numbers};
 use crate::TaskQuery;
 use crate::layout;
 use crate::statement::read::{StatementOf, StatementQuery};
 use crate::store::Store;
-use crate::tests::{Dump, audited, begin, customer, key, memory_store, minute};
+use crate::tests::{Dump, audited, begun, customer, digest, finish, key, minute, submit};
 use crate::transaction::open::commit;
 
-/// More than is read in one piece, over several days.
-const MANY: u64 = 1300;
-
-/// Free tasks, five minutes apart, every third one of the other customer.
-fn fill(store: &Store) {
-    let commands = (0..MANY).map(|number| {
-        let third = number % 3 == 2;
-        let id = minute(number * 5, u128::from(number));
-        let made = if third { task(0, 2, 1, 0, id.timestamp()) } else { task(0, 0, 0, 0, id.timestamp()) };
+/// Free tasks, every third one of the other customer.
+async fn filled() -> Store {
+    let store = begun().await;
+    fill(&store, |number| {
+        let (key, id) = (if number % 3 == 2 { 2 } else { 0 }, id(number));
         let model = format!("model-{}", number % 2);
-        Command::Submit { task: Box::new(Task { id, model, ..made }), idempotency: None }
+        Task { id, model, ..task(0, key, key / 2, 0, id.timestamp()) }
     });
-    let verdicts = commit(&store.database().unwrap(), commands.collect()).unwrap();
-    assert!(verdicts.iter().all(|verdict| matches!(verdict, Ok(Applied::Submitted(_)))));
-    let ends = (0..MANY).filter(|number| number % 4 != 0).map(|number| Command::Finish {
-        id: minute(number * 5, u128::from(number)),
-        revision: 0,
-        ending: if number % 2 == 0 { completed(0) } else { failed() },
-        audit: None,
-        at: START,
-    });
-    commit(&store.database().unwrap(), ends.collect()).unwrap();
+    store
 }
 
 /// Every page of a listing, joined, and how many rows they read.
@@ -52,19 +40,9 @@ async fn all_pages(store: &Store, name: &str, query: TaskQuery) -> (Vec<Task>, u
     }
 }
 
-fn numbers(tasks: &[Task]) -> Vec<u64> {
-    tasks.iter().map(|task| u64::try_from(task.id.bits() & 0xffff).unwrap()).collect()
-}
-
-fn expected(which: impl Fn(u64) -> bool) -> Vec<u64> {
-    (0..MANY).rev().filter(|number| which(*number)).collect()
-}
-
 #[tokio::test]
 async fn an_owner_sees_its_own_newest_first() {
-    let store = memory_store();
-    begin(&store).await;
-    fill(&store);
+    let store = filled().await;
     for limit in [1, 7, 100, 866, 867, 868, 10_000] {
         let query = TaskQuery { limit, ..TaskQuery::default() };
         let (tasks, _) = all_pages(&store, "customer-0", query.clone()).await;
@@ -79,9 +57,7 @@ async fn an_owner_sees_its_own_newest_first() {
 
 #[tokio::test]
 async fn filters_choose_by_status_and_model() {
-    let store = memory_store();
-    begin(&store).await;
-    fill(&store);
+    let store = filled().await;
     let check = async |status, model: Option<&str>, which: fn(u64) -> bool| {
         for limit in [1, 10, 217, 10_000] {
             let query = TaskQuery { status, model: model.map(str::to_owned), limit, after: None };
@@ -108,10 +84,8 @@ fn fill_history(store: &Store, count: u64) {
         for number in first..(first + 1000).min(count) {
             let model = if number % 977 == 0 { "rare" } else { "usual" }.to_owned();
             let made = task(0, 0, 0, 0, id(number).timestamp());
-            let task = Box::new(Task { id: id(number), model, ..made });
-            submissions.push(Command::Submit { task, idempotency: None });
-            let (ending, at) = (completed(0), START);
-            ends.push(Command::Finish { id: id(number), revision: 0, ending, audit: None, at });
+            submissions.push(submit(Task { id: id(number), model, ..made }));
+            ends.push(finish(id(number), completed(0)));
         }
         for commands in [submissions, ends] {
             let outcomes = commit(&store.database().unwrap(), commands).unwrap();
@@ -125,8 +99,7 @@ async fn a_page_reads_little_more_than_it_shows() {
     const COUNT: u64 = 20_000;
     // Looking up the statuses and models of a day, and the newest row of each, on at most four days.
     const LOOK_UPS: usize = 4 * 5;
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     fill_history(&store, COUNT);
     let filters = [(Some(Status::Failed), None), (None, Some("none")), (Some(Status::Pending), Some("rare"))];
     for (status, model) in filters {
@@ -157,9 +130,7 @@ async fn a_page_reads_little_more_than_it_shows() {
 
 #[tokio::test]
 async fn live_tasks_come_by_creation_across_pieces() {
-    let store = memory_store();
-    begin(&store).await;
-    fill(&store);
+    let store = filled().await;
     let mut live: Vec<Task> = Vec::new();
     loop {
         let piece = store.live_tasks(live.last().map(|task| task.id)).await.unwrap();
@@ -175,10 +146,7 @@ async fn live_tasks_come_by_creation_across_pieces() {
 
 #[tokio::test]
 async fn a_task_is_found_live_ended_and_no_more_once_dropped() {
-    let store = memory_store();
-    begin(&store).await;
-    fill(&store);
-    let id = |number: u64| minute(number * 5, u128::from(number));
+    let store = filled().await;
     assert_eq!(store.task(id(4)).await.unwrap().unwrap().status, Status::Submitted);
     assert_eq!(store.task(id(2)).await.unwrap().unwrap().status, Status::Completed);
     assert_eq!(store.task(minute(5, 99)).await.unwrap(), None);
@@ -187,13 +155,7 @@ async fn a_task_is_found_live_ended_and_no_more_once_dropped() {
     // A live task keeps the day of its creation; without one, whole days go.
     assert_eq!(store.drop_history(START.day() + 2).await, Ok(0));
     let first_days = (0..MANY).filter(|number| id(*number).timestamp().day() < START.day() + 2);
-    let ends = first_days.clone().map(|number| Command::Finish {
-        id: id(number),
-        revision: 0,
-        ending: failed(),
-        audit: None,
-        at: START,
-    });
+    let ends = first_days.clone().map(|number| finish(id(number), failed()));
     commit(&store.database().unwrap(), ends.collect()).unwrap();
     assert_eq!(store.drop_history(START.day() + 2).await, Ok(2));
     let kept = first_days.count() as u64;
@@ -213,9 +175,7 @@ async fn journal_of(store: &Store, name: &str, limit: usize) -> Vec<JournalEntry
 
 #[tokio::test]
 async fn ledger_and_audit_are_read_backwards() {
-    let store = memory_store();
-    begin(&store).await;
-    fill(&store);
+    let store = filled().await;
     let entries = journal_of(&store, "customer-0", 5000).await;
     assert_eq!(entries.len(), 1 + 867 + 867 * 3 / 4);
     assert!(entries.is_sorted_by(|a, b| a.seq > b.seq));
@@ -242,8 +202,7 @@ async fn ledger_and_audit_are_read_backwards() {
 /// A future of its own on the heap, or a thread's, would cost each request more than the look-up does.
 #[tokio::test]
 async fn a_read_that_answers_at_once_allocates_for_its_row_alone() {
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     let id = key("key1");
     let look_up =
         || store.read(&store.database().unwrap(), |txn: &ReadTransaction| layout::KEYS.find(txn, &id.0));
@@ -257,25 +216,17 @@ async fn a_read_that_answers_at_once_allocates_for_its_row_alone() {
 
 #[tokio::test]
 async fn accounts_and_keys_are_found_by_every_name() {
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     let Dump { keys, customers, .. } = Dump::of_store(&store);
     assert_eq!(keys.iter().map(|key| key.id.0.as_str()).collect::<Vec<_>>(), ["key0", "key1", "key2"]);
     assert_eq!(store.key(&key("key1")).await.unwrap().as_ref(), Some(&keys[1]));
     assert_eq!(store.key_by_digest(&keys[2].digest).await.unwrap().as_ref(), Some(&keys[2]));
     assert_eq!(store.key(&key("key9")).await.unwrap(), None);
-    assert_eq!(
-        store.key_by_digest(&gatehouse_model::KeyDigest(crate::tests::digest("no key"))).await.unwrap(),
-        None
-    );
+    assert_eq!(store.key_by_digest(&KeyDigest(digest("no key"))).await.unwrap(), None);
     assert_eq!(store.customer(&customer("customer-1")).await.unwrap().as_ref(), Some(&customers[1]));
     assert_eq!(store.customer(&customer("customer-9")).await.unwrap(), None);
 
-    let moved = Command::Advance {
-        id: minute(0, 1),
-        revision: 0,
-        change: Box::new(change(Status::Pending, 1)),
-        at: START,
-    };
+    let change = Box::new(change(Status::Pending, 1));
+    let moved = Command::Advance { id: minute(0, 1), revision: 0, change, at: START };
     assert!(store.execute(moved).await.unwrap().is_err());
 }

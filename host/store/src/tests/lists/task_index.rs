@@ -8,26 +8,18 @@ use crate::AllTasksQuery;
 use crate::layout::{IndexKey, TASK_INDEX};
 use crate::store::Store;
 use crate::table::WriteRows;
-use crate::tests::{Dump, begin, indexed, memory_store};
+use crate::tests::{Dump, altered, begun, finish, indexed, submit};
 
 /// A live task that moved, one that did not, one completed and one failed.
 async fn with_tasks() -> Store {
-    let store = memory_store();
-    begin(&store).await;
-    let submits = (0..4)
-        .map(|number| Command::Submit { task: Box::new(task(number, 0, 0, 1, START)), idempotency: None });
+    let store = begun().await;
+    let submits = (0..4).map(|number| submit(task(number, 0, 0, 1, START)));
     let changes = [(Status::Pending, 0), (Status::Processing, 1), (Status::Processing, 2)];
     let moves = changes.map(|(status, revision)| {
         let change = Box::new(change(status, 10));
         Command::Advance { id: task_id(0), revision, change, at: START }
     });
-    let ends = [(2, completed(1)), (3, failed())].map(|(number, ending)| Command::Finish {
-        id: task_id(number),
-        revision: 0,
-        ending,
-        audit: None,
-        at: START,
-    });
+    let ends = [finish(task_id(2), completed(1)), finish(task_id(3), failed())];
     for command in submits.chain(moves).chain(ends) {
         store.execute(command).await.unwrap().unwrap();
     }
@@ -83,13 +75,9 @@ async fn every_task_has_one_row_that_moves_with_its_status() {
 
 /// What the doctor finds once the index of a task's day was changed by hand.
 async fn findings(number: u8, alter: impl FnOnce(&mut WriteRows<'_, IndexKey, ()>)) -> Vec<String> {
-    let store = with_tasks().await;
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    alter(&mut TASK_INDEX.of(task_id(number).timestamp().day()).open_to_write(&txn).unwrap());
-    txn.commit().unwrap();
-    drop(database);
-    store.examine().unwrap().findings
+    altered(&with_tasks().await, |txn| {
+        alter(&mut TASK_INDEX.of(task_id(number).timestamp().day()).open_to_write(txn).unwrap());
+    })
 }
 
 #[tokio::test]

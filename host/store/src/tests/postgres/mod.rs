@@ -10,14 +10,13 @@ mod write;
 use std::collections::BTreeSet;
 
 use gatehouse_fault_injection::PostgresServer;
-use gatehouse_sample::beginning;
 use gatehouse_tasks::{
     Backend as _, Command, Kept, List, MemoryLedgerStorage, RowChange, RowKey, Rows, apply,
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Client;
 
-use super::{START, memory_store, remember};
+use super::{first_commands, memory_store, remember};
 use crate::engine::rows::FileEngine;
 use crate::postgres::connect::Server;
 use crate::postgres::fetch;
@@ -74,8 +73,7 @@ impl Pair {
 
     /// The customers and keys that the templates are about.
     async fn begin(&mut self, storage: &mut MemoryLedgerStorage) {
-        for template in beginning() {
-            let command = template.command(storage, START);
+        for command in first_commands() {
             remember(storage, command.clone()).unwrap();
             self.commit(vec![command]).await.pop().unwrap().unwrap();
         }

@@ -80,7 +80,7 @@ impl Pair {
         commands.push(administration::deposit("one", START));
         commands.push(administration::deposit("two", START));
         for command in commands {
-            pair.play(&mut storage, vec![command]).await;
+            pair.play(&mut storage, command).await;
         }
         for round in 0..60 {
             let mut commands: Vec<Command> = Vec::new();
@@ -98,11 +98,9 @@ impl Pair {
         pair
     }
 
-    async fn play(&mut self, storage: &mut MemoryLedgerStorage, commands: Vec<Command>) {
-        for command in &commands {
-            let _ = remember(storage, command.clone());
-        }
-        let _ = self.commit(commands).await;
+    pub(super) async fn play(&mut self, storage: &mut MemoryLedgerStorage, command: Command) {
+        let _ = remember(storage, command.clone());
+        let _ = self.commit(vec![command]).await;
     }
 
     pub(super) fn tasks(&self) -> Vec<TaskId> {

@@ -4,8 +4,8 @@ use gatehouse_fault_injection::PostgresServer;
 use gatehouse_model::{Credits, CustomerId, KeyId, Tags, UnixMs};
 use gatehouse_sample::{START, command_sequences};
 use gatehouse_tasks::{
-    BalancesAfter, Command, EntryKind, JournalEntry, MemoryLedgerStorage, Movement, ResponseRecord,
-    RowChange, RowKey, UsageKey, UsageSums,
+    BalancesAfter, EntryKind, JournalEntry, MemoryLedgerStorage, Movement, ResponseRecord, Row, RowChange,
+    RowKey, UsageKey, UsageSums,
 };
 use proptest::prelude::*;
 
@@ -32,12 +32,8 @@ proptest! {
     }
 }
 
-fn change(
-    key: RowKey,
-    before: Option<gatehouse_tasks::Row>,
-    after: impl Into<gatehouse_tasks::Row>,
-) -> RowChange {
-    RowChange { key, before, after: Some(after.into()) }
+fn added(key: RowKey, row: impl Into<Row>) -> RowChange {
+    RowChange { key, before: None, after: Some(row.into()) }
 }
 
 fn deposit(position: u64, memo: &str) -> RowChange {
@@ -55,7 +51,7 @@ fn deposit(position: u64, memo: &str) -> RowChange {
         chain: digest("chain"),
     };
     let after = BalancesAfter { available: Credits(5), used: None };
-    change(RowKey::Entry(position), None, (entry, after))
+    added(RowKey::Entry(position), (entry, after))
 }
 
 /// A writer that was replaced would write over what its successor wrote.
@@ -110,7 +106,7 @@ async fn texts_may_have_zero_bytes() {
         outline: Vec::new(),
     };
     let key = RowKey::Response(response.customer.clone(), response.id.clone());
-    pair.write(&[deposit(0, "zero\0byte"), change(key, None, response.clone())]).await;
+    pair.write(&[deposit(0, "zero\0byte"), added(key, response.clone())]).await;
     let entry = reads::journal_entry(&pair.client, 0).await.unwrap().unwrap();
     assert_eq!(entry.memo, "zero\0byte");
     let customer = CustomerId::from("acme");
@@ -142,7 +138,7 @@ async fn sums_stay_at_the_end_of_their_range() {
         model: String::new(),
     };
     for _ in 0..2 {
-        pair.write(&[change(RowKey::Usage(key.clone()), None, largest)]).await;
+        pair.write(&[added(RowKey::Usage(key.clone()), largest)]).await;
     }
     pair.check_usage().await;
 }
@@ -161,7 +157,7 @@ async fn a_new_day_ends_the_hours_of_the_oldest() {
         };
         let mut keys = days.map(of);
         keys.sort();
-        pair.write(&keys.map(|key| change(RowKey::Usage(key), None, sums))).await;
+        pair.write(&keys.map(|key| added(RowKey::Usage(key), sums))).await;
         pair.check_usage().await;
     }
 }
@@ -174,9 +170,8 @@ async fn history_that_somebody_reads_stays_until_the_next_time() {
     pair.begin(&mut storage).await;
     let mut workload = crate::tests::workload::Workload::new(7, 300);
     for _ in 0..40 {
-        let command: Command = workload.command(&storage);
-        let _ = super::remember(&mut storage, command.clone());
-        let _ = pair.commit(vec![command]).await;
+        let command = workload.command(&storage);
+        pair.play(&mut storage, command).await;
     }
     let days = super::fetch::days(&pair.client).await.unwrap();
     let last = days.last().copied().unwrap();

@@ -6,16 +6,10 @@ use std::net::{Ipv4Addr, TcpListener};
 use gatehouse_fault_injection::{ConnectionCut, PostgresServer};
 use gatehouse_sample::audit;
 
-use super::{behind_relay, open};
+use super::{behind_relay, cut_off, expect_failure, open, texts};
 use crate::error::StoreError;
-use crate::tests::{audited, begin};
+use crate::tests::{begin, close, patient};
 use crate::writer::Durability;
-
-/// The texts of all lines, oldest first.
-async fn texts(store: &crate::Store) -> Vec<String> {
-    let lines = audited(store, None, 999).await.unwrap();
-    lines.into_iter().rev().map(|line| line.text).collect()
-}
 
 /// A batch whose answer is lost would be written twice, or be lost although it was acknowledged.
 #[tokio::test(flavor = "multi_thread")]
@@ -47,25 +41,17 @@ async fn a_server_that_stops_in_the_middle_is_waited_for() {
     let store = open(&server.database());
     begin(&store).await;
     let before = texts(&store).await;
-    let waiting: Vec<_> = (0..50)
-        .map(|number| {
-            let store = store.clone();
-            tokio::spawn(async move {
-                let command = audit(format!("line {number:02}"));
-                store.execute_when_free(command, Durability::Immediate).await.unwrap().unwrap();
-            })
-        })
-        .collect();
+    let waiting = (0..50).map(|number| patient(&store, audit(format!("line {number:02}"))));
+    let waiting: Vec<_> = waiting.collect();
     tokio::task::block_in_place(|| server.stop_immediately());
     store.post(audit("posted")).unwrap();
     assert_eq!(store.until_waiting().await, StoreError::Unavailable);
-    let refused = store.execute(audit("refused")).await;
-    assert_eq!(refused, Err(StoreError::Unavailable));
+    assert_eq!(store.execute(audit("refused")).await, Err(StoreError::Unavailable));
     assert_eq!(store.count_customers().await, Err(StoreError::Unavailable));
     assert!(store.is_unavailable() && !store.has_failed());
     tokio::task::block_in_place(|| server.start_again());
     for one in waiting {
-        one.await.unwrap();
+        one.await.unwrap().unwrap();
     }
     store.execute_when_free(audit("last"), Durability::Immediate).await.unwrap().unwrap();
     let mut after = texts(&store).await.split_off(before.len());
@@ -81,15 +67,10 @@ async fn a_server_that_stops_in_the_middle_is_waited_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_closes_while_its_server_is_away() {
     let (store, relay, _) = behind_relay();
-    relay.refuse(true);
-    relay.cut_all();
-    let waiting = tokio::spawn({
-        let store = store.clone();
-        async move { store.execute_when_free(audit("late"), Durability::Immediate).await }
-    });
+    cut_off(&relay);
+    let waiting = patient(&store, audit("late"));
     store.until_waiting().await;
-    let closing = store.clone();
-    tokio::task::spawn_blocking(move || closing.close()).await.unwrap();
+    close(store.clone()).await;
     assert_eq!(waiting.await.unwrap(), Err(StoreError::Unavailable), "it was never acknowledged");
 }
 
@@ -101,9 +82,7 @@ async fn a_batch_whose_begin_is_refused_is_not_written() {
     let kept = || PostgresServer::shared().ask(&url, "SELECT batch, (SELECT count(*) FROM audit) FROM home");
     let before = kept();
     relay.spoil(b"begin read write", b"begin read wrote");
-    let outcome = store.execute_when_free(audit("second"), Durability::Immediate).await;
-    let Err(StoreError::Failed { reason }) = outcome else { panic!("{outcome:?}") };
-    assert!(reason.contains("a commit: syntax error"), "{reason}");
+    expect_failure(&store, "a commit: syntax error").await;
     assert_eq!(kept(), before);
 }
 

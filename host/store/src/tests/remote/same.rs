@@ -20,6 +20,13 @@ async fn given(
     outcomes.into_iter().map(Result::unwrap).collect()
 }
 
+async fn compare(file: &Store, database: &Store) {
+    let (of_file, of_database) = (Answers::of(file).await, Answers::of(database).await);
+    for (read, answers) in &of_file.0 {
+        assert_eq!(answers, &of_database.0[read], "{read}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -36,22 +43,14 @@ proptest! {
             assert_eq!(of_file, verdicts);
             assert_eq!(runtime.block_on(given(&database, commands)), verdicts);
         });
-        let (of_file, of_database) =
-            runtime.block_on(async { (Answers::of(&file).await, Answers::of(&database).await) });
-        for (read, answers) in &of_file.0 {
-            prop_assert_eq!(answers, &of_database.0[read], "{}", read);
-        }
+        runtime.block_on(compare(&file, &database));
         prop_assert_eq!(database.examine().unwrap(), storage.examine());
-        let mut storage = storage;
-        let day = START.day() + days;
+        let (mut storage, day) = (storage, START.day() + days);
         let dropped = storage.drop_history(day);
         for store in [&file, &database] {
             prop_assert_eq!(runtime.block_on(store.drop_history(day)).unwrap(), dropped);
         }
-        let (of_file, of_database) =
-            runtime.block_on(async { (Answers::of(&file).await, Answers::of(&database).await) });
-        for (read, answers) in &of_file.0 {
-            prop_assert_eq!(answers, &of_database.0[read], "{}, after history was dropped", read);
-        }
+        // After history was dropped.
+        runtime.block_on(compare(&file, &database));
     }
 }

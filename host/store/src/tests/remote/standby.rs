@@ -1,15 +1,15 @@
 //! A gateway that waits for the place of another: it gets it when that one has ended, was stopped or was cut off, not when the server
 //! was away; and the former one writes nothing any more.
 
-use gatehouse_fault_injection::{PostgresServer, Relay};
+use gatehouse_fault_injection::PostgresServer;
 use gatehouse_sample::audit;
 
-use super::{behind_relay, open_as};
+use super::{behind_relay, behind_relay_as, cut_off, expect_replaced, open_as, texts};
 use crate::config::Config;
-use crate::error::{OpenError, StoreError};
+use crate::error::OpenError;
 use crate::postgres::{Node, Position, Server, Standby};
 use crate::store::Store;
-use crate::tests::audited;
+use crate::tests::{close, patient};
 
 fn node(name: &str) -> Node {
     let address = Some(format!("http://{name}:8080"));
@@ -30,16 +30,6 @@ async fn until_free(standby: &mut Standby) -> Option<i64> {
     }
 }
 
-/// The texts of all lines, oldest first.
-async fn texts(store: &Store) -> Vec<String> {
-    let lines = audited(store, None, 999).await.unwrap();
-    lines.into_iter().rev().map(|line| line.text).collect()
-}
-
-async fn close(store: Store) {
-    tokio::task::spawn_blocking(move || store.close()).await.unwrap();
-}
-
 /// The server ends the session of a store a moment after it was closed.
 async fn until_unlocked(url: &str) {
     let held = "SELECT exists (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 2871153536 \
@@ -47,13 +37,6 @@ async fn until_unlocked(url: &str) {
     while PostgresServer::shared().ask(url, held) == "true" {
         tokio::task::yield_now().await;
     }
-}
-
-async fn expect_replaced(store: &Store) {
-    let outcome = store.execute_when_free(audit("late"), crate::Durability::Immediate).await;
-    let Err(StoreError::Failed { reason }) = outcome else { panic!("{outcome:?}") };
-    assert!(reason.contains("another gateway has taken over"), "{reason}");
-    assert!(store.has_failed());
 }
 
 /// Nobody would take the place of a gateway that has crashed, or a clean stop would cost as much time as a crash.
@@ -69,8 +52,7 @@ async fn the_place_is_free_when_the_session_of_its_holder_has_ended() {
     for (check, fits) in [(Some(7), true), (Some(8), false), (None, false)] {
         assert_eq!(waits.fits(check).await.unwrap(), fits, "{check:?}");
     }
-    relay.refuse(true);
-    relay.cut_all();
+    cut_off(&relay);
     until_free(&mut waits).await;
     let second = open_as(&url, node("b"));
     second.execute(audit("second")).await.unwrap().unwrap();
@@ -161,13 +143,11 @@ async fn a_lock_of_another_session_is_not_the_holders() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lease_keeps_all_out_but_those_who_have_seen_its_holder_end() {
     let server = PostgresServer::shared();
-    let (url, relay) = (server.database(), Relay::to(server.address()));
-    let first = open_as(&relay.url(&url, server.address()), node("a"));
+    let (first, relay, url) = behind_relay_as(node("a"));
     first.execute(audit("first")).await.unwrap().unwrap();
     let mut waits = standby(&url, "b");
     assert_eq!(waits.look().await.unwrap(), Position::Taken(node("a")));
-    relay.refuse(true);
-    relay.cut_all();
+    cut_off(&relay);
     let ended = until_free(&mut waits).await;
     assert_eq!(ended, Some(1));
     let open = |node: Node, ended| {
@@ -181,12 +161,10 @@ async fn a_lease_keeps_all_out_but_those_who_have_seen_its_holder_end() {
     }
     assert_eq!(server.ask(&url, "SELECT epoch FROM home"), "1", "nobody has begun");
     relay.refuse(false);
-    let work = first.execute_when_free(audit("goes on"), crate::Durability::Immediate);
-    work.await.unwrap().unwrap();
+    patient(&first, audit("goes on")).await.unwrap().unwrap();
     assert!(!first.has_failed());
 
-    relay.refuse(true);
-    relay.cut_all();
+    cut_off(&relay);
     let ended = until_free(&mut waits).await;
     let second = open(node("b"), ended).unwrap();
     second.execute(audit("second")).await.unwrap().unwrap();
@@ -202,11 +180,9 @@ async fn a_lease_keeps_all_out_but_those_who_have_seen_its_holder_end() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_epoch_of_another_gateway_is_not_taken_for_ones_own() {
     let server = PostgresServer::shared();
-    let (url, relay) = (server.database(), Relay::to(server.address()));
-    let first = open_as(&relay.url(&url, server.address()), node("a"));
+    let (first, relay, url) = behind_relay_as(node("a"));
     first.execute(audit("first")).await.unwrap().unwrap();
-    relay.refuse(true);
-    relay.cut_all();
+    cut_off(&relay);
     let _ = server.ask(&url, "UPDATE lease SET node = 'b'");
     relay.refuse(false);
     expect_replaced(&first).await;

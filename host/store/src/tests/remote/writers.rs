@@ -3,12 +3,12 @@
 use gatehouse_fault_injection::PostgresServer;
 use gatehouse_sample::audit;
 
-use super::{behind_relay, open};
+use super::{behind_relay, cut_off, expect_failure, expect_replaced, open, texts};
 use crate::config::Config;
 use crate::error::{OpenError, StoreError};
 use crate::postgres::{Node, Server};
 use crate::store::Store;
-use crate::tests::audited;
+use crate::tests::close;
 
 /// Two writers would each believe that they know every row.
 #[tokio::test(flavor = "multi_thread")]
@@ -20,10 +20,10 @@ async fn a_second_gateway_is_told_that_another_is_at_work() {
     let Err(error @ OpenError::Taken { .. }) = second.map(|_| ()) else { panic!("it was opened") };
     assert!(error.to_string().contains("another gateway is at work on it"), "{error}");
     first.execute(audit("first")).await.unwrap().unwrap();
-    tokio::task::spawn_blocking(move || first.close()).await.unwrap();
+    close(first).await;
     let second = open(&url);
     second.execute(audit("second")).await.unwrap().unwrap();
-    assert_eq!(audited(&second, None, 9).await.unwrap().len(), 2);
+    assert_eq!(texts(&second).await, ["first", "second"]);
 }
 
 /// A command right behind another one would be told of a gateway that is not there.
@@ -47,13 +47,10 @@ async fn a_session_that_is_about_to_end_is_waited_for() {
 async fn a_database_that_has_lost_a_batch_ends_its_writer() {
     let (store, relay, url) = behind_relay();
     store.execute(audit("first")).await.unwrap().unwrap();
-    relay.refuse(true);
-    relay.cut_all();
+    cut_off(&relay);
     let _ = PostgresServer::shared().ask(&url, "update home set batch = batch - 1");
     relay.refuse(false);
-    let outcome = store.execute_when_free(audit("late"), crate::Durability::Immediate).await;
-    let Err(StoreError::Failed { reason }) = outcome else { panic!("{outcome:?}") };
-    assert!(reason.contains("at another batch"), "{reason}");
+    expect_failure(&store, "at another batch").await;
 }
 
 /// A gateway that was cut off for a while would write over what its successor did.
@@ -61,19 +58,13 @@ async fn a_database_that_has_lost_a_batch_ends_its_writer() {
 async fn a_writer_that_was_replaced_writes_nothing() {
     let (first, relay, url) = behind_relay();
     first.execute(audit("first")).await.unwrap().unwrap();
-    relay.refuse(true);
-    relay.cut_all();
+    cut_off(&relay);
     let second = open(&url);
     second.execute(audit("second")).await.unwrap().unwrap();
-    tokio::task::spawn_blocking(move || second.close()).await.unwrap();
+    close(second).await;
     relay.refuse(false);
-    let outcome = first.execute_when_free(audit("late"), crate::Durability::Immediate).await;
-    let Err(StoreError::Failed { reason }) = outcome else { panic!("{outcome:?}") };
-    assert!(reason.contains("another gateway has taken over"), "{reason}");
-    assert!(first.has_failed());
-    let third = open(&url);
-    let texts = audited(&third, None, 9).await.unwrap().into_iter().map(|line| line.text);
-    assert_eq!(texts.collect::<Vec<_>>(), ["second", "first"]);
+    expect_replaced(&first).await;
+    assert_eq!(texts(&open(&url)).await, ["first", "second"]);
 }
 
 /// The first text after a proxy has ended an idle session would be refused, and a call that waits until it may leave would wait for ever.
@@ -96,8 +87,7 @@ async fn a_session_that_ended_begins_again_though_nothing_is_written() {
         store.until_it_may_begin().await.unwrap();
         store.execute(audit(format!("line {number}"))).await.unwrap().unwrap();
     }
-    relay.refuse(true);
-    relay.cut_all();
+    cut_off(&relay);
     // Until the end of the session is seen, it may.
     while store.until_it_may_begin().await.is_ok() {
         tokio::task::yield_now().await;

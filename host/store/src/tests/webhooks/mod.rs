@@ -5,30 +5,25 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fastrand::Rng;
-use gatehouse_model::{CustomerPolicy, DeliveryId, UnixMs, WebhookId};
-use gatehouse_sample::{
-    START, beginning, completed, customer_id, task, task_id, webhook, webhook_change as change,
-};
+use gatehouse_model::{DeliveryId, UnixMs, WebhookId};
+use gatehouse_sample::{START, completed, customer_id, task, task_id, webhook, webhook_change as change};
 use gatehouse_tasks::{
     Command, MemoryLedgerStorage, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint,
 };
 use redb::ReadableDatabase as _;
 
-use super::{begin, keys, memory_store, remember, rows};
-use crate::config::Config;
+use super::deferred::open;
+use super::{
+    altered, begun, begun_on_disk, first_commands, keys, memory_store, remember, reopened, rows, submit,
+};
 use crate::expired::expired;
 use crate::layout;
 use crate::store::Store;
 use crate::transaction::open::commit;
 use crate::webhooks::DeliveryQuery;
-use gatehouse_fault_injection::Disk;
 
 pub(super) fn add(number: u128, customer: u8) -> Command {
     change(WebhookChange::Add(Box::new(webhook(number, customer))), START)
-}
-
-fn submit(number: u8) -> Command {
-    Command::Submit { task: Box::new(task(number, 0, 0, 2, START)), idempotency: None }
 }
 
 fn finish(number: u8, at: UnixMs) -> Command {
@@ -37,6 +32,11 @@ fn finish(number: u8, at: UnixMs) -> Command {
 
 fn delivery(number: u128, at: UnixMs) -> DeliveryId {
     DeliveryId::from_bits(u128::from(at.0) << 80 | number)
+}
+
+fn record(delivery: DeliveryId, status: Option<u16>, chance: u32, at: UnixMs) -> Command {
+    let attempt = WebhookAttempt { at, took_ms: 1, status, error: String::new(), answer: String::new() };
+    change(WebhookChange::Record { delivery, attempt, retry_after_ms: None, chance }, at)
 }
 
 /// A command about few webhooks, so that they meet in every order.
@@ -55,10 +55,7 @@ pub(super) fn any_command(
         3 => change(WebhookChange::Resend { delivery: some }, at),
         4..=7 => {
             let status = [Some(200), Some(500), None, Some(410)][random.usize(0..4)];
-            let attempt =
-                WebhookAttempt { at, took_ms: 1, status, error: String::new(), answer: String::new() };
-            let chance = random.u32(0..=1_000);
-            change(WebhookChange::Record { delivery: some, attempt, retry_after_ms: None, chance }, at)
+            record(some, status, random.u32(0..=1_000), at)
         }
         8 => change(WebhookChange::Remove { id }, at),
         9 => add(random.u128(1..4), random.u8(0..2)),
@@ -96,7 +93,6 @@ fn assert_same(store: &Store, storage: &MemoryLedgerStorage) {
     let due = keys(&txn, &layout::DELIVERY_DUE);
     let waits = |row: &WebhookDelivery| Some((row.webhook.bits(), row.due()?.0, row.id.bits()));
     assert_eq!(due, deliveries.iter().filter_map(waits).collect());
-    let index = keys(&txn, &layout::DELIVERY_INDEX);
     let mut expected = BTreeSet::new();
     for row in &deliveries {
         expected.insert((row.webhook.bits(), layout::ALL_DELIVERIES, row.id.bits()));
@@ -104,7 +100,7 @@ fn assert_same(store: &Store, storage: &MemoryLedgerStorage) {
             expected.insert((row.webhook.bits(), layout::PENDING_DELIVERIES, row.id.bits()));
         }
     }
-    assert_eq!(index, expected);
+    assert_eq!(keys(&txn, &layout::DELIVERY_INDEX), expected);
     // None is old, some are, all are.
     for days in [0, 7, 8] {
         let now = START.plus(Duration::from_secs(days * 86_400 + 20));
@@ -121,17 +117,13 @@ fn the_store_and_the_memory_agree_about_webhooks() {
         let mut random = Rng::with_seed(seed);
         let (store, mut storage) = (memory_store(), MemoryLedgerStorage::default());
         let database = store.database().unwrap();
-        let mut commands: Vec<Command> = Vec::new();
-        for template in beginning() {
-            let command = template.command(&storage, START);
-            remember(&mut storage, command.clone()).unwrap();
-            commands.push(command);
-        }
-        commit(&database, commands).unwrap();
+        first_commands().for_each(|command| drop(remember(&mut storage, command).unwrap()));
+        commit(&database, first_commands().collect()).unwrap();
         let mut at = START;
         for number in 0..40 {
             at = at.plus(Duration::from_secs(1));
-            let batch = [any_command(&mut random, &storage, number, at), submit(number), finish(number, at)];
+            let begin = submit(task(number, 0, 0, 2, START));
+            let batch = [any_command(&mut random, &storage, number, at), begin, finish(number, at)];
             let expected: Vec<_> =
                 batch.iter().map(|command| remember(&mut storage, command.clone())).collect();
             assert_eq!(commit(&database, batch.to_vec()).unwrap(), expected, "seed {seed}");
@@ -145,10 +137,8 @@ fn the_store_and_the_memory_agree_about_webhooks() {
 
 #[tokio::test]
 async fn a_delivery_is_in_the_commit_of_the_end_and_wakes_its_sender() {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
-    for command in [add(1, 0), add(2, 1), submit(1)] {
+    let (disk, store) = begun_on_disk().await;
+    for command in [add(1, 0), add(2, 1), submit(task(1, 0, 0, 2, START))] {
         store.execute(command).await.unwrap().unwrap();
     }
     assert_eq!(store.changed_webhooks().await.len(), 2);
@@ -158,7 +148,7 @@ async fn a_delivery_is_in_the_commit_of_the_end_and_wakes_its_sender() {
     let one = WebhookId::from_bits(1);
     assert_eq!(store.changed_webhooks().await, [one].into());
     // What the disk has at the answer is what a crash leaves.
-    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    let (_, store) = reopened(&disk);
     assert_eq!(store.waiting_webhooks().await, Ok([one].into()));
     let (due, id) = store.next_delivery(one).await.unwrap().expect("it waits");
     let row = store.delivery(id).await.unwrap().expect("a row");
@@ -168,8 +158,7 @@ async fn a_delivery_is_in_the_commit_of_the_end_and_wakes_its_sender() {
 
 #[tokio::test]
 async fn pages_end_where_the_next_one_begins() {
-    let store = memory_store();
-    begin(&store).await;
+    let store = begun().await;
     for number in 1..=7 {
         store.execute(add(number, u8::from(number > 4))).await.unwrap().unwrap();
     }
@@ -197,25 +186,16 @@ async fn pages_end_where_the_next_one_begins() {
     let rest = store.list_deliveries(query, first.next, 3).await.unwrap();
     assert_eq!((seconds(&rest.rows), rest.next), (vec![2, 1], None));
     let (newest, at) = (first.rows[0].id, START.plus(Duration::from_secs(60)));
-    let attempt =
-        WebhookAttempt { at, took_ms: 1, status: Some(200), error: String::new(), answer: String::new() };
-    let taken = WebhookChange::Record { delivery: newest, attempt, retry_after_ms: None, chance: 0 };
-    store.execute(change(taken, at)).await.unwrap().unwrap();
+    store.execute(record(newest, Some(200), 0, at)).await.unwrap().unwrap();
     let pending = DeliveryQuery { pending: true, ..query };
     assert_eq!(seconds(&store.list_deliveries(pending, None, 9).await.unwrap().rows), [4, 3, 2, 1]);
 }
 
 /// A file with a hundred webhooks, of which the last two fail.
-async fn with_two_that_fail(disk: &Disk) -> Store {
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
+async fn with_two_that_fail() -> Store {
+    let (_, store) = begun_on_disk().await;
     for customer in 2..12 {
-        let (id, at) = (customer_id(customer), START);
-        store
-            .execute(Command::AddCustomer { id, policy: CustomerPolicy::default(), at })
-            .await
-            .unwrap()
-            .unwrap();
+        store.execute(open(&customer_id(customer).0)).await.unwrap().unwrap();
     }
     for number in 0..100 {
         store.execute(add(number + 1, u8::try_from(2 + number / 10).unwrap())).await.unwrap().unwrap();
@@ -223,15 +203,7 @@ async fn with_two_that_fail(disk: &Disk) -> Store {
     for number in [99, 100] {
         let (id, delivery) = (WebhookId::from_bits(number), delivery(number, START));
         store.execute(change(WebhookChange::Test { id, delivery }, START)).await.unwrap().unwrap();
-        let attempt = WebhookAttempt {
-            at: START,
-            took_ms: 1,
-            status: Some(500),
-            error: String::new(),
-            answer: String::new(),
-        };
-        let failed = WebhookChange::Record { delivery, attempt, retry_after_ms: None, chance: 0 };
-        store.execute(change(failed, START)).await.unwrap().unwrap();
+        store.execute(record(delivery, Some(500), 0, START)).await.unwrap().unwrap();
     }
     store
 }
@@ -242,8 +214,7 @@ async fn troubled(store: &Store, limit: usize) -> Vec<u128> {
 
 #[tokio::test]
 async fn webhooks_in_trouble_are_found_wherever_they_stand() {
-    let disk = Disk::default();
-    let store = with_two_that_fail(&disk).await;
+    let store = with_two_that_fail().await;
     assert_eq!((troubled(&store, 9).await, troubled(&store, 1).await), (vec![99, 100], vec![99]));
     assert!(store.examine().unwrap().is_clean());
     let gone = WebhookChange::Remove { id: WebhookId::from_bits(99) };
@@ -253,18 +224,12 @@ async fn webhooks_in_trouble_are_found_wherever_they_stand() {
 
 #[tokio::test]
 async fn the_doctor_compares_the_list_with_the_webhooks() {
-    let store = with_two_that_fail(&Disk::default()).await;
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    {
-        let mut list = layout::TROUBLED_WEBHOOKS.open_to_write(&txn).unwrap();
+    let found = altered(&with_two_that_fail().await, |txn| {
+        let mut list = layout::TROUBLED_WEBHOOKS.open_to_write(txn).unwrap();
         list.remove(99).unwrap();
         list.insert(1, &()).unwrap();
         list.insert(777, &()).unwrap();
-    }
-    txn.commit().unwrap();
-    drop(database);
-    let found = store.examine().unwrap().findings;
+    });
     let name = |number: u128| WebhookId::from_bits(number).to_string();
     assert_eq!(found.len(), 3, "{found:?}");
     for (number, what) in [(99, "misses it"), (1, "and is not"), (777, "has no row")] {

@@ -4,15 +4,14 @@ use gatehouse_model::{Event, FailureKind, Outage, Phase, Reading, Status, UnixMs
 use proptest::prelude::*;
 
 use super::*;
-use gatehouse_sample::{STEP, change, command_sequences, completed, failed, join_request, ruled};
+use gatehouse_sample::{change, command_sequences, completed, failed, join_request, ruled};
 use gatehouse_tasks::{
     AfterCrash, JudgedTask, MAX_RULING_REASON, Reconciliation, after_crash, asks_after_outage,
 };
 
 /// Task 1, whose call was lost, at revision 2.
 fn lost() -> MemoryLedgerStorage {
-    let mut storage = funded();
-    run(&mut storage, submit(1, 0, 5)).unwrap();
+    let mut storage = with_task(0, 5);
     let sent = Phase::Sent { call: sent_call(), at: START };
     run(&mut storage, advance(1, 0, Change { phase: sent, ..change(Status::Pending, 10) })).unwrap();
     run(&mut storage, advance(1, 1, Change { phase: ambiguous(), ..change(Status::Pending, 10) })).unwrap();
@@ -26,6 +25,12 @@ fn ambiguous() -> Phase {
 fn ruling_at(ruling: Reconciliation, revision: Option<u64>, at: UnixMs) -> Command {
     let reason = "seen in their console".to_owned();
     Command::Reconcile { id: task_id(1), revision, ruling, reason, deadline: START, at }
+}
+
+/// A ruling to fail the task of that number, for that reason.
+fn failing(number: u8, reason: impl Into<String>) -> Command {
+    let (ruling, reason) = (Reconciliation::Fail, reason.into());
+    Command::Reconcile { id: task_id(number), revision: None, ruling, reason, deadline: START, at: START }
 }
 
 fn ruling(ruling: Reconciliation) -> Command {
@@ -54,11 +59,9 @@ fn only_a_call_that_left_and_may_not_be_repeated_is_asked_about() {
 
 #[test]
 fn a_call_is_ambiguous_only_once_it_was_sent() {
-    let mut storage = funded();
-    run(&mut storage, submit(1, 0, 5)).unwrap();
+    let mut storage = with_task(0, 5);
     let ask = |revision, phase| advance(1, revision, Change { phase, ..change(Status::Pending, 0) });
-    let rejection = refused(&mut storage, ask(0, ambiguous()));
-    assert!(matches!(rejection, Rejection::Malformed { field: "change.phase", .. }), "{rejection:?}");
+    assert_eq!(refused_field(&mut storage, ask(0, ambiguous())), "change.phase");
     run(&mut storage, ask(0, Phase::Sent { call: call(Replay::Token), at: START })).unwrap();
     refused(&mut storage, ask(1, ambiguous()));
     assert_eq!(refused(&mut storage, ruling(Reconciliation::Resend)), Rejection::NotAmbiguous(task_id(1)));
@@ -116,8 +119,7 @@ fn a_reply_that_is_adopted_is_the_plugins_next_event() {
 
 #[test]
 fn a_reply_that_is_kept_as_a_file_cannot_be_adopted() {
-    let mut storage = funded();
-    run(&mut storage, submit(1, 0, 5)).unwrap();
+    let mut storage = with_task(0, 5);
     let saved = Call { reading: Reading::Saved, ..sent_call() };
     let moved = |revision, phase| advance(1, revision, Change { phase, ..change(Status::Pending, 0) });
     run(&mut storage, moved(0, Phase::Sent { call: saved.clone(), at: START })).unwrap();
@@ -136,21 +138,9 @@ fn a_ruling_comes_in_time_for_what_its_operator_saw_and_with_a_reason() {
         let stale = ruling_at(ruled(number), Some(1), START);
         assert_eq!(refused(&mut storage, stale), Rejection::Stale { current: 2 });
     }
-    let unknown = Command::Reconcile {
-        id: task_id(9),
-        revision: None,
-        ruling: Reconciliation::Resend,
-        reason: "x".to_owned(),
-        deadline: START,
-        at: START,
-    };
-    assert_eq!(refused(&mut storage, unknown), Rejection::NoTask(task_id(9)));
+    assert_eq!(refused(&mut storage, failing(9, "x")), Rejection::NoTask(task_id(9)));
     for reason in [String::new(), " ".to_owned(), "x".repeat(MAX_RULING_REASON + 1)] {
-        let (id, revision) = (task_id(1), None);
-        let ruling = Reconciliation::Fail;
-        let wrong = Command::Reconcile { id, revision, ruling, reason, deadline: START, at: START };
-        let rejection = refused(&mut storage, wrong);
-        assert!(matches!(rejection, Rejection::Malformed { field: "reason", .. }), "{rejection:?}");
+        assert_eq!(refused_field(&mut storage, failing(1, reason)), "reason");
     }
     let last = UnixMs(deadline.0 - 1);
     run(&mut storage, ruling_at(Reconciliation::Resend, Some(2), last)).unwrap();
@@ -195,38 +185,32 @@ proptest! {
     /// I13: a call that was lost leaves again only by a ruling, each ruling moves it once, and each is on record.
     #[test]
     fn a_lost_call_leaves_again_as_often_as_was_ruled(templates in command_sequences(60)) {
-        let mut storage = MemoryLedgerStorage::default();
-        let mut at = START;
         let mut rulings = 0;
-        for template in &templates {
-            at = at.plus(STEP);
-            let command = template.command(&storage, at);
-            let was_lost = |storage: &MemoryLedgerStorage, id| {
-                storage.live_tasks().any(|task| task.id == id && task.phase.ambiguous_call().is_some())
-            };
-            let before = command.task().filter(|id| was_lost(&storage, *id));
+        let storage = play(&templates, |storage, command| {
+            let is_lost = |task: &Task, id| task.id == id && task.phase.ambiguous_call().is_some();
+            let before = command.task().filter(|id| storage.live_tasks().any(|task| is_lost(task, *id)));
             let resends = matches!(&command, Command::Reconcile { ruling: Reconciliation::Resend, .. });
             let is_ruling = matches!(&command, Command::Reconcile { .. });
-            if run(&mut storage, command.clone()).is_err() {
-                continue;
+            if run(storage, command.clone()).is_err() {
+                return;
             }
             rulings += usize::from(is_ruling);
             let Some(id) = before else {
-                prop_assert!(!is_ruling, "{command:?}");
-                continue;
+                assert!(!is_ruling, "{command:?}");
+                return;
             };
             let now = storage.live_tasks().find(|task| task.id == id);
             match now.map(|task| &task.phase) {
-                Some(Phase::Ambiguous { .. }) => prop_assert!(!is_ruling),
-                Some(Phase::Call(_)) => prop_assert!(resends),
-                Some(Phase::Run(Event::Reply(_))) => prop_assert!(is_ruling && !resends),
+                Some(Phase::Ambiguous { .. }) => assert!(!is_ruling),
+                Some(Phase::Call(_)) => assert!(resends),
+                Some(Phase::Run(Event::Reply(_))) => assert!(is_ruling && !resends),
                 None => {
                     let ended = storage.finished_tasks().find(|task| task.id == id).unwrap();
-                    prop_assert_eq!((ended.status, ended.cost.map(|cost| cost.0)), (Status::Failed, Some(0)));
+                    assert_eq!((ended.status, ended.cost.map(|cost| cost.0)), (Status::Failed, Some(0)));
                 }
-                other => prop_assert!(false, "{command:?} led to {other:?}"),
+                other => panic!("{command:?} led to {other:?}"),
             }
-        }
+        });
         let ruled = notes(&storage).iter().filter(|text| text.starts_with("ruled by an operator")).count();
         prop_assert_eq!(ruled, rulings);
     }

@@ -217,17 +217,15 @@ impl Oracle {
         if !is_current || !is_lost || at >= task_state.deadline.max(deadline) {
             return false;
         }
-        if *ruling == Reconciliation::Fail {
-            task_state.call = CallState::None;
-            task_state.brief.clear();
-            task_state.waiting.clear();
-            task_state.status = Status::Failed;
-            task_state.revision += 1;
-            return self.resolve(HoldId::Task(id), 0, false);
-        }
         task_state.call = CallState::None;
         task_state.revision += 1;
-        true
+        if *ruling != Reconciliation::Fail {
+            return true;
+        }
+        task_state.brief.clear();
+        task_state.waiting.clear();
+        task_state.status = Status::Failed;
+        self.resolve(HoldId::Task(id), 0, false)
     }
 
     /// Whether it came before with the same fingerprint, if it came before.

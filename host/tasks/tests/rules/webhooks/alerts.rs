@@ -1,7 +1,7 @@
 //! What webhooks are told beside the ends of tasks: of a customer's money, of a key's quota, of accounts and canaries.
 
 use gatehouse_model::{Credits, CustomerPolicy, Digest, KeyPolicy, UnixMs, WebhookId};
-use gatehouse_sample::{START, completed, customer_id, failed, hold, key_id, request_id};
+use gatehouse_sample::{START, completed, customer_id, digest, failed, hold, key_id, request_id};
 use gatehouse_tasks::{
     AccountRecord, Command, DeploymentKind, DeploymentOutcome, DeploymentRecord, MemoryLedgerStorage,
     OperatorRecord, Rejection, WebhookChange, WebhookEndpoint, WebhookEvent, operators,
@@ -9,7 +9,7 @@ use gatehouse_tasks::{
 use serde_json::json;
 
 use super::{HOUR, change, webhook, with_webhooks};
-use crate::{finish, funded, refused, run, submit};
+use crate::{customer_row, deposit, finish, funded, key_row, refused, refused_field, run, submit};
 
 /// A customer with a webhook of those events, a paid balance, and those thresholds.
 fn watched(policy: CustomerPolicy) -> MemoryLedgerStorage {
@@ -26,10 +26,8 @@ fn told(storage: &MemoryLedgerStorage, event: WebhookEvent) -> Vec<serde_json::V
 
 /// Pays in so much that this is available and nothing is held.
 fn top_up(storage: &mut MemoryLedgerStorage, available: i64) {
-    let row = storage.customers().find(|row| row.id == customer_id(0)).expect("it is there");
-    let amount = Credits(available - row.available.0);
-    let deposit = Command::Deposit { customer: customer_id(0), amount, memo: String::new(), at: START };
-    run(storage, deposit).unwrap();
+    let amount = available - customer_row(storage, 0).available.0;
+    run(storage, deposit(0, amount)).unwrap();
 }
 
 /// Without it a customer would hear of each hold, or of nothing, or of the same again.
@@ -86,7 +84,7 @@ fn a_share_of_the_quota_is_told_once_in_each_period_and_again_after_an_edit() {
     for (policy, expected, why) in
         [(low, 2, "another threshold"), (quota(11), 3, "another quota"), (share, 4, "another share")]
     {
-        let revision = storage.customers().find(|row| row.id == customer_id(0)).unwrap().revision;
+        let revision = customer_row(&storage, 0).revision;
         let edit = Command::EditCustomer { id: customer_id(0), revision, policy, at: tomorrow };
         run(&mut storage, edit).unwrap();
         assert_eq!(count(&storage), expected, "{why}");
@@ -111,7 +109,7 @@ fn a_share_of_a_keys_quota_is_told_once_also_where_the_key_is_rotated_and_the_cu
     let policy =
         |quota, alert| KeyPolicy { quota: Some(Credits(quota)), quota_alert: alert, ..KeyPolicy::default() };
     let edit = |storage: &mut MemoryLedgerStorage, id: u8, policy: KeyPolicy| {
-        let revision = storage.keys().find(|row| row.id == key_id(id)).expect("it is there").revision;
+        let revision = key_row(storage, id).revision;
         run(storage, Command::EditKey { id: key_id(id), revision, policy: Box::new(policy), at: START })
     };
     edit(&mut storage, 0, policy(10, Some(80))).unwrap();
@@ -131,13 +129,8 @@ fn a_share_of_a_keys_quota_is_told_once_also_where_the_key_is_rotated_and_the_cu
     assert_eq!(ids.len(), storage.deliveries().count());
     // What swings about the share, and a successor that shares the quota, tell nothing anew.
     run(&mut storage, Command::Release { id: request_id(2), at: START }).unwrap();
-    let rotate = Command::RotateKey {
-        id: key_id(0),
-        new: key_id(200),
-        digest: gatehouse_sample::digest(200),
-        until: START.plus(24 * HOUR),
-        at: START,
-    };
+    let (id, new, digest, until) = (key_id(0), key_id(200), digest(200), START.plus(24 * HOUR));
+    let rotate = Command::RotateKey { id, new, digest, until, at: START };
     run(&mut storage, rotate).unwrap();
     run(&mut storage, hold(3, 0, 1)).unwrap();
     assert_eq!(of_keys(&storage).len(), 1);
@@ -164,12 +157,10 @@ fn the_operators_own_webhooks_hear_of_accounts_and_canaries_and_of_no_customer()
     let add = |webhook: WebhookEndpoint| change(WebhookChange::Add(Box::new(webhook)), START);
     run(&mut storage, add(own(2, vec![]))).unwrap();
     run(&mut storage, add(own(3, vec![WebhookEvent::CanaryRolledBack]))).unwrap();
+    let of_customer = WebhookEndpoint { events: vec![WebhookEvent::AccountDown], ..webhook(4, 0) };
     for (wrong, expected) in [
         (own(4, vec![WebhookEvent::Failed]), "account.down, account.up, canary.rolled_back"),
-        (
-            WebhookEndpoint { events: vec![WebhookEvent::AccountDown], ..webhook(4, 0) },
-            "task.completed, task.failed",
-        ),
+        (of_customer, "task.completed, task.failed"),
     ] {
         let rejection = refused(&mut storage, add(wrong)).to_string();
         assert!(rejection.contains(expected), "{rejection}");
@@ -243,10 +234,6 @@ fn thresholds_that_cannot_be_are_refused() {
         ("quota_alert", CustomerPolicy { quota_alert: Some(101), ..CustomerPolicy::default() }),
     ] {
         let edit = Command::EditCustomer { id: customer_id(0), revision: 0, policy, at: START };
-        let rejection = refused(&mut storage, edit);
-        assert!(
-            matches!(&rejection, Rejection::Malformed { field: found, .. } if *found == field),
-            "{rejection}"
-        );
+        assert_eq!(refused_field(&mut storage, edit), field);
     }
 }
