@@ -261,7 +261,7 @@ fn an_end_is_what_the_answer_shows() {
     let wrong = r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
     assert_eq!(last(&[said, wrong, "[DONE]"]), "stop");
     assert_eq!(last(&[said, "[DONE]"]), "stop");
-    assert!(streamed(Protocol::Chat, &data(&[said])).stopped.is_some(), "a broken stream is none");
+    assert!(streamed(Protocol::Chat, &data(&[said])).stopped.is_some(), "a broken stream has not ended");
     let events = named(&[
         json!({"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 1, "output_tokens": 1}}}),
         json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}}),

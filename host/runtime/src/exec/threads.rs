@@ -183,7 +183,7 @@ fn next_job(shared: &Mutex<Work>, ended: Option<(Ticket, Duration)>) -> Option<(
         }
         let this = thread::current();
         work.idle.push(this.clone());
-        // Who wakes a thread takes it out. A thread may also return from `park` without having been woken.
+        // The one that wakes a thread takes it out. A thread may also return from `park` without having been woken.
         while work.idle.iter().any(|idle| idle.id() == this.id()) {
             drop(work);
             thread::park();

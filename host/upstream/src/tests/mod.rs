@@ -234,7 +234,7 @@ pub(crate) fn header(name: &str, value: &str) -> Header {
     Header { name: name.to_owned(), value: value.to_owned() }
 }
 
-/// The body of a reply that is none of a blob.
+/// The body of a reply that came whole, not as a blob.
 pub(crate) fn text(reply: &Reply) -> &str {
     match &reply.body {
         Body::Inline(bytes) => std::str::from_utf8(bytes).unwrap(),

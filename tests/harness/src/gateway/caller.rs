@@ -125,7 +125,7 @@ impl Caller {
     }
 }
 
-/// `error.message` of a task or of an error envelope; empty where there is none.
+/// `error.message` of a task or of an error envelope; empty where it is missing.
 #[must_use]
 pub fn message_of(body: &Value) -> &str {
     body["error"]["message"].as_str().unwrap_or_default()
