@@ -123,8 +123,9 @@ mod tests {
     /// Otherwise the sender of a task that nobody follows stays for good.
     #[test]
     fn listeners_that_end_at_once_leave_nothing() {
+        const THREADS: usize = 8;
         let changes = Arc::new(TaskChanges::default());
-        let ends = std::sync::Barrier::new(2);
+        let ends = std::sync::Barrier::new(THREADS);
         let follow = || {
             for task in 0..2000 {
                 let listener = changes.listen(TaskId::from_bits(task));
@@ -133,8 +134,7 @@ mod tests {
             }
         };
         std::thread::scope(|scope| {
-            scope.spawn(follow);
-            follow();
+            (0..THREADS).for_each(|_| drop(scope.spawn(follow)));
         });
         assert!(changes.lock().is_empty());
     }
