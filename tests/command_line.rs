@@ -284,6 +284,7 @@ fn the_configuration_is_checked_and_shown() {
     write("[server]\nlisten = \"127.0.0.1:4000\"\n");
     let shown = done(folder.path(), &["check-config"]);
     assert!(shown.contains("127.0.0.1:4000") && shown.contains("link_hours = 24"), "{shown}");
+    assert!(shown.contains("[providers.bfl]"), "defaults of a family: {shown}");
     write("[server]\nlisen = \"127.0.0.1:4000\"\n");
     for words in [&["check-config"][..], &["serve"], &["doctor"]] {
         let error = refused(folder.path(), words, 2);

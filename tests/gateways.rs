@@ -10,7 +10,7 @@ use rustls::ServerConfig;
 use tempfile::TempDir;
 use tokio_rustls::TlsAcceptor;
 
-/// Providers whose jobs take so long, and that tell nobody to wait.
+/// Providers whose jobs take that time, and that tell nobody to wait.
 pub(crate) fn settings(job_time: Duration) -> Settings {
     Settings { job_time, retry_after_s: 0, max_in_flight: 10_000, ..Settings::default() }
 }

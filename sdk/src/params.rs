@@ -206,7 +206,7 @@ pub fn link_or_file<C>(source: &str, _: &C) -> garde::Result {
     rule(matches!(source, Some(Source::Link(_) | Source::Blob | Source::Embedded(_))), LINK_OR_FILE)
 }
 
-/// The result of a `garde` rule that a family writes itself: whether it holds, and else what was `expected`.
+/// The result of a family's own `garde` rule: `expected` is the error if it does not hold.
 ///
 /// # Errors
 /// It does not hold.

@@ -184,7 +184,8 @@ impl Answer {
             }
             Self::Ours(status, words) => {
                 let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
-                let says = message_of(&body).contains(words);
+                let message = message_of(&body);
+                let says = !message.is_empty() && message.contains(words);
                 if reply.status == status && body["error"]["code"] == status && has_id && says {
                     Ok(())
                 } else {

@@ -13,7 +13,10 @@ const IMAGES: &str = "/v1/images/generations";
 async fn digest_of(gateway: &Gateway, family: &str) -> String {
     let plugins = gateway.plugins().await;
     let found = plugins.iter().find(|plugin| plugin["family"] == family);
-    found.and_then(|plugin| plugin["digest"].as_str()).unwrap_or_else(|| panic!("{plugins:?}")).to_owned()
+    found
+        .and_then(|plugin| plugin["digest"].as_str())
+        .unwrap_or_else(|| panic!("{family} in {plugins:?}"))
+        .to_owned()
 }
 
 /// Without it a start says nothing for half a minute, and a balancer takes the gateway for dead.

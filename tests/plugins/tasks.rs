@@ -1,5 +1,5 @@
-//! What the families of tasks do alike: how a script is played, what a manifest and the form of states keep, and when
-//! a submission is sent again or a poll repeated.
+//! What the families of tasks do alike: how a script is played, that self-tests hold and states keep their form, and
+//! when a submission is sent again or a poll repeated.
 
 use std::time::Duration;
 
@@ -17,10 +17,11 @@ pub(crate) fn play<F: Jobs>(script: &Script, component: &Component) {
     script.run(component);
 }
 
-/// The self-tests hold, and `states` have their form: tasks under way outlive a version, so the names in it stay.
-pub(crate) fn keep_their_form<F: Jobs>(states: &str, component: &Component) {
+/// The self-tests hold, and `states` have their form: tasks under way outlive a version, so the names in them stay,
+/// and the name of the family with them.
+pub(crate) fn keep_their_form<F: Jobs>(family: &str, states: &str, component: &Component) {
     check_family::<F>();
-    assert_eq!(component.family(), F::about().family);
+    assert_eq!(component.family(), family);
     play::<F>(&Script::parse(states, "states.play".as_ref()).expect("a script"), component);
 }
 
@@ -75,7 +76,7 @@ pub(crate) fn lost_forty_times(mut polled: Script, busy: &Value) -> Script {
     polled
 }
 
-/// Polls with answers that nobody can read, each of a round, and the family still asks.
+/// Polls with answers that nobody can read, one of each round; the family still asks.
 pub(crate) fn unreadable_eight_times(polled: Script, answered: impl Fn(Script, usize) -> Script) -> Script {
     [2, 4, 8, 16, 30, 30, 30, 30].into_iter().enumerate().fold(polled, |script, (round, wait)| {
         answered(script, round).expect_wait(seconds(wait)).timer().expect_call(|_| ())

@@ -166,7 +166,7 @@ pub(crate) async fn settle(system: &System) -> Result<(), String> {
     tasks::read_everything(system)
 }
 
-/// Gives each number to `work`, in two threads with something of its own each.
+/// Gives each number to `work`, in two threads; each has a value of its own.
 pub(crate) fn in_two_threads<T>(
     numbers: Range<usize>,
     open: impl Fn() -> T + Sync,

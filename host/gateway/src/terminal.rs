@@ -47,7 +47,7 @@ pub(crate) fn print(text: &str) -> Exit {
     print_as_it_is(&plain_lines(text))
 }
 
-/// Writes what a program reads to the byte, and no stranger has a word in.
+/// Writes text exactly as it is, for programs: whatever of it comes from elsewhere is escaped already.
 pub(crate) fn print_as_it_is(text: &str) -> Exit {
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -171,7 +171,8 @@ mod tests {
             ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\ncontent-length:3\r\n\r\n", false, true, true),
             ("POST / HTTP/1.1\r\nContent-Length: 3x\r\n\r\n", false, true, false),
             ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", false, true, false),
-            // The facts of the last request do not count.
+            // The facts of the request before do not count.
+            ("P\r\nContent-Length: 1\r\n\r\nxGET / HTTP/1.1\r\n\r\nG", true, false, false),
             ("P\r\nContent-Length: 1\r\n\r\nxP\r\nTransfer-Encoding: chunked\r\n\r\n", false, true, false),
         ] {
             let mut framing = Framing::new();

@@ -23,7 +23,7 @@ settings! {
     /// Settings of the plugin runtime.
     #[derive(Clone, Debug)]
     pub struct Config {
-        /// The gateway's data folder; versions are kept in `plugins` below it.
+        /// The gateway's data folder; versions are kept in `plugins` below it. [`Config::new`] sets it.
         pub data_dir: PathBuf = PathBuf::new(),
         /// Plugin threads; 0 means one for each processor.
         pub threads: usize = 0,

@@ -22,14 +22,15 @@ pub(crate) struct TaskChanges {
 pub struct TaskListener {
     task: TaskId,
     changes: Arc<TaskChanges>,
-    changed: watch::Receiver<()>,
+    /// There until it ends.
+    changed: Option<watch::Receiver<()>>,
 }
 
 impl TaskChanges {
     /// Listens from now on.
     pub(crate) fn listen(self: &Arc<Self>, task: TaskId) -> TaskListener {
         let changed = self.lock().entry(task).or_insert_with(|| watch::channel(()).0).subscribe();
-        TaskListener { task, changes: Arc::clone(self), changed }
+        TaskListener { task, changes: Arc::clone(self), changed: Some(changed) }
     }
 
     /// A commit with changes of these tasks can be read.
@@ -51,8 +52,10 @@ impl TaskChanges {
 impl TaskListener {
     /// Ends at the first commit since it began to listen, or since this ended last. Several are one.
     pub async fn changed(&mut self) {
-        // The sender is there as long as this listens.
-        let _ = self.changed.changed().await;
+        if let Some(changed) = &mut self.changed {
+            // The sender is there as long as this listens.
+            let _ = changed.changed().await;
+        }
     }
 }
 
@@ -60,7 +63,7 @@ impl Drop for TaskListener {
     fn drop(&mut self) {
         let mut by_task = self.changes.lock();
         // Under the lock: two that end at once would each still count the other.
-        drop(mem::replace(&mut self.changed, watch::Sender::new(()).subscribe()));
+        self.changed = None;
         if by_task.get(&self.task).is_some_and(|sender| sender.receiver_count() == 0) {
             by_task.remove(&self.task);
         }

@@ -87,7 +87,8 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     } else {
         let written = to_messages::write(&request, &plan)?;
         lead = written.lead;
-        (origins.translation, origins.messages) = (Translation::ChatToMessages, written.places);
+        origins.translation = Translation::ChatToMessages;
+        origins.messages = written.places;
         names = request.renamed();
         rules.messages_call(text_request, written.body, iter::empty())
     };

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_url_is_http_or_https() {
+    fn a_url_is_http_or_https() {
         for (source, fits) in [
             ("HTTP://e.com/a.png", true),
             ("https:///a.png", false),

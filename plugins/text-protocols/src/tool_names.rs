@@ -35,7 +35,8 @@ pub fn own<'n>(renamed: &'n [(String, String)], name: &'n str) -> &'n str {
     renamed.iter().find(|(fitted, _)| fitted == name).map_or(name, |(_, own)| own)
 }
 
-/// FNV-1a: the same in every version, so that a prompt cache knows the tools again.
+/// FNV-1a: the same in every version, so that a prompt cache knows the tools again, and what was sealed
+/// before still opens.
 pub(crate) fn digest(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -296,7 +296,7 @@ fn greater(one: Usage, other: Usage) -> Usage {
     each(one, other, u64::max)
 }
 
-/// Each count of both as one.
+/// Joins the two values of each count.
 fn each(one: Usage, other: Usage, join: fn(u64, u64) -> u64) -> Usage {
     Usage {
         input: join(one.input, other.input),

@@ -120,6 +120,6 @@ const STATES: &str = r#"
 "#;
 
 #[test]
-fn self_tests_and_states_keep_their_form() {
-    crate::tasks::keep_their_form::<Clip>(STATES, &COMPONENT);
+fn self_tests_hold_and_states_keep_their_form() {
+    crate::tasks::keep_their_form::<Clip>("clip", STATES, &COMPONENT);
 }

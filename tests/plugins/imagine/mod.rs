@@ -77,6 +77,6 @@ const STATES: &str = r#"
 "#;
 
 #[test]
-fn self_tests_and_states_keep_their_form() {
-    crate::tasks::keep_their_form::<Imagine>(STATES, &COMPONENT);
+fn self_tests_hold_and_states_keep_their_form() {
+    crate::tasks::keep_their_form::<Imagine>("imagine", STATES, &COMPONENT);
 }

@@ -51,6 +51,6 @@ const STATES: &str = r#"
 "#;
 
 #[test]
-fn self_tests_and_states_keep_their_form() {
-    crate::tasks::keep_their_form::<Journey>(STATES, &COMPONENT);
+fn self_tests_hold_and_states_keep_their_form() {
+    crate::tasks::keep_their_form::<Journey>("journey", STATES, &COMPONENT);
 }

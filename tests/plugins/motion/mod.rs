@@ -86,6 +86,6 @@ const STATES: &str = r#"
 "#;
 
 #[test]
-fn self_tests_and_states_keep_their_form() {
-    crate::tasks::keep_their_form::<Motion>(STATES, &COMPONENT);
+fn self_tests_hold_and_states_keep_their_form() {
+    crate::tasks::keep_their_form::<Motion>("motion", STATES, &COMPONENT);
 }

@@ -128,7 +128,7 @@ impl Drop for Entry {
     }
 }
 
-/// The body of an answer on a connection.
+/// The body of an answer on a connection. It holds `activity`: the request counts as under way until the body is dropped.
 pub(super) fn watched(body: Body, activity: RequestActivity) -> ServedBody {
     body.inspect_frame(move |_| activity.record_progress()).map_err(io::Error::other).boxed_unsync()
 }

@@ -1,6 +1,6 @@
 //! What the admin listener and the console know of each other. The pages are another crate's [`axum::Router`]; the gateway
 //! hands it to the listener, which has checked host, session and origin of a request before a page is asked. Each page
-//! says by [`admit`] what it needs.
+//! says by [`admit`] what it needs. Also the plain answers that all pages of the listener share.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -112,7 +112,7 @@ impl PageServer {
         if let Some(role) = role {
             response.extensions_mut().insert(role);
         }
-        // With it ends what follows something.
+        // A stream of events ends with its session.
         if let Some(end) = end {
             response.extensions_mut().insert(end);
         }

@@ -169,8 +169,8 @@ impl Sessions {
     /// The session of a request, if it has one. A stream of events does not prolong it, any other request does.
     ///
     /// # Errors
-    /// The request has a token too, or it does not come from a page of this origin; a request without a session's cookie is
-    /// none.
+    /// The status and the reason, where the request has a token too or does not come from a page of this origin. A request
+    /// without a session's cookie is no error.
     pub(crate) fn authenticate(
         &self,
         parts: &Parts,

@@ -29,7 +29,7 @@ pub(crate) struct Action {
     pub(crate) is_danger: bool,
     /// Whether it can be done now.
     pub(crate) when: fn(&Value) -> bool,
-    /// An edit is one of whatever is there.
+    /// A `PATCH` edits what is there, in whatever state.
     pub(crate) method: &'static Method,
     /// As in the API's document; the id is in its braces, and its parts at a slash where there are several.
     pub(crate) path: &'static str,

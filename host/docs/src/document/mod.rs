@@ -54,7 +54,7 @@ pub fn document(api: &Api) -> Value {
             },
         },
     });
-    // Such as the model of a plugin, which the host has written. The schemas come last: responses refer to them.
+    // What nothing refers to is taken out, such as the model of a plugin, which the host has written. The schemas come last: responses refer to them.
     for kind in ["responses", "headers", "schemas"] {
         keep_used(&mut document, kind);
     }

@@ -358,9 +358,12 @@ impl LiveTasks {
         metrics::gauge!(metric::TASKS_AMBIGUOUS).set(state.ambiguous.len() as f64);
     }
 
-    /// Reads or changes what is held for a live task. What comes out of it is dropped without the lock.
+    /// Reads or changes what is held for a live task. What comes out of it is dropped without the lock, and so is what
+    /// was meant for a task that is not live any more: a permit among it may be granted to a task, which takes the lock.
     fn with<T>(&self, task: TaskId, act: impl FnOnce(&mut TaskResources) -> T) -> Option<T> {
-        self.lock().resources.get_mut(&task).map(act)
+        let mut state = self.lock();
+        let own = state.resources.get_mut(&task)?;
+        Some(act(own))
     }
 
     fn lock(&self) -> MutexGuard<'_, LiveTasksState> {

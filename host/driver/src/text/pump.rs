@@ -54,7 +54,7 @@ impl Pump {
     /// Runs the stream to its end and pays for it.
     pub(super) async fn run(mut self, stream: OpenStream) {
         let OpenStream { mut batches, account_permit, span } = stream;
-        // The account is free as soon as the provider is done with it.
+        // The account is free as soon as the provider is done with it, or nobody reads on and another waits for it.
         let end = self.pass_on(&mut batches, account_permit).await;
         // The provider learns at once that nothing more of it is read.
         drop(batches);

@@ -43,7 +43,7 @@ impl Peer {
         matches!(self.open.origin, Origin::Refused(_))
     }
 
-    /// Refuses what comes on such a connection.
+    /// Refuses a request on a connection that is one too many.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.is_refused() {
             let message = "too many connections of this address or its network";

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use clap::Parser as _;
 use gatehouse_admin::{RemoteApi, STANDBY};
+use gatehouse_model::escape_control_in_json;
 use gatehouse_runtime::OpenError;
 use http::StatusCode;
 use tokio::runtime::Runtime;
@@ -29,7 +30,7 @@ use super::verify;
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::plugins::compiler;
 use crate::server::{self, Options, ServeError, Signals};
-use crate::terminal::{Exit, fail, print as print_text, print_error};
+use crate::terminal::{Exit, fail, print as print_text, print_as_it_is, print_error};
 use crate::{environment, privacy, sandbox_mode};
 
 /// Runs the program; the whole of `main`.
@@ -148,7 +149,8 @@ fn check_config(location: &Location) -> Exit {
             if let Err(problem) = runtime.block_on(server::try_database(&loaded.config)) {
                 print_error(&format!("warning: {}", loaded.error_at("data.url", &problem)));
             }
-            print_text(&loaded.effective())
+            // It may be saved as a configuration: TOML has the escapes of JSON.
+            print_as_it_is(&escape_control_in_json(&loaded.effective()))
         }
         Err(error) => print_serve_error(&loaded, &error),
     }

@@ -232,13 +232,16 @@ mod tests {
                 assert_eq!(problem(key), None, "{key}");
             }
         }
-        let journey = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/journey/src");
-        let read = |file| fs::read_to_string(journey.join(file)).unwrap();
-        for (file, words) in [("action.rs", JOURNEY[0]), ("version.rs", &JOURNEY[1][..8])] {
-            let names = read(file).split_once("pub(crate) fn name(self)").unwrap().1.to_owned();
-            let names = names.split_once("\n    }\n").unwrap().0.to_owned();
-            let names: Vec<&str> = names.split('"').skip(1).step_by(2).collect();
-            assert_eq!(names, words, "{file}");
-        }
+        let journey = LOADED.iter().find(|runner| runner.about().family == "journey").unwrap();
+        let surfaces = journey.about().surfaces.iter();
+        let actions: Vec<&str> =
+            surfaces.filter_map(|surface| surface.name.strip_prefix("journey.")).collect();
+        assert_eq!(actions, JOURNEY[0]);
+        let versions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/journey/src/version.rs");
+        let names = fs::read_to_string(versions).unwrap();
+        let names = names.split_once("pub(crate) fn name(self)").unwrap().1;
+        let names = names.split_once("\n    }\n").unwrap().0;
+        let names: Vec<&str> = names.split('"').skip(1).step_by(2).collect();
+        assert_eq!(names, JOURNEY[1][..8]);
     }
 }

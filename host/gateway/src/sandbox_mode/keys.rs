@@ -192,6 +192,12 @@ mod tests {
         all.into_iter().filter(|key| key.revoked.is_none()).collect()
     }
 
+    async fn revoke(service: &Arc<AdminService>, secret: &Revealed) {
+        let key = ApiKey::parse(&secret.0).unwrap().id();
+        let api = LocalApi::new(Arc::clone(service), "test");
+        api.send(ApiRequest::post(&["keys", &key.0, "revoke"])).await.unwrap();
+    }
+
     #[tokio::test]
     async fn the_balance_is_filled_up() {
         let (service, folder) = service();
@@ -202,6 +208,18 @@ mod tests {
         keys(&service, folder.path()).await.unwrap();
         let found = service.store.customer(&CustomerId::from(CUSTOMER)).await.unwrap().unwrap();
         assert_eq!(found.available, CREDIT);
+    }
+
+    #[tokio::test]
+    async fn a_revoked_key_is_replaced() {
+        let (service, folder) = service();
+        let first = keys(&service, folder.path()).await.unwrap();
+        revoke(&service, &first.wrapped).await;
+        let second = keys(&service, folder.path()).await.unwrap();
+        assert!(second.replaced);
+        assert_ne!(first.wrapped, second.wrapped);
+        assert_eq!(first.bare, second.bare);
+        assert_eq!(live_keys(&service).await.len(), 2);
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! The length of a WAV file, and whether all of it is there. Pure.
+//! The chunks of RIFF files; the length of a WAV file, and whether all of it is there. Pure.
 
 use std::ops::Range;
 

@@ -12,7 +12,7 @@ pub(crate) mod threads;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A panic elsewhere leaves nothing half changed that is worth to stop for.
+/// Locks it even after a panic elsewhere, which leaves nothing half changed that is worth stopping for.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -17,18 +17,18 @@ const MAX_ROUTES: usize = 64;
 pub(super) fn check_declared(about: &About) -> Result<(), DescribeError> {
     at_most("routes", MAX_ROUTES, about.routes.len())?;
     for (number, route) in about.routes.iter().enumerate() {
-        let wrong = |(field, why): (&str, String)| wrong(format!("routes[{number}].{field}"), why);
-        check_path(&route.path).map_err(|why| wrong(("path", why)))?;
-        check_route(about, route).map_err(wrong)?;
+        let wrong_at = |(field, why): (&str, String)| wrong(format!("routes[{number}].{field}"), why);
+        check_path(&route.path).map_err(|why| wrong_at(("path", why)))?;
+        check_route(about, route).map_err(wrong_at)?;
         let before = &about.routes[..number];
         if before.iter().any(|before| before.is_at(route)) {
-            return Err(wrong(("path", format!("{} is there twice", route.line()))));
+            return Err(wrong_at(("path", format!("{} is there twice", route.line()))));
         }
         let other = before.iter().find(|other| other.surface == route.surface && other.does != route.does);
         if let Some(other) = other {
             let (expected, got) = (other.does.as_str(), route.does.as_str());
             let why = format!("expected {expected:?}, as on the surface's other route, got {got:?}");
-            return Err(wrong(("does", why)));
+            return Err(wrong_at(("does", why)));
         }
     }
     // The rest come from the specification, each by the name of a surface.

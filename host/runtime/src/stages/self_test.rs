@@ -130,14 +130,15 @@ fn route(protocol: Protocol) -> TextRoute {
     }
 }
 
-/// Whether a request that nothing dooms was answered as the test promises; `of` says which one it was, where there are several.
-fn promised<T>(test: &SelfTest, answer: &Result<T, Refusal>, of: &str) -> Result<(), String> {
+/// Whether a text, dialect or direct request was answered as the test promises. `with` follows the promise in the error: for which
+/// providers, or nothing.
+fn promised<T>(test: &SelfTest, answer: &Result<T, Refusal>, with: &str) -> Result<(), String> {
     let verdict = if answer.is_ok() { Verdict::Accepted } else { Verdict::Refused };
     if verdict == test.expect {
         return Ok(());
     }
     let actual = answer.as_ref().err().map_or_else(|| "Accepted".to_owned(), refused);
-    Err(format!("it promised {:?}{of} and answered {actual}", test.expect))
+    Err(format!("it promised {:?}{with} and answered {actual}", test.expect))
 }
 
 fn job(version: &Version, test: &SelfTest) -> Result<(), String> {

@@ -1,5 +1,4 @@
-//! What the tables of providers keep: so much, and then the oldest is dropped; of long texts only a part. And the random part
-//! of ids.
+//! What the tables of providers keep: the latest entries, and only a part of long texts. Also makes the random part of ids.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -79,7 +78,8 @@ impl<T: Clone> Latest<T> {
     }
 }
 
-/// The same value with some of its texts cut: those of which `cut` makes another, by the name of their field.
+/// The same value, with each text for which `cut` gives another replaced by that; `cut` gets the name of its field, or an empty
+/// one, and the text.
 pub(crate) fn cut_texts(name: &str, value: &Value, cut: fn(&str, &str) -> Option<String>) -> Value {
     match value {
         Value::String(text) => cut(name, text).map_or_else(|| value.clone(), Value::String),

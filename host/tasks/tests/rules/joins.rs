@@ -101,8 +101,8 @@ fn what_joins_is_delivered_oldest_first_and_once() {
     let second = task_of(run(&mut storage, advance(1, 3, delivery(Status::Processing, 3))));
     assert_eq!((second.brief, second.joined.len()), (Bytes::copy_from_slice(&12_u64.to_be_bytes()), 0));
     assert_eq!(second.blobs, [11, 12].map(BlobId::from_bits));
-    let none = malformed("change.deliver", "expected a request that joined; there is none");
-    assert_eq!(refused(&mut storage, advance(1, 4, delivery(Status::Processing, 4))), none);
+    let refusal = malformed("change.deliver", "expected a request that joined; there is none");
+    assert_eq!(refused(&mut storage, advance(1, 4, delivery(Status::Processing, 4))), refusal);
 }
 
 /// A reply in hand is committed at the revision its step knows, whatever joined meanwhile.

@@ -125,7 +125,7 @@ impl CallPermit {
         Ok(reply::read(response, &self.redactor(), max, saved, end, self.affinity()).await?)
     }
 
-    /// The same, neither counted nor logged.
+    /// The head of the answer, and when the exchange must be over; neither counted nor logged.
     ///
     /// A 401 for a token that was issued a while ago is no answer yet: by RFC 9110, section 15.5.2, the request has not
     /// been applied, so it goes once more with the next token, whatever its [`Replay`].

@@ -293,7 +293,7 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
 
     fn broken(&mut self, outage: Outage, detail: &str) -> Outage {
         self.over = true;
-        // Who has begun to answer works; a breaker opened by answers cut later would fail all the others too.
+        // A provider that has begun to answer works; a breaker opened by answers cut later would fail all the others too.
         if outage != Outage::TooLarge && self.received == 0 {
             let error = format!("a stream ended before it began: {detail}");
             self.permit.report_error(error, HealthSignal::Failing);

@@ -1,4 +1,4 @@
-//! Origins and patterns of origins: who may be talked to. Pure.
+//! Origins and patterns of origins: who may be talked to; and what a URL or a host name says of where it leads. Pure.
 
 use std::fmt;
 

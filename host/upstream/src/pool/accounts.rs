@@ -244,7 +244,7 @@ impl Pool {
         Ok(Taken { index, trial, answers: of_account.answers })
     }
 
-    /// The permits a customer uses at this API, for its weight.
+    /// What a customer uses at this API, by its weight.
     pub(super) fn load(&self, state: &PoolState, customer: &CustomerId) -> u64 {
         let used = state.accounts.iter().map(|(_, account)| account.used_by(customer)).sum();
         customer_queue::load(used, self.rules.weight_of(customer))

@@ -74,7 +74,7 @@ pub(crate) struct Rank {
 /// Customers, the one to be served first on top.
 pub(crate) type FairOrder = BinaryHeap<Reverse<(Rank, CustomerId)>>;
 
-/// What a customer of that weight has who uses so many permits, for its order.
+/// How much of its share a customer uses: its permits by its weight. The least goes first.
 pub(crate) fn load(used: u64, weight: u64) -> u64 {
     used.saturating_mul(UNIT) / weight.max(1)
 }

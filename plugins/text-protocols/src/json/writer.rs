@@ -63,7 +63,7 @@ impl Writer {
         }
     }
 
-    /// A member that there may not be.
+    /// A member, if there is one.
     pub fn optional(&mut self, name: &str, raw: Option<Raw<'_>>) {
         if let Some(raw) = raw {
             self.member(name, raw.get());

@@ -1,4 +1,4 @@
-//! An API key and the gateway it is used at, and bodies of its requests.
+//! A key or an admin token and the address it is used at, and bodies of its requests.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::http::{Connection, Error, Response, send, try_send};
 
-/// A client of a gateway, with its API key.
+/// A client of a gateway, with its API key, or with a token of the admin API.
 #[derive(Clone)]
 pub struct Caller {
     pub(super) address: SocketAddr,
@@ -22,7 +22,7 @@ impl Caller {
         Self { address, ..self.clone() }
     }
 
-    /// The key's public part.
+    /// The key's public part; empty for a token of the admin API.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -57,7 +57,7 @@ impl Caller {
         self.send("GET", path, &[], "").await
     }
 
-    /// Asks for the end of a task.
+    /// Cancels a task.
     pub async fn cancel(&self, id: &str) -> Response {
         self.send("POST", &format!("/v1/tasks/{id}/cancel"), &[], "").await
     }

@@ -1,5 +1,5 @@
 //! What an operator does beside the process: edits of its configuration, requests of its admin API, a look at its metrics and
-//! plugins, and commands that are refused.
+//! plugins, commands that are refused, and a crash.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -61,7 +61,7 @@ impl<T> AsRef<[u8]> for Holding<T> {
     }
 }
 
-/// The same bytes, which hold that until the last of them is dropped: work on them may go on after the client has left.
+/// The same bytes, which keep what they hold until the last of them is dropped.
 pub(crate) fn holding<T: Send + 'static>(bytes: Bytes, held: T) -> Bytes {
     Bytes::from_owner(Holding { bytes, _held: held })
 }
@@ -159,6 +159,7 @@ impl RequestBody {
         }
         let held = Arc::new(reservation);
         self.held = Some(Arc::clone(&held));
+        // Its part of the budget stays taken: the driver may work on after its client has left.
         Ok(holding(bytes, held))
     }
 

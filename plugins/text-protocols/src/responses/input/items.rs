@@ -14,7 +14,7 @@ use crate::responses::tools::{CUSTOM_PARAMETER, flat_name};
 /// An item as a conversation reads it.
 #[derive(Debug)]
 pub(crate) enum Item {
-    /// Of `system`, which stands for `developer` too, or `user`.
+    /// A message of `system` (or `developer`, which becomes it) or of `user`.
     Said(&'static str, Parts),
     Assistant(Parts),
     /// A call, as JSON of a chat message's `tool_calls`; one that was cut short is dropped where it has no output.
@@ -41,8 +41,8 @@ impl Item {
         let kind = entry.kind();
         match kind.as_str() {
             "message" => message(entry),
-            "function_call" => tool_call(entry, "arguments"),
-            "custom_tool_call" => tool_call(entry, CUSTOM_PARAMETER),
+            "function_call" => tool_call(entry, false),
+            "custom_tool_call" => tool_call(entry, true),
             "function_call_output" | "custom_tool_call_output" => {
                 let output = Some(entry.at(parts::output)?);
                 Ok(Self::Output { call: entry.text("call_id"), output })
@@ -110,20 +110,20 @@ fn call_id(entry: &Entry<'_>) -> Checked<String> {
     })
 }
 
-/// A call that says `said` to its tool. A custom tool is a function of one text (see `tools`).
-fn tool_call(entry: &Entry<'_>, said: &str) -> Checked<Item> {
+/// A call of a function, or of a custom tool, which is a function of one text (see `tools`).
+fn tool_call(entry: &Entry<'_>, is_custom: bool) -> Checked<Item> {
     let id = call_id(entry)?;
+    let said = if is_custom { "input" } else { "arguments" };
     entry.at(|path, item| {
         let name = nonempty_string(&path.key("name"), required(path, item, "name", "a string")?)?;
         let space = item.get("namespace").map(|raw| string(&path.key("namespace"), raw)).transpose()?;
         let name = flat_name(space.map(JsonString::decoded).as_deref(), &name.decoded());
         let written = string(&path.key(said), required(path, item, said, "a string")?)?.quoted();
         let is_cut = item.text("status").is_some_and(|status| status == "incomplete");
-        Ok(match said {
-            CUSTOM_PARAMETER => {
-                call(id, &name, &quoted(&format!("{{\"{CUSTOM_PARAMETER}\":{written}}}")), is_cut)
-            }
-            _ => call(id, &name, written, is_cut),
+        Ok(if is_custom {
+            call(id, &name, &quoted(&format!("{{\"{CUSTOM_PARAMETER}\":{written}}}")), is_cut)
+        } else {
+            call(id, &name, written, is_cut)
         })
     })
 }
