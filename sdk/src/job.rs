@@ -24,7 +24,7 @@ mod standing;
 pub use attempts::{Attempts, Submitted};
 pub use policy::Policy;
 pub use polls::{Polled, Polls};
-pub use size::{REQUEST_BYTES, check_size};
+pub use size::{REQUEST_BYTES, check_request, check_size};
 pub use standing::Standing;
 
 use crate::contract::failure::Failure;

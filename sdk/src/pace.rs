@@ -1,5 +1,5 @@
-//! When to poll again, and how far a job probably is. The host adds jitter and honours `Retry-After`; these functions
-//! give the interval.
+//! When to poll again, how long to wait for anything else, and how far a job probably is. The host adds jitter and honours
+//! `Retry-After`; these functions give the interval.
 //!
 //! An operator may set other bounds in the plugin's settings, for every family alike:
 //! `[plugins.settings.<family>.pace]` with `shortest_ms` and `longest_ms`.
@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use gatehouse_contract::MAX_WAIT;
 use serde::Deserialize as _;
 
 use crate::contract::context::{Context, UnixMs};
@@ -53,6 +54,25 @@ pub fn poll(cx: &Context, since: UnixMs) -> UnixMs {
 pub fn backoff(cx: &Context, attempt: u32) -> UnixMs {
     let (shortest, longest) = bounds(cx);
     cx.now.plus((shortest * (1 << attempt.saturating_sub(1).min(16))).clamp(shortest, longest))
+}
+
+/// The task's deadline, or 24 hours from now where that is earlier: a host takes no longer wait. For a task that waits for
+/// something other than time. When the timer comes before the deadline, the family waits again.
+///
+/// ```
+/// use std::time::Duration;
+/// use gatehouse_sdk::{Context, UnixMs, pace};
+///
+/// let cx = Context::at(UnixMs(1_000_000));
+/// assert_eq!(pace::until_deadline(&cx), cx.deadline);
+///
+/// let day = Duration::from_secs(24 * 60 * 60);
+/// let patient = Context { deadline: cx.now.plus(2 * day), ..cx };
+/// assert_eq!(pace::until_deadline(&patient), patient.now.plus(day));
+/// ```
+#[must_use]
+pub fn until_deadline(cx: &Context) -> UnixMs {
+    cx.now.plus(cx.deadline.since(cx.now).min(MAX_WAIT))
 }
 
 /// The progress, percent, of a job whose provider tells none: from the first percent of `range` to

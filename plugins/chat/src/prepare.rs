@@ -73,9 +73,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     let (temperature, top_p) = sampling(&request, &rules, &thinking, is_chat)?;
     let plan = CallPlan { rules: &rules, upstream: &route.upstream, cap, temperature, top_p, thinking };
 
-    let max_output_tokens = cap.or(rules.max_output).unwrap_or(ASSUMED_MAX_OUTPUT);
-    let max_output_tokens =
-        max_output_tokens.saturating_mul(request.answers).saturating_add(request.predicted_bytes);
+    let mut max_output_tokens = cap.or(rules.max_output).unwrap_or(ASSUMED_MAX_OUTPUT);
     let (mut lead, mut names) = (String::new(), Vec::new());
     let mut origins = Origins::new(Translation::ChatToChat, cap_field);
     let unknown_bytes = passed::unknown_bytes(&request, &rules, route.protocol);
@@ -87,11 +85,14 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     } else {
         let written = to_messages::write(&request, &plan)?;
         lead = written.lead;
+        max_output_tokens = written.cap;
         origins.translation = Translation::ChatToMessages;
         origins.messages = written.places;
         names = request.renamed();
         rules.messages_call(text_request, written.body, iter::empty())
     };
+    let max_output_tokens =
+        max_output_tokens.saturating_mul(request.answers).saturating_add(request.predicted_bytes);
     Ok(Prepared {
         call: call.once().timeout(CALL_TIMEOUT),
         streaming: request.streaming,

@@ -7,6 +7,7 @@ pub(crate) mod response_format;
 pub(crate) mod tools;
 
 use gatehouse_sdk::{Facts, Refusal};
+use gatehouse_text_protocols::files::{self, base64_bytes};
 use gatehouse_text_protocols::limits::MAX_STOPS;
 use serde_json::value::RawValue;
 
@@ -45,8 +46,28 @@ pub(crate) struct InputEstimate<'a> {
     pub(crate) pictures: u32,
     /// Something in the messages has a form that a chat provider may not take, or is there for another one.
     pub(crate) is_odd: bool,
-    /// Strings of files, and the JSON that a chat provider is sent in place of each.
+    /// Strings of files, in the order of the request, and the JSON that a chat provider is sent in place of each.
     pub(crate) files: Vec<(JsonString<'a>, String)>,
+    /// The files that the host cut out of the request.
+    pub(crate) blobs: &'a [Facts],
+}
+
+impl InputEstimate<'_> {
+    /// Counts a text. One the host cut out as a blob is base64, 4 bytes for 3 of the file.
+    pub(crate) fn count(&mut self, text: JsonString<'_>) {
+        let cut = parts::blob(self.blobs, text.inner());
+        self.input_bytes += cut.map_or_else(|| text.len(), |facts| base64_bytes(facts.bytes));
+    }
+
+    /// Counts a value that the model reads as it is.
+    pub(crate) fn count_raw(&mut self, raw: &RawValue) {
+        self.input_bytes += self.bytes(raw);
+    }
+
+    /// Bytes of a value as the provider reads it.
+    pub(crate) fn bytes(&self, raw: &RawValue) -> u64 {
+        files::written_bytes(raw.get(), files::sizes(self.blobs))
+    }
 }
 
 /// A checked request.
@@ -77,14 +98,15 @@ pub(crate) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Checks `json`. The host replaced large base64 data in it by `blobs`.
-    pub(crate) fn read(json: &'a str, blobs: &[Facts], rules: &Rules) -> Checked<Self> {
+    pub(crate) fn read(json: &'a str, blobs: &'a [Facts], rules: &Rules) -> Checked<Self> {
         let body = Object::parse(json).ok_or_else(|| not_an_object(json))?;
         check_case(&Path::BRACKETED, &body)?;
         once_each(&Path::BRACKETED, &body)?;
-        let mut request = Self { answers: 1, ..Self::default() };
+        let estimate = InputEstimate { blobs, ..InputEstimate::default() };
+        let mut request = Self { answers: 1, estimate, ..Self::default() };
         for (name, raw) in body.iter().filter(|(_, raw)| !is_null(raw)) {
             let path = Path::BRACKETED.key(name);
-            request.field(&path, name, raw, blobs, rules)?;
+            request.field(&path, name, raw, rules)?;
         }
         request.check_combinations(&body)?;
         let is_passed = |name: &str| rules.chat_passes(name);
@@ -94,17 +116,10 @@ impl<'a> Request<'a> {
     }
 
     /// Reads one field, if it is a known one.
-    fn field(
-        &mut self,
-        path: &Path<'_>,
-        name: &str,
-        raw: &'a RawValue,
-        blobs: &[Facts],
-        rules: &Rules,
-    ) -> Checked<()> {
+    fn field(&mut self, path: &Path<'_>, name: &str, raw: &'a RawValue, rules: &Rules) -> Checked<()> {
         match name {
             "model" => self.model = Some(string(path, raw)?),
-            "messages" => self.messages = messages::read(path, raw, blobs, rules, &mut self.estimate)?,
+            "messages" => self.messages = messages::read(path, raw, rules, &mut self.estimate)?,
             "max_completion_tokens" => self.cap = Some(cap(path, raw, "max_completion_tokens")?),
             // Deprecated: `max_completion_tokens` wins.
             "max_tokens" => {
@@ -125,11 +140,11 @@ impl<'a> Request<'a> {
             "user" => self.user = Some(string(path, raw)?),
             "functions" => {
                 array(path, raw)?;
-                self.estimate.input_bytes += raw.get().len() as u64;
+                self.estimate.count_raw(raw);
             }
             "prediction" => {
                 object(path, raw)?;
-                self.predicted_bytes = clamp(raw.get().len() as u64);
+                self.predicted_bytes = clamp(self.estimate.bytes(raw));
             }
             _ => check_shape(path, name, raw)?,
         }

@@ -26,8 +26,9 @@ pub(crate) fn prepare(request: &DialectRequest) -> Result<DialectPrepared<State>
     if let Some(system) = system(&body) {
         out.member("systemInstruction", &system);
     }
-    tools::write(&body, &mut out)?;
-    let thinks = config::write(&body, model, &mut out)?;
+    let mut room = schema::MAX_WRITTEN_OUT;
+    tools::write(&body, &mut room, &mut out)?;
+    let thinks = config::write(&body, model, &mut room, &mut out)?;
     let call = Call::post(request.provider.as_str(), model.path(request.streaming)).written(out.done());
     let state = State::new(&request.upstream, contents.sent, thinks, names::renamed(&body));
     Ok(DialectPrepared::new(call.once().timeout(CALL_TIMEOUT), Framing::Sse, state))
@@ -49,6 +50,11 @@ impl Model<'_> {
     /// One that may be told not to think.
     pub(crate) fn can_stop_thinking(self) -> bool {
         self.is_early() && self.name.contains("flash")
+    }
+
+    /// The largest budget for its thoughts that Google takes.
+    pub(crate) fn largest_budget(self) -> u64 {
+        if self.name.contains("flash") { 24_576 } else { 32_768 }
     }
 
     fn path(self, streaming: bool) -> String {

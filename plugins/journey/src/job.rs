@@ -172,6 +172,16 @@ impl Job {
         matches!(&self.body, Body::Press(press) if press.waits)
     }
 
+    /// What finishes a dialog that is not the client's to finish: the prompt of a remix, or the parent's where nobody has
+    /// asked for the dialog.
+    pub(crate) fn own_dialog(&self) -> ModalRequest {
+        let prompt = match &self.body {
+            Body::Press(press) => press.remix.clone().unwrap_or_default(),
+            _ => String::new(),
+        };
+        ModalRequest { prompt, speed: self.speed, ..ModalRequest::default() }
+    }
+
     /// The progress of the whole task when this part of it has come so far.
     pub(crate) fn share(&self, progress: u8) -> u8 {
         match self.tile {

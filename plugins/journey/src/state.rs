@@ -1,7 +1,7 @@
 //! The state of a task, kept as JSON between its steps.
 
 use gatehouse_sdk::job::{Attempts, Polls};
-use gatehouse_sdk::{Context, Product, Stage, Step, View, log};
+use gatehouse_sdk::{Context, Product, Stage, Step, View, log, pace};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -89,9 +89,9 @@ impl Waiting {
         self.wait(cx).view(view)
     }
 
-    /// Waits for the host's deadline.
+    /// Waits for the host's deadline, a day at a time.
     pub(crate) fn wait(self, cx: &Context) -> Step<State> {
-        let (until, progress) = (cx.deadline.max(cx.now), self.progress);
+        let (until, progress) = (pace::until_deadline(cx), self.progress);
         Step::wait(State::Modal(self), until).stage(Stage::Processing).progress(progress)
     }
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use gatehouse_sdk::job::{REQUEST_BYTES, check_size};
+use gatehouse_sdk::job::check_request;
 use gatehouse_sdk::params::came;
 use gatehouse_sdk::{Charge, Failure, Finding, InvalidParam, Submission};
 use serde::{Deserialize, Serialize};
@@ -94,7 +94,7 @@ impl VideoRequest {
                 return Err(InvalidParam::at(Some("model"), problem));
             }
         };
-        video.check_size().map(|()| video)
+        check_request(&video).map(|()| video)
     }
 
     /// Billed per second and resolution (spec); the resolution's own price is the operator's choice.
@@ -118,18 +118,6 @@ impl VideoRequest {
             put(&mut self.parameters, "duration", Some(seconds));
         }
         Ok(())
-    }
-
-    /// Refuses what does not fit into the task's state. The host has taken large files out; the rest is texts, URLs and
-    /// small inline files.
-    fn check_size(&self) -> Result<(), InvalidParam> {
-        check_size(self, REQUEST_BYTES).map_err(|bytes| {
-            let problem = format!(
-                "expected texts and URLs of at most {REQUEST_BYTES} bytes together (large files do not count), \
-                 got {bytes}"
-            );
-            InvalidParam::at(None, problem)
-        })
     }
 }
 

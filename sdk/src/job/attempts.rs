@@ -80,10 +80,10 @@ impl Attempts {
         }
     }
 
-    /// The wait that is under way; for a call that is out, until the task's deadline.
+    /// The wait that is under way; for a call that is out, [until the task's deadline](pace::until_deadline).
     #[must_use]
     pub fn keep_waiting(&self, cx: &Context) -> Action {
-        Action::Wait(self.until.unwrap_or(cx.deadline).max(cx.now))
+        Action::Wait(self.until.map_or_else(|| pace::until_deadline(cx), |until| until.max(cx.now)))
     }
 
     fn rest(&mut self, cx: &Context, policy: &Policy) -> Action {

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::params::InvalidParam;
+
 /// What a request may take of a state of 64 KiB, the host's default: the rest is for the family's other fields.
 pub const REQUEST_BYTES: usize = 60 * 1024;
 
@@ -24,6 +26,20 @@ pub fn check_size(part: &impl Serialize, max: usize) -> Result<(), usize> {
     let mut count = Count(0);
     let bytes = serde_json::to_writer(&mut count, part).map_or(usize::MAX, |()| count.0);
     if bytes <= max { Ok(()) } else { Err(bytes) }
+}
+
+/// Refuses a request that does not fit into its task's state. The host has taken large files out; the rest is texts, URLs and
+/// short embedded files.
+///
+/// # Errors
+/// The refusal, about the whole request.
+pub fn check_request(request: &impl Serialize) -> Result<(), InvalidParam> {
+    check_size(request, REQUEST_BYTES).map_err(|bytes| {
+        let problem = format!(
+            "expected texts and URLs of at most {REQUEST_BYTES} bytes together (large files do not count), got {bytes}"
+        );
+        InvalidParam::at(None, problem)
+    })
 }
 
 /// Counts what is written.

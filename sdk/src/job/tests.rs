@@ -113,6 +113,14 @@ fn a_submission_that_waits_is_sent_again_or_cancelled() {
     assert_eq!(attempt(&mut attempts, &POLICY, 2, reply(429)), "6", "the second rest is longer");
 }
 
+/// Without it the host takes the answer to a cancel for a fault of the family.
+#[test]
+fn no_wait_is_longer_than_a_host_takes() {
+    let day = Duration::from_secs(24 * 60 * 60);
+    let cx = Context { deadline: START.plus(3 * day), ..at(0) };
+    assert_eq!(Attempts::default().keep_waiting(&cx), Action::Wait(START.plus(day)));
+}
+
 #[test]
 fn a_busy_provider_is_tried_as_often_as_the_policy_says() {
     for (policy, answers) in [(Policy { retries: 2, ..POLICY }, 3), (Policy { retries: 5, ..POLICY }, 6)] {

@@ -88,6 +88,9 @@ export function text(bytes) {
 
 // --- When to poll again ---
 
+// The longest wait that the host takes: a day.
+const MAX_WAIT_MS = 86400000;
+
 // The next poll of a job that has run since `since`: after an eighth of that time, between 2 and 30 seconds.
 export function pollAt(ctx, since) {
   const [shortest, longest] = pace(ctx);
@@ -185,7 +188,8 @@ export class Job {
     }
     if (event.tag === "cancel") {
       // Without a wait it is sent, and the outcome is not known yet.
-      return waits ? failed(this.policy.cancelled, "request") : wait(Math.max(ctx.deadline, ctx.now));
+      const until = Math.min(Math.max(ctx.deadline, ctx.now), ctx.now + MAX_WAIT_MS);
+      return waits ? failed(this.policy.cancelled, "request") : wait(until);
     }
     return this.#unexpected(event);
   }

@@ -107,6 +107,9 @@ def step(state: Any, stage: Stage, action: jobs.Action, progress: int = 0) -> jo
 
 # --- When to poll again ---
 
+# The longest wait that the host takes: a day.
+MAX_WAIT_MS = 86_400_000
+
 
 def poll_at(ctx: Context, since: int) -> int:
     """The next poll of a job that has run since `since`: after an eighth of that time, between 2 and 30 seconds."""
@@ -257,7 +260,7 @@ class Job:
                 return failed(self.policy.cancelled, Blame.REQUEST)
             case Event_Cancel():
                 # Sent, and the outcome is not known yet.
-                return Action_Wait(max(ctx.deadline, ctx.now))
+                return Action_Wait(min(max(ctx.deadline, ctx.now), ctx.now + MAX_WAIT_MS))
         return self._unexpected(event)
 
     def _rest(self, ctx: Context, task: dict) -> jobs.Action:

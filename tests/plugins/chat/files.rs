@@ -4,7 +4,7 @@ use chat::RESPONSES;
 use gatehouse_sdk::{Facts, MediaKind, Protocol};
 use serde_json::{Value, json};
 
-use crate::chat::{asked, prepared, refusal, sent, written_to};
+use crate::chat::{asked, prepared, refusal, sent, written, written_to};
 
 const BLOB: &str = "blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
@@ -218,6 +218,22 @@ fn a_sound_is_what_its_bytes_say() {
             let (field, said) = refusal(asked_with(data, format, facts));
             assert_eq!(field, "messages[0].content[0].input_audio.data", "{data}");
             assert!(said.contains(&format!("{expected} {came}")), "{data}: {said}");
+        }
+    }
+}
+
+/// Without it a sound goes to the provider under a wrong label, because its client names the format first.
+#[test]
+fn the_members_of_a_sound_stand_in_any_order() {
+    let (data, format) = (r#""data":"data:audio/x;base64,UklGRiQAAABXQVZF""#, r#""format":"mp3""#);
+    for [first, second] in [[data, format], [format, data]] {
+        let sound = format!(r#"{{"type":"input_audio","input_audio":{{{first},{second}}}}}"#);
+        let content = format!(r#"[{sound},{{"type":"text","text":"hear"}},{sound}]"#);
+        let body = format!(r#"{{"model":"m","messages":[{{"role":"user","content":{content}}}]}}"#);
+        let sent = prepared(written(Protocol::Chat, json!({}), &body)).call.json_body();
+        for at in [0, 2] {
+            let sound = &sent["messages"][0]["content"][at]["input_audio"];
+            assert_eq!(*sound, json!({"data": "UklGRiQAAABXQVZF", "format": "wav"}), "{body}");
         }
     }
 }

@@ -234,6 +234,23 @@ fn fields_of_tools_need_tools() {
     assert_eq!(got["tools"], expected);
 }
 
+/// Without it a model calls a tool that its client has excluded.
+#[test]
+fn a_choice_among_some_tools_keeps_their_names() {
+    let tools = ["f", "g"].map(|name| json!({"type": "function", "function": {"name": name}}));
+    let among =
+        |mode: &str| json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": [tools[1]]}});
+    for (choice, expected) in [
+        (among("auto"), among("auto")),
+        (among("required"), among("required")),
+        (json!("required"), json!("required")),
+        (json!("any"), json!("required")),
+    ] {
+        let got = passed(json!({}), json!({"tools": tools, "tool_choice": choice}));
+        assert_eq!((&got["tools"], &got["tool_choice"]), (&json!(tools), &expected), "{choice}");
+    }
+}
+
 /// Without it a server that reads the arguments of a history refuses every further turn after one that was cut.
 #[test]
 fn the_arguments_of_a_history_are_json() {

@@ -1,7 +1,7 @@
 //! Fields that cost more than their tokens, or that nobody knows: a client chooses them, and the operator would pay.
 
 use chat::RESPONSES;
-use gatehouse_sdk::Protocol;
+use gatehouse_sdk::{Facts, MediaKind, Protocol};
 use serde_json::{Value, json};
 
 use crate::chat::{asked, prepared, refusal, sent, written, written_to};
@@ -106,15 +106,31 @@ fn a_known_name_in_another_case_is_refused() {
     sent(Protocol::Chat, json!({}), json!({"tools": tools, "metadata": {"User": "x"}}));
 }
 
-/// Without it the hold does not cover what the model reads and writes.
+/// Without it the hold does not cover what the model reads and writes, least of all a text that looks like a file, which the host
+/// has cut out.
 #[test]
 fn everything_the_model_reads_is_counted() {
-    let plain = prepared(asked(Protocol::Chat, json!({}), json!({}))).input_bytes;
-    let more =
-        |rules: Value, fields: Value| prepared(asked(Protocol::Chat, rules, fields)).input_bytes - plain;
-    let text = "x".repeat(1000);
+    const BLOB: &str = "blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let facts = Facts { blob: Some(BLOB.into()), ..Facts::new(MediaKind::Other, "text/plain", 750) };
+    counted(&"x".repeat(1000), None);
+    counted(BLOB, Some(&facts));
+}
+
+/// A text of a thousand bytes counts wherever it stands.
+fn counted(text: &str, cut: Option<&Facts>) {
+    let asked = |fields: Value| {
+        let mut request = asked(Protocol::Chat, json!({}), fields);
+        request.blobs.extend(cut.cloned());
+        prepared(request)
+    };
+    let plain = asked(json!({})).input_bytes;
+    let schema =
+        |described: Value| json!({"response_format": {"type": "json_schema", "json_schema": described}});
     for fields in [
         json!({"functions": [{"name": "f", "description": text}]}),
+        json!({"tools": [{"type": "function", "function": {"name": "f", "description": text}}]}),
+        schema(json!({"name": "n", "description": text})),
+        schema(json!({"name": "n", "schema": {"title": text}})),
         json!({"chat_template_kwargs": {"a": text}}),
         json!({"messages": [{"role": "user", "content": "hi", "name": text}]}),
         json!({"messages": [{"role": "user", "content": "hi", "documents": [text]}]}),
@@ -122,10 +138,15 @@ fn everything_the_model_reads_is_counted() {
         json!({"messages": [{"role": "assistant", "function_call": {"name": "f", "arguments": text}}]}),
         json!({"messages": [{"role": "assistant", "content": "hi", "reasoning_content": text}]}),
     ] {
-        assert!(more(json!({}), fields.clone()) >= 998, "{fields}");
+        assert!(asked(fields.clone()).input_bytes - plain >= 998, "{fields}");
     }
     let predicted = json!({"max_tokens": 10, "prediction": {"type": "content", "content": text}});
-    assert!(prepared(asked(Protocol::Chat, json!({}), predicted)).max_output_tokens > 1010);
+    assert!(asked(predicted).max_output_tokens > 1010);
+    let format = json!({"type": "json_schema", "name": "n", "schema": {}, "description": text});
+    let body = json!({"model": "m", "input": "hi", "text": {"format": format}});
+    let mut request = written_to(RESPONSES, Protocol::Chat, json!({}), &body);
+    request.blobs.extend(cut.cloned());
+    assert!(prepared(request).input_bytes > 1000);
 }
 
 /// Without it a client hears a sound of another customer of the same account.

@@ -212,6 +212,19 @@ fn thinking_in_a_text_is_thinking() {
         let joined = |name: &str| deltas.iter().filter_map(|delta| delta[name].as_str()).collect::<String>();
         assert_eq!((joined("content"), joined("reasoning_content")), ("Hello".to_owned(), "hm".to_owned()));
     }
+    let call =
+        json!({"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let calling = json!({"role": "assistant", "content": "<think>hm</think>Hello", "tool_calls": [call]});
+    let message = &read(Protocol::Chat, &whole(calling.clone(), "tool_calls"))["choices"][0]["message"];
+    let chunk =
+        json!({"id": "c", "choices": [{"index": 0, "delta": calling, "finish_reason": null}]}).to_string();
+    let end = r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+    let deltas = streamed(Protocol::Chat, &data(&[&chunk[..], end, "[DONE]"])).deltas();
+    for said in [message, &deltas[0]] {
+        let texts = (&said["content"], &said["reasoning_content"]);
+        assert_eq!(texts, (&json!("Hello"), &json!("hm")), "{said}");
+        assert_eq!(said["tool_calls"][0]["function"]["name"], "f", "{said}");
+    }
 }
 
 /// Without it an answer of 200 that is an error hides what it is about, and asks for the same account again.

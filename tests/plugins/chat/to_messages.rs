@@ -89,6 +89,13 @@ fn always_sends_max_tokens() {
     assert_eq!(cap(json!({"max_output": 64000}), json!({})), 8192);
     assert_eq!(cap(json!({"max_output": 64000, "default_output": 16000}), json!({})), 16000);
     assert_eq!(cap(json!({"max_output": "many"}), json!({})), 8192);
+    // A model that is told to begin with a text writes that again.
+    let begun = |bytes: usize| json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": "x".repeat(bytes)}]);
+    let short = json!({"max_tokens": 5, "messages": begun(1000)});
+    assert_eq!(cap(json!({}), short.clone()), 5 + 501);
+    assert_eq!(cap(json!({"prefill": "native"}), short), 5);
+    let long = json!({"max_tokens": 5, "messages": begun(256 * 1024)});
+    assert_eq!(cap(json!({"max_output": 4000}), long), 4000);
     let over = json!({"max_completion_tokens": 64001});
     assert_eq!(cap(json!({"max_output": 64000}), over.clone()), 64000);
     let said = refusal(asked(Protocol::Messages, json!({"max_output": 64000, "strict": true}), over));

@@ -321,6 +321,49 @@ fn a_cancel_never_loses_what_was_made() {
     play(&waiting.expect_wait(|_| ()).cancel().expect_fail(Blame::Request, "cancelled before it was sent"));
     let under_review = made(grouped(assets(&["face"])), "asset-1").expect_wait(|_| ()).cancel();
     play(&under_review.expect_wait(|wait| assert!(!wait.is_zero())));
+    // With the call out it waits for the deadline, and the host takes no wait of more than a day.
+    let day = Duration::from_secs(24 * 60 * 60);
+    let patient = Script::new().time_limit(3 * day).submit(AVATARS, assets(&["face"]));
+    let out = patient.expect_accepted(|_| ()).start().expect_call(|_| ()).cancel();
+    play(&out.expect_wait(move |wait| assert_eq!(*wait, day)));
+}
+
+/// Twenty assets, whose request has that many bytes in the task's state.
+fn large(bytes: usize) -> Value {
+    let url = |path: usize| format!("https://example.com/{}", "a".repeat(path));
+    let asset = |number: usize| json!({"url": url(2180), "name": format!("face-{number}")});
+    let mut body = json!({"assets": (0..20).map(asset).collect::<Vec<_>>(), "group": {"name": "faces"}});
+    let kept = json!({
+        "group": {"new": {"name": "faces", "description": null}}, "project": "default", "asset_type": "Image",
+        "assets": body["assets"], "account": null,
+    });
+    body["assets"][19]["url"] = json!(url(2180 + bytes - kept.to_string().len()));
+    body
+}
+
+/// Without it a submission that was accepted ends between two reviews, and what was approved is lost.
+#[test]
+fn the_largest_submission_has_room_for_every_reason() {
+    for (letter, kept) in [("n", 400), ("\u{6f22}", 250)] {
+        let mut script = accepted(large(45_056)).start().expect_call(|_| ());
+        script = script.reply(200, result(json!({"Id": "group-1"}))).expect_call(|_| ());
+        for at in 0..20 {
+            script = script.reply(200, result(json!({"Id": format!("asset-{at:0>122}")})));
+            script = if at < 19 { script.expect_call(|_| ()) } else { script.expect_wait(|_| ()) };
+        }
+        script = script.timer().expect_call(|_| ());
+        for at in 0..20 {
+            let error = json!({"Code": "X", "Message": letter.repeat(400)});
+            script = script.reply(200, result(json!({"Status": "Failed", "Error": error})));
+            script = if at < 19 { script.expect_call(|_| ()) } else { script };
+        }
+        let reason = letter.repeat(kept);
+        let named = [0, 1, 2].map(|number| format!("\"face-{number}\" ({reason})"));
+        let message = format!("some assets failed review: {} and 17 more", named.join(", "));
+        play(&script.expect_fail_with(move |ending| assert_eq!(ending.failure.message, message)));
+    }
+    let message = "expected texts and URLs of at most 45056 bytes together, got 45057";
+    play(&Script::new().submit(AVATARS, large(45_057)).expect_refused("", message));
 }
 
 /// Without it an asset that was made is lost for the form of its answer, and failures of the library are told as the client's.

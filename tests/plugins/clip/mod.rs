@@ -110,10 +110,12 @@ const STATES: &str = r#"
     {"reply": {"status": 200, "json": {"id": "cgt-1"}}}
     {"expect": {"wait": {}, "progress": 5, "state": {"video": {"Running": {
       "id": "cgt-1", "model": "clip-2.0", "return_last_frame": false, "since": 1002000, "wake": 1002000,
-      "is_running": false, "progress": 5, "faults": 0, "misses": 0, "losses": 0, "last_frame": null,
-      "without_frame": false
+      "is_running": false, "is_unwanted": false, "progress": 5, "faults": 0, "misses": 0, "losses": 0,
+      "last_frame": null, "without_frame": false
     }}}}}
     "cancel"
+    {"expect": {"call": {"method": "GET"}, "state": {"video": {"Running": {"id": "cgt-1", "is_unwanted": true}}}}}
+    {"reply": {"status": 200, "json": {"id": "cgt-1", "status": "queued"}}}
     {"expect": {"call": {"method": "DELETE"}, "state": {"video": {"Stopping": {"id": "cgt-1"}}}}}
     {"reply": {"status": 409, "json": {}}}
     {"expect": {"wait": {}, "state": {"video": {"Running": {"id": "cgt-1"}}}}}

@@ -162,8 +162,9 @@ fn a_lost_video_is_fetched_by_three_new_links() {
 
 #[test]
 fn what_is_queued_is_stopped_and_what_runs_is_not() {
+    let asked = || taken(json!({})).cancel().expect_call(|call| assert_eq!(call.method, "GET"));
     let stop = || {
-        taken(json!({})).cancel().expect_call(|call| {
+        asked().reply(200, task("queued")).expect_call(|call| {
             assert_eq!((call.method.as_str(), call.replay), ("DELETE", Replay::Safe));
             assert_eq!(call.target, Target::from(format!("{TASKS}/{TASK}")));
         })
@@ -172,10 +173,31 @@ fn what_is_queued_is_stopped_and_what_runs_is_not() {
     let too_late = error("InvalidAction.RunningTaskDeletion", "the task runs");
     play(&asked_again(stop().reply(409, too_late)).reply(200, succeeded()).expect_done(|_| ()));
     play(&asked_again(stop().outage(Outage::Timeout)).reply(200, succeeded()).expect_done(|_| ()));
+    // It is not known to be queued any more: nothing is deleted.
+    play(&asked_again(asked().reply(200, task("running"))).reply(200, succeeded()).expect_done(|_| ()));
+    play(&asked_again(asked().outage(Outage::Timeout)).reply(200, task("queued")).expect_wait(|_| ()));
+    play(&asked_again(asked().reply(500, json!({}))).reply(200, task("queued")).expect_wait(|_| ()));
     let running = asked_again(polled(json!({})).reply(200, task("running"))).reply(200, task("running"));
     play(&running.expect_wait(|_| ()).cancel().expect_wait(|wait| assert!(!wait.is_zero())));
     let over = taken(json!({})).deadline().expect_call(|call| assert_eq!(call.method, "DELETE"));
     play(&over);
+}
+
+/// Without it a video that was billed is deleted, and its client refunded.
+#[test]
+fn a_cancel_delivers_what_has_finished_since_the_last_poll() {
+    let queued = asked_again(polled(json!({})).reply(200, task("queued"))).reply(200, task("queued"));
+    for script in [taken(json!({})), queued.expect_wait(|_| ())] {
+        let asked = script.cancel().expect_call(|call| {
+            assert_eq!((call.method.as_str(), call.replay), ("GET", Replay::Safe));
+            assert_eq!(call.target, Target::from(format!("{TASKS}/{TASK}")));
+        });
+        play(&asked.reply(200, succeeded()).expect_done(|outcome| {
+            assert_eq!(outcome.products[0].source, VIDEO);
+        }));
+    }
+    let failed = taken(json!({})).cancel().expect_call(|call| assert_eq!(call.method, "GET"));
+    play(&failed.reply(200, task("failed")).expect_fail(Blame::Upstream, FAILED));
 }
 
 /// Without it a video that was paid is lost for the type of something beside it, or an account without money is not told.

@@ -329,6 +329,25 @@ fn numbers_and_kinds_of_sources_are_limited() {
     );
 }
 
+/// Without it the refusal is the host's, and speaks of a state.
+#[test]
+fn tools_count_for_the_size_of_a_request() {
+    let tools = |count: usize| json!({"tools": vec![json!({"type": "web_search"}); count]});
+    play(&accepted(tools(2700)).start().expect_call(|call| {
+        assert_eq!(call.json_body()["tools"].as_array().map(Vec::len), Some(2700));
+    }));
+    let kept = json!({
+        "model": "clip-2.0", "prompt": {"text": "a red kite"}, "duration": 5, "size": "16:9", "resolution": "720p",
+        "seed": null, "generate_audio": true, "return_last_frame": false, "tools": tools(3000)["tools"],
+        "references": [], "account": null,
+    });
+    let bytes = kept.to_string().len();
+    let problem = format!(
+        "expected texts and URLs of at most 61440 bytes together (large files do not count), got {bytes}"
+    );
+    refused(tools(3000), "", &problem);
+}
+
 fn asset(name: &str, asset_type: &str, account: &str) -> Owned {
     let private = json!({"kind": "asset", "asset_type": asset_type, "group_id": "group-1"});
     Owned { name: name.to_owned(), private, affinity: Some(account.to_owned()) }

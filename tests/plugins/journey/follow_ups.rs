@@ -127,6 +127,35 @@ fn a_remix_with_a_prompt_finishes_its_dialog_by_itself() {
     play(&script);
 }
 
+/// Servers between make an ordinary answer of the dialog, and only the record says MODAL. Without it the parent's prompt is
+/// drawn again, and paid.
+#[test]
+fn a_remix_whose_dialog_comes_late_keeps_its_prompt() {
+    let mut body = press("MJ::JOB::remix_strong::1::cccc");
+    body["enableRemix"] = json!(true);
+    let fields = json!({"index": 1, "prompt": "a blue kite --fast"});
+    let script = pressed("journey.remix_strong", fields, eight(), "/mj-fast/mj/submit/action", body);
+    let script = first_poll(script).reply(200, remote("MODAL", Value::Null)).expect_call(|call| {
+        assert_eq!(call.target, Target::Path("/mj-fast/mj/submit/modal".to_owned()));
+        assert_eq!(call.json_body(), json!({"taskId": ID, "prompt": "a blue kite"}));
+    });
+    play(&first_poll(script));
+}
+
+/// Without it the dialog is asked for an empty prompt, and the task forgets its parent's.
+#[test]
+fn a_remix_with_nothing_but_a_speed_has_the_parents_prompt() {
+    for prompt in ["--turbo", " --fast --turbo "] {
+        let fields = json!({"index": 1, "prompt": prompt});
+        let button = press("MJ::JOB::remix_subtle::1::cccc");
+        let script = pressed("journey.remix_subtle", fields, eight(), "/mj-turbo/mj/submit/action", button)
+            .reply(200, taken())
+            .expect_view(|view| assert_eq!(view.private["prompt"], "a red kite --ar 16:9 --v 7"))
+            .expect_wait(|_| ());
+        play(&script);
+    }
+}
+
 #[test]
 fn a_remix_of_a_grid_presses_the_button_of_the_tile() {
     let buttons = ["MJ::JOB::remix_subtle::1::d", "MJ::JOB::remix_subtle::2::d"].map(|id| button(id, ""));

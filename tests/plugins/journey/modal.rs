@@ -176,6 +176,25 @@ fn an_untouched_task_waits_for_the_hosts_deadline() {
     play(&waiting().cancel().expect_fail(Blame::Request, "cancelled before it was sent"));
 }
 
+/// The host takes no wait of more than a day. Without it the task fails as soon as it reaches MODAL.
+#[test]
+fn a_task_with_more_than_a_day_waits_a_day_at_a_time() {
+    let day = Duration::from_secs(24 * 60 * 60);
+    let script = Script::new()
+        .time_limit(2 * day)
+        .submit_whole(about("journey.inpaint", json!({"task_id": TASK}), single()))
+        .expect_accepted(|_| ())
+        .start()
+        .expect_call(|_| ())
+        .reply(200, dialog())
+        .expect_wait(move |wait| assert_eq!(*wait, day))
+        .timer()
+        .expect_wait(move |wait| assert_eq!(*wait, day))
+        .joined(brief("a hat", None, "relax"))
+        .expect_call(|call| assert_eq!(call.json_body(), json!({"taskId": ID, "prompt": "a hat"})));
+    play(&script);
+}
+
 #[test]
 fn a_second_request_changes_nothing() {
     let script = waiting()

@@ -174,6 +174,29 @@ fn a_limit_above_the_models_own_is_lowered() {
     assert!(said.starts_with("max_tokens: 32000 > 8192"), "{said}");
 }
 
+/// Without it a provider refuses every request whose budget is above the limit that its model has.
+#[test]
+fn a_budget_is_lowered_with_the_limit() {
+    let enabled = |budget: u64| json!({"type": "enabled", "budget_tokens": budget});
+    let shown = |budget: u64| json!({"type": "enabled", "budget_tokens": budget, "display": "omitted"});
+    for (max_output, max_tokens, given, expected) in [
+        (64_000, 128_000_u64, enabled(100_000), enabled(50_000)),
+        (64_000, 128_000, shown(64_000), shown(32_000)),
+        (64_000, 128_000, enabled(63_999), enabled(63_999)),
+        (1025, 128_000, enabled(2000), enabled(1024)),
+        (1024, 128_000, enabled(2000), Value::Null),
+        (64_000, u64::MAX, enabled(u64::MAX - 1), enabled(1024)),
+    ] {
+        let rules = json!({"max_output": max_output, "thinking": ["enabled"]});
+        let fields = json!({"max_tokens": max_tokens, "thinking": given});
+        let got = sent(fields, Protocol::Messages, rules);
+        assert_eq!((&got["max_tokens"], &got["thinking"]), (&json!(max_output), &expected), "{given}");
+    }
+    let above = json!({"max_tokens": 128_000, "thinking": enabled(128_000)});
+    let said = refused(&body(above), Protocol::Messages, json!({"max_output": 64_000}));
+    assert!(said.contains("`max_tokens` must be greater than"), "{said}");
+}
+
 #[test]
 fn a_user_longer_than_chat_providers_take_is_left_out() {
     assert_eq!(sent(agent(json!({})), Protocol::Chat, json!({}))["user"], Value::Null);

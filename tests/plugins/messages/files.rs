@@ -24,11 +24,15 @@ fn a_document_counts_by_its_bytes() {
     let pdf = |data: &str| json!({"type": "base64", "media_type": "application/pdf", "data": data});
     let result = |content: Value| json!({"type": "tool_result", "tool_use_id": "t", "content": content});
     let text = "x".repeat(1000);
+    let source = json!({"type": "text", "media_type": "text/plain", "data": text});
+    let described = json!({"type": "document", "source": source, "title": "ab", "context": text});
     for (block, bytes, expected) in [
         (document(pdf(&"A".repeat(4000))), None, (2, 0)),
         (document(pdf(BLOB)), Some(300_000), (100, 0)),
         (result(json!([document(pdf(BLOB))])), Some(20_000), (10, 0)),
-        (document(json!({"type": "text", "media_type": "text/plain", "data": text})), None, (0, 1000)),
+        (document(source), None, (0, 1000)),
+        (described.clone(), None, (0, 2002)),
+        (result(json!([described])), None, (0, 2002)),
         (
             document(json!({"type": "content", "content": [{"type": "text", "text": text},
                 {"type": "image", "source": {"type": "url", "url": "https://e.com/a.png"}}]})),

@@ -92,6 +92,21 @@ fn estimates_the_input() {
     }
 }
 
+/// Without it the hold does not cover a schema that the model reads.
+#[test]
+fn the_schema_of_the_answer_counts() {
+    let schema = json!({"type": "object", "description": "x".repeat(1000)});
+    let config = json!({"format": {"type": "json_schema", "schema": schema}});
+    let read = |protocol: Protocol, fields: Value| {
+        prepare(&body(fields), protocol, json!({})).expect("good").input_bytes as usize
+    };
+    let sent = [(Protocol::Messages, config.to_string()), (Protocol::Chat, schema.to_string())];
+    for (protocol, counted) in sent {
+        let with_schema = read(protocol, json!({"output_config": config}));
+        assert_eq!(with_schema, read(protocol, json!({})) + counted.len(), "{protocol:?}");
+    }
+}
+
 #[test]
 fn tools_of_2024_become_their_successors() {
     let tools = json!([

@@ -177,6 +177,15 @@ fn thinking_in_a_text_is_thinking_and_unsigned_thinking_stays_here() {
         ],
     );
     assert_eq!(json!(blocks), expected);
+    let call =
+        json!({"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let calling = json!({"content": "<think>hm</think>Hello", "tool_calls": [call]});
+    let (message, ..) = answered(Protocol::Chat, true, &whole(calling.clone(), "tool_calls"));
+    let (blocks, _) = streamed(true, &[chunk(calling, json!("tool_calls"))]);
+    for blocks in [&message["content"], &json!(blocks)] {
+        let expected = (&expected[0], &expected[1], &json!("f"));
+        assert_eq!((&blocks[0], &blocks[1], &blocks[2]["name"]), expected, "{blocks}");
+    }
     let history = |content: Value| json!({"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": content}, {"role": "user", "content": "y"}]});
     let sent = sent(history(expected), Protocol::Messages, json!({}));
     assert_eq!(sent["messages"][1]["content"], json!([{"type": "text", "text": "Hello"}]));

@@ -20,7 +20,7 @@ settings! {
     #[derive(Clone, Debug, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct Config {
-        /// Seconds after which a task fails with "Task timeout" and is refunded (spec: about 30 minutes).
+        /// Seconds, a day at most, after which a task fails with "Task timeout" and is refunded (spec: about 30 minutes).
         pub time_limit_s: u32 = 30 * 60,
         /// The same per canonical model.
         pub time_limit_s_by_model: BTreeMap<String, u32> = BTreeMap::new(),

@@ -34,9 +34,9 @@ const AT_LEAST_ONE: [&str; 27] = [
     "text.time_limit_s",
 ];
 
-/// The most that a key may say. More is a slip of the pen: it is a start that breaks, a buffer that no machine has, or a moment
-/// after the year 9999.
-const AT_MOST: [(&str, i64); 25] = [
+/// The most that a key may say. More is a slip of the pen: it is a start that breaks, a buffer that no machine has, a task that
+/// outlives its files, or a moment after the year 9999.
+const AT_MOST: [(&str, i64); 26] = [
     ("admin.connections", 1_000_000),
     ("data.min_free_mib", 4_294_967_295),
     ("data.store.batch", 1_000_000),
@@ -60,10 +60,13 @@ const AT_MOST: [(&str, i64); 25] = [
     ("server.limits.streams", 1_000_000),
     ("tasks.concurrency", 10_000_000),
     ("tasks.steps", 1_000_000_000),
-    ("tasks.time_limit_s_by_model.*", TEN_YEARS_S),
+    ("tasks.time_limit_s", DAY_S),
+    ("tasks.time_limit_s_by_model.*", DAY_S),
     ("tasks.waiting_files", 10_000_000),
 ];
 
+/// Files of tasks are deleted not long after a day, those of a task that still waits for its provider too.
+const DAY_S: i64 = 86_400;
 const TEN_YEARS_S: i64 = 315_360_000;
 /// The most in the unit that the name of a key ends with: a day of milliseconds, ten years of seconds, a hundred of hours and days,
 /// a GiB of KiB, a TiB of MiB. A unit that was mistaken is found by it, and no moment or size that is made of it is too large to
@@ -203,6 +206,8 @@ mod tests {
         for text in [
             "tasks.time_limit_s = 0",
             "tasks.time_limit_s_by_model.'motion-2.6' = 0",
+            "tasks.time_limit_s = 86401",
+            "tasks.time_limit_s_by_model.'motion-2.6' = 86401",
             "text.time_limit_s = 0",
             "providers.bfl.concurrency = 0",
             "data.folder = '~/data'",
@@ -235,6 +240,7 @@ mod tests {
             "[text]\nhead_s = 0",
             "[plugins.settings.f]\nx = \"~/x\"\ny = \"\"\nz_s = 9223372036854775807",
             "[tasks]\ntime_limit_s = 1",
+            "[tasks]\ntime_limit_s = 86400\ntime_limit_s_by_model = { m = 86400 }",
             "[data]\nmin_free_mib = 4294967295",
             "[providers.bfl]\nheaders = { x-team = \"\" }\ntotal_timeout_ms = 86400000\nrate_per_second = 0.1",
         ] {

@@ -43,7 +43,8 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>, fitting: &Fittin
             "stream_options" if !request.streaming => {}
             "top_logprobs" if request.body.get("logprobs").is_none_or(|raw| raw.get() != "true") => {}
             "stop" if request.stops.iter().all(|stop| stop.is_empty()) => {}
-            "tool_choice" if matches!(request.choice, Some(choice) if choice.is_required()) => {
+            // A choice among some tools is sent as the client wrote it, since all tools are sent.
+            "tool_choice" if matches!(request.choice, Some(ToolChoice::Required)) => {
                 out.string(name, "required");
             }
             "temperature" if !plan.temperature => {}

@@ -123,5 +123,5 @@ pub(super) fn is_sent(name: &str, raw: &RawValue, rules: &Rules, protocol: Proto
 pub(super) fn unknown_bytes(request: &Request<'_>, rules: &Rules, protocol: Protocol) -> u64 {
     let fields = request.body.iter().filter(|(name, raw)| is_unknown(name, raw));
     let sent = fields.filter(|(name, raw)| is_sent(name, raw, rules, protocol));
-    sent.map(|(_, raw)| raw.get().len() as u64).sum()
+    sent.map(|(_, raw)| request.estimate.bytes(raw)).sum()
 }

@@ -25,6 +25,8 @@ use crate::request::tools::{Function, Tool, ToolChoice};
 pub(crate) struct Written {
     pub(crate) body: String,
     pub(crate) lead: String,
+    /// The cap that is sent.
+    pub(crate) cap: u32,
     /// Where its messages came from.
     pub(crate) places: Vec<MessagePaths>,
 }
@@ -36,7 +38,8 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Writt
     let size: usize = request.body.iter().map(|(_, raw)| raw.get().len()).sum();
     let mut out = Writer::new(size + size / 4 + 512);
     quote(plan.upstream, out.name("model"));
-    out.member("max_tokens", &cap(&conversation, plan).to_string());
+    let cap = cap(&conversation, plan);
+    out.member("max_tokens", &cap.to_string());
     let instruction =
         matches!(request.format, ResponseFormat::Object).then_some(response_format::INSTRUCTION);
     let system = conversation.system(instruction);
@@ -67,7 +70,7 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Writt
         passed::is_unknown(name, raw) && passed::is_sent(name, raw, plan.rules, Protocol::Messages)
     };
     out.members(request.body.iter().filter(|(name, raw)| !is_written(name) && is_sent(name, raw)));
-    Ok(Written { body: out.done(), lead: conversation.lead, places: conversation.places })
+    Ok(Written { body: out.done(), lead: conversation.lead, cap, places: conversation.places })
 }
 
 /// The cap, with what a model spends that is told to repeat a text.

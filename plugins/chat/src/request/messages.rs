@@ -1,6 +1,5 @@
 //! `messages`, checked by role. The contents are read in `parts`.
 
-use gatehouse_sdk::Facts;
 use gatehouse_text_protocols::broken_json;
 use gatehouse_text_protocols::limits::MAX_MESSAGES;
 use serde_json::value::RawValue;
@@ -127,7 +126,6 @@ impl<'a> ToolCall<'a> {
 pub(crate) fn read<'a>(
     path: &Path<'_>,
     raw: &'a RawValue,
-    blobs: &[Facts],
     rules: &Rules,
     estimate: &mut InputEstimate<'a>,
 ) -> Checked<Vec<Message<'a>>> {
@@ -135,7 +133,7 @@ pub(crate) fn read<'a>(
     if all.is_empty() || all.len() > MAX_MESSAGES {
         return Err(wrong(path, &format!("an array of 1 to {MAX_MESSAGES} messages"), Some(raw)));
     }
-    let mut reader = ContentReader { blobs, rules, estimate };
+    let mut reader = ContentReader { rules, estimate };
     all.iter().enumerate().map(|(at, message)| reader.message(&path.index(at), message)).collect()
 }
 
@@ -143,11 +141,11 @@ impl<'a> ContentReader<'_, 'a> {
     fn message(&mut self, path: &Path<'_>, message: &Object<'a>) -> Checked<Message<'a>> {
         self.estimate.is_odd |= message.iter().any(|(name, raw)| ECHOES.contains(&name) || is_null(raw));
         if let Some(name) = message.get("name") {
-            self.estimate.input_bytes += string(&path.key("name"), name)?.len();
+            self.estimate.count(string(&path.key("name"), name)?);
         }
         // Servers read more of a message than the protocol has.
         let others = message.iter().filter(|(name, raw)| !OWN.contains(name) && !is_null(raw));
-        self.estimate.input_bytes += others.map(|(_, raw)| raw.get().len() as u64).sum::<u64>();
+        others.for_each(|(_, raw)| self.estimate.count_raw(raw));
         match required_choice(path, message, "role", &ROLES)? {
             "developer" | "system" => Ok(Message::System(self.content(path, message, &parts::TEXT_ONLY)?)),
             "user" => Ok(Message::User(self.content(path, message, &parts::USER_PARTS)?)),
@@ -166,7 +164,7 @@ impl<'a> ContentReader<'_, 'a> {
             _ => {
                 string(&path.key("name"), required(path, message, "name", "a string")?)?;
                 if let Some(content) = message.get("content") {
-                    self.estimate.input_bytes += string(&path.key("content"), content)?.len();
+                    self.estimate.count(string(&path.key("content"), content)?);
                 }
                 Ok(Message::Function)
             }
@@ -208,10 +206,10 @@ impl<'a> ContentReader<'_, 'a> {
         for name in ["audio", "function_call"] {
             if let Some(raw) = message.get(name) {
                 object(&path.key(name), raw)?;
-                self.estimate.input_bytes += raw.get().len() as u64;
+                self.estimate.count_raw(raw);
             }
         }
-        self.estimate.input_bytes += refusal.map_or(0, JsonString::len);
+        refusal.into_iter().for_each(|text| self.estimate.count(text));
         let function_call = message.get("function_call").is_some();
         let audio = message.get("audio").is_some();
         // A model may have nothing to say, and clients keep that.
@@ -240,7 +238,7 @@ impl<'a> ContentReader<'_, 'a> {
         let name = nonempty_string(&child.key("name"), required(&child, &called, "name", "a string")?)?;
         if kind == "custom" {
             let input = string(&child.key("input"), required(&child, &called, "input", "a string")?)?;
-            self.estimate.input_bytes += name.len() + input.len();
+            [name, input].into_iter().for_each(|text| self.estimate.count(text));
             return Ok(ToolCall::Custom { id });
         }
         // A model wrote them, or a server: they are never the client's fault.
@@ -252,8 +250,12 @@ impl<'a> ContentReader<'_, 'a> {
         }
         let is_broken = |text: JsonString<'_>| broken_json::kept(&text.decoded()).is_some();
         self.estimate.is_odd |= !is_text || arguments.and_then(JsonString::of).is_some_and(is_broken);
-        let bytes = |raw| JsonString::of(raw).map_or_else(|| raw.get().len() as u64, JsonString::len);
-        self.estimate.input_bytes += name.len() + arguments.map_or(0, bytes);
+        self.estimate.count(name);
+        match arguments.map(|raw| (raw, JsonString::of(raw))) {
+            Some((_, Some(text))) => self.estimate.count(text),
+            Some((raw, None)) => self.estimate.count_raw(raw),
+            None => {}
+        }
         let cache = call.get(CACHE).or_else(|| called.get(CACHE)).or(cache);
         Ok(ToolCall::Function { id, name, arguments, cache })
     }
@@ -275,7 +277,7 @@ impl<'a> ContentReader<'_, 'a> {
                 for name in fields {
                     string(&child.key(name), required(&child, &block, name, "a string")?)?;
                 }
-                self.estimate.input_bytes += block.string("thinking").map_or(0, JsonString::len);
+                block.string("thinking").into_iter().for_each(|text| self.estimate.count(text));
                 Ok((raw, block))
             })
             .collect()

@@ -12,8 +12,7 @@ use gatehouse_text_protocols::check::{
     Checked, choice, instead, nonempty_string, object, objects, required, required_choice, string, wrong,
 };
 use gatehouse_text_protocols::files::{
-    FILE_ID, FILE_URL, MAX_PAGES, base64_bytes, decoded_bytes, no_file_id, no_file_url, pages,
-    pictures_of_sound,
+    FILE_ID, FILE_URL, MAX_PAGES, decoded_bytes, no_file_id, no_file_url, pages, pictures_of_sound,
 };
 use gatehouse_text_protocols::json::{JsonString, Object, quoted};
 use gatehouse_text_protocols::path::Path;
@@ -121,7 +120,7 @@ pub(crate) fn read<'a>(
     kinds: &[&'static str],
 ) -> Checked<Content<'a>> {
     if let Some(text) = JsonString::of(raw) {
-        reader.count(text);
+        reader.estimate.count(text);
         return Ok(Content::Text(text));
     }
     if !raw.get().starts_with('[') {
@@ -139,18 +138,11 @@ pub(crate) fn read<'a>(
 
 /// Reads messages and parts, and estimates the input.
 pub(crate) struct ContentReader<'t, 'a> {
-    pub(crate) blobs: &'t [Facts],
     pub(crate) rules: &'t Rules,
     pub(crate) estimate: &'t mut InputEstimate<'a>,
 }
 
 impl<'a> ContentReader<'_, 'a> {
-    /// Counts a text. One the host cut out as a blob is base64, 4 bytes for 3 of the file.
-    fn count(&mut self, text: JsonString<'_>) {
-        let cut = blob(self.blobs, text.inner());
-        self.estimate.input_bytes += cut.map_or_else(|| text.len(), |facts| base64_bytes(facts.bytes));
-    }
-
     fn part(&mut self, path: &Path<'_>, part: &Object<'a>, kinds: &[&'static str]) -> Checked<Part<'a>> {
         self.estimate.is_odd |= part.iter().any(|(name, _)| ECHOES.contains(&name));
         let kind = required_choice(path, part, "type", kinds)?;
@@ -158,7 +150,7 @@ impl<'a> ContentReader<'_, 'a> {
         let kind = match kind {
             "text" | "refusal" => {
                 let text = string(&child, required(path, part, kind, "a string")?)?;
-                self.count(text);
+                self.estimate.count(text);
                 if kind == "text" { PartKind::Text(text) } else { PartKind::Refusal(text) }
             }
             // Some clients write the address alone.
@@ -215,7 +207,7 @@ impl<'a> ContentReader<'_, 'a> {
         let raw = required(path, audio, "data", expected)?;
         let data = nonempty_string(&child, raw)?;
         // The host writes a `data:` URI for a blob, and a sound is bare base64.
-        let (facts, bare) = match blob(self.blobs, data.inner()) {
+        let (facts, bare) = match blob(self.estimate.blobs, data.inner()) {
             Some(cut) => (cut.clone(), format!("\"{}:base64\"", data.inner())),
             None => {
                 let file =
@@ -276,7 +268,7 @@ impl<'a> ContentReader<'_, 'a> {
             Source::Url(_) => return self.count_pictures(MAX_PAGES),
             Source::Data { mime, base64 } => (mime.as_ref(), decoded_bytes(base64.len() as u64)),
             Source::Blob { mime, blob: name } => {
-                (mime.as_str(), blob(self.blobs, name).map_or(0, |facts| facts.bytes))
+                (mime.as_str(), blob(self.estimate.blobs, name).map_or(0, |facts| facts.bytes))
             }
         };
         match mime.split('/').next() {
@@ -289,7 +281,11 @@ impl<'a> ContentReader<'_, 'a> {
     /// What a chat provider is sent in place of a file's string, if that differs.
     fn sent_as(&mut self, written: JsonString<'a>, sent: String) {
         if sent != written.quoted() {
-            self.estimate.files.push((written, sent));
+            let place = |text: JsonString<'_>| text.quoted().as_ptr();
+            // A client may write the format of a sound before its data.
+            let files = &mut self.estimate.files;
+            let at = files.partition_point(|(known, _)| place(*known) < place(written));
+            files.insert(at, (written, sent));
         }
     }
 
@@ -303,7 +299,7 @@ impl<'a> ContentReader<'_, 'a> {
             }
             return Ok(Source::Url(link));
         }
-        if let Some(facts) = blob(self.blobs, &url) {
+        if let Some(facts) = blob(self.estimate.blobs, &url) {
             if facts.bytes == 0 {
                 return Err(instead(path, expected, NOT_BASE64));
             }
@@ -360,7 +356,8 @@ pub(crate) fn wrong_media(path: &Path<'_>, expected: &str, source: &Source<'_>) 
     gatehouse_sdk::Refusal::invalid(path.to_string(), format!("expected {expected}, got {came}"))
 }
 
-fn blob<'f>(blobs: &'f [Facts], name: &str) -> Option<&'f Facts> {
+/// The file that the host cut out under that name.
+pub(super) fn blob<'f>(blobs: &'f [Facts], name: &str) -> Option<&'f Facts> {
     if !name.starts_with("blob:") {
         return None;
     }

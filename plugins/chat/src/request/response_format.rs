@@ -39,8 +39,9 @@ impl<'a> ResponseFormat<'a> {
         let schema = described.get("schema");
         if let Some(schema) = schema {
             map(&child.key("schema"), schema)?;
-            estimate.input_bytes += schema.get().len() as u64;
         }
+        // A chat provider's model reads both; a Messages provider is sent the schema alone.
+        described.get("description").into_iter().chain(schema).for_each(|raw| estimate.count_raw(raw));
         Ok(Self::Schema(schema))
     }
 

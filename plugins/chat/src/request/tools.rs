@@ -35,7 +35,7 @@ pub(crate) fn tools<'a>(
     raw: &'a RawValue,
     estimate: &mut InputEstimate<'_>,
 ) -> Checked<Vec<Tool<'a>>> {
-    estimate.input_bytes += raw.get().len() as u64;
+    estimate.count_raw(raw);
     array(path, raw)?.into_iter().enumerate().map(|(at, raw)| tool(&path.index(at), raw)).collect()
 }
 
@@ -80,11 +80,6 @@ pub(crate) enum ToolChoice<'a> {
 }
 
 impl ToolChoice<'_> {
-    /// Whether the model must call any tool.
-    pub(crate) fn is_required(self) -> bool {
-        matches!(self, Self::Required | Self::Among { is_required: true, .. })
-    }
-
     /// Whether the function of that name may be called.
     pub(crate) fn allows(self, name: &str) -> bool {
         let Self::Among { tools, .. } = self else { return true };
@@ -95,7 +90,7 @@ impl ToolChoice<'_> {
 
     /// Whether the model must call a tool.
     pub(crate) fn is_forced(self) -> bool {
-        self.is_required() || matches!(self, Self::Named(_))
+        matches!(self, Self::Required | Self::Among { is_required: true, .. } | Self::Named(_))
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn step(cx: &Context, mut state: AvatarState, event: Event) -> Step<A
             fail(state, POLICY.cancelled())
         }
         Event::Cancel(_) => {
-            let until = state.until.unwrap_or(cx.deadline).max(cx.now);
+            let until = state.until.map_or_else(|| pace::until_deadline(cx), |until| until.max(cx.now));
             then(state, Action::Wait(until))
         }
         other => fail(state, POLICY.unexpected(&other)),

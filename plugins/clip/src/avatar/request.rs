@@ -1,5 +1,6 @@
 //! A checked submission with every default filled in, and the rules between its fields.
 
+use gatehouse_sdk::job::check_size;
 use gatehouse_sdk::source::normalised;
 use gatehouse_sdk::{Affinity, InvalidParam, Submission, params};
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,8 @@ use crate::names;
 
 /// Spec: default `project_name`.
 const PROJECT: &str = "default";
-/// The host keeps 64 KiB of state for a task; the rest is for ids, problems and the other fields.
+/// Bytes that a request may have as JSON. The host keeps 64 KiB of state for a task; the rest is for ids, problems and
+/// the other fields.
 const MAX_BYTES: usize = 44 * 1024;
 
 /// Where the assets belong.
@@ -28,6 +30,8 @@ pub(crate) struct AvatarRequest {
     pub(crate) group: GroupChoice,
     pub(crate) project: String,
     pub(crate) asset_type: AssetType,
+    /// Empty in a task's state, which has each asset with its outcome. States of older versions have them here, too.
+    #[serde(skip_deserializing)]
     pub(crate) assets: Vec<NewAsset>,
     /// The account that has the group, if it is known.
     pub(crate) account: Option<Affinity>,
@@ -57,7 +61,17 @@ impl AvatarRequest {
         };
         let project = project.unwrap_or_else(|| PROJECT.to_owned());
         let asset_type = params.asset_type.unwrap_or_default();
-        Ok(Self { group, project, asset_type, assets, account })
+        let avatar = Self { group, project, asset_type, assets, account };
+        avatar.check_size().map(|()| avatar)
+    }
+
+    /// Refuses what does not fit into the task's state, now or when every asset has failed.
+    fn check_size(&self) -> Result<(), InvalidParam> {
+        check_size(self, MAX_BYTES).map_err(|bytes| {
+            let problem =
+                format!("expected texts and URLs of at most {MAX_BYTES} bytes together, got {bytes}");
+            InvalidParam::at(None, problem)
+        })
     }
 }
 
@@ -80,11 +94,5 @@ fn assets(params: &Params) -> Result<Vec<NewAsset>, InvalidParam> {
         }
     };
     assets.iter_mut().for_each(|asset| asset.url = normalised(&asset.url));
-    let project = params.project_name.as_ref().map_or(0, String::len);
-    let bytes: usize = assets.iter().map(|asset| asset.url.len() + asset.name.len()).sum::<usize>() + project;
-    if bytes > MAX_BYTES {
-        let problem = format!("expected URLs and names of at most {MAX_BYTES} bytes together, got {bytes}");
-        return Err(InvalidParam::at(None, problem));
-    }
     Ok(assets)
 }

@@ -5,7 +5,7 @@
 //!                                  |    ^           |  ^ |                 |
 //!                     429, no con- `-wait'    poll  `-wait'<---copy lost---'
 //!                     nection                         |
-//!                                     cancel, queued  `--> Stopping --> fail | Running
+//!                        cancel, poll: still queued   `--> Stopping --> fail | Running
 //! ```
 //! The probe looks at the references, and keeps a long prompt as a blob. `poll` goes on with a task that the provider
 //! has accepted.

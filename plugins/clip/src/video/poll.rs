@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use gatehouse_sdk::job::{Next, Polls};
-use gatehouse_sdk::{Action, Context, Event, Failure, Outcome, Stage, Step, log, pace};
+use gatehouse_sdk::{Action, Cause, Context, Event, Failure, Outcome, Stage, Step, log, pace};
 use serde_json::json;
 
 use crate::video::provider::{self, Answer, POLICY, Ready};
@@ -27,6 +27,7 @@ pub(crate) fn accepted(cx: &Context, id: String, request: &VideoRequest) -> Step
         model: request.model,
         return_last_frame: request.return_last_frame,
         is_running: false,
+        is_unwanted: false,
         last_frame: None,
         without_frame: false,
         polls,
@@ -35,12 +36,15 @@ pub(crate) fn accepted(cx: &Context, id: String, request: &VideoRequest) -> Step
 }
 
 pub(crate) fn step(cx: &Context, mut job: Job, event: Event) -> Step<VideoState> {
+    let was_unwanted = std::mem::take(&mut job.is_unwanted);
     let action = match event {
-        // What is queued can be stopped, what runs cannot.
-        Event::Cancel(_) if !job.is_running => {
-            let call = Action::Call(provider::stop(&job.polls.id));
-            return job.then(VideoState::Stopping, call);
+        // What is queued can be stopped, what runs cannot. What is finished would be deleted, though it was billed.
+        Event::Cancel(Cause::Client) if !job.is_running => {
+            job.is_unwanted = true;
+            Action::Call(provider::poll(&job.polls.id))
         }
+        // The task ends without its video, whatever the provider has made.
+        Event::Cancel(Cause::Deadline) if !job.is_running => return job.stop(),
         Event::Lost((source, reason)) if job.last_frame.as_ref() == Some(&source) => {
             log::warn("a last frame could not be copied, the video goes without it", &[("reason", &reason)]);
             job.without_frame = true;
@@ -50,6 +54,7 @@ pub(crate) fn step(cx: &Context, mut job: Job, event: Event) -> Step<VideoState>
             let read = |reply: &_| provider::polled(cx, job.model, reply);
             match job.polls.step(cx, &POLICY, event, provider::poll, read) {
                 Next::Action(action) => action,
+                Next::Answer(Answer::Queued) if was_unwanted => return job.stop(),
                 Next::Answer(answer) => job.answered(cx, answer),
             }
         }
@@ -74,6 +79,12 @@ pub(crate) fn stopping(cx: &Context, job: Job, event: Event) -> Step<VideoState>
 }
 
 impl Job {
+    /// Takes it out of the provider's queue.
+    fn stop(self) -> Step<VideoState> {
+        let call = Action::Call(provider::stop(&self.polls.id));
+        self.then(VideoState::Stopping, call)
+    }
+
     /// A step with the job's stage and progress on it.
     fn then(self, state: impl FnOnce(Self) -> VideoState, action: Action) -> Step<VideoState> {
         let stage = if self.is_running { Stage::Processing } else { Stage::Pending };

@@ -3,6 +3,7 @@
 //!
 //! A long prompt is not: it is the task's brief, and then a blob.
 
+use gatehouse_sdk::job::check_request;
 use gatehouse_sdk::source::{self, Source};
 use gatehouse_sdk::{Affinity, Facts, InvalidParam, Submission, params};
 use serde::{Deserialize, Serialize};
@@ -110,6 +111,7 @@ impl VideoRequest {
             references,
             account,
         };
+        check_request(&video)?;
         Ok((video, brief))
     }
 }

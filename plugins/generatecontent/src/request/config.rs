@@ -23,8 +23,13 @@ const SAME: [(&str, &str); 4] = [
     ("stop_sequences", "stopSequences"),
 ];
 
-/// Writes it into `out`; whether the client reads the model's thoughts.
-pub(super) fn write(body: &Object<'_>, model: Model<'_>, out: &mut Writer) -> Result<bool, Refusal> {
+/// Writes it into `out`; whether the client reads the model's thoughts. `room` is what a schema may still be written out as.
+pub(super) fn write(
+    body: &Object<'_>,
+    model: Model<'_>,
+    room: &mut usize,
+    out: &mut Writer,
+) -> Result<bool, Refusal> {
     let mut config = Writer::new(256);
     if let Some(cap) = body.get("max_tokens") {
         config.integer("maxOutputTokens", cap);
@@ -35,7 +40,7 @@ pub(super) fn write(body: &Object<'_>, model: Model<'_>, out: &mut Writer) -> Re
     let asked = body.object("output_config").unwrap_or_default();
     if let Some(schema) = asked.object("format").and_then(|format| format.get("schema")) {
         config.string("responseMimeType", "application/json");
-        config.member("responseSchema", &Schemas::clean(schema, "output_config.format.schema")?);
+        config.member("responseSchema", &Schemas::clean(schema, room, "output_config.format.schema")?);
     }
     let thinking = body.object("thinking").unwrap_or_default();
     let effort = asked.text("effort");
@@ -57,7 +62,9 @@ fn thoughts(thinking: &Object<'_>, effort: Option<&str>, model: Model<'_>) -> (b
     match (kind.as_ref(), budget, effort.and_then(row)) {
         ("disabled", ..) if model.can_stop_thinking() => out.member("thinkingBudget", "0"),
         ("disabled", ..) => return (false, None),
-        (_, Some(budget), _) => out.member("thinkingBudget", &budget.to_string()),
+        (_, Some(budget), _) => {
+            out.member("thinkingBudget", &budget.min(model.largest_budget()).to_string());
+        }
         (_, None, Some((_, budget, _))) if model.is_early() => {
             out.member("thinkingBudget", &budget.to_string());
         }
@@ -89,6 +96,24 @@ mod tests {
                 json!({"type": "enabled", "budget_tokens": 2000}),
                 None,
                 Some(json!({"thinkingBudget": 2000, "includeThoughts": true})),
+            ),
+            (
+                "models/gemini-2.5-flash-lite",
+                json!({"type": "enabled", "budget_tokens": 24_577}),
+                Some("low"),
+                Some(json!({"thinkingBudget": 24_576, "includeThoughts": true})),
+            ),
+            (
+                "gemini-2.5-pro",
+                json!({"type": "enabled", "budget_tokens": 32_768}),
+                None,
+                Some(json!({"thinkingBudget": 32_768, "includeThoughts": true})),
+            ),
+            (
+                "gemini-2.5-pro",
+                json!({"type": "enabled", "budget_tokens": 100_000}),
+                None,
+                Some(json!({"thinkingBudget": 32_768, "includeThoughts": true})),
             ),
             (
                 "gemini-2.5-pro",

@@ -4,7 +4,7 @@
 //! left out, so that a schema says less than the client's and never something else.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gatehouse_sdk::Refusal;
 use gatehouse_text_protocols::json::{JsonString, Object, Raw, Writer, items, quoted};
@@ -13,6 +13,12 @@ use gatehouse_text_protocols::json::{JsonString, Object, Raw, Writer, items, quo
 const MAX_DEPTH: usize = 24;
 /// Schemas in one, after references are written out: a few lines of them can stand for millions.
 const MAX_SCHEMAS: usize = 4000;
+/// Names and numbers in one reference.
+const MAX_STEPS: usize = 2 * MAX_DEPTH;
+/// Bytes that all references of a request may be written out as: the plugin has memory for a few times as much.
+pub(super) const MAX_WRITTEN_OUT: usize = 2 << 20;
+/// Bytes that a reference counts as beside what it points to.
+const REFERENCE_BYTES: usize = 128;
 /// Members that mean the same to Google.
 const KEPT: [&str; 15] = [
     "title",
@@ -34,12 +40,16 @@ const KEPT: [&str; 15] = [
 /// The formats that Google knows; it refuses the others.
 const FORMATS: [&str; 6] = ["enum", "date-time", "int32", "int64", "float", "double"];
 
-/// The schemas that references of one document may name.
+/// The schemas of one document.
 pub(super) struct Schemas<'a> {
-    definitions: Vec<(Cow<'a, str>, Raw<'a>)>,
-    /// The references that are being written out.
-    open: Vec<Cow<'a, str>>,
+    root: Raw<'a>,
+    /// What is on the way to the targets of references, by its place in the document: each value is read once.
+    members: BTreeMap<*const u8, BTreeMap<String, Raw<'a>>>,
+    /// The places of the schemas that are being written out.
+    open: Vec<*const u8>,
     left: usize,
+    /// What is left of [`MAX_WRITTEN_OUT`].
+    room: usize,
 }
 
 /// What one schema says, with what it refers to.
@@ -55,20 +65,17 @@ struct Gathered<'a> {
 }
 
 impl<'a> Schemas<'a> {
-    /// The schema as Google takes it; `path` is its place in the request.
-    pub(super) fn clean(schema: Raw<'a>, path: &str) -> Result<String, Refusal> {
-        let root = Object::parse(schema.get()).unwrap_or_default();
-        let mut definitions = Vec::new();
-        for member in ["$defs", "definitions"] {
-            for (name, raw) in root.object(member).unwrap_or_default().iter() {
-                definitions.push((Cow::Owned(format!("#/{member}/{name}")), raw));
-            }
-        }
-        let mut schemas = Self { definitions, open: Vec::new(), left: MAX_SCHEMAS };
-        schemas.schema(schema, 0).ok_or_else(|| {
+    /// The schema as Google takes it; `path` is its place in the request, `room` what is left of [`MAX_WRITTEN_OUT`].
+    pub(super) fn clean(schema: Raw<'a>, room: &mut usize, path: &str) -> Result<String, Refusal> {
+        let mut schemas =
+            Self { root: schema, members: BTreeMap::new(), open: Vec::new(), left: MAX_SCHEMAS, room: *room };
+        let written = schemas.schema(schema, 0);
+        *room = schemas.room;
+        written.ok_or_else(|| {
             let problem = format!(
-                "expected at most {MAX_SCHEMAS} schemas, at most {MAX_DEPTH} inside of each other, once its references are \
-                 written out, got more"
+                "expected at most {MAX_SCHEMAS} schemas, at most {MAX_DEPTH} inside of each other, and references to \
+                 at most {} KiB in the whole request, once they are written out, got more",
+                MAX_WRITTEN_OUT / 1024
             );
             Refusal::invalid(path, problem)
         })
@@ -84,6 +91,7 @@ impl<'a> Schemas<'a> {
         let Some(object) = Object::parse(raw.get()) else { return Some(r#"{"type":"string"}"#.to_owned()) };
         let mut gathered = Gathered::default();
         let open = self.open.len();
+        self.open.push(place_of(raw));
         self.gather(&object, &mut gathered, depth)?;
         let written = self.write(gathered, depth);
         self.open.truncate(open);
@@ -94,16 +102,18 @@ impl<'a> Schemas<'a> {
         if depth > MAX_DEPTH {
             return None;
         }
-        let name = object.text("$ref");
-        let found = name.as_ref().and_then(|name| self.definition(name));
-        if let Some((name, found)) = name.zip(found) {
-            if self.open.contains(&name) {
+        if let Some(reference) = object.text("$ref")
+            && let Some(found) = self.target(&reference)
+        {
+            let place = place_of(found);
+            if self.open.contains(&place) {
                 // A tree ends here: what is deeper is any object.
                 into.types = vec!["object".into()];
                 return Some(());
             }
-            self.open.push(name);
+            self.open.push(place);
             self.left = self.left.checked_sub(1)?;
+            self.room = self.room.checked_sub(REFERENCE_BYTES + found.get().len())?;
             let target = Object::parse(found.get()).unwrap_or_default();
             self.gather(&target, into, depth + 1)?;
         }
@@ -115,8 +125,28 @@ impl<'a> Schemas<'a> {
         into.add(object, self.left)
     }
 
-    fn definition(&self, name: &str) -> Option<Raw<'a>> {
-        self.definitions.iter().find(|(known, _)| known == name).map(|(_, raw)| *raw)
+    /// What a reference points to in this document: `#` is all of it, and names and numbers lead on from there.
+    fn target(&mut self, reference: &str) -> Option<Raw<'a>> {
+        let pointer = reference.strip_prefix('#')?;
+        let mut found = self.root;
+        if pointer.is_empty() {
+            return Some(found);
+        }
+        let mut rest = pointer.strip_prefix('/')?;
+        for step in 0..MAX_STEPS {
+            let members = self.members.entry(place_of(found)).or_insert_with(|| members_of(found));
+            let named = |name: &str| members.get(name).or_else(|| members.get(&unescaped(name))).copied();
+            // Not every client escapes the slashes in a definition's name. To read the rest at every step would take too long.
+            if (step == 1 || !rest.contains('/'))
+                && let Some(target) = named(rest)
+            {
+                return Some(target);
+            }
+            let (name, behind) = rest.split_once('/')?;
+            found = named(name)?;
+            rest = behind;
+        }
+        None
     }
 
     fn write(&mut self, from: Gathered<'a>, depth: usize) -> Option<String> {
@@ -165,8 +195,12 @@ impl<'a> Schemas<'a> {
             out.string("type", kind);
         }
         if let Some(values) = of_values.filter(|_| matches!(kind, Some("string") | None)) {
-            let values: Vec<&str> = values.iter().map(|raw| raw.get()).collect();
-            out.member("enum", &format!("[{}]", values.join(",")));
+            // Google refuses an empty one.
+            let values = values.iter().map(|raw| raw.get()).filter(|text| *text != "\"\"");
+            let values: Vec<&str> = values.collect();
+            if !values.is_empty() {
+                out.member("enum", &format!("[{}]", values.join(",")));
+            }
         }
         if !properties.is_empty() {
             let mut members = Writer::new(256);
@@ -252,6 +286,35 @@ impl<'a> Gathered<'a> {
     }
 }
 
+/// Where a value is in its document. No two values begin at the same place.
+fn place_of(raw: Raw<'_>) -> *const u8 {
+    raw.get().as_ptr()
+}
+
+/// The members of an object by their names, or the items of a list by their numbers.
+fn members_of(raw: Raw<'_>) -> BTreeMap<String, Raw<'_>> {
+    match items(raw) {
+        Some(all) => all.into_iter().enumerate().map(|(at, raw)| (at.to_string(), raw)).collect(),
+        None => {
+            let object = Object::parse(raw.get()).unwrap_or_default();
+            object.iter().map(|(name, raw)| (name.to_owned(), raw)).collect()
+        }
+    }
+}
+
+/// A name as it was before it became a part of a reference.
+fn unescaped(name: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::with_capacity(name.len()), name);
+    while let Some((before, behind)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        let byte = behind.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(b'%'));
+        rest = if byte.is_some() { &behind[2..] } else { behind };
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&bytes).replace("~1", "/").replace("~0", "~")
+}
+
 /// A schema of a type alone.
 fn any_of_type(kind: &str) -> String {
     let items = if kind == "array" { r#","items":{"type":"string"}"# } else { "" };
@@ -269,7 +332,8 @@ mod tests {
 
     fn clean(schema: &str) -> String {
         let raw: Raw<'_> = serde_json::from_str(schema).expect("JSON");
-        Schemas::clean(raw, "tools.0.input_schema").expect("small enough")
+        let mut room = MAX_WRITTEN_OUT;
+        Schemas::clean(raw, &mut room, "tools.0.input_schema").expect("small enough")
     }
 
     /// Without it Google refuses every request with such a tool, or the model writes another shape than the client reads.
@@ -320,6 +384,24 @@ mod tests {
                 r#"{"type":"string","format":"date-time","pattern":"^\\d"}"#,
                 r#"{"type":"string","format":"date-time","pattern":"^\\d"}"#,
             ),
+            (
+                r##"{"type":"object","properties":{"from":{"type":"object","properties":{"x":{"type":"number"}}},"to":{"$ref":"#/properties/from"}}}"##,
+                r#"{"type":"object","properties":{"from":{"type":"object","properties":{"x":{"type":"number"}}},"to":{"type":"object","properties":{"x":{"type":"number"}}}}}"#,
+            ),
+            (
+                r##"{"properties":{"a/b c":{"anyOf":[{"type":"number"},{"type":"boolean"}]},"d":{"$ref":"#/properties/a~1b%20c/anyOf/1"}}}"##,
+                r#"{"type":"object","properties":{"a/b c":{"anyOf":[{"type":"number"},{"type":"boolean"}]},"d":{"type":"boolean"}}}"#,
+            ),
+            (
+                r##"{"definitions":{"a/~0%20":{"type":"integer"}},"properties":{"a":{"$ref":"#/definitions/a/~0%20"},"b":{"$ref":"#/definitions/gone"},"c":{"$ref":"b.json#/definitions"}}}"##,
+                r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"},"c":{"type":"string"}}}"#,
+            ),
+            (
+                r##"{"properties":{"a":{"type":"number"},"child":{"$ref":"#"}},"required":["child"]}"##,
+                r#"{"type":"object","properties":{"a":{"type":"number"},"child":{"type":"object"}},"required":["child"]}"#,
+            ),
+            (r#"{"type":"string","enum":["a","","b"]}"#, r#"{"type":"string","enum":["a","b"]}"#),
+            (r#"{"const":""}"#, r#"{"type":"string"}"#),
         ] {
             assert_eq!(clean(schema), expected, "{schema}");
             assert_eq!(clean(expected), expected, "once more");
@@ -340,16 +422,32 @@ mod tests {
         let rows: Vec<String> = (0..14).map(row).collect();
         let wide =
             format!(r##"{{"$defs":{{{},"d14":{{"type":"string"}}}},"$ref":"#/$defs/d0"}}"##, rows.join(","));
+        let around = r##"{"properties":{"a":{"properties":{"b":{"$ref":"#/properties/a"}}},"c":{"$ref":"#/properties/a/properties/b"}}}"##;
+        let inner = r#"{"type":"object","properties":{"b":{"type":"object"}}}"#;
+        assert_eq!(clean(around), format!(r#"{{"type":"object","properties":{{"a":{inner},"c":{inner}}}}}"#));
+        let said = "x".repeat(MAX_WRITTEN_OUT / 8);
+        let referred = |times: usize| {
+            let references = vec![r##"{"$ref":"#/$defs/d"}"##; times].join(",");
+            format!(r#"{{"$defs":{{"d":{{"description":"{said}"}}}},"anyOf":[{references}]}}"#)
+        };
+        let long = referred(9);
         let names: Vec<String> = (0..=MAX_SCHEMAS).map(|n| format!("\"p{n}\"")).collect();
         let required = format!(r#"{{"required":[{}]}}"#, names.join(","));
         let properties = format!(r#"{{"properties":{{{}:{{}}}}}}"#, names.join(":{},"));
         let parts = format!(r#"{{"allOf":[{}]}}"#, vec!["{}"; MAX_SCHEMAS].join(","));
-        for schema in [wide, required, properties, parts] {
+        for schema in [wide, long, required, properties, parts] {
             let raw: Raw<'_> = serde_json::from_str(&schema).expect("JSON");
-            let refused = Schemas::clean(raw, "tools.0.input_schema").expect_err("too large");
+            let mut room = MAX_WRITTEN_OUT;
+            let refused = Schemas::clean(raw, &mut room, "tools.0.input_schema").expect_err("too large");
             assert!(
                 matches!(&refused, Refusal::Invalid { field: Some(field), .. } if field == "tools.0.input_schema")
             );
         }
+        let half = referred(5);
+        let raw: Raw<'_> = serde_json::from_str(&half).expect("JSON");
+        let mut room = MAX_WRITTEN_OUT;
+        Schemas::clean(raw, &mut room, "tools.0.input_schema").expect("small enough");
+        let second = Schemas::clean(raw, &mut room, "tools.1.input_schema");
+        assert!(second.is_err(), "one bound for all of them");
     }
 }

@@ -6,7 +6,8 @@ use gatehouse_text_protocols::json::{Object, Writer, quoted};
 use super::schema::Schemas;
 use crate::names::fitted;
 
-pub(super) fn write(body: &Object<'_>, out: &mut Writer) -> Result<(), Refusal> {
+/// Writes them into `out`; `room` is what their schemas may still be written out as.
+pub(super) fn write(body: &Object<'_>, room: &mut usize, out: &mut Writer) -> Result<(), Refusal> {
     let tools = body.items("tools").unwrap_or_default();
     let mut functions = Vec::with_capacity(tools.len());
     for (at, raw) in tools.iter().enumerate() {
@@ -15,7 +16,7 @@ pub(super) fn write(body: &Object<'_>, out: &mut Writer) -> Result<(), Refusal> 
             let problem = format!("expected `custom`, this model calls functions only, got {kind:?}");
             return Err(Refusal::invalid(format!("tools.{at}.type"), problem));
         }
-        functions.push(function(at, &tool)?);
+        functions.push(function(at, &tool, room)?);
     }
     if functions.is_empty() {
         return Ok(());
@@ -37,13 +38,13 @@ pub(super) fn write(body: &Object<'_>, out: &mut Writer) -> Result<(), Refusal> 
     Ok(())
 }
 
-fn function(at: usize, tool: &Object<'_>) -> Result<String, Refusal> {
+fn function(at: usize, tool: &Object<'_>, room: &mut usize) -> Result<String, Refusal> {
     let mut out = Writer::new(256);
     out.string("name", &fitted(&tool.text("name").unwrap_or_default()));
     let description = tool.string("description").map_or_else(|| quoted(""), |text| text.quoted().to_owned());
     out.member("description", &description);
     if let Some(schema) = tool.get("input_schema") {
-        let schema = Schemas::clean(schema, &format!("tools.{at}.input_schema"))?;
+        let schema = Schemas::clean(schema, room, &format!("tools.{at}.input_schema"))?;
         // Google refuses an object that can have no property; a function without parameters has no schema.
         if Object::parse(&schema).is_some_and(|schema| schema.get("properties").is_some()) {
             out.member("parameters", &schema);

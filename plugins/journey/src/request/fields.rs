@@ -179,17 +179,17 @@ impl Fields {
         written.filter(|written| written.starts_with(NOTE_LEAD)).cloned().collect()
     }
 
+    /// What a field asks for.
     pub(crate) fn get(&self, field: &str) -> Option<&Value> {
-        self.body.get(field).filter(|value| !value.is_null())
+        self.body.get(field).filter(|value| !is_absent(Some(value)))
     }
 
     fn rename_aliases(&mut self, fields: &mut Map<String, Value>, lead: &str) {
         for (alias, field) in ALIASES {
-            // An empty list asks for nothing.
-            if fields.get(field).is_some_and(|value| !value.is_null() && *value != json!([])) {
+            if !is_absent(fields.get(field)) {
                 continue;
             }
-            let Some(value) = fields.remove(alias).filter(|value| !value.is_null()) else { continue };
+            let Some(value) = fields.remove(alias).filter(|value| !is_absent(Some(value))) else { continue };
             let is_one = field == "image_urls" && !value.is_array();
             let path = if is_one { format!("{field}[0]") } else { field.to_owned() };
             self.renamed.push((path, format!("{lead}{alias}")));
@@ -215,7 +215,6 @@ impl Fields {
         let mut added = Vec::new();
         for (name, value) in metadata {
             let Some((flags, is_value)) = known(&name) else { continue };
-            // Here `null` is nothing, as everywhere.
             if is_absent(Some(&value)) || !is_absent(fields.get(&name)) || flagged(flags) {
                 continue;
             }
@@ -252,8 +251,9 @@ fn unquoted(value: Value) -> Value {
     }
 }
 
+/// Whether a field asks for nothing: `null` and an empty list do so everywhere.
 fn is_absent(value: Option<&Value>) -> bool {
-    value.is_none_or(Value::is_null)
+    value.is_none_or(|value| value.is_null() || *value == json!([]))
 }
 
 #[cfg(test)]
@@ -338,6 +338,14 @@ mod tests {
             (json!({"image_urls": [], "image_url": 5}), "`image_url`: expected a string, got 5"),
             (json!({"image_url": ["a", 5]}), "`image_url[1]`: expected a string, got 5"),
             (json!({"metadata": {"image_url": 5}}), "`metadata.image_url`: expected a string, got 5"),
+            (
+                json!({"image_urls": [], "metadata": {"image_url": 5}}),
+                "`metadata.image_url`: expected a string, got 5",
+            ),
+            (
+                json!({"image_url": [], "metadata": {"image_urls": [5]}}),
+                "`metadata.image_urls[0]`: expected a string, got 5",
+            ),
             (json!({"image_urls": [5], "image_url": "x"}), "`image_urls[0]`: expected a string, got 5"),
         ] {
             assert_eq!(error(body.clone()), expected, "{body}");

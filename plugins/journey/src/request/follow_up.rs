@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::action::{Action, Speed};
 use crate::job::{Body, Change, Follow, Job, Press, Tile};
 use crate::record::Kind;
-use crate::request::engine;
+use crate::request::engine::{self, Arguments};
 use crate::request::fields::Fields;
 use crate::request::parent::{Before, invalid, lacks_button};
 use crate::request::pictures::refuse;
@@ -225,9 +225,11 @@ pub(crate) fn remix(action: Action, fields: &Fields, request: &Submission) -> Re
     let Some(index) = params.index else {
         return refuse(fields, "index", "expected a tile from 1 to 4, got nothing");
     };
-    let prompt = params.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty());
-    let arguments = engine::of_prompt(prompt.unwrap_or_default(), params.speed);
-    let arguments = arguments.map_err(|invalid| fields.invalid(invalid))?;
+    let prompt = params.prompt.as_deref().unwrap_or_default().trim();
+    let arguments = engine::of_prompt(prompt, params.speed);
+    let Arguments { prompt, speed, .. } = arguments.map_err(|invalid| fields.invalid(invalid))?;
+    // Flags for the speed alone leave no prompt: it stays the parent's.
+    let written = Some(prompt).filter(|prompt| !prompt.trim().is_empty());
     let before = Before::read(request)?;
     before.expect_kind(&[Kind::Grid, Kind::Single], "a task with pictures")?;
     if before.version.is_some_and(|version| !version.is_eight()) {
@@ -239,12 +241,13 @@ pub(crate) fn remix(action: Action, fields: &Fields, request: &Submission) -> Re
         Kind::Grid => before.button(&format!("MJ::JOB::{name}::{index}::"), "a remix of that tile")?,
         _ => before.button(&format!("MJ::JOB::{name}::"), "a remix")?,
     };
-    let pressed = Press {
-        remix: prompt.is_some().then(|| arguments.prompt.clone()),
-        ..press_of(action, before.id.clone(), button.custom_id.clone())
-    };
-    let job = new_job(action, before, Some(arguments.speed), Body::Press(pressed));
-    Ok(if prompt.is_some() { Job { prompt: arguments.prompt, ..job } } else { job })
+    let pressed =
+        Press { remix: written.clone(), ..press_of(action, before.id.clone(), button.custom_id.clone()) };
+    let job = new_job(action, before, Some(speed), Body::Press(pressed));
+    Ok(match written {
+        Some(prompt) => Job { prompt, ..job },
+        None => job,
+    })
 }
 
 /// A button of the task `task` of the provider.

@@ -4,7 +4,7 @@
 use gatehouse_sdk::job::Next;
 use gatehouse_sdk::{Action, Context, Event, Failure, Stage, Step};
 
-use crate::job::{Body, Follow, ModalRequest, Tile, UPSCALED};
+use crate::job::{Body, Follow, Tile, UPSCALED};
 use crate::provider::calls;
 use crate::provider::failure::POLICY;
 use crate::provider::polled::{Answer, polled};
@@ -58,8 +58,7 @@ fn answered(cx: &Context, mut running: Running, answer: Answer) -> Step<State> {
             if job.waits_for_client() {
                 return Waiting::ask(cx, job, polls.id, progress);
             }
-            // A dialog that nobody asked for.
-            let modal = ModalRequest { speed: job.speed, ..ModalRequest::default() };
+            let modal = job.own_dialog();
             send::confirm(cx, job, polls.id, modal, progress)
         }
         Answer::Finished(finished) => match running.job.tile.take() {

@@ -63,13 +63,8 @@ impl Sending {
             }
             Taken::Accepted(id) => run(cx, self.job, id, false, self.progress),
             Taken::Modal(id) if self.job.waits_for_client() => Waiting::ask(cx, self.job, id, self.progress),
-            // A dialog that nobody asked for, or the one of a remix: finished at once.
             Taken::Modal(id) => {
-                let prompt = match &self.job.body {
-                    Body::Press(press) => press.remix.clone().unwrap_or_default(),
-                    _ => String::new(),
-                };
-                let modal = ModalRequest { prompt, speed: self.job.speed, ..ModalRequest::default() };
+                let modal = self.job.own_dialog();
                 confirm(cx, self.job, id, modal, self.progress)
             }
         }

@@ -290,7 +290,15 @@ fn block<'a>(
             findings.count_pictures(1);
             source(at, given, Some(&IMAGE_TYPES), findings).map(Block::Image)
         }
-        "document" => source(at, given, None, findings).map(Block::Document),
+        "document" => {
+            // A chat provider is sent neither.
+            for name in ["title", "context"] {
+                if let Some(text) = given.string(name).filter(|_| !findings.is_chat) {
+                    findings.count(text);
+                }
+            }
+            source(at, given, None, findings).map(Block::Document)
+        }
         "thinking" if role.is_some() => {
             check_role(at, role, Role::Assistant, "thinking")?;
             let signature = string(at, given, "signature")?;

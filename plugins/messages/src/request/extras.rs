@@ -47,14 +47,18 @@ pub(crate) fn check(fields: &UniqueObject<'_>, is_chat: bool, rules: &Rules) -> 
     }
 }
 
-/// The fields beyond the specification's that the provider is sent: the model may read them.
+/// The fields beyond the specification's that the provider is sent: the model may read them. A chat provider is sent the schema
+/// in `output_config`, too.
 pub(crate) fn sent<'f, 'a>(
     fields: &'f UniqueObject<'a>,
     is_chat: bool,
     rules: &'f Rules,
 ) -> impl Iterator<Item = Raw<'a>> + 'f {
     let is_sent = move |name: &str| if is_chat { is_sent_to_chat(name, rules) } else { is_sent(name, rules) };
-    fields.iter().filter(move |(name, _)| !FIELDS.contains(name) && is_sent(name)).map(|(_, raw)| raw)
+    let format = fields.object("output_config").and_then(|config| config.object("format"));
+    let schema = format.and_then(|format| format.get("schema")).filter(|_| is_chat);
+    let others = fields.iter().filter(move |(name, _)| !FIELDS.contains(name) && is_sent(name));
+    others.map(|(_, raw)| raw).chain(schema)
 }
 
 /// Whether a Messages provider is sent this field of the request.

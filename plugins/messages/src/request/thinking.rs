@@ -119,13 +119,16 @@ pub(crate) fn plan<'a>(
             Ok(by_budget(*display, off, situation))
         }
         Some(ThinkingField::Adaptive { .. }) => Err(unknown("adaptive")),
-        Some(ThinkingField::Enabled { budget, raw, .. }) if rules.knows(ThinkingKind::Enabled) => {
-            Ok(ThinkingPlan {
-                thinking: Some(known_form(raw)),
-                reasoning: Some(depth(*budget)),
-                shown: true,
-                ..off
-            })
+        Some(ThinkingField::Enabled { budget, display, raw }) if rules.knows(ThinkingKind::Enabled) => {
+            let thinking = if *budget < u64::from(max_tokens) {
+                known_form(raw)
+            } else if max_tokens > MIN_THINKING_BUDGET {
+                enabled(lowered(*budget, situation), *display).into()
+            } else {
+                return Ok(off);
+            };
+            let reasoning = Some(depth(*budget));
+            Ok(ThinkingPlan { thinking: Some(thinking), reasoning, shown: true, ..off })
         }
         Some(ThinkingField::Enabled { budget, display, .. }) if rules.knows(ThinkingKind::Adaptive) => {
             Ok(ThinkingPlan {
@@ -182,13 +185,24 @@ fn by_budget<'a>(display: Option<Raw<'a>>, off: ThinkingPlan<'a>, situation: Sit
         return off;
     }
     let budget = thinking_budget(situation.max_tokens, situation.share);
-    let thinking = match display {
+    let thinking = enabled(budget.into(), display);
+    ThinkingPlan { thinking: Some(thinking.into()), no_sampling: true, shown: true, ..off }
+}
+
+fn enabled(budget: u64, display: Option<Raw<'_>>) -> String {
+    match display {
         Some(display) => {
             format!(r#"{{"type":"enabled","budget_tokens":{budget},"display":{}}}"#, known_display(display))
         }
-        None => thinking_enabled(budget.into()),
-    };
-    ThinkingPlan { thinking: Some(thinking.into()), no_sampling: true, shown: true, ..off }
+        None => thinking_enabled(budget),
+    }
+}
+
+/// The budget in the same proportion to the model's limit as to the client's own. It stays below the model's limit where that
+/// is above [`MIN_THINKING_BUDGET`].
+fn lowered(budget: u64, situation: Situation) -> u64 {
+    let part = budget.saturating_mul(situation.max_tokens.into()) / situation.requested;
+    part.max(MIN_THINKING_BUDGET.into())
 }
 
 /// The budget, in percent of the cap, for an `effort`.

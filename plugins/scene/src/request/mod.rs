@@ -6,8 +6,8 @@ mod video;
 
 use std::time::Duration;
 
-use gatehouse_sdk::job::{REQUEST_BYTES, check_size};
-use gatehouse_sdk::{Affinity, Charge, InvalidParam, Refusal, Submission};
+use gatehouse_sdk::job::check_request;
+use gatehouse_sdk::{Affinity, Charge, Refusal, Submission};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -81,24 +81,13 @@ impl VideoRequest {
     pub(crate) fn read(request: &Submission) -> Result<Self, Refusal> {
         let video =
             if request.surface == REMIX { remix::request(request)? } else { video::request(request)? };
-        video.check_size()?;
+        check_request(&video)?;
         Ok(video)
     }
 
     /// Billed per second that is made, and by resolution and sound; the prices of these are the operator's choice.
     pub(crate) fn charge(&self) -> Charge {
         charge(self.model, &self.kind, self.kind.samples)
-    }
-
-    /// Refuses what does not fit into the task's state. The host has taken large files out; the rest is texts, URLs and
-    /// small inline files.
-    fn check_size(&self) -> Result<(), InvalidParam> {
-        check_size(self, REQUEST_BYTES).map_err(|bytes| {
-            let problem = format!(
-                "expected texts and URLs of at most {REQUEST_BYTES} bytes together (large files do not count), got {bytes}"
-            );
-            InvalidParam::at(None, problem)
-        })
     }
 }
 

@@ -265,7 +265,10 @@ impl Chat {
         let (mut has_changed, mut thought) = (false, String::new());
         let has_thought = TEXTS[..2].iter().any(|name| message.string(name).is_some_and(|it| !it.is_empty()));
         let has_called = message.items("tool_calls").is_some_and(|calls| !calls.is_empty());
-        if place.index == 0 && (has_thought || has_called) {
+        // A text that comes together with calls stands before them.
+        let has_spoken =
+            message.get("content").is_some_and(|raw| JsonString::of(raw).is_none_or(|text| !text.is_blank()));
+        if place.index == 0 && (has_thought || has_called && !has_spoken) {
             self.thinker.finish();
         }
         for (name, raw) in message.iter() {

@@ -194,12 +194,15 @@ fn the_speed_is_known_wherever_it_stands_and_leaves_the_prompt() {
 fn one_request_is_one_job_at_one_price() {
     let repeat = "expected a text without --repeat, send one request for each picture";
     let film = "expected a text without --bs, which belongs to the route `video`";
+    let flags_only = "expected a text before the flags, got flags only";
     for (body, field, problem) in [
         (json!({"prompt": "a kite --repeat 4"}), "prompt", repeat),
         (json!({"prompt": "a kite --r 4"}), "prompt", repeat),
         (json!({"prompt": "a kite", "extra": "--repeat 4"}), "extra", repeat),
         (json!({"prompt": "a kite --video 1 --bs 4"}), "prompt", film),
-        (json!({"prompt": " --v 7"}), "prompt", "expected a text before the flags, got flags only"),
+        (json!({"prompt": " --v 7"}), "prompt", flags_only),
+        (json!({"prompt": " --v 7", "image_urls": null}), "prompt", flags_only),
+        (json!({"prompt": " --v 7", "image_urls": []}), "prompt", flags_only),
     ] {
         assert_eq!(sent(body), format!("`{field}`: {problem}"));
     }
