@@ -53,6 +53,12 @@ struct Opening {
 type Input = (Context, Vec<u8>, Option<Vec<Sse>>);
 type Translated = Result<Chunk, TextFailure>;
 
+/// The instance that `maker` has prepared the request in, where `called` is that version. Its standby, which is the first to be
+/// called once the version was rolled back, makes one of its own: in this one the code of `maker` would run.
+fn take(kept: &Mutex<Option<Instance>>, maker: &Arc<Version>, called: &Arc<Version>) -> Option<Instance> {
+    lock(kept).take().filter(|_| Arc::ptr_eq(maker, called))
+}
+
 impl PluginService {
     /// Prepares a text request. Only the version that served it reads the state it returned. Its instance is kept for the
     /// answer: that of a stream as one of the open streams, that of any other request as one of a few. A request that
@@ -135,7 +141,7 @@ impl PluginService {
         self.read_whole(version, cx, state, reply, instance).await
     }
 
-    /// In the instance that prepared its request, or in another version that reads its state.
+    /// In the instance that prepared its request, or in one of another version that reads its state.
     async fn read_whole<A: WholeAnswer>(
         &self,
         version: &Arc<Version>,
@@ -146,10 +152,10 @@ impl PluginService {
     ) -> Result<Result<A, TextFailure>, Fault> {
         let standby = self.standby_that_reads(version);
         let instance = Mutex::new(instance.and_then(|instance| instance.take(version)));
-        let read = async |version: Arc<Version>, (cx, state, reply): (Context, Vec<u8>, Reply)| {
-            let (origin, instance) = (begun_work(&cx), lock(&instance).take());
-            let answer = move |version: &Arc<Version>| version.answer(&cx, &state, reply, instance);
-            self.call(&version, "answer", &origin, answer).await
+        let read = async |called: Arc<Version>, (cx, state, reply): (Context, Vec<u8>, Reply)| {
+            let (origin, instance) = (begun_work(&cx), take(&instance, version, &called));
+            let answer = move |called: &Arc<Version>| called.answer(&cx, &state, reply, instance);
+            self.call(&called, "answer", &origin, answer).await
         };
         let served = self.call_with_fallback(version, standby, "answer", (cx, state, reply), read);
         served.await.map(|served| served.answer)
@@ -272,18 +278,19 @@ impl Relay {
         let Opening { half, cx, state, instance } = opening;
         let instance = Mutex::new(instance);
         let standby = self.service.standby_that_reads(&self.version);
-        let (input, origin, service) = ((cx, state, events), &self.origin, &self.service);
-        let open = async |version: Arc<Version>, (cx, state, events): Input| {
-            let instance = lock(&instance).take();
-            let open = move |version: &Arc<Version>| {
-                let mut stream = Box::new(version.open_stream(half, &cx, &state, instance)?);
+        let (input, origin, service, version) =
+            ((cx, state, events), &self.origin, &self.service, &self.version);
+        let open = async |called: Arc<Version>, (cx, state, events): Input| {
+            let instance = take(&instance, version, &called);
+            let open = move |called: &Arc<Version>| {
+                let mut stream = Box::new(called.open_stream(half, &cx, &state, instance)?);
                 let answer = stream.translate(events)?;
                 Ok((answer, stream))
             };
-            service.call(&version, function, origin, open).await
+            service.call(&called, function, origin, open).await
         };
         let ServedBy { by, answer } =
-            service.call_with_fallback(&self.version, standby, function, input, open).await?;
+            service.call_with_fallback(version, standby, function, input, open).await?;
         self.version = by;
         Ok(answer)
     }

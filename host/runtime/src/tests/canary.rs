@@ -5,8 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::tests::common::{self, TestService, context, flawed, rebuilt, request, step_context, unruly};
-use crate::{Fault, PluginService, RemoveError, Resolved, ServedBy, StateBefore, Version, VersionState};
-use gatehouse_model::{Accepted, Digest, Event, Refusal};
+use crate::{
+    Fault, Half, PluginService, PreparedRequest, RemoveError, Resolved, ServedBy, StateBefore, Version,
+    VersionState,
+};
+use gatehouse_harness::component;
+use gatehouse_model::{Accepted, DialectRequest, Digest, Event, Protocol, Refusal, Sse, TextRoute};
+use serde_json::json;
 
 const SURFACE: &str = "images.generate";
 
@@ -161,4 +166,57 @@ async fn a_restart_does_not_end_the_canary_period() {
     let service = open(dir.path());
     let found = service.registry().resolve(SURFACE, "unruly").unwrap();
     assert_eq!(submit(&service, &found, "echo").await.unwrap().by.digest(), Digest::of(unruly()));
+}
+
+/// The fixture of a dialect, as a build that breaks where its provider's answer says "flaw".
+fn breaking(dialect: &[u8]) -> Vec<u8> {
+    const MARK: &[u8] = b"n-brook-flaw-goes-here-";
+    let mut wasm = dialect.to_vec();
+    let found = wasm.windows(MARK.len()).position(|bytes| bytes == MARK).expect("the mark");
+    wasm[found] = b'y';
+    wasm
+}
+
+/// Without it the standby runs on in the instance of the version that was rolled back, which breaks, and the client gets a 5xx.
+#[tokio::test]
+async fn a_standby_answers_in_an_instance_of_its_own() {
+    const PIECE: &str = "{\"piece\":\"served\",\"flaw\":true}";
+    let old = component("tests/fixtures/brook");
+    let dir = tempfile::tempdir().unwrap();
+    let service = open(dir.path());
+    service.install(&old).unwrap();
+    service.install(&breaking(&old)).unwrap();
+    let fresh = service.registry().family("streamlet").unwrap();
+    for streaming in [false, true] {
+        let route = TextRoute {
+            model: "over-brook".to_owned(),
+            upstream: "brook-1".to_owned(),
+            provider: "p".to_owned(),
+            protocol: Protocol::Dialect("brook".into()),
+            rules: "{}".into(),
+        };
+        let message = json!({"role": "user", "content": "hi"});
+        let body = json!({"model": "over-brook", "max_tokens": 9, "messages": [message]});
+        let request = DialectRequest { body: body.to_string().into(), streaming, blobs: vec![], route };
+        let prepared = service.prepare_dialect(&fresh, context(&fresh), request, false).await.unwrap();
+        assert!(Arc::ptr_eq(&prepared.by, &fresh));
+        let PreparedRequest { prepared, instance } = prepared.answer.unwrap();
+        let mut instance = instance.expect("it is kept for the answer");
+        // As when other requests had it rolled back while the provider was asked.
+        fresh.set_rolled_back(true);
+        let text = if streaming {
+            let (cx, instance) = (context(&fresh), Some(instance));
+            let mut relay = service.relay(Half::Dialect, &fresh, cx, prepared.state, instance).unwrap();
+            let chunk = relay.push(vec![Sse { event: None, data: PIECE.to_owned() }]).await.unwrap().unwrap();
+            assert_eq!(relay.version().digest(), Digest::of(&old));
+            chunk.send.into_iter().map(|event| event.data).collect::<String>()
+        } else {
+            let reply = common::reply(format!("{PIECE}\n{{\"done\":true,\"read\":7,\"wrote\":2}}\n"));
+            let instance = Some(instance.as_mut());
+            let read = service.read_dialect(&fresh, context(&fresh), prepared.state, reply, instance);
+            read.await.unwrap().unwrap().to_string()
+        };
+        assert!(text.contains("served"), "{text}");
+        fresh.set_rolled_back(false);
+    }
 }

@@ -230,7 +230,7 @@ impl Fetcher {
             None => None,
         };
         let mut deadline = Instant::now() + policy.timeout;
-        let began = self.clock().now();
+        let mut age = Age::new(Arc::clone(self.clock()));
         let mut url = Url::parse(url).map_err(|_| UNPARSED)?;
         // A stand-in is fetched where the link itself might be.
         self.client_for(&url, policy.origins)?;
@@ -241,16 +241,17 @@ impl Fetcher {
         for _ in 0..=policy.max_redirects {
             let http = self.client_for(&url, policy.origins)?;
             if let Some(permit) = &mut permit {
-                let waits = Instant::now();
+                let (waits, began) = (Instant::now(), age.clock.now());
                 permit.go_to(url.host_str().unwrap_or_default()).await;
                 deadline += waits.elapsed();
+                age.leave_out_since(began);
             }
             let response = exchange::send(&http, get(&url, policy.part)?, deadline)
                 .await
                 .map_err(|error| FetchError::of(error, &url))?;
             match next_hop(&url, &response)? {
                 Some(next) => url = next,
-                None => return self.accept(response, policy, deadline, began, permit),
+                None => return self.accept(response, policy, deadline, age, permit),
             }
         }
         Err(FetchError::TooManyRedirects)
@@ -298,7 +299,7 @@ impl Fetcher {
         response: Response<Incoming>,
         policy: &Policy<'_>,
         deadline: Instant,
-        began: UnixMs,
+        age: Age,
         permit: Option<FetchPermit>,
     ) -> Result<Fetched, FetchError> {
         let announced = response.body().size_hint().exact();
@@ -326,11 +327,39 @@ impl Fetcher {
             taken: 0,
             max_bytes: policy.max_bytes,
             deadline,
-            began,
+            age,
             min_rate: self.rules.min_rate,
-            clock: Arc::clone(self.clock()),
             _permit: permit,
         })
+    }
+}
+
+/// How long a fetch takes, by the clock of the gateway, without its waits for permits.
+struct Age {
+    clock: Arc<dyn Clock>,
+    began: UnixMs,
+    /// How much of the time since then it has waited.
+    waited: Duration,
+}
+
+impl Age {
+    /// That of a fetch which begins now.
+    fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { began: clock.now(), clock, waited: Duration::ZERO }
+    }
+
+    /// The fetch has waited since then.
+    fn leave_out_since(&mut self, moment: UnixMs) {
+        self.waited += self.since(moment);
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.since(self.began).saturating_sub(self.waited)
+    }
+
+    /// What has gone by: a clock that was set forward makes no fetch slow.
+    fn since(&self, moment: UnixMs) -> Duration {
+        self.clock.now().since(moment).saturating_sub(self.clock.skipped(moment))
     }
 }
 
@@ -348,9 +377,8 @@ pub struct Fetched {
     taken: u64,
     max_bytes: u64,
     deadline: Instant,
-    began: UnixMs,
+    age: Age,
     min_rate: u64,
-    clock: Arc<dyn Clock>,
     /// Held as long as its connection.
     _permit: Option<FetchPermit>,
 }
@@ -375,7 +403,7 @@ impl Fetched {
             if self.taken > self.max_bytes {
                 return Err(FetchError::TooLarge(self.max_bytes));
             }
-            let age = self.clock.now().since(self.began);
+            let age = self.age.elapsed();
             if age > GRACE && self.taken < age.as_secs() * self.min_rate {
                 return Err(FetchError::Timeout);
             }

@@ -1,5 +1,6 @@
 //! Fetching: which URLs are refused and how, redirects, caps, and whose origins count.
 
+use futures_util::FutureExt as _;
 use tokio::io::AsyncWriteExt;
 
 use gatehouse_harness::until;
@@ -236,6 +237,40 @@ async fn a_trickle_is_cut_off() {
     let mut fetched = upstream.fetcher().fetch(&format!("http://{address}/"), &user(1000)).await.unwrap();
     clock.advance_ms(11_000);
     assert_eq!(fetched.next().await, Err(FetchError::Timeout));
+}
+
+/// Without it a link that has queued for its host is cut off at its first bytes, and every fetch when the clock is set forward.
+#[tokio::test]
+async fn neither_the_wait_for_a_permit_nor_a_clock_that_is_set_makes_a_fetch_slow() {
+    let address = serve_raw(|mut stream| async move {
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nfirst").await.unwrap();
+        stream.readable().await.unwrap();
+    })
+    .await;
+    let clock = TestClock::skipping_pauses_at(0);
+    let config = format!("[fetch]\nallow_private = [\"{address}\"]\nconcurrency_per_host = 1\n");
+    let upstream = upstream_with(&config, clock.clone(), Arc::new(SystemResolver));
+    let (url, customer) = (format!("http://{address}/"), CustomerId::from("acme"));
+    let policy = Policy { customer: Some(&customer), ..user(1000) };
+    // How the time goes on while the fetch waits for its host, and then until its first bytes.
+    for (waits_ms, set_ms, takes_ms, expected) in [
+        (12_000, 0, 0, Ok(Some(Bytes::from_static(b"first")))),
+        (0, 3_600_000, 0, Ok(Some(Bytes::from_static(b"first")))),
+        (12_000, 3_600_000, 9_000, Ok(Some(Bytes::from_static(b"first")))),
+        (12_000, 3_600_000, 11_000, Err(FetchError::Timeout)),
+    ] {
+        let fetcher = upstream.fetcher();
+        let before = fetcher.fetch(&url, &policy).await.unwrap();
+        let mut fetch = Box::pin(fetcher.fetch(&url, &policy));
+        assert!(fetch.as_mut().now_or_never().is_none(), "the one before has the host's permit");
+        clock.advance_ms(waits_ms);
+        clock.set_forward(Duration::from_millis(set_ms));
+        drop(before);
+        let mut fetched = fetch.await.unwrap();
+        clock.set_forward(Duration::from_millis(set_ms));
+        clock.advance_ms(takes_ms);
+        assert_eq!(fetched.next().await, expected, "{waits_ms} {set_ms} {takes_ms}");
+    }
 }
 
 #[test]
