@@ -31,7 +31,6 @@ pub use config::Config;
 pub use ingest::extract::{ExtractError, Extracted, NewBlob};
 pub use ingest::linked::BadLink;
 pub use links::{MediaFile, MediaRefusal};
-pub use look::look_at::Probed;
 pub use media_store::{MediaStore, TaskBlobs};
 pub use probe::facts::facts;
 pub use results::copy_result::{InputError, ResultSources};

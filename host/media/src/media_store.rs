@@ -7,13 +7,14 @@ use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use futures_util::future::{BoxFuture, try_join_all};
+use futures_util::future::{BoxFuture, join_all};
 use futures_util::stream::{BoxStream, StreamExt};
 use gatehouse_contract::{SNIFFED, sniff};
 use gatehouse_model::{BlobId, Clock, CustomerId, Json, Pepper, Seed, UnixMs, metric};
 use gatehouse_upstream::{Blobs, OpenBlob, Upstream};
 use object_store::ObjectStore;
 use object_store::path::Path;
+use tokio::sync::oneshot;
 
 use crate::config::Config;
 use crate::edit::apply::Editor;
@@ -23,7 +24,7 @@ use crate::probe::facts::UNKNOWN;
 use crate::storage::bucket::{Bucket, Secrets};
 use crate::storage::objects::{Error, Location, Objects, Reading};
 use crate::storage::shares::{ShareExceeded, Shares};
-use crate::storage::sweep::{Swept, sweep};
+use crate::storage::sweep::{Swept, blob_ends, sweep};
 use crate::storage::writer::{Patience, Writer};
 
 /// Requests up to this size are processed in place; larger ones on a blocking thread.
@@ -200,26 +201,55 @@ impl MediaStore {
         kept
     }
 
-    /// Writes the extracted blobs; durable when it returns.
+    /// Writes the extracted blobs; durable when it returns. Where the caller is cut off, they are deleted once they are written.
     ///
     /// # Errors
     /// When the store fails; then nothing needs to be taken back.
     pub async fn keep(&self, blobs: &[NewBlob]) -> Result<(), Error> {
+        if blobs.is_empty() {
+            return Ok(());
+        }
+        let (here, blobs) = (self.clone(), blobs.to_vec());
+        let (answer, written) = oneshot::channel();
+        // To its end also where the caller is cut off: a write that has begun cannot be stopped, and would leave its file after the
+        // caller has dropped it.
+        tokio::spawn(async move {
+            let all = here.write_all(&blobs).await;
+            if answer.send(all).is_err() {
+                let ids: Vec<_> = blobs.iter().map(|blob| blob.id).collect();
+                here.drop_blobs(&ids).await;
+            }
+        });
+        written.await.unwrap_or_else(|ended| Err(Error::from(io::Error::other(ended))))
+    }
+
+    async fn write_all(&self, blobs: &[NewBlob]) -> Result<(), Error> {
         let write = |blob: &NewBlob| {
             let (path, bytes) = (blob_path(blob.id), blob.bytes.clone());
             async move { self.0.objects.write(&path, bytes).await }
         };
-        try_join_all(blobs.iter().map(write)).await.map(|_| ())
+        // To the end also where one fails: what is still being written then would be there after the others were taken back.
+        let written = join_all(blobs.iter().map(write)).await;
+        let kept = blobs.iter().zip(&written).filter(|(_, written)| written.is_ok()).map(|(blob, _)| blob.id);
+        let kept: Vec<_> = kept.collect();
+        let all: Result<(), Error> = written.into_iter().collect();
+        if all.is_err() {
+            self.drop_blobs(&kept).await;
+        }
+        all
     }
 
-    /// Deletes the blobs of a task that has ended. What cannot be deleted now is swept later.
+    /// Deletes blobs that no task needs any more. What cannot be deleted now is swept later.
     pub async fn drop_blobs(&self, blobs: &[BlobId]) {
-        for &id in blobs {
-            self.0.shares.forget(id);
-            if let Err(error) = self.0.objects.delete(&blob_path(id)).await {
+        let MediaState { objects, shares, .. } = &*self.0;
+        let delete = |id: BlobId| async move {
+            shares.forget(id);
+            if let Err(error) = objects.delete(&blob_path(id)).await {
                 tracing::warn!(%id, %error, "a blob was not deleted; the sweep will try again");
             }
-        }
+        };
+        // All at once: while a bucket is away, each of them takes a minute.
+        join_all(blobs.iter().copied().map(delete)).await;
     }
 
     /// Deletes results whose links ended more than an hour ago, and blobs older than 26 hours; with them what is left of uploads of such
@@ -228,14 +258,18 @@ impl MediaStore {
     /// # Errors
     /// When the store fails; what was deleted before stays deleted.
     pub async fn sweep(&self) -> Result<Swept, Error> {
-        sweep(&self.0.objects, self.0.clock.now()).await
+        let now = self.0.clock.now();
+        let swept = sweep(&self.0.objects, now).await?;
+        // Blobs that nobody has dropped are still counted: a step that panicked leaves such blobs.
+        self.0.shares.forget_where(|blob| blob_ends(blob) <= now);
+        Ok(swept)
     }
 
     /// The blobs one task may name, for its probes and calls.
     #[must_use]
     pub fn blobs_of(&self, blobs: impl IntoIterator<Item = BlobId>) -> TaskBlobs {
         let own = Mutex::new(blobs.into_iter().collect());
-        TaskBlobs { media: self.clone(), customer: None, waits_until: None, own }
+        TaskBlobs { media: self.clone(), customer: None, waits_until: None, own, kept: Mutex::default() }
     }
 
     /// Opens any blob; whose it is has been asked before.
@@ -287,6 +321,8 @@ pub struct TaskBlobs {
     /// Until when what is saved waits for a store that is away.
     waits_until: Option<UnixMs>,
     own: Mutex<HashSet<BlobId>>,
+    /// Those that probes keep, from before they are written.
+    kept: Mutex<Vec<BlobId>>,
 }
 
 impl TaskBlobs {
@@ -311,6 +347,18 @@ impl TaskBlobs {
     pub(crate) async fn named(&self, name: &str) -> Result<Option<(BlobId, OpenBlob)>, Error> {
         let Ok(id) = name.parse() else { return Ok(None) };
         Ok(self.read(id).await?.map(|blob| (id, blob)))
+    }
+
+    /// The blobs that probes have kept through this, or have begun to keep; also of probes that failed or were cut off. The caller
+    /// drops those that do not become a task's.
+    #[must_use]
+    pub fn kept(&self) -> Vec<BlobId> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A probe keeps a blob of that name.
+    pub(crate) fn begin_keeping(&self, id: BlobId) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(id);
     }
 
     pub(crate) fn add(&self, id: BlobId) {

@@ -142,6 +142,25 @@ impl Commits {
         self.finish(run, Ending::failed(failure), None).await
     }
 
+    /// Deletes the files that a run which is over has kept for its task, and that no commit has made the task's: nothing else
+    /// knows them, and the next run keeps its own.
+    ///
+    /// No row or result refers to one of them. They were made in this run, so only a commit of this run can bring them into a
+    /// row, and every commit was answered: after one that was done, `durable` has them; one that was refused, since the task had
+    /// moved or ended meanwhile, has changed nothing. The end of a task adds none, and results are copies. Where a run ends with
+    /// an error of the store, it is not known what became durable: then this is not called, and the sweep takes what is left.
+    pub(super) fn drop_uncommitted(&self, run: &RunContext) {
+        let durable = &run.durable.blobs;
+        let lost = run.task.blobs.iter().filter(|blob| !durable.contains(blob)).copied();
+        let lost: Vec<_> = lost.collect();
+        if lost.is_empty() {
+            return;
+        }
+        let media = self.shared.media.clone();
+        // Beside the run: a bucket that is away takes a minute for each file, and clients wait for the task's end.
+        tokio::spawn(async move { media.drop_blobs(&lost).await });
+    }
+
     fn lost_race(&self, run: &RunContext, answer: &Result<Applied, Rejection>) -> StepOutcome {
         match answer {
             Err(Rejection::Final(_) | Rejection::NoTask(_)) => StepOutcome::Ended,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use gatehouse_media::{Probed, ResultSources};
+use gatehouse_media::ResultSources;
 use gatehouse_model::{
     Action, Event, FailedOutcome, InterimView, Line, Media, Outcome, Phase, Probe, Product, Task,
 };
@@ -42,23 +42,21 @@ impl Copies {
         let found = try_join_all(probes.iter().map(|probe| self.shared.media.probe(probe, &owner)));
         let found = tokio::select! {
             biased;
-            found = found => found,
-            () = self.shared.clock.pause_until(self.shared.deadline(&run.task)) => return self.time_outs.time_out(run).await,
+            found = found => Some(found),
+            () = self.shared.clock.pause_until(self.shared.deadline(&run.task)) => None,
         };
+        // Also where a probe failed or the time is over: the run deletes at its end what no commit has made the task's.
+        run.task.blobs.extend(owner.kept());
         let found = match found {
-            Ok(found) => found,
-            Err(error) => {
+            Some(Ok(found)) => found,
+            Some(Err(error)) => {
                 tracing::error!(task = %run.task.id, %error, "the media store failed during a probe, will be tried again");
                 return Ok(StepOutcome::Until(self.shared.now().plus(STORE_PAUSE)));
             }
+            None => return self.time_outs.time_out(run).await,
         };
         run.log.probe(began..self.shared.now(), found.len());
-        let mut findings = Vec::with_capacity(found.len());
-        for Probed { finding, kept } in found {
-            findings.push(finding);
-            run.task.blobs.extend(kept);
-        }
-        run.task.phase = Phase::Run(Event::Probed(findings));
+        run.task.phase = Phase::Run(Event::Probed(found));
         Ok(StepOutcome::Continue)
     }
 

@@ -90,6 +90,7 @@ impl Steps {
                 }
             };
         }
+        self.commits.drop_uncommitted(&run);
         self.live.keep_quiet(run.task.id, run.log.into_quiet());
         Ok(outcome)
     }

@@ -6,21 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use gatehouse_media::{NewBlob, Probed};
+use gatehouse_media::{NewBlob, TaskBlobs};
 use gatehouse_model::{
-    Accepted, Action, BlobId, Boxed, Charge, Context, Credits, CustomerId, Event, Finding, Key, Phase, Probe,
-    Status, Task, TaskFailure, TaskId, UnixMs,
+    Accepted, Action, BlobId, Boxed, Charge, Context, Credits, Event, Finding, Key, Phase, Probe, Status,
+    Task, TaskFailure, TaskId, UnixMs,
 };
 use gatehouse_runtime::{Resolved, Submitted};
 use gatehouse_store::Store;
-use gatehouse_tasks::{self as rules, MAX_UNDELIVERED_JOINS, Rejection};
+use gatehouse_tasks::{self as rules, MAX_UNDELIVERED_JOINS, NoPrice, PriceTable, Rejection};
 
-use crate::api::{DryRun, SubmitRequest};
+use crate::api::{DryRun, PriceBasis, SubmitRequest};
 use crate::detached::detached;
 use crate::errors::SubmitError;
 use crate::rates::RateUse;
 use crate::shared::ShutdownState;
 use crate::submit::join::no_parent;
+use crate::submit::judge::QuotedTerms;
 use crate::submit::refusal::rejection_error;
 use crate::submit::submission::{Intake, check_joined_callback};
 
@@ -63,7 +64,7 @@ impl Intake {
             self.first_receipt(idempotency.as_ref(), now).await?;
             self.disks.check()?;
         }
-        self.check_callback(&request)?;
+        self.check_callback(&request).await?;
         let found = self.judge.resolve(request.surface, &request.key, &request.body)?;
         let cut = self.judge.cut(request.body.json().clone()).await?;
         let refers = self.references.references(&request, &found, &cut.json).await?;
@@ -112,6 +113,8 @@ impl Intake {
             let model = (!judged.joins).then_some(accepted.model.as_str());
             check_funds(&self.shared.store, &request.key, quoted.hold, model, now).await?;
         }
+        let basis = || PriceBasis::Units { charge: accepted.charge.clone(), at_most: at_most.clone() };
+        let basis = (!has_payer).then(basis);
         let charges = quoted.dry_run(&accepted.charge);
         let (model, expected_ms) = (accepted.model.clone(), accepted.expected_ms);
         let failure = match accepted.doomed.clone() {
@@ -119,7 +122,8 @@ impl Intake {
             None if judged.joins || !has_payer => None,
             None => self.early_failure(request, judged, adopted, now).await,
         };
-        Ok(DryRun { model, charges, sum: quoted.hold, at_most: quoted.is_limit(), expected_ms, failure })
+        let (sum, at_most) = (quoted.hold, quoted.is_limit());
+        Ok(DryRun { model, charges, sum, at_most, expected_ms, failure, basis })
     }
 
     /// Whether the key may use the model that the plugin has chosen, as often as it does.
@@ -134,7 +138,7 @@ impl Intake {
     }
 
     /// The failure of a task whose sources are not usable: what its plugin says after it has looked at them. `None` too
-    /// where that cannot be told.
+    /// where that cannot be told. Nothing is left of what was kept for it.
     async fn early_failure(
         &self,
         request: &SubmitRequest,
@@ -142,12 +146,16 @@ impl Intake {
         adopted: &[BlobId],
         now: UnixMs,
     ) -> Option<TaskFailure> {
+        let embedded = judged.blobs.iter().map(|blob| blob.id);
+        let owned = embedded.chain(adopted.iter().copied());
+        let owner = self.shared.media.blobs_of(owned).of(&request.key.customer);
         let mut kept = Vec::new();
         let failure = tokio::select! {
             biased;
-            failure = self.first_steps(request, judged, adopted, &mut kept, now) => failure,
+            failure = self.first_steps(request, judged, &owner, &mut kept, now) => failure,
             () = self.shared.clock.pause(PATIENCE) => None,
         };
+        kept.extend(owner.kept());
         self.shared.media.drop_blobs(&kept).await;
         failure
     }
@@ -156,7 +164,7 @@ impl Intake {
         &self,
         request: &SubmitRequest,
         judged: Judged,
-        adopted: &[BlobId],
+        owner: &TaskBlobs,
         kept: &mut Vec<BlobId>,
         now: UnixMs,
     ) -> Option<TaskFailure> {
@@ -180,7 +188,7 @@ impl Intake {
                             .ok()?;
                         self.shared.media.keep(&blobs).await.ok()?;
                     }
-                    event = Event::Probed(self.look(&probes, &request.key.customer, adopted, kept).await?);
+                    event = Event::Probed(self.look(&probes, owner).await?);
                 }
                 Action::Fail(ending) => return Some(ending.failure.into()),
                 _ => return None,
@@ -190,22 +198,22 @@ impl Intake {
         None
     }
 
-    /// The facts of sources. What is kept of them goes to `kept`.
-    async fn look(
-        &self,
-        probes: &[Probe],
-        customer: &CustomerId,
-        adopted: &[BlobId],
-        kept: &mut Vec<BlobId>,
-    ) -> Option<Vec<Finding>> {
-        let owner = self.shared.media.blobs_of(kept.iter().chain(adopted).copied()).of(customer);
-        let found =
-            try_join_all(probes.iter().map(|probe| self.shared.media.probe(probe, &owner))).await.ok()?;
-        let finding = |probed: Probed| {
-            kept.extend(probed.kept);
-            probed.finding
-        };
-        Some(found.into_iter().map(finding).collect())
+    /// The facts of sources.
+    async fn look(&self, probes: &[Probe], owner: &TaskBlobs) -> Option<Vec<Finding>> {
+        try_join_all(probes.iter().map(|probe| self.shared.media.probe(probe, owner))).await.ok()
+    }
+}
+
+impl DryRun {
+    /// The same request at other prices of units. A request that costs no units stays as it is.
+    ///
+    /// # Errors
+    /// [`NoPrice`], as for the request itself.
+    pub fn at_unit_prices(self, prices: &PriceTable) -> Result<Self, NoPrice> {
+        let Some(PriceBasis::Units { charge, at_most }) = &self.basis else { return Ok(self) };
+        let quoted = QuotedTerms::new(prices.quote(charge)?, &prices.quote(at_most)?);
+        let charges = quoted.dry_run(charge);
+        Ok(Self { charges, sum: quoted.hold, at_most: quoted.is_limit(), ..self })
     }
 }
 

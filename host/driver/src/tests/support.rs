@@ -163,7 +163,7 @@ pub(crate) struct PuppetTest {
     pub(crate) provider: Provider,
     pub(crate) process: Process,
     pub(crate) key: Arc<Key>,
-    _data: tempfile::TempDir,
+    data: tempfile::TempDir,
 }
 
 impl PuppetTest {
@@ -202,7 +202,10 @@ impl PuppetTest {
             })
             .collect();
         let trap = json!({"base_url": provider.url(), "concurrency": concurrency, "accounts": accounts});
-        let upstream = json!({"providers": {"trap": trap}});
+        let upstream = json!({
+            "providers": {"trap": trap},
+            "fetch": {"allow_private": [provider.address.to_string()]},
+        });
         let config = Config {
             prices: [("puppet".to_owned(), Price::each(Credits(10_000)))].into(),
             ..Config::default()
@@ -210,7 +213,7 @@ impl PuppetTest {
         let process = Process::start_over(data.path(), upstream, config, clock.clone(), disks).await;
         process.plugins.install(puppet()).expect("the plugin");
         let key = customer(&process.store, UnixMs(NOW)).await;
-        Self { clock, provider, process, key, _data: data }
+        Self { clock, provider, process, key, data }
     }
 
     /// Submits a task that takes these steps.
@@ -243,6 +246,11 @@ impl PuppetTest {
         at_once(self.process.store.task(task)).expect("readable").expect("known")
     }
 
+    /// Files that are kept for tasks now, and those that are being written.
+    pub(crate) fn kept_files(&self) -> usize {
+        files_below(&self.data.path().join("media/blobs"))
+    }
+
     /// Returns once the task waits by its plugin's word.
     pub(crate) async fn until_waits(&self, task: TaskId) {
         until("the task waits", async || matches!(self.stored(task).phase, Phase::Wait(_))).await;
@@ -252,6 +260,13 @@ impl PuppetTest {
     pub(crate) fn calls(&self, path: &str) -> usize {
         self.provider.received().iter().filter(|request| request.path().starts_with(path)).count()
     }
+}
+
+fn files_below(folder: &Path) -> usize {
+    // There is none before the first file.
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let paths = entries.map(|entry| entry.expect("readable").path());
+    paths.map(|path| if path.is_dir() { files_below(&path) } else { 1 }).sum()
 }
 
 /// What a provider answers to every call.

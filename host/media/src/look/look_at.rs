@@ -4,6 +4,7 @@
 //! Every failure is a text that a client may read; nothing here is an error of the gateway but a store
 //! that fails.
 
+use std::io;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -32,35 +33,26 @@ const PNG: &str = ":png:";
 /// Characters of an unusable source that its finding repeats.
 const SHOWN: usize = 100;
 
-/// What a probe found, and the blob it kept if it was asked to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Probed {
-    /// For the plugin.
-    pub finding: Finding,
-    /// A new blob; it becomes the task's when the caller says so.
-    pub kept: Option<BlobId>,
-}
-
 impl MediaStore {
-    /// Looks at one piece of media.
+    /// Looks at one piece of media. What it keeps of it, [`TaskBlobs::kept`] names.
     ///
     /// # Errors
     /// Only when the store fails; everything else is part of the finding.
-    pub async fn probe(&self, probe: &Probe, blobs: &TaskBlobs) -> Result<Probed, Error> {
+    pub async fn probe(&self, probe: &Probe, blobs: &TaskBlobs) -> Result<Finding, Error> {
         let source = probe.source.as_str();
         let outcome = match source.strip_prefix("blob:") {
             Some(name) => match name.split_once(PNG) {
-                None => self.look_at_blob(name, blobs).await.map(|facts| (facts, None)),
+                None => self.look_at_blob(name, blobs).await,
                 Some((name, pixels)) => self.scale_blob(name, pixels, blobs).await,
             },
             None => self.look_at(source, probe.keep, blobs).await,
         };
-        let (found, kept) = match outcome {
-            Ok((facts, kept)) => (Ok(facts), kept),
-            Err(SourceError::Unfit(reason)) => (Err(reason), None),
+        let found = match outcome {
+            Ok(facts) => Ok(facts),
+            Err(SourceError::Unfit(reason)) => Err(reason),
             Err(SourceError::Store(error)) => return Err(error),
         };
-        Ok(Probed { finding: Finding { source: source.to_owned(), found }, kept })
+        Ok(Finding { source: source.to_owned(), found })
     }
 
     async fn look_at_blob(&self, name: &str, blobs: &TaskBlobs) -> Result<Facts, SourceError> {
@@ -69,12 +61,7 @@ impl MediaStore {
     }
 
     /// Keeps a picture of the task once more, as a PNG of other pixels.
-    async fn scale_blob(
-        &self,
-        name: &str,
-        pixels: &str,
-        blobs: &TaskBlobs,
-    ) -> Result<(Facts, Option<BlobId>), SourceError> {
+    async fn scale_blob(&self, name: &str, pixels: &str, blobs: &TaskBlobs) -> Result<Facts, SourceError> {
         let sides = pixels
             .split_once('x')
             .and_then(|(width, height)| Some((width.parse::<u32>().ok()?, height.parse::<u32>().ok()?)));
@@ -112,39 +99,33 @@ impl MediaStore {
         }
     }
 
-    async fn look_at(
-        &self,
-        source: &str,
-        keep: bool,
-        blobs: &TaskBlobs,
-    ) -> Result<(Facts, Option<BlobId>), SourceError> {
+    async fn look_at(&self, source: &str, keep: bool, blobs: &TaskBlobs) -> Result<Facts, SourceError> {
         let customer = blobs.customer.as_ref();
         if let (false, Ok(url)) = (keep, Url::parse(source))
             && matches!(url.scheme(), "http" | "https")
         {
-            let facts = match self.own_link(&url) {
-                Some(own) => self.facts_of_result(&own).await?,
-                None => self.remote(&url, customer).facts().await.map_err(|why| not_fetched(&why))?,
+            return match self.own_link(&url) {
+                Some(own) => self.facts_of_result(&own).await,
+                None => self.remote(&url, customer).facts().await.map_err(|why| not_fetched(&why)),
             };
-            return Ok((facts, None));
         }
         let bytes = self.bytes_of(source, customer).await?;
         if !keep {
-            return Ok((facts_of_all(&bytes), None));
+            return Ok(facts_of_all(&bytes));
         }
         self.kept(bytes, blobs).await
     }
 
     /// The bytes as a new blob of the task.
-    async fn kept(&self, bytes: Bytes, blobs: &TaskBlobs) -> Result<(Facts, Option<BlobId>), SourceError> {
+    async fn kept(&self, bytes: Bytes, blobs: &TaskBlobs) -> Result<Facts, SourceError> {
         let blob = NewBlob::new(BlobId::new(self.0.clock.now(), &*self.0.seed), bytes);
-        let kept = std::slice::from_ref(&blob);
+        blobs.begin_keeping(blob.id);
         match &blobs.customer {
-            Some(customer) => self.keep_for(customer, kept).await?,
-            None => self.keep(kept).await?,
+            Some(customer) => self.keep_for(customer, std::slice::from_ref(&blob)).await?,
+            None => self.keep(std::slice::from_ref(&blob)).await?,
         }
         blobs.add(blob.id);
-        Ok((blob.facts, Some(blob.id)))
+        Ok(blob.facts)
     }
 
     /// Whether a provider may be told to fetch a link: where the gateway would, or a result of its own.
@@ -242,7 +223,7 @@ fn fetch_failed(why: &FetchError) -> String {
 }
 
 /// All of it, unless it is larger than what is ever looked at.
-async fn beginning(mut body: BoxStream<'static, std::io::Result<Bytes>>) -> Result<Bytes, Error> {
+async fn beginning(mut body: BoxStream<'static, io::Result<Bytes>>) -> Result<Bytes, Error> {
     let mut bytes = BytesMut::new();
     while bytes.len() < LOOKED_AT
         && let Some(piece) = body.next().await

@@ -68,14 +68,14 @@ impl Shares {
 
     /// A file is gone.
     pub(crate) fn forget(&self, blob: BlobId) {
+        self.lock().forget(blob);
+    }
+
+    /// All files for which `is_gone` holds are gone.
+    pub(crate) fn forget_where(&self, is_gone: impl Fn(BlobId) -> bool) {
         let mut state = self.lock();
-        let Some((customer, bytes)) = state.blobs.remove(&blob) else { return };
-        if let Some(held) = state.held.get_mut(&customer) {
-            *held = held.saturating_sub(bytes);
-            if *held == 0 {
-                state.held.remove(&customer);
-            }
-        }
+        let gone: Vec<BlobId> = state.blobs.keys().copied().filter(|blob| is_gone(*blob)).collect();
+        gone.into_iter().for_each(|blob| state.forget(blob));
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -89,6 +89,16 @@ impl State {
             self.since = self.since.saturating_add(bytes);
             *self.held.entry(customer.clone()).or_default() += bytes;
             self.blobs.insert(blob, (customer.clone(), bytes));
+        }
+    }
+
+    fn forget(&mut self, blob: BlobId) {
+        let Some((customer, bytes)) = self.blobs.remove(&blob) else { return };
+        if let Some(held) = self.held.get_mut(&customer) {
+            *held = held.saturating_sub(bytes);
+            if *held == 0 {
+                self.held.remove(&customer);
+            }
         }
     }
 }

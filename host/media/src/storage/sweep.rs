@@ -33,10 +33,10 @@ pub struct Swept {
 /// Deletes what has expired.
 pub(crate) async fn sweep(objects: &Objects, now: UnixMs) -> Result<Swept, Error> {
     let media = sweep_folder(objects, "media", now, media_ends).await?;
-    let blobs = sweep_folder(objects, "blobs", now, blob_ends).await?;
+    let blobs = sweep_folder(objects, "blobs", now, blob_file_ends).await?;
     if let Location::Bucket(bucket, uploads) = &objects.location {
         let media = end_uploads(uploads, "media", now, media_ends).await;
-        if let Err(error) = media.and(end_uploads(uploads, "blobs", now, blob_ends).await) {
+        if let Err(error) = media.and(end_uploads(uploads, "blobs", now, blob_file_ends).await) {
             let said = said(&error);
             tracing::warn!(
                 bucket,
@@ -109,6 +109,11 @@ fn media_ends(file: &str) -> Option<UnixMs> {
     Some(UnixMs(seconds.checked_mul(1000)?).plus(GRACE))
 }
 
-fn blob_ends(file: &str) -> Option<UnixMs> {
-    Some(file.parse::<BlobId>().ok()?.timestamp().plus(BLOB_LIFE))
+fn blob_file_ends(file: &str) -> Option<UnixMs> {
+    file.parse().ok().map(blob_ends)
+}
+
+/// When the sweep may delete a blob.
+pub(crate) fn blob_ends(blob: BlobId) -> UnixMs {
+    blob.timestamp().plus(BLOB_LIFE)
 }

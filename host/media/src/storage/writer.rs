@@ -14,7 +14,7 @@ use object_store::{MultipartUpload, ObjectStoreExt, PutPayload};
 
 use crate::storage::objects::{Error, Objects};
 
-/// Cloud stores want parts of at least 5 MiB.
+/// Cloud stores want parts of at least 5 MiB, and some of them all parts but the last of one size.
 const PART: usize = 5 * 1024 * 1024;
 
 /// Between two tries of a store that is away.
@@ -51,8 +51,8 @@ impl Writer {
     pub(crate) async fn write(&mut self, piece: &[u8]) -> Result<(), Error> {
         self.waiting.extend_from_slice(piece);
         self.length += piece.len() as u64;
-        if self.waiting.len() >= PART {
-            let part = self.waiting.split().freeze();
+        while self.waiting.len() >= PART {
+            let part = self.waiting.split_to(PART).freeze();
             if self.upload.is_none() {
                 self.upload = Some(self.begin().await?);
             }

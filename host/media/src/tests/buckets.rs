@@ -148,6 +148,42 @@ async fn uploads_that_nobody_ends_go_once_their_files_would_have_expired() {
     }
 }
 
+/// Without it a service that wants parts of one size, as Cloudflare R2 does, refuses every result and reply of more than two parts.
+#[tokio::test]
+async fn all_parts_of_a_file_but_the_last_are_of_one_size() {
+    const PART: usize = 5 << 20;
+    let service = Provider::start(|request: &Received| {
+        let xml = &[("content-type", "application/xml")];
+        match (request.method.as_str(), request.target.contains("uploads")) {
+            ("POST", true) => {
+                let text =
+                    "<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>";
+                reply(200, xml, text)
+            }
+            ("PUT", _) => reply(200, &[("etag", "\"part\"")], ""),
+            ("POST", _) => {
+                let text =
+                    "<CompleteMultipartUploadResult><ETag>\"file\"</ETag></CompleteMultipartUploadResult>";
+                reply(200, xml, text)
+            }
+            _ => reply(500, &[], ""),
+        }
+    })
+    .await;
+    let file = Bytes::from(picture(16 << 20));
+    let pieces: Vec<_> = file.chunks(1_000_003).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
+    let blobs = over(service.address).media.blobs_of([]);
+    blobs.save(futures_util::stream::iter(pieces).boxed()).await.unwrap();
+    let seen = service.received();
+    let parts: Vec<&Bytes> =
+        seen.iter().filter(|request| request.method == "PUT").map(|request| &request.body).collect();
+    let sizes: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    assert_eq!(sizes, [PART, PART, PART, (16 << 20) - 3 * PART]);
+    let mut joined = Vec::with_capacity(file.len());
+    parts.into_iter().for_each(|part| joined.extend_from_slice(part));
+    assert!(file == joined, "together they are the file");
+}
+
 /// Without it an upload that fails leaves parts that are paid for and that no listing shows, or half of a file under its name.
 #[tokio::test]
 async fn an_upload_that_fails_is_aborted_and_says_where() {

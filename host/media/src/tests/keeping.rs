@@ -1,8 +1,12 @@
 //! Keeping blobs: durable, the task's own only, gone in time.
 
-use futures_util::stream;
-use gatehouse_model::{BlobId, MediaId, Product};
+use futures_util::{FutureExt as _, stream};
+use gatehouse_harness::until;
+use gatehouse_model::{BlobId, CustomerId, MediaId, Probe, Product};
 use gatehouse_upstream::Blobs;
+use object_store::ObjectStore as _;
+use object_store::memory::InMemory;
+use tokio::runtime::Handle;
 
 use super::*;
 use crate::storage::objects::Error;
@@ -56,13 +60,57 @@ async fn blobs_of_ended_tasks_are_dropped() {
     assert!(blobs.open(other.id).await.unwrap().is_some());
 }
 
+/// Without it a disk that is full fills up with what was written of a reply before the file that did not fit.
+#[tokio::test]
+async fn what_was_written_beside_a_file_that_was_not_is_taken_back() {
+    let test = TestMedia::new(&[]);
+    let blobs = [blob(&test, b"one"), blob(&test, b"other"), blob(&test, b"third")];
+    // What is in the way of the second.
+    let path = crate::media_store::blob_path(blobs[1].id).to_string();
+    std::fs::create_dir_all(test.folder.path().join("media").join(path).join("in the way")).unwrap();
+    test.media.keep_for(&CustomerId::from("acme"), &blobs).await.unwrap_err();
+    assert_eq!(test.files(), Vec::<String>::new());
+}
+
+/// Without it a file that is being written while its probe is given up stays for a day, and counts for its customer until then.
+#[tokio::test]
+async fn a_file_whose_probe_is_given_up_does_not_stay() {
+    let test = TestMedia::new(&[]);
+    let (state, objects, customer) = (&test.media.0, Arc::new(InMemory::new()), CustomerId::from("acme"));
+    let media = MediaStore::over(
+        objects.clone(),
+        Config::default(),
+        state.pepper.clone(),
+        state.upstream.clone(),
+        test.clock.clone(),
+        Arc::clone(&state.seed),
+    );
+    let owner = media.blobs_of([]).of(&customer);
+    let probe = Probe { source: "data:text/plain;base64,aGVsbG8=".to_owned(), keep: true };
+    assert!(media.probe(&probe, &owner).now_or_never().is_none(), "it is being written");
+    assert_eq!(owner.kept().len(), 1);
+    media.drop_blobs(&owner.kept()).await;
+    until("it is written", async || Handle::current().metrics().num_alive_tasks() == 0).await;
+    let left: Vec<_> = objects.list(None).collect().await;
+    assert!(left.is_empty(), "{left:?}");
+    // What it held is free: with five bytes more it would be more than its share.
+    media.reserve(&customer, &[blob(&test, b"hello")], Some(9)).unwrap();
+    // The same of a file that came in a request.
+    let embedded = [blob(&test, b"world")];
+    assert!(media.keep(&embedded).now_or_never().is_none(), "it is being written");
+    media.drop_blobs(&[embedded[0].id]).await;
+    until("it is written", async || Handle::current().metrics().num_alive_tasks() == 0).await;
+    let left: Vec<_> = objects.list(None).collect().await;
+    assert!(left.is_empty(), "{left:?}");
+}
+
 #[tokio::test]
 async fn a_sweep_takes_what_is_over_and_nothing_else() {
     let test = TestMedia::new(&[]);
     let source = format!("data:;base64,{}", gatehouse_contract::encode_base64(&png(2, 2)));
     let product = Product { source, mime: None, edit: None };
-    let kept = blob(&test, b"blob");
-    test.media.keep(std::slice::from_ref(&kept)).await.unwrap();
+    let (kept, customer) = (blob(&test, b"blob"), CustomerId::from("acme"));
+    test.media.keep_for(&customer, std::slice::from_ref(&kept)).await.unwrap();
     save(&test, &product).await.unwrap();
     // A leftover of an upload that a crash cut off, in the blobs' day.
     let day = UnixMs(NEW_YEAR).day();
@@ -81,6 +129,7 @@ async fn a_sweep_takes_what_is_over_and_nothing_else() {
     test.clock.advance_ms(48 * HOUR);
     assert_eq!(test.media.sweep().await.unwrap(), nothing);
     assert_eq!(test.files(), Vec::<String>::new());
+    test.media.reserve(&customer, &[blob(&test, b"next")], Some(7)).expect("what is gone counts no more");
 }
 
 #[tokio::test]

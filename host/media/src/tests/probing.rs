@@ -2,21 +2,21 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{BlobId, Facts, MediaKind, Probe};
+use gatehouse_model::{BlobId, Facts, Finding, MediaKind, Probe};
 
 use super::*;
-use crate::look::look_at::Probed;
 use crate::media_store::TaskBlobs;
 
-async fn probe(test: &TestMedia, source: &str, keep: bool, blobs: &TaskBlobs) -> Probed {
+async fn probe(test: &TestMedia, source: &str, keep: bool, blobs: &TaskBlobs) -> Finding {
     test.media.probe(&Probe { source: source.to_owned(), keep }, blobs).await.unwrap()
 }
 
 async fn facts(test: &TestMedia, source: &str) -> Result<Facts, String> {
-    let probed = probe(test, source, false, &test.media.blobs_of([])).await;
-    assert_eq!(probed.finding.source, source);
-    assert_eq!(probed.kept, None);
-    probed.finding.found
+    let blobs = test.media.blobs_of([]);
+    let Finding { source: named, found } = probe(test, source, false, &blobs).await;
+    assert_eq!(named, source);
+    assert!(blobs.kept().is_empty(), "{source}");
+    found
 }
 
 #[tokio::test]
@@ -38,14 +38,13 @@ async fn what_is_kept_is_the_tasks_own() {
     let server = serve(|_| (200, "image/png", png(40, 30))).await;
     let test = TestMedia::new(&[server.address]);
     let blobs = test.media.blobs_of([]);
-    let probed = probe(&test, &(server.url() + "/"), true, &blobs).await;
-    let id = probed.kept.unwrap();
-    let found = probed.finding.found.unwrap();
+    let found = probe(&test, &(server.url() + "/"), true, &blobs).await.found.unwrap();
+    let id = blobs.kept()[0];
     assert_eq!(found.blob, Some(format!("blob:{id}")));
     let again = probe(&test, &format!("blob:{id}"), true, &blobs).await;
-    assert_eq!((again.finding.found, again.kept), (Ok(found), None));
+    assert_eq!((again.found, blobs.kept()), (Ok(found), vec![id]));
     let stranger = probe(&test, &format!("blob:{id}"), false, &test.media.blobs_of([])).await;
-    assert_eq!(stranger.finding.found, Err("it is not a file of this task".to_owned()));
+    assert_eq!(stranger.found, Err("it is not a file of this task".to_owned()));
 }
 
 /// Without it a client's picture of another size could not be sent to a provider that takes one size only.
@@ -54,23 +53,22 @@ async fn a_picture_of_the_task_is_kept_in_other_pixels() {
     let server = serve(|_| (200, "image/png", png(40, 30))).await;
     let test = TestMedia::new(&[server.address]);
     let blobs = test.media.blobs_of([]);
-    let id = probe(&test, &(server.url() + "/"), true, &blobs).await.kept.unwrap();
-    let scaled = probe(&test, &format!("blob:{id}:png:64x48"), true, &blobs).await;
-    let kept = scaled.kept.unwrap();
-    assert_ne!(kept, id);
-    let found = scaled.finding.found.unwrap();
+    let name = probe(&test, &(server.url() + "/"), true, &blobs).await.found.unwrap().blob.unwrap();
+    let found = probe(&test, &format!("{name}:png:64x48"), true, &blobs).await.found.unwrap();
     assert_eq!((found.mime.as_str(), found.width, found.height), ("image/png", Some(64), Some(48)));
-    assert_eq!(found.blob, Some(format!("blob:{kept}")));
-    let again = probe(&test, &format!("blob:{kept}"), true, &blobs).await;
-    assert_eq!(again.finding.found.unwrap().width, Some(64), "it is a blob of the task");
+    let scaled = found.blob.unwrap();
+    let kept: Vec<_> = blobs.kept().iter().map(|id| format!("blob:{id}")).collect();
+    assert_eq!(kept, [name.as_str(), scaled.as_str()]);
+    let again = probe(&test, &scaled, true, &blobs).await;
+    assert_eq!(again.found.unwrap().width, Some(64), "it is a blob of the task");
     for (source, blobs, reason) in [
-        (format!("blob:{id}:png:64"), &blobs, "its pixels must be <width>x<height>"),
-        (format!("blob:{id}:png:0x1"), &blobs, "a picture of 0 x 1 pixels cannot be made"),
-        (format!("blob:{id}:png:8x8"), &test.media.blobs_of([]), "it is not a file of this task"),
+        (format!("{name}:png:64"), &blobs, "its pixels must be <width>x<height>"),
+        (format!("{name}:png:0x1"), &blobs, "a picture of 0 x 1 pixels cannot be made"),
+        (format!("{name}:png:8x8"), &test.media.blobs_of([]), "it is not a file of this task"),
         ("blob:x:png:8x8".to_owned(), &blobs, "it is not a file of this task"),
     ] {
-        let probed = probe(&test, &source, true, blobs).await;
-        assert_eq!((probed.finding.found, probed.kept), (Err(reason.to_owned()), None), "{source}");
+        let finding = probe(&test, &source, true, blobs).await;
+        assert_eq!(finding.found, Err(reason.to_owned()), "{source}");
     }
 }
 

@@ -46,7 +46,7 @@ async fn facts(server: &Provider) -> Result<Facts, String> {
     // Files of up to 1 MiB.
     let test = TestMedia::new(&[server.address]);
     let probe = Probe { source: server.url() + "/film.mp4", keep: false };
-    test.media.probe(&probe, &test.media.blobs_of([])).await.unwrap().finding.found
+    test.media.probe(&probe, &test.media.blobs_of([])).await.unwrap().found
 }
 
 /// Bytes a server has sent.
