@@ -11,6 +11,7 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use gatehouse_admin::{
     Access, AdminService, Console, ConsoleRefusal, LocalApi, PageCaller, ResponseBody, Role, Sessions, admit,
 };
+use gatehouse_model::RequestId;
 use http::header::ALLOW;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::BodyExt as _;
@@ -18,6 +19,7 @@ use tokio::sync::OnceCell;
 
 use crate::error::{Outcome, PageError};
 use crate::form::Once;
+use crate::noted_reads::NotedReads;
 use crate::pages::{failure, login};
 use crate::request::{Facts, PageContext, PageRequest, Theme};
 use crate::routes::{self, Row};
@@ -32,9 +34,18 @@ impl Pages {
     /// Pages over this service; `sessions` are those of the listener that serves them.
     #[must_use]
     pub fn new(service: Arc<AdminService>, sessions: Arc<Sessions>, facts: Facts) -> Self {
+        let process = RequestId::new(service.clock.now(), service.seed.as_ref());
         let api = LocalApi::new(Arc::clone(&service), "console");
-        let (document, runs, once) = (OnceCell::new(), Runs::default(), Once::default());
-        Self(Arc::new(PageContext { service, api, document, sessions, facts, runs, once }))
+        Self(Arc::new(PageContext {
+            service,
+            api,
+            document: OnceCell::new(),
+            sessions,
+            facts,
+            runs: Runs::default(),
+            noted_reads: NotedReads::default(),
+            once: Once::new(process),
+        }))
     }
 
     /// The pages as the listener serves them.
@@ -68,7 +79,7 @@ impl Pages {
 
 /// Answers a row's method, for those who may ask.
 fn page(pages: &Arc<PageContext>, row: &'static Row) -> MethodRouter {
-    let (pages, access) = (Arc::clone(pages), Access { role: row.role, max_body: row.max_body });
+    let (pages, access) = (Arc::clone(pages), Access { role: row.role, max_body: Some(row.max_body) });
     let show =
         move |id: Result<Path<String>, PathRejection>, visit: Extension<PageCaller>, request: Request| {
             let pages = Arc::clone(&pages);
@@ -78,10 +89,11 @@ fn page(pages: &Arc<PageContext>, row: &'static Row) -> MethodRouter {
     on(filter, show).route_layer(from_fn(move |request: Request, next: Next| admit(access, request, next)))
 }
 
-/// Where there is no page: files are for everybody, and what does not exist is told to those who may read the rest.
+/// Where there is no page: files are for everybody, and what does not exist is told to those who may read the rest, whatever body
+/// they send.
 fn access_elsewhere(path: &str) -> Access {
     let is_file = path.starts_with(assets::PREFIX) || path == ICON;
-    Access { role: Some(Role::Viewer).filter(|_| !is_file), max_body: 0 }
+    Access { role: Some(Role::Viewer).filter(|_| !is_file), max_body: None }
 }
 
 /// Browsers ask for it by themselves.
@@ -128,8 +140,9 @@ impl PageContext {
     }
 
     /// The answer, unless it is that to a form that was sent before.
-    async fn page_once(&self, row: &Row, request: PageRequest, path: &str) -> Outcome {
+    async fn page_once(&self, row: &Row, mut request: PageRequest, path: &str) -> Outcome {
         let sent = self.once.take(request.session_number(), request.form().text(form::FIELD), path)?;
+        request.form_key = sent.as_ref().map(|sent| self.once.key_of(sent));
         let answer = (row.page)(request).await;
         let is_done = answer.as_ref().is_ok_and(|answer| answer.status().as_u16() < 400);
         if let Some(sent) = sent.filter(|_| !is_done) {

@@ -4,7 +4,8 @@
 //! bounds. Never decides what a field means or what a file is.
 //!
 //! Forms that are sent once: what a button makes is not made again by a second click, or by a browser that loads the answer
-//! anew. Each page has a number; a form with it is taken once on each address.
+//! anew. Each page has a number; a form with it is taken once on each address. One that was answered with an error may be sent
+//! again. It asks the API under the same idempotency key, so that what was done is not done again.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -13,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use futures_util::stream;
+use gatehouse_model::{Digest, RequestId};
 use http::StatusCode;
 use maud::{Markup, html};
 use multer::Multipart;
@@ -128,20 +130,33 @@ fn unescaped(name: &str) -> String {
 
 /// The field with the number of its page.
 pub(crate) const FIELD: &str = "once";
-/// Forms that are remembered; older ones are taken again.
+/// Forms that are remembered; older ones are taken again, and the API knows them by their keys.
 const MAX_SENT: usize = 1000;
+
+/// Of a form that was taken before.
+pub(crate) const SENT_BEFORE: &str =
+    "This form was sent before, and what it asks for was done once. Open its page again to do more.";
+/// Of a form that was done with other fields.
+pub(crate) const SENT_WITH_OTHERS: &str =
+    "This form was sent before with other fields, and only that was done. Open its page again to do more.";
 
 /// The session, the number of the page, and where its form was sent to.
 type Sent = (u64, u64, String);
 
 /// Which forms were sent. In memory, as sessions are.
-#[derive(Default)]
 pub(crate) struct Once {
+    /// Tells its keys from those of other processes, which count sessions and pages as this one does.
+    process: RequestId,
     last: AtomicU64,
     sent: Mutex<VecDeque<Sent>>,
 }
 
 impl Once {
+    /// Without any form. Nothing else has the id `process`.
+    pub(crate) fn new(process: RequestId) -> Self {
+        Self { process, last: AtomicU64::default(), sent: Mutex::default() }
+    }
+
     /// A number for a page.
     pub(crate) fn number(&self) -> u64 {
         self.last.fetch_add(1, Ordering::Relaxed) + 1
@@ -156,8 +171,7 @@ impl Once {
         let form = (session, number, path.to_owned());
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         if sent.contains(&form) {
-            let message = "This form was sent before, and what it asks for was done once. Open its page again to do more.";
-            return Err(PageError::new(StatusCode::CONFLICT, message));
+            return Err(PageError::new(StatusCode::CONFLICT, SENT_BEFORE));
         }
         sent.push_back(form.clone());
         if sent.len() > MAX_SENT {
@@ -166,7 +180,15 @@ impl Once {
         Ok(Some(form))
     }
 
-    /// Nothing came of it, so it may be sent again.
+    /// The idempotency key of what a form asks for, the same each time that it is sent.
+    pub(crate) fn key_of(&self, form: &Sent) -> String {
+        let process = self.process.to_string();
+        let (session, number, path) = form;
+        let numbers = [session.to_be_bytes(), number.to_be_bytes()];
+        Digest::of_fields(&[process.as_bytes(), &numbers[0], &numbers[1], path.as_bytes()]).to_string()
+    }
+
+    /// Nothing came of it, or that is not known, so it may be sent again.
     pub(crate) fn forget(&self, form: &Sent) {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).retain(|sent| sent != form);
     }
@@ -247,10 +269,23 @@ mod tests {
         }
     }
 
+    /// Without it a form that is sent again has a key more made, or another form's is taken for a repetition.
+    #[test]
+    fn a_form_has_one_key_and_shares_it_with_no_other() {
+        let form = |session, number, path: &str| (session, number, path.to_owned());
+        let [once, other_process] = [1, 2].map(|bits| Once::new(RequestId::from_bits(bits)));
+        let first = once.key_of(&form(1, 2, "/keys"));
+        assert_eq!(once.key_of(&form(1, 2, "/keys")), first);
+        for other in [form(2, 1, "/keys"), form(1, 3, "/keys"), form(1, 2, "/webhooks")] {
+            assert_ne!(once.key_of(&other), first, "{other:?}");
+        }
+        assert_ne!(other_process.key_of(&form(1, 2, "/keys")), first);
+    }
+
     /// Without it a key more is made each time somebody loads the page again that shows a new one.
     #[test]
     fn a_form_is_taken_once_unless_nothing_came_of_it() {
-        let once = Once::default();
+        let once = Once::new(RequestId::from_bits(1));
         let (page, other) = (once.number().to_string(), once.number().to_string());
         let taken = once.take(1, &page, "/keys").unwrap().unwrap();
         assert_eq!(once.take(1, &page, "/keys").unwrap_err().status, StatusCode::CONFLICT);

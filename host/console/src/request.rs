@@ -7,19 +7,20 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_admin::{
-    AdminService, ApiAnswer, ApiRefusal, ApiRequest, Caller, LocalApi, PageCaller, Revealed, Role,
-    SessionView, Sessions,
+    AdminService, ApiAnswer, ApiRefusal, ApiRequest, Caller, IDEMPOTENCY_KEY, LocalApi, PageCaller, Revealed,
+    Role, SessionView, Sessions, is_of_type,
 };
 use gatehouse_model::{ApiKey, KeyId, UnixMs, words};
 use http::header::{CONTENT_TYPE, COOKIE};
 use http::request::Parts;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::error::PageError;
 use crate::form;
 use crate::form::{Form, FormFile, Once};
+use crate::noted_reads::NotedReads;
 use crate::runs::Runs;
 
 /// The cookie of the theme a person chose.
@@ -66,6 +67,8 @@ pub(crate) struct PageRequest {
     pub(crate) id: String,
     /// For forms that are sent once.
     pub(crate) number: u64,
+    /// The idempotency key of what such a form asks for.
+    pub(crate) form_key: Option<String>,
     pub(crate) theme: Theme,
     /// Missing only on pages that everybody may read.
     pub(crate) session: Option<SessionView>,
@@ -85,6 +88,7 @@ impl PageRequest {
         let PageCaller { session, address, .. } = visit;
         Self {
             number: pages.once.number(),
+            form_key: None,
             now: pages.service.clock.now(),
             pages,
             query: Form::parse(parts.uri.query().unwrap_or_default().as_bytes()),
@@ -104,7 +108,7 @@ impl PageRequest {
 
     /// The fields of a submitted form; none where the body is of another type.
     pub(crate) fn form(&self) -> Form {
-        match self.kind().starts_with("application/x-www-form-urlencoded") {
+        match is_of_type(&self.headers, "application/x-www-form-urlencoded") {
             true => Form::parse(&self.body),
             false => Form::default(),
         }
@@ -140,8 +144,12 @@ impl PageRequest {
         self.session.as_ref().map_or(0, |session| session.number)
     }
 
-    /// Does a call of the API for its person.
+    /// Does a call of the API for its person. A form that is sent once makes one call that makes something: its key is the form's.
     pub(crate) async fn ask(&self, call: ApiRequest) -> Result<ApiAnswer, ApiRefusal> {
+        let call = match &self.form_key {
+            Some(key) if *call.method() == Method::POST => call.header(IDEMPOTENCY_KEY, key),
+            _ => call,
+        };
         self.pages.api.send_as(self.caller(), call).await
     }
 
@@ -188,6 +196,8 @@ pub(crate) struct PageContext {
     pub(crate) facts: Facts,
     /// Requests of the playground.
     pub(crate) runs: Runs,
+    /// Reads of tasks' steps that are on record.
+    pub(crate) noted_reads: NotedReads,
     pub(crate) once: Once,
 }
 
@@ -209,6 +219,11 @@ impl From<ApiRefusal> for PageError {
             other => StatusCode::from_u16(other).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
         };
         let stages = refusal.body["stages"].as_array().cloned().unwrap_or_default();
-        Self { stages, ..Self::new(status, refusal.message) }
+        let message = match refusal.reason.as_str() {
+            // The key is remembered, so the form was done, with the fields that it had then.
+            "idempotency_conflict" => form::SENT_WITH_OTHERS.to_owned(),
+            _ => refusal.message,
+        };
+        Self { stages, ..Self::new(status, message) }
     }
 }

@@ -103,7 +103,7 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
 
 fn webhook<B: LedgerStorage>(storage: &mut B, change: WebhookChange, at: UnixMs) -> Ruling<Applied, B> {
     match change {
-        WebhookChange::Add(webhook) => endpoints::add(storage, &webhook),
+        WebhookChange::Add(webhook) => endpoints::add(storage, webhook),
         WebhookChange::Edit { id, revision, policy, by_customer, by_word } => {
             endpoints::edit(storage, id, revision, policy, by_customer, by_word, at)
         }

@@ -50,6 +50,23 @@ pub(crate) struct Committed {
     pub(crate) entry: Option<u64>,
     /// What the first request with this idempotency key made, where this one repeats it.
     pub(crate) before: Option<String>,
+    /// What it has left, where it was made now.
+    left: Option<Applied>,
+}
+
+impl Committed {
+    /// What is shown of a change is what it has `left`, as the store's answer says. A read that fails once a change stands would
+    /// have it made again, or lose the only copy of a secret; so only a repetition, which has changed nothing, is answered by one.
+    pub(crate) async fn shown<T>(
+        self,
+        left: impl FnOnce(Applied) -> Option<T>,
+        read: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        match self.left.and_then(left) {
+            Some(shown) => Ok(shown),
+            None => read.await,
+        }
+    }
 }
 
 impl Call {
@@ -128,22 +145,27 @@ impl Call {
         Ok(())
     }
 
-    /// Commits an edit, and answers with the object as it is now. One that another edit came before is told what that made.
+    /// Commits an edit, and answers with the object as it has `left` it. One that another edit came before is told what that
+    /// made.
     pub(crate) async fn commit_edit<T: Edited>(
         &self,
         change: Command,
         object: String,
         made: &str,
         changes: Vec<FieldChange>,
-        show: impl Future<Output = Result<T, ApiError>>,
+        left: impl FnOnce(Applied) -> Option<T>,
+        read: impl Future<Output = Result<T, ApiError>>,
     ) -> Outcome {
-        let committed = self.commit(change, object, made, 200, changes).await;
-        let current = show.await?;
-        if committed.as_ref().is_err_and(|error| error.status() == 412) {
-            check_edited(&self.headers, &current)?;
-        }
-        committed?;
-        Ok(Reply::json(&current).with_etag(&current.etag()))
+        let edited = match self.commit(change, object, made, 200, changes).await {
+            Ok(committed) => committed.shown(left, read).await?,
+            Err(error) => {
+                if error.status() == 412 {
+                    check_edited(&self.headers, &read.await?)?;
+                }
+                return Err(error);
+            }
+        };
+        Ok(Reply::json(&edited).with_etag(&edited.etag()))
     }
 
     /// Makes a change, its line in the audit record and the memory of the idempotency key durable in one commit. `object`
@@ -176,8 +198,9 @@ impl Call {
             })?;
         self.trail.written();
         match applied {
-            Applied::Administered { object, entry, repeated, change: _ } => {
-                Ok(Committed { entry, before: repeated.then_some(object) })
+            Applied::Administered { object, entry, repeated, change } => {
+                let (before, left) = (repeated.then_some(object), change.map(|left| *left));
+                Ok(Committed { entry, before, left })
             }
             other => {
                 Err(ApiError::new(Kind::Internal, format!("expected an operator's request, got {other:?}")))

@@ -122,18 +122,26 @@ impl Secret {
         answer: &Value,
     ) -> Response<ResponseBody> {
         let (object, secret) = (&answer[self.object], text(answer, "secret"));
+        let next = (self.next)(&resource.id_of(object));
         let shell = Shell::new(request, resource.section, self.heading);
         shell.page(
             StatusCode::CREATED,
             &html! {
                 p.crumbs { a href=(resource.path) { (resource.names.0) } }
                 h1 { (self.heading) ": " bdi { (text(object, resource.name)) } }
-                section.report data-warns-before-leaving {
-                    p { strong { "This is the " (self.name) ". It is shown this one time." } " " (self.kept) }
-                    (paste(self.id, &format!("The new {}", self.name), secret))
-                    div.buttons { a.button.primary href=((self.next)(&resource.id_of(object))) data-leaves { "I have stored it" } }
+                @if secret.is_empty() {
+                    section.report {
+                        p { strong { "This form was sent before, and the " (self.name) " is shown one time." } " " (self.kept) }
+                        div.buttons { a.button.primary href=(next) { "Go on" } }
+                    }
+                } @else {
+                    section.report data-warns-before-leaving {
+                        p { strong { "This is the " (self.name) ". It is shown this one time." } " " (self.kept) }
+                        (paste(self.id, &format!("The new {}", self.name), secret))
+                        div.buttons { a.button.primary href=(next) data-leaves { "I have stored it" } }
+                    }
+                    ((self.more)(&request.pages, object, secret))
                 }
-                ((self.more)(&request.pages, object, secret))
             },
         )
     }

@@ -305,3 +305,32 @@ async fn a_form_that_makes_something_is_taken_once() {
     assert_eq!(keys.matches("<bdi>ci</bdi>").count(), 1, "{keys}");
     assert!(browser.get("/customers/known").await.text().contains("10.00"), "one paid in, one taken back");
 }
+
+/// The console remembers so many forms, and not one whose answer says that it failed. Without the form's key there is a second
+/// payment.
+#[tokio::test]
+async fn a_form_that_is_taken_again_asks_for_the_same() {
+    let (scene, mut browser) = logged_in(Role::Operator).await;
+    let store = &scene.service.store;
+    let path = "/customers/known/deposit";
+    let form = |amount: u32| format!("once=7&deposit_amount={amount}&deposit_memo=x");
+    let available = async || {
+        let row = store.customer(&CustomerId::from("known")).await.unwrap().unwrap();
+        row.available.0 / Credits::UNIT
+    };
+    assert_eq!(browser.post(path, &form(1)).await.status, 303);
+    assert_eq!(available().await, 11);
+    for number in 0..1_000 {
+        let other = browser.post("/appearance", &format!("once={number}&theme=dark&back=/")).await;
+        assert_eq!(other.status, 303, "{}", other.text());
+    }
+    // With other fields it is not what was done.
+    let changed = browser.post(path, &form(2)).await;
+    assert!(
+        changed.status == 422 && changed.text().contains("sent before with other fields"),
+        "{}",
+        changed.text()
+    );
+    assert_eq!(browser.post(path, &form(1)).await.status, 303);
+    assert_eq!(available().await, 11);
+}

@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use gatehouse_admin::{
     AdminEndpoint, AdminParts, AdminService, ApiAnswer, ApiRefusal, ApiRequest, Backend, ClientError,
-    Configuration as _, EndpointOf, FamilyDefaultsFile, LocalApi, OperationError, RemoteApi,
+    Configuration as _, EndpointOf, FamilyDefaultsFile, IDEMPOTENCY_KEY, LocalApi, OperationError, RemoteApi,
 };
 use gatehouse_model::{Clock as _, RequestId};
 use gatehouse_process::{SystemClock, SystemSeed};
 use gatehouse_store::{CopyError, Node, OpenError, Server, Store};
-use http::{HeaderName, Method};
+use http::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
@@ -33,7 +33,6 @@ const NO_ADMIN_FILE: &str = "it has no admin.json: it is starting or stopping, o
                              has it write the file again";
 /// No gateway, or one that is not that far.
 const NOT_LISTENING: &str = "its admin.json is written once it listens";
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Rows of the largest page.
 pub(super) const PAGE: usize = 100;
 

@@ -12,10 +12,12 @@ use crate::commands::expired_row::ExpiredRow;
 use crate::commands::request::{Idempotency, JoinRequest};
 use crate::commands::webhook_change::WebhookChange;
 use crate::records::administration::{AdminIdempotency, AuditedRequest};
+use crate::records::journal_entry::JournalEntry;
 use crate::records::mark::LedgerMark;
 use crate::records::operator::OperatorRecord;
 use crate::records::response::{ResponseLimits, ResponseRecord};
 use crate::records::step::StepRecord;
+use crate::records::webhook::{WebhookDelivery, WebhookEndpoint};
 
 /// One change. The sender sets its times; the rules read no clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -285,7 +287,8 @@ impl Command {
     }
 }
 
-/// What became of a command.
+/// What became of a command, with the row that it changed where its sender shows that to somebody. A read after the commit may
+/// fail, and then what was done would look as if it was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Applied {
     /// An operator's request was done, now or when it came before.
@@ -301,15 +304,24 @@ pub enum Applied {
     },
     /// The customer after [`Command::EditCustomer`].
     Customer(Box<Customer>),
-    /// The position in the ledger of the entry that [`Command::Deposit`] made.
-    Deposited(u64),
+    /// The delivery after [`WebhookChange::Test`] or [`WebhookChange::Resend`].
+    Delivery(Box<WebhookDelivery>),
+    /// What [`Command::Deposit`] made.
+    Deposited {
+        /// The position of its entry in the ledger.
+        position: u64,
+        /// The entry.
+        entry: Box<JournalEntry>,
+        /// The customer with it.
+        customer: Box<Customer>,
+    },
     /// Done; there is nothing to say.
     Done,
     /// How many rows were forgotten that had been there.
     Forgotten(usize),
     /// The request joined this task.
     Joined(TaskId),
-    /// The key after [`Command::EditKey`], or the new one of [`Command::RotateKey`].
+    /// The key after [`Command::EditKey`] or [`Command::RevokeKey`], or the new one of [`Command::RotateKey`].
     Key(Box<Key>),
     /// The submission had come before and made this task, or the request had joined it before; nothing was changed.
     Repeated(TaskId),
@@ -324,4 +336,7 @@ pub enum Applied {
     Submitted(TaskId),
     /// The task after [`Command::Advance`], [`Command::Finish`] or [`Command::Reconcile`].
     Task(Box<Task>),
+    /// The webhook after [`WebhookChange::Add`], [`WebhookChange::Edit`], [`WebhookChange::Rotate`] or
+    /// [`WebhookChange::Retire`].
+    Webhook(Box<WebhookEndpoint>),
 }

@@ -23,6 +23,15 @@ pub(crate) struct BalancedEntry {
     counted: PeriodShares,
 }
 
+/// A ledger row as it was written.
+pub(crate) struct Written {
+    /// Its position in the storage.
+    pub(crate) position: u64,
+    pub(crate) entry: JournalEntry,
+    /// Its customer since then.
+    pub(crate) customer: Customer,
+}
+
 /// Whether customer and key have that much left at that moment.
 pub(crate) fn check_affordable(
     customer: &Customer,
@@ -171,15 +180,15 @@ impl BalancedEntry {
         Some((UsageKey { customer, key, hour: hour_of(entry.at), model: model.to_owned() }, sums))
     }
 
-    /// Writes entry and balances; the entry's position in the storage.
-    pub(crate) fn write<B: LedgerStorage>(mut self, storage: &mut B) -> Result<u64, B::Error> {
+    /// Writes entry and balances.
+    pub(crate) fn write<B: LedgerStorage>(mut self, storage: &mut B) -> Result<Written, B::Error> {
         let due = alerts::of_movement(storage, &mut self.customer, self.entry.at)?;
         let key_is_due = match &mut self.key {
             Some(key) => alerts::of_key(storage, key.newest_mut(), self.entry.at)?,
             None => false,
         };
         let used = self.key.as_ref().map(|key| key.used_alone(storage)).transpose()?;
-        let number =
+        let position =
             storage.append(&self.entry, BalancesAfter { available: self.customer.available, used })?;
         storage.put_customer(&self.customer)?;
         alerts::tell(storage, &self.customer, &due, self.entry.at)?;
@@ -189,7 +198,7 @@ impl BalancedEntry {
                 alerts::tell_of_key(storage, &self.customer, key.newest(), self.entry.at)?;
             }
         }
-        Ok(number)
+        Ok(Written { position, entry: self.entry, customer: self.customer })
     }
 
     fn balanced(

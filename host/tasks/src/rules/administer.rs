@@ -34,7 +34,7 @@ pub(crate) fn record<B: LedgerStorage>(
 ) -> Ruling<Applied, B> {
     append(storage, audit, at)?;
     let entry = match change.as_deref() {
-        Some(Applied::Deposited(position)) => Some(*position),
+        Some(Applied::Deposited { position, .. }) => Some(*position),
         _ => None,
     };
     let Some(AdminIdempotency { token, fingerprint, object, expires }) = idempotency else {

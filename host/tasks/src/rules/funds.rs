@@ -8,7 +8,7 @@ use gatehouse_model::{
 
 use crate::commands::command::Applied;
 use crate::commands::rejection::{Rejection, Ruling, Stop, customer_of};
-use crate::ledger::balanced_entry::{BalancedEntry, check_affordable};
+use crate::ledger::balanced_entry::{BalancedEntry, Written, check_affordable};
 use crate::ledger::key_lineage::KeyLineage;
 use crate::ledger::quota::PeriodCounter;
 use crate::records::hold::{Hold, HoldId};
@@ -95,7 +95,8 @@ pub(crate) fn deposit<B: LedgerStorage>(
 ) -> Ruling<Applied, B> {
     let customer = customer_of(storage, customer)?;
     let entry = BalancedEntry::deposit(customer, amount, memo, at).map_err(Stop::Rejected)?;
-    Ok(Applied::Deposited(entry.write(storage)?))
+    let Written { position, entry, customer } = entry.write(storage)?;
+    Ok(Applied::Deposited { position, entry: Box::new(entry), customer: Box::new(customer) })
 }
 
 /// `lasts` is from when to when at most.

@@ -114,7 +114,7 @@ pub(crate) fn revoke_key<B: LedgerStorage>(storage: &mut B, id: KeyId, at: UnixM
         key.revision = key.revision.saturating_add(1);
         storage.put_key(&key)?;
     }
-    Ok(Applied::Done)
+    Ok(Applied::Key(Box::new(key)))
 }
 
 fn unrevoked<B: LedgerStorage>(storage: &B, id: &KeyId) -> Ruling<Key, B> {

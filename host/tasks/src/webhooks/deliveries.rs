@@ -90,7 +90,7 @@ pub(crate) fn test<B: LedgerStorage>(
     let body = payload::of_test(id, at);
     let delivery = new(delivery, webhook.id, &webhook.customer, WebhookEvent::Test, body, at);
     enqueue(storage, webhook, &delivery, at)?;
-    Ok(Applied::Done)
+    Ok(Applied::Delivery(Box::new(delivery)))
 }
 
 pub(crate) fn resend<B: LedgerStorage>(storage: &mut B, id: DeliveryId, at: UnixMs) -> Ruling<Applied, B> {
@@ -101,7 +101,7 @@ pub(crate) fn resend<B: LedgerStorage>(storage: &mut B, id: DeliveryId, at: Unix
     delivery.tries = 0;
     if delivery.callback.is_some() {
         storage.put_delivery(&delivery)?;
-        return Ok(Applied::Done);
+        return Ok(Applied::Delivery(Box::new(delivery)));
     }
     let webhook = find(storage, delivery.webhook)?;
     if webhook.disabled.is_some() {
@@ -113,7 +113,7 @@ pub(crate) fn resend<B: LedgerStorage>(storage: &mut B, id: DeliveryId, at: Unix
     } else {
         enqueue(storage, webhook, &delivery, at)?;
     }
-    Ok(Applied::Done)
+    Ok(Applied::Delivery(Box::new(delivery)))
 }
 
 /// Sends several again. One that was forgotten meanwhile is left out, and so is another webhook's.

@@ -12,7 +12,7 @@ use crate::storage::ledger_storage::LedgerStorage;
 use crate::webhooks::operators::operators;
 use crate::webhooks::schedule::SECRET_OVERLAP;
 
-pub(crate) fn add<B: LedgerStorage>(storage: &mut B, webhook: &WebhookEndpoint) -> Ruling<Applied, B> {
+pub(crate) fn add<B: LedgerStorage>(storage: &mut B, webhook: Box<WebhookEndpoint>) -> Ruling<Applied, B> {
     check(&webhook.customer, &webhook.policy()).map_err(Stop::Rejected)?;
     if webhook.pending != 0 || webhook.last_attempt.is_some() || webhook.old_secret.is_some() {
         return Err(malformed("webhook", "expected one that has sent nothing yet"));
@@ -30,8 +30,8 @@ pub(crate) fn add<B: LedgerStorage>(storage: &mut B, webhook: &WebhookEndpoint) 
     if before.iter().filter(|other| other.made_by.is_some() == webhook.made_by.is_some()).count() >= limit {
         return Err(Stop::Rejected(Rejection::TooManyWebhooks(limit)));
     }
-    storage.put_webhook(webhook)?;
-    Ok(Applied::Done)
+    storage.put_webhook(&webhook)?;
+    Ok(Applied::Webhook(webhook))
 }
 
 pub(crate) fn edit<B: LedgerStorage>(
@@ -87,7 +87,7 @@ pub(crate) fn rotate<B: LedgerStorage>(
 pub(crate) fn retire<B: LedgerStorage>(storage: &mut B, id: WebhookId) -> Ruling<Applied, B> {
     let mut webhook = find(storage, id)?;
     if webhook.old_secret.take().is_none() {
-        return Ok(Applied::Done);
+        return Ok(Applied::Webhook(Box::new(webhook)));
     }
     put(storage, webhook)
 }
@@ -98,8 +98,9 @@ pub(crate) fn find<B: LedgerStorage>(storage: &B, id: WebhookId) -> Ruling<Webho
 
 fn put<B: LedgerStorage>(storage: &mut B, webhook: WebhookEndpoint) -> Ruling<Applied, B> {
     let revision = webhook.revision.saturating_add(1);
-    storage.put_webhook(&WebhookEndpoint { revision, ..webhook })?;
-    Ok(Applied::Done)
+    let webhook = WebhookEndpoint { revision, ..webhook };
+    storage.put_webhook(&webhook)?;
+    Ok(Applied::Webhook(Box::new(webhook)))
 }
 
 fn check(owner: &CustomerId, policy: &WebhookPolicy) -> Result<(), Rejection> {

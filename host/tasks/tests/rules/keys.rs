@@ -57,8 +57,9 @@ fn an_edit_replaces_the_policy_of_the_row_it_was_made_for() {
 
     let negative = edit(&storage, 1, |policy| policy.quota = Some(Credits(-1)));
     assert_eq!(refused_field(&mut storage, negative), "quota");
-    run(&mut storage, Command::RevokeKey { id: key_id(1), at: START }).unwrap();
-    assert_eq!(key_row(&storage, 1).revision, 2);
+    let revoke = Command::RevokeKey { id: key_id(1), at: START };
+    let Ok(Applied::Key(revoked)) = run(&mut storage, revoke) else { panic!("the key") };
+    assert_eq!((&*revoked, revoked.revision), (key_row(&storage, 1), 2));
     let late = edit(&storage, 1, |policy| policy.name = "later".into());
     assert_eq!(refused(&mut storage, late), Rejection::KeyRevoked(key_id(1)));
     let unknown = Command::EditKey { id: key_id(9), revision: 0, policy: Box::default(), at: START };

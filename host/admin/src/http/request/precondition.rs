@@ -76,7 +76,8 @@ fn tags<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &
     lines.flat_map(|line| line.split(',')).map(str::trim).filter(|tag| !tag.is_empty())
 }
 
-pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static(HEADER);
+/// The header by which a request that came before is recognised.
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static(HEADER);
 const HEADER: &str = "idempotency-key";
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 const MAX_BYTES: usize = 255;

@@ -1,7 +1,7 @@
 //! `/customers`: who pays, with their balances, and the money that operators move.
 
 use gatehouse_model::{Credits, Customer, CustomerId, CustomerPolicy, UnixMs, view};
-use gatehouse_tasks::{Command, JournalEntry};
+use gatehouse_tasks::{Applied, Command, JournalEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -228,9 +228,10 @@ async fn create(call: Call) -> Outcome {
     }
     let policy: QuotaPolicy = from_value(Value::Object(new.policy.clone()))?;
     call.service.prices.check_variant(policy.price_variant.as_deref())?;
-    let open = Command::AddCustomer { id: id.clone(), policy: policy.into(), at: call.at };
+    let policy = CustomerPolicy::from(policy);
+    let open = Command::AddCustomer { id: id.clone(), policy: policy.clone(), at: call.at };
     call.commit(open, object(&id), &id.0, 201, created(&new)).await?;
-    let customer = find(&call, &id).await?;
+    let customer = CustomerView::from((Customer::new(id, call.at, policy), call.at));
     Ok(Reply::created(&customer).with_etag(&customer.etag()))
 }
 
@@ -250,7 +251,11 @@ async fn edit(call: Call) -> Outcome {
     let changes = changes(&before.policy, &after);
     let (revision, policy) = (before.revision, after.into());
     let command = Command::EditCustomer { id: id.clone(), revision, policy, at: call.at };
-    call.commit_edit(command, object(&id), &id.0, changes, find(&call, &id)).await
+    let view = |left: Applied| match left {
+        Applied::Customer(row) => Some(CustomerView::from((*row, call.at))),
+        _ => None,
+    };
+    call.commit_edit(command, object(&id), &id.0, changes, view, find(&call, &id)).await
 }
 
 async fn deposit(call: Call) -> Outcome {
@@ -282,12 +287,25 @@ async fn move_money(call: Call, amount: Credits, memo: String, words: &str) -> O
     let changes = vec![told("amount_micro", amount.0), told(words, memo.as_str())];
     let deposit = Command::Deposit { customer: customer.clone(), amount, memo, at: call.at };
     let committed = call.commit(deposit, object(&customer), &customer.0, 201, changes).await?;
-    let entry = match committed.entry {
+    let entry = committed.entry;
+    let view = |left: Applied| match left {
+        Applied::Deposited { entry, customer, .. } => {
+            Some(MoneyMoved { entry: (*entry).into(), customer: CustomerView::from((*customer, call.at)) })
+        }
+        _ => None,
+    };
+    let moved = committed.shown(view, find_moved(&call, entry, &customer)).await?;
+    Ok(Reply::created(&moved))
+}
+
+/// What was moved when the request came first.
+async fn find_moved(call: &Call, entry: Option<u64>, customer: &CustomerId) -> Result<MoneyMoved, ApiError> {
+    let entry = match entry {
         Some(number) => call.service.store.journal_entry(number).await?,
         None => None,
     };
     let entry = entry.ok_or_else(|| ApiError::new(Kind::Internal, "the ledger row is not there"))?;
-    Ok(Reply::created(&MoneyMoved { entry: entry.into(), customer: find(&call, &customer).await? }))
+    Ok(MoneyMoved { entry: entry.into(), customer: find(call, customer).await? })
 }
 
 fn check_amount(amount: Credits, memo: &str) -> Result<(), ApiError> {

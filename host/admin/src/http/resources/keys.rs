@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatehouse_model::{ChatFormat, Credits, CustomerId, Key, KeyId, KeyPolicy, Limits, UnixMs, view};
 use gatehouse_store::{KeyQuery, KeyState};
-use gatehouse_tasks::{Command, MAX_OVERLAP};
+use gatehouse_tasks::{Applied, Command, MAX_OVERLAP};
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -216,8 +216,9 @@ async fn revoke(call: Call) -> Outcome {
         after.state = State::Revoked;
     }
     let command = Command::RevokeKey { id: id.clone(), at: call.at };
-    call.commit(command, object(&id), &id.0, 200, changes(&before, &after)).await?;
-    Ok(Reply::json(&shown(&call, &id.0).await?))
+    let committed = call.commit(command, object(&id), &id.0, 200, changes(&before, &after)).await?;
+    let key = committed.shown(|left| left_of(left, call.at), shown(&call, &id.0)).await?;
+    Ok(Reply::json(&key))
 }
 
 async fn edit(call: Call) -> Outcome {
@@ -235,7 +236,8 @@ async fn edit(call: Call) -> Outcome {
     let changes = changes(&before.policy, &PolicyView::from(policy.clone()));
     let (id, revision) = (row.id, row.revision);
     let command = Command::EditKey { id: id.clone(), revision, policy: Box::new(policy), at: call.at };
-    call.commit_edit(command, object(&id), &id.0, changes, shown(&call, &id.0)).await
+    let view = |left| left_of(left, call.at);
+    call.commit_edit(command, object(&id), &id.0, changes, view, shown(&call, &id.0)).await
 }
 
 async fn rotate(call: Call) -> Outcome {
@@ -251,13 +253,21 @@ async fn rotate(call: Call) -> Outcome {
     let command = Command::RotateKey { id: old.clone(), new: new.clone(), digest, until, at: call.at };
     let changes = vec![told("rotated_to", new.0.as_str()), told("expires", until.to_string())];
     let committed = call.commit(command, object(&old), &new.0, 201, changes).await?;
-    let (made, secret) = match committed.before {
+    let (made, secret) = match committed.before.clone() {
         Some(first) => (first, None),
         None => (new.0, Some(secret.reveal().to_owned())),
     };
-    let key = shown(&call, &made).await?;
+    let key = committed.shown(|left| left_of(left, call.at), shown(&call, &made)).await?;
     let secret_shown = secret.is_some();
     Ok(Reply::created(&NewSecret { key, secret, secret_shown }))
+}
+
+/// The key that a change has left.
+fn left_of(left: Applied, at: UnixMs) -> Option<ApiKeyView> {
+    match left {
+        Applied::Key(row) => Some(ApiKeyView::from((*row, at))),
+        _ => None,
+    }
 }
 
 async fn shown(call: &Call, id: &str) -> Result<ApiKeyView, ApiError> {

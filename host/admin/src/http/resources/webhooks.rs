@@ -4,7 +4,7 @@
 use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 use gatehouse_store::DeliveryQuery;
 use gatehouse_tasks::{
-    BY_OPERATOR as DISABLED_BY_OPERATOR, Command, FieldChange, SECRET_OVERLAP, WebhookChange,
+    Applied, BY_OPERATOR as DISABLED_BY_OPERATOR, Command, FieldChange, SECRET_OVERLAP, WebhookChange,
     WebhookDelivery, WebhookEndpoint, WebhookPolicy, shown_url,
 };
 use schemars::JsonSchema;
@@ -135,8 +135,8 @@ async fn edit(call: Call) -> Outcome {
     let (id, revision, policy) = (row.id, row.revision, after);
     let change = Box::new(WebhookChange::Edit { id, revision, policy, by_customer: false, by_word });
     let (command, made) = (Command::Webhook { change, at: call.at }, id.to_string());
-    let show = async { Ok(WebhookView::from(&find(&call).await?)) };
-    call.commit_edit(command, format!("webhooks/{made}"), &made, audited, show).await
+    let read = read_webhook(&call, id);
+    call.commit_edit(command, format!("webhooks/{made}"), &made, audited, left_webhook, read).await
 }
 
 async fn remove(call: Call) -> Outcome {
@@ -158,16 +158,32 @@ async fn rotate(call: Call) -> Outcome {
 async fn retire(call: Call) -> Outcome {
     let id = find(&call).await?.id;
     let audited = vec![told("old_secret_until", call.at.to_string())];
-    commit(&call, WebhookChange::Retire { id }, id, 200, audited).await?;
-    Ok(Reply::json(&WebhookView::from(&find(&call).await?)))
+    let committed = commit(&call, WebhookChange::Retire { id }, id, 200, audited).await?;
+    Ok(Reply::json(&committed.shown(left_webhook, read_webhook(&call, id)).await?))
 }
 
 async fn test(call: Call) -> Outcome {
     let id = find(&call).await?.id;
     let delivery = DeliveryId::new(call.at, call.service.seed.as_ref());
     let audited = vec![told("delivery", delivery.to_string())];
-    commit(&call, WebhookChange::Test { id, delivery }, id, 201, audited).await?;
-    Ok(Reply::created(&DeliveryView::from(&call.service.webhooks.delivery(delivery).await?)))
+    let committed = commit(&call, WebhookChange::Test { id, delivery }, id, 201, audited).await?;
+    Ok(Reply::created(&committed.shown(left_delivery, read_delivery(&call, delivery)).await?))
+}
+
+/// The webhook that a change has left.
+fn left_webhook(left: Applied) -> Option<WebhookView> {
+    match left {
+        Applied::Webhook(row) => Some(WebhookView::from(&*row)),
+        _ => None,
+    }
+}
+
+/// The delivery that a change has left.
+fn left_delivery(left: Applied) -> Option<DeliveryView> {
+    match left {
+        Applied::Delivery(row) => Some(DeliveryView::from(&*row)),
+        _ => None,
+    }
 }
 
 /// A webhook as the audit record keeps it: its address may have a secret of its owner in its query.
@@ -177,11 +193,11 @@ fn on_record(webhook: WebhookView) -> WebhookView {
 
 /// The answer with a secret, which a repetition of the request does not get again.
 async fn shown_once(call: &Call, id: WebhookId, committed: Committed, secret: String) -> Outcome {
-    let (id, secret) = match committed.before {
+    let (id, secret) = match &committed.before {
         Some(first) => (first.parse().unwrap_or(id), None),
         None => (id, Some(secret)),
     };
-    let webhook = WebhookView::from(&call.service.webhooks.row(id).await?);
+    let webhook = committed.shown(left_webhook, read_webhook(call, id)).await?;
     let secret_shown = secret.is_some();
     Ok(Reply::created(&NewWebhookSecret { webhook, secret, secret_shown }))
 }
@@ -196,6 +212,14 @@ async fn commit(
     let id = id.to_string();
     let command = Command::Webhook { change: Box::new(change), at: call.at };
     call.commit(command, format!("webhooks/{id}"), &id, status, audited).await
+}
+
+async fn read_webhook(call: &Call, id: WebhookId) -> Result<WebhookView, ApiError> {
+    Ok(WebhookView::from(&call.service.webhooks.row(id).await?))
+}
+
+async fn read_delivery(call: &Call, id: DeliveryId) -> Result<DeliveryView, ApiError> {
+    Ok(DeliveryView::from(&call.service.webhooks.delivery(id).await?))
 }
 
 async fn find(call: &Call) -> Result<WebhookEndpoint, ApiError> {
@@ -230,8 +254,8 @@ async fn resend(call: Call) -> Outcome {
     let change = WebhookChange::Resend { delivery: id };
     let command = Command::Webhook { change: Box::new(change), at: call.at };
     let made = id.to_string();
-    call.commit(command, format!("deliveries/{made}"), &made, 200, Vec::new()).await?;
-    Ok(Reply::json(&DeliveryView::from(&find_delivery(&call).await?)))
+    let committed = call.commit(command, format!("deliveries/{made}"), &made, 200, Vec::new()).await?;
+    Ok(Reply::json(&committed.shown(left_delivery, read_delivery(&call, id)).await?))
 }
 
 async fn find_delivery(call: &Call) -> Result<WebhookDelivery, ApiError> {

@@ -1,6 +1,11 @@
-//! Requests that come again: money moves once, a key is made once, and its secret is shown once.
+//! Requests that come again: money moves once, a key is made once, and its secret is shown once. And what is done: it is
+//! answered as done.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
+use gatehouse_store::Access;
 use serde_json::json;
 
 use super::{Api, error};
@@ -88,4 +93,65 @@ async fn a_secret_is_shown_once_and_kept_nowhere() {
         !store.windows(random.len()).any(|bytes| bytes == random.as_bytes()),
         "the store holds the secret"
     );
+}
+
+/// Without it an operator is told to try again what was done: money moves twice, or the only copy of a secret is lost.
+#[tokio::test]
+async fn a_change_that_stands_is_answered_while_the_store_cannot_be_read() {
+    let api = Api::start().await;
+    api.customer("acme", 100).await;
+    let (one, two) = (api.key("acme", "one").await, api.key("acme", "two").await);
+    let hook = json!({"customer": "acme", "url": "https://example.com/hook"});
+    let made = api.post("/webhooks", "hook", &hook).await.json();
+    let hook_path = format!("/webhooks/{}", made["webhook"]["id"].as_str().expect("an id"));
+    let sent = api.act(&format!("{hook_path}/test"), "sent").await.json();
+    let delivery = format!("/deliveries/{}", sent["id"].as_str().expect("an id"));
+
+    // Commits until reads are refused: each request makes one before it is answered, and a change is another.
+    let commits = Arc::new(AtomicUsize::new(usize::MAX));
+    let left = Arc::clone(&commits);
+    api.listener.store.ask_engine(move |access| {
+        if access == Access::Commit && left.load(Ordering::SeqCst) > 0 {
+            left.fetch_sub(1, Ordering::SeqCst);
+        }
+        access != Access::Read || left.load(Ordering::SeqCst) > 0
+    });
+    let (deposit, withdrawal) = (json!({"amount_micro": 50}), json!({"amount_micro": 20}));
+    let adjustment = json!({"amount_micro": -7, "reason": "x"});
+    let of_key = |id: &str, word: &str| format!("/keys/{id}{word}");
+    let of_hook = |word: &str| format!("{hook_path}{word}");
+    // Where the answer has the object, and where that is read.
+    for (method, path, body, member, read) in [
+        ("POST", "/customers".to_owned(), json!({"id": "new", "quota_micro": 5}), "", "/customers"),
+        ("POST", "/customers/acme/deposits".to_owned(), deposit, "/customer", "/customers"),
+        ("POST", "/customers/acme/withdrawals".to_owned(), withdrawal, "/customer", "/customers"),
+        ("POST", "/customers/acme/adjustments".to_owned(), adjustment, "/customer", "/customers"),
+        ("PATCH", "/customers/acme".to_owned(), json!({"quota_micro": 5}), "", "/customers"),
+        ("POST", "/keys".to_owned(), json!({"customer": "acme", "name": "three"}), "/key", "/keys"),
+        ("PATCH", of_key(&one, ""), json!({"quota_micro": 5}), "", "/keys"),
+        ("POST", of_key(&one, "/rotate"), json!({"overlap_ms": 5}), "/key", "/keys"),
+        ("POST", of_key(&two, "/revoke"), json!(null), "", "/keys"),
+        ("POST", "/webhooks".to_owned(), hook, "/webhook", "/webhooks"),
+        ("PATCH", of_hook(""), json!({"description": "night"}), "", "/webhooks"),
+        ("POST", of_hook("/rotate-secret"), json!(null), "/webhook", "/webhooks"),
+        ("POST", of_hook("/retire-secret"), json!(null), "", "/webhooks"),
+        ("POST", of_hook("/test"), json!(null), "", "/deliveries"),
+        ("POST", format!("{delivery}/resend"), json!(null), "", "/deliveries"),
+    ] {
+        commits.store(2, Ordering::SeqCst);
+        let answer = match method {
+            "PATCH" => api.patch(&path, Some("*"), &body).await,
+            _ if body.is_null() => api.act(&path, &path).await,
+            _ => api.post(&path, &path, &body).await,
+        };
+        assert_eq!(commits.swap(usize::MAX, Ordering::SeqCst), 0, "{path} was committed");
+        assert!(answer.status < 300, "{path}: {}", answer.text());
+        let answer = answer.json();
+        let object = answer.pointer(member).expect("the object");
+        let id = object["id"].as_str().expect("an id");
+        assert_eq!(api.get(&format!("{read}/{id}")).await, *object, "{path}");
+        assert!(answer["secret_shown"].is_null() || answer["secret"].is_string(), "{path}: the secret");
+    }
+    assert_eq!(api.get("/customers/acme").await["available_micro"], 100 + 50 - 20 - 7);
+    assert_eq!(api.examined().await["sound"], true);
 }

@@ -50,19 +50,33 @@ fn opened() -> MemoryLedgerStorage {
     storage
 }
 
-fn administered(object: &str, entry: Option<u64>, repeated: bool) -> Result<Applied, Rejection> {
-    let change = (!repeated).then(|| Box::new(Applied::Deposited(entry.unwrap_or_default())));
-    Ok(Applied::Administered { object: object.to_owned(), entry, repeated, change })
+/// The answer to a deposit: one that was made now has its row and the customer as they are kept.
+fn administered(
+    storage: &MemoryLedgerStorage,
+    object: &str,
+    position: u64,
+    repeated: bool,
+) -> Result<Applied, Rejection> {
+    let made = || {
+        let entry = storage.ledger()[usize::try_from(position).unwrap()].clone();
+        let customer = storage.customers().next().unwrap().clone();
+        Applied::Deposited { position, entry: Box::new(entry), customer: Box::new(customer) }
+    };
+    let (object, change) = (object.to_owned(), (!repeated).then(|| Box::new(made())));
+    Ok(Applied::Administered { object, entry: Some(position), repeated, change })
 }
 
 #[test]
 fn a_request_is_done_once_and_recorded_each_time() {
     let mut storage = opened();
     let token = Some(("t", "f"));
-    assert_eq!(run(&mut storage, request(5, token, START)), administered("customer-0", Some(0), false));
-    assert_eq!(run(&mut storage, request(3, None, START)), administered("", Some(1), false));
+    let first = run(&mut storage, request(5, token, START));
+    assert_eq!(first, administered(&storage, "customer-0", 0, false));
+    let second = run(&mut storage, request(3, None, START));
+    assert_eq!(second, administered(&storage, "", 1, false));
     // The entry is that of the first request.
-    assert_eq!(run(&mut storage, request(5, token, START)), administered("customer-0", Some(0), true));
+    let again = run(&mut storage, request(5, token, START));
+    assert_eq!(again, administered(&storage, "customer-0", 0, true));
     assert_eq!(run(&mut storage, request(5, Some(("t", "g")), START)), Err(Rejection::IdempotencyConflict));
     assert_eq!(storage.ledger().len(), 2);
     assert_eq!(storage.customers().next().unwrap().available, Credits(8));
@@ -76,7 +90,8 @@ fn a_request_is_done_once_and_recorded_each_time() {
 
     // After a day it is another request.
     let later = START.plus(DAY);
-    assert_eq!(run(&mut storage, request(5, token, later)), administered("customer-0", Some(2), false));
+    let other = run(&mut storage, request(5, token, later));
+    assert_eq!(other, administered(&storage, "customer-0", 2, false));
     assert_eq!(storage.admin_idempotency_records().count(), 1);
     assert!(storage.examine().is_clean());
 }
@@ -97,8 +112,8 @@ fn a_refused_change_leaves_nothing() {
     assert_eq!(refused_field(&mut storage, nested), "change");
     assert_eq!(storage, before);
     // The token of a refused request is free.
-    let again = request(1, Some(("t", "f")), START);
-    assert_eq!(run(&mut storage, again), administered("customer-0", Some(0), false));
+    let again = run(&mut storage, request(1, Some(("t", "f")), START));
+    assert_eq!(again, administered(&storage, "customer-0", 0, false));
 }
 
 #[test]

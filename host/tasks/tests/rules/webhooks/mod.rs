@@ -23,7 +23,7 @@ fn add(webhook: WebhookEndpoint) -> Command {
 fn with_webhooks(webhooks: impl IntoIterator<Item = WebhookEndpoint>) -> MemoryLedgerStorage {
     let mut storage = funded();
     for webhook in webhooks {
-        assert_eq!(run(&mut storage, add(webhook)), Ok(Applied::Done));
+        run(&mut storage, add(webhook)).unwrap();
     }
     storage
 }
@@ -195,6 +195,31 @@ fn the_oldest_that_waits_makes_room() {
     assert_eq!(states, [(true, false), (false, true)]);
 }
 
+/// Without it a change is read after its commit, and a read that fails then loses the only copy of a secret.
+#[test]
+fn what_a_change_has_left_is_in_its_answer() {
+    let (mut storage, sent) = ended();
+    let (id, secret) = (WebhookId::from_bits(1), SealedSecret { created: START, sealed: vec![2] });
+    for command in [
+        add(webhook(2, 1)),
+        edit(1, 0, |policy| policy.description = "night shift".to_owned()),
+        change(WebhookChange::Rotate { id, secret }, START),
+        change(WebhookChange::Retire { id }, START),
+        // There is nothing to retire any more.
+        change(WebhookChange::Retire { id }, START),
+    ] {
+        let Ok(Applied::Webhook(left)) = run(&mut storage, command) else { panic!("a webhook") };
+        assert_eq!(storage.webhooks().find(|row| row.id == left.id), Some(&*left));
+    }
+    let test = WebhookChange::Test { id, delivery: DeliveryId::from_bits(u128::from(START.0) << 80) };
+    for delivery in [test, WebhookChange::Resend { delivery: sent }] {
+        let Ok(Applied::Delivery(left)) = run(&mut storage, change(delivery, START.plus(HOUR))) else {
+            panic!("a delivery")
+        };
+        assert_eq!(storage.deliveries().find(|row| row.id == left.id), Some(&*left));
+    }
+}
+
 #[test]
 fn secrets_overlap_for_a_day_unless_the_old_one_is_retired() {
     let mut storage = with_webhooks([webhook(1, 0)]);
@@ -233,7 +258,7 @@ fn what_cannot_be_is_refused() {
         assert_eq!(refused_field(&mut storage, command), field);
     }
     run(&mut storage, change(WebhookChange::Remove { id: WebhookId::from_bits(1) }, START)).unwrap();
-    assert_eq!(run(&mut storage, add(webhook(99, 0))), Ok(Applied::Done), "one that was removed makes room");
+    assert!(run(&mut storage, add(webhook(99, 0))).is_ok(), "one that was removed makes room");
 }
 
 fn own(number: u128) -> WebhookEndpoint {
@@ -247,7 +272,7 @@ fn operators_and_customers_have_limits_of_their_own() {
     let mut storage = with_webhooks(numbers.map(own));
     assert_eq!(refused(&mut storage, add(own(99))), Rejection::TooManyWebhooks(MAX_OWN_WEBHOOKS));
     for number in 100..100 + MAX_WEBHOOKS as u128 {
-        assert_eq!(run(&mut storage, add(webhook(number, 0))), Ok(Applied::Done));
+        run(&mut storage, add(webhook(number, 0))).unwrap();
     }
     assert_eq!(refused(&mut storage, add(webhook(200, 0))), Rejection::TooManyWebhooks(MAX_WEBHOOKS));
 }

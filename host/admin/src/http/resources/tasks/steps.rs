@@ -3,7 +3,7 @@
 //! the audit record.
 
 use gatehouse_model::{TaskId, view};
-use gatehouse_tasks::{ExchangeRecord, StepKind, StepRecord, StepRow};
+use gatehouse_tasks::{Applied, ExchangeRecord, StepKind, StepRecord, StepRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -153,6 +153,10 @@ async fn reconcile(call: Call) -> Outcome {
     let committed = call.commit(command, object, &made, 200, ruling_changes(&ruling)).await;
     let is_new = committed.as_ref().is_ok_and(|committed| committed.before.is_none());
     call.service.tasks.ruled(prepared, is_new).await;
-    committed?;
-    Ok(Reply::json(&TaskLine::from(&call.service.tasks.row(id).await?)))
+    let view = |left: Applied| match left {
+        Applied::Task(row) => Some(TaskLine::from(&*row)),
+        _ => None,
+    };
+    let read = async { Ok(TaskLine::from(&call.service.tasks.row(id).await?)) };
+    Ok(Reply::json(&committed?.shown(view, read).await?))
 }
