@@ -1,10 +1,11 @@
-//! Texts of some megabytes, as models read a million tokens; and bodies no plugin can hold, which are a failure of the
-//! request and never a fault of the plugin.
+//! Texts of some megabytes, as models read a million tokens; bodies no plugin can hold, which are a failure of the request and
+//! never a fault of the plugin; and the memory that a conversation takes.
 
 use gatehouse_harness::{Provider, reply, run};
 use serde_json::{Value, json};
 
 use crate::gateways::over;
+use crate::text::responses::{create, whole};
 use crate::text::scene::{CROSSINGS, Scene, Wire, request};
 
 #[test]
@@ -70,5 +71,40 @@ fn an_event_no_plugin_can_hold_is_the_providers_failure() {
         let log = gateway.log_text();
         assert!(!log.contains("plugin fault in a text request"), "{log}");
         gateway.expect_sound_ledger().await;
+    });
+}
+
+/// A request of 80 bytes brings along what its conversation has. Without a count some hundred of them fill the memory.
+#[test]
+fn a_conversation_counts_as_its_bytes_would_in_a_body() {
+    run(async {
+        let scene = Scene::start("[server.limits]\nbodies_mib = 8\n\n").await;
+        let model = Wire::Chat.model();
+        // A byte counts as four: this is more than half.
+        let long = json!({"model": model, "input": format!("[[words:2]] {}", "a".repeat(1_300_000))});
+        let first = whole(&scene, &long).await;
+        let id = &first["id"];
+        let follow_up = |text: &str| json!({"model": model, "input": text, "previous_response_id": id});
+        let waits = follow_up("[[slow-start]] [[words:2]] one");
+        let mut waiting = scene.caller.begin(&[], "/v1/responses", &waits).await;
+        scene.until_held(1).await;
+        for _ in 0..3 {
+            let answer = scene.caller.post("/v1/responses", &follow_up("[[words:2]] another")).await;
+            assert_eq!((answer.status, answer.header("retry-after")), (503, "1"), "{}", answer.text());
+        }
+        // An item of the same response is short, whatever it answered.
+        let item = json!({"type": "item_reference", "id": first["output"][0]["id"]});
+        whole(&scene, &json!({"model": model, "input": [item, {"role": "user", "content": "x"}]})).await;
+        scene.sandbox.release();
+        let answer = waiting.read().await.expect("an answer");
+        assert_eq!(answer.status, 200, "{}", answer.text());
+
+        // One alone is answered, and one that never fits is told so.
+        whole(&scene, &follow_up("[[words:2]] again")).await;
+        let mut longer = long.clone();
+        longer["previous_response_id"] = id.clone();
+        let (status, text) = create(&scene, &longer).await;
+        assert!(status == 413 && text.contains("what is kept of its conversation"), "{status} {text}");
+        scene.gateway.expect_sound_ledger().await;
     });
 }

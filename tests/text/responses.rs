@@ -230,6 +230,21 @@ fn a_conversation_is_its_owners_alone() {
         // A reference to an item is the item.
         let referring = json!({"model": model, "input": [{"type": "item_reference", "id": item}, {"role": "user", "content": "again"}]});
         whole(&scene, &referring).await;
+        // It is named once: each further time a few bytes would stand for all of it.
+        let reference = &referring["input"][0];
+        let twice =
+            json!({"model": model, "input": [reference, {"role": "user", "content": "x"}, reference]});
+        let (status, text) = create(&scene, &twice).await;
+        let error = serde_json::from_str::<Value>(&text).expect("JSON")["error"].clone();
+        let message = format!(
+            "Duplicate item found with id {}. Remove duplicate items from your input and try again.",
+            item.as_str().expect("an id")
+        );
+        assert_eq!(
+            (status, &error["param"], &error["message"]),
+            (400, &json!("input"), &json!(message)),
+            "{text}"
+        );
 
         // For anyone else there is nothing, in the words for what never was.
         for (method, path, body, status) in [

@@ -21,9 +21,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::errors::SubmitError;
+use crate::memory::RequestMemory;
 
-/// Characters of a bad `model` that an error repeats.
-const SHOWN: usize = 200;
+/// Characters of a client's word that an error repeats.
+pub(crate) const SHOWN: usize = 200;
 /// Work on a longer body is done on a blocking thread: 32 KiB take a worker a tenth of a millisecond.
 const IN_PLACE: usize = 32 * 1024;
 /// Bytes of a longer `user` or `metadata` are not read: no tags are so long.
@@ -39,6 +40,8 @@ pub struct CheckedBody {
     callback: Option<String>,
     tags: Option<Arc<Tags>>,
     price_only: bool,
+    /// Where its bytes count; `None` where nobody counts them.
+    memory: Option<Arc<dyn RequestMemory>>,
 }
 
 /// What one pass over an object keeps of it; every other field is skipped.
@@ -154,7 +157,7 @@ impl CheckedBody {
             [] => json,
             values => without_members(text, values).into(),
         };
-        Ok(Self { json, model, implied: implies, dry_run, callback, tags, price_only: false })
+        Ok(Self { json, model, implied: implies, dry_run, callback, tags, price_only: false, memory: None })
     }
 
     /// Where the end of the task is to be told, as the client wrote it.
@@ -179,6 +182,26 @@ impl CheckedBody {
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.dry_run
+    }
+
+    /// The same body. What its request brings along counts in `memory`, as its own bytes do.
+    #[must_use]
+    pub fn with_memory(self, memory: Option<Arc<dyn RequestMemory>>) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// Counts bytes that its request brings along.
+    ///
+    /// # Errors
+    /// [`SubmitError::Memory`]: there is none for them.
+    pub(crate) fn bring(&self, bytes: u64) -> Result<(), SubmitError> {
+        let Some(memory) = &self.memory else { return Ok(()) };
+        Ok(memory.bring(usize::try_from(bytes).unwrap_or(usize::MAX))?)
+    }
+
+    /// Where its bytes count, for work that goes on without its client.
+    pub(crate) fn memory(&self) -> Option<Arc<dyn RequestMemory>> {
+        self.memory.clone()
     }
 
     /// The same body, of which only the price is asked, of no payer in particular: rates, balance and quota do not matter.

@@ -11,6 +11,7 @@ use gatehouse_model::{Credits, Status, TaskId, WebhookId};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::QuotaExceeded;
 
+use crate::memory::MemoryShortage;
 use crate::rates::RateLimited;
 
 /// Why a driver could not start.
@@ -150,6 +151,9 @@ pub enum SubmitError {
     /// The customer's unfinished tasks hold too many files. Nothing was started.
     #[error("{0}; retry when some of them have ended")]
     MediaShare(#[from] ShareExceeded),
+    /// There is no memory for what the request brings along. Nothing was started.
+    #[error(transparent)]
+    Memory(#[from] MemoryShortage),
     /// The process is shutting down.
     #[error("the gateway is restarting, retry in a moment")]
     Draining,
@@ -208,7 +212,7 @@ pub enum WebhookError {
     #[error("webhook {0} is being changed by others, retry in a moment")]
     Changed(WebhookId),
     /// What an operator has stopped goes on only by an operator.
-    #[error("enabled: an operator disabled webhook {0}, and only an operator enables or removes it")]
+    #[error("enabled: an operator disabled webhook {0}, and only an operator enables, moves or removes it")]
     DisabledByOperator(WebhookId),
     /// An operator stopped what was sent there.
     #[error("url: an operator disabled a webhook at {0}, and only an operator has anything sent there again")]

@@ -17,6 +17,7 @@ mod errors;
 mod in_progress;
 mod kept_answers;
 mod live;
+mod memory;
 mod models;
 mod money;
 mod own_webhooks;
@@ -36,14 +37,14 @@ mod webhook_secret;
 mod webhooks;
 
 pub use api::{
-    ChargeUnit, DryRun, DryRunCharge, ListedPrice, Modality, ModelFacts, ModelListing, Receipt,
-    SubmitRequest, ViewRequest, parent_kind,
+    ChargeUnit, DryRun, DryRunCharge, ListedPrice, Modality, ModelFacts, ModelListing, PriceBasis, Receipt,
+    SubmitRequest, TargetBasis, ViewRequest, parent_kind,
 };
 pub use body::CheckedBody;
 pub use config::{Config, PreparedTables, PriceVariantConfig, TextConfig, check_price_variants};
 pub use direct::{AnswerPieces, AnswerRequest, AnswerResponse, Answers, WholeAnswer};
 pub use disks::{Disk, DiskSpace, mark as disk_mark};
-pub use driver::{Driver, Parts};
+pub use driver::{Driver, Parts, Recovery};
 pub use errors::{CancelError, RulingError, StartError, SubmitError, ViewError, WebhookError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_runtime::ServedRoute;
@@ -57,6 +58,7 @@ pub use gatehouse_tasks::{
 pub use gatehouse_upstream::{
     AccountError, AccountOverview, BreakerState, ProviderOverview, QueueEstimate, check_post_url,
 };
+pub use memory::{MemoryShortage, RequestMemory};
 pub use models::{ModelConfig, ModelKind, PassPrice, TargetConfig, TokenPrices, check_models};
 pub use own_webhooks::{
     ChangedWebhook, OwnWebhooks, TaskCallback, WebhookAction, WebhookPatch, WebhookRequest,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use gatehouse_driver::{
     AnswerRequest, AnswerResponse, CancelError, Cancelled, ChangedWebhook, CompletionRequest,
     CompletionResponse, Driver, DryRun, FollowedTask, Funds, KeptResponse, MediaFile, MediaRefusal,
-    ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError, SubmitRequest, TaskCallback,
-    TaskFilter, TaskPage, TextError, UsageFilter, UsageRows, ViewError, ViewRequest, Waiting,
+    ModelListing, QueueEstimate, Receipt, RequestMemory, ServedRoute, StoreError, SubmitError, SubmitRequest,
+    TaskCallback, TaskFilter, TaskPage, TextError, UsageFilter, UsageRows, ViewError, ViewRequest, Waiting,
     WebhookDelivery, WebhookEndpoint, WebhookError, WebhookRequest,
 };
 use gatehouse_model::{
@@ -95,7 +95,7 @@ backend! {
             fn forget_response(key: &'a Key, id: &'a str) -> Result<bool, SubmitError>;
             fn response(key: &'a Key, id: &'a str) -> Result<Option<KeptResponse>, SubmitError>;
             fn response_events(
-                key: &'a Key, id: &'a str, after: Option<u64>
+                key: &'a Key, id: &'a str, after: Option<u64>, memory: Arc<dyn RequestMemory>
             ) -> Result<Option<Vec<Sse>>, SubmitError>;
         }
         files {

@@ -107,9 +107,9 @@ settings! {
         /// Minimum bytes per second of a body, in every span beyond `body_idle_seconds`; a fast start earns no more.
         pub body_bytes_per_second: NonZeroU32 = at_least_one(1024),
         /// MiB of memory that request bodies take at once, all clients together; absent: half of the memory, 2048 at most. A byte
-        /// of a body counts as four until its request is over, and as two while the answer is streamed. A customer takes at most
-        /// as much as it leaves free, a key at most as much as it leaves free of that. A body that would not fit alone is refused
-        /// as too large.
+        /// of a body, or of the kept conversation that its request goes on from, counts as four until the request is over, and as
+        /// two while the answer is streamed. A customer takes at most as much as it leaves free, a key at most as much as it
+        /// leaves free of that. A request that would not fit alone is refused as too large.
         pub bodies_mib: Option<NonZeroU32> = None,
         /// Open connections. Beyond, one that carries no request with a key gives way.
         pub connections: NonZeroU32 = at_least_one(4096),
@@ -134,8 +134,8 @@ settings! {
         pub streams: NonZeroU32 = at_least_one(128),
         /// KiB of one HTTP/2 header list.
         pub header_list_kib: NonZeroU32 = at_least_one(16),
-        /// Seconds a connection may stay open without a request under way. A response that the client does not
-        /// take counts as none.
+        /// Seconds a connection may stay open without a request under way. A response counts as one while its client takes it,
+        /// however slowly.
         pub idle_seconds: NonZeroU32 = at_least_one(75),
         /// Seconds a client may take no bytes of its response.
         pub write_seconds: NonZeroU32 = at_least_one(60),

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::{
-    CompletionRequest, CompletionResponse, Config, RequestReport, SubmitError, TextError, TextStream,
+    CompletionRequest, CompletionResponse, Config, MemoryShortage, RequestMemory, RequestReport, SubmitError,
+    TextError, TextStream,
 };
 use gatehouse_harness::{TestClock, component, until, until_some};
 use gatehouse_model::{Clock as _, Credits, Key, RequestId, Sse};
@@ -244,6 +245,32 @@ async fn after_the_drain_time_the_hold_of_a_disconnected_client_ends() {
     test.clock.end_pauses(DRAIN).await;
     test.spent().await;
     assert!(test.ledger_is_clean());
+}
+
+#[derive(Debug)]
+struct EndlessMemory;
+
+impl RequestMemory for EndlessMemory {
+    fn bring(&self, _: usize) -> Result<(), MemoryShortage> {
+        Ok(())
+    }
+}
+
+/// Without it clients that leave have any number of streams in memory.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_counts_until_its_end_also_without_its_client() {
+    let test = TextTest::start().await;
+    let memory = Arc::new(EndlessMemory);
+    let mut request = test.request(&test.key, "[[stall:2]] one two three four", 100, true, &test.report);
+    request.body = request.body.with_memory(Some(memory.clone()));
+    let driver = test.process.driver.clone();
+    let stream = stream(tokio::spawn(async move { driver.texts.complete(request).await })).await;
+    test.until_held(1).await;
+    drop(stream);
+    assert!(Arc::strong_count(&memory) > 1, "it is read on");
+    test.clock.end_pauses(DRAIN).await;
+    until("it counts no more", async || Arc::strong_count(&memory) == 1).await;
+    test.spent().await;
 }
 
 /// Without it a request whose client has left still waits for an account, takes its permit and is charged.

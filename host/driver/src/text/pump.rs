@@ -12,6 +12,7 @@ use gatehouse_upstream::AccountPermit;
 use tokio::sync::mpsc;
 
 use crate::errors::SubmitError;
+use crate::memory::RequestMemory;
 use crate::models::bill::Count;
 use crate::request_report::RequestReport;
 use crate::text::api::TextError;
@@ -36,6 +37,8 @@ pub(super) struct Pump {
     /// What is to be kept of the request, with its response.
     pub(super) kept: Option<Kept>,
     pub(super) produced: Produced,
+    /// What the stream takes counts until its end, also where its client has left.
+    pub(super) _memory: Option<Arc<dyn RequestMemory>>,
 }
 
 /// How a stream ended.

@@ -17,6 +17,7 @@ use crate::config::tables::Tables;
 use crate::detached::detached;
 use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
+use crate::memory::RequestMemory;
 use crate::models::table::{ModelKind, TextModel};
 use crate::request_report::WorkGuard;
 use crate::served::Served;
@@ -153,10 +154,10 @@ impl Texts {
             is_response: request.surface == RESPONSES,
             client,
         };
-        let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
+        let (state, of_run, memory) = (Arc::clone(&self), Arc::clone(&held), request.body.memory());
         let answer = pin!(async move {
             if streaming {
-                state.stream(in_progress, of_run, run, kept).await
+                state.stream(in_progress, of_run, run, kept, memory).await
             } else {
                 state.whole(&of_run, run, kept).await
             }
@@ -220,6 +221,7 @@ impl Texts {
         held: Arc<TextHold>,
         mut run: TextRun,
         kept: Option<Kept>,
+        memory: Option<Arc<dyn RequestMemory>>,
     ) -> Result<Completed, TextError> {
         let (client, report) = (run.client.clone(), run.report.clone());
         let mut head = self.shared.clock.pause(self.shared.config.text.head());
@@ -235,6 +237,7 @@ impl Texts {
             report,
             kept,
             produced: Produced::default(),
+            _memory: memory,
         };
         let head = tokio::select! {
             biased;

@@ -226,6 +226,7 @@ pub(crate) fn submit_refusal(error: SubmitError) -> Refusal {
         }
         SubmitError::Busy => Refusal::new(Kind::Busy, message),
         SubmitError::MediaShare(_) => Refusal::new(Kind::RateLimited, message),
+        SubmitError::Memory(shortage) => body::refuse(shortage),
         SubmitError::DiskFull(_) => Refusal::new(Kind::DiskFull, message),
         SubmitError::MediaUnavailable => {
             Refusal::new(Kind::Busy, message).with_retry_after(Some(STORE_PAUSE))

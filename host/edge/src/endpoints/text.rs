@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use gatehouse_driver::{
-    CompletionRequest, CompletionResponse, KeptResponse, SubmitError, TextError, TextStream,
+    CompletionRequest, CompletionResponse, KeptResponse, RequestMemory as _, SubmitError, TextError,
+    TextStream,
 };
 use gatehouse_model::{ChatFormat, Header, Key, Obstacle, RequestId};
 use http::{HeaderMap, Response};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::backend::Backend;
@@ -39,6 +41,7 @@ pub(super) async fn respond(mut request: EndpointRequest<'_>, key: Arc<Key>) -> 
     let is_chat = request.route.surface == CHAT;
     let wrapped = is_chat && format(headers, key.chat_format)? == ChatFormat::Wrapped;
     let body = jobs::checked_body(&mut request, &key, None).await?;
+    let body = body.with_memory(request.body.memory());
     let id = request.id;
     let completion = CompletionRequest {
         id,
@@ -122,18 +125,24 @@ pub(crate) fn text_refusal(error: TextError) -> Refusal {
     }
 }
 
-/// The response as it was answered, or its stream once more: all events, or those after the one of a number.
-pub(super) async fn read(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+/// The response as it was answered, or its stream once more: all events, or those after the one of a number. It is in memory, and
+/// counts, until its client has read it.
+pub(super) async fn read(request: &EndpointRequest<'_>, key: &Arc<Key>) -> Outcome {
+    let context = request.context;
     let query = Query::parse(request.parts.uri.query());
     let after = query.parsed::<u64>("starting_after", "a number of at least 0")?;
+    let held = Arc::new(context.bodies.reserve(Arc::clone(key)));
     if query.parsed::<bool>("stream", "true or false")? == Some(true) {
-        let events = request.context.backend.response_events(key, request.param, after).await;
+        let memory = Arc::clone(&held);
+        let events = context.backend.response_events(key, request.param, after, memory).await;
         let events = events.map_err(jobs::submit_refusal)?.ok_or_else(|| unknown(request.param))?;
         // They are all there, so they leave in one piece.
-        return Ok(sse::response(ResponseBody::Whole(sse::frame(&events).freeze())));
+        let events = body::holding(sse::frame(&events).freeze(), held);
+        return Ok(sse::response(ResponseBody::Whole(events)));
     }
-    let kept = find(&*request.context.backend, key, request.param).await?;
-    Ok(response::json_text(kept.response))
+    let kept = find(&*context.backend, key, request.param).await?;
+    held.grow_to(kept.response.len()).map_err(body::refuse)?;
+    Ok(response::json_text(body::holding(kept.response, held)))
 }
 
 /// Forgets it.
@@ -152,7 +161,7 @@ pub(super) async fn cancel(request: &EndpointRequest<'_>, key: &Key) -> Outcome 
 }
 
 /// The items of its request, the newest first unless asked otherwise.
-pub(super) async fn items(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
+pub(super) async fn items(request: &EndpointRequest<'_>, key: &Arc<Key>) -> Outcome {
     let query = Query::parse(request.parts.uri.query());
     let limit = query.page_limit()?;
     let oldest_first = query.read("order", "asc or desc", |text| match text {
@@ -161,24 +170,33 @@ pub(super) async fn items(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
         _ => None,
     })?;
     let kept = find(&*request.context.backend, key, request.param).await?;
-    let items: Vec<Value> = serde_json::from_slice(&kept.input).map_err(Refusal::internal)?;
-    let mut items: Vec<Value> =
-        items.into_iter().enumerate().map(|(at, item)| named(item, request.param, at)).collect();
+    let held = request.context.bodies.reserve(Arc::clone(key));
+    held.bring(kept.input.len()).map_err(body::refuse)?;
+    // A request may have many small items: the values of all take far more memory than its bytes, those of a page do not.
+    let items: Vec<&RawValue> = serde_json::from_slice(&kept.input).map_err(Refusal::internal)?;
+    let value = |at: usize, item: &RawValue| {
+        let item: Value = serde_json::from_str(item.get()).map_err(Refusal::internal)?;
+        Ok::<_, Refusal>(named(item, request.param, at))
+    };
+    let mut items: Vec<(usize, &RawValue)> = items.into_iter().enumerate().collect();
     if oldest_first != Some(true) {
         items.reverse();
     }
     if let Some(after) = query.one("after")? {
-        let at = items.iter().position(|item| item["id"] == after);
+        let is_it = |at: usize, item: &RawValue| value(at, item).is_ok_and(|item| item["id"] == after);
+        let at = items.iter().position(|(at, item)| is_it(*at, item));
         let at = at.ok_or_else(|| Refusal::field("after", "after: expected the id of one of the items"))?;
         items.drain(..=at);
     }
     let has_more = items.len() > limit;
     items.truncate(limit);
+    let items: Vec<Value> = items.into_iter().map(|(at, item)| value(at, item)).collect::<Result<_, _>>()?;
     let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());
     let (first, last) = (id(items.first()), id(items.last()));
-    Ok(response::json(
+    let page = response::json_bytes(
         &json!({"object": "list", "data": items, "first_id": first, "last_id": last, "has_more": has_more}),
-    ))
+    );
+    Ok(response::json_text(body::holding(page, held)))
 }
 
 /// An item with a type and an id, which a request may leave out.

@@ -1,9 +1,12 @@
 //! A request with what came before it: which earlier items it names, and its body with them inside. Pure.
 
+use std::collections::HashSet;
+
 use gatehouse_model::Json;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::body::SHOWN;
 use crate::errors::SubmitError;
 
 /// What a request says of its conversation. Values of a wrong type are left for the plugin to refuse.
@@ -13,7 +16,7 @@ pub(super) struct Wanted {
     pub(super) previous: Option<String>,
     /// Whether its response is to be kept.
     pub(super) store: bool,
-    /// Ids of items in its input that stand for earlier ones, in their order.
+    /// Ids of items in its input that stand for earlier ones, in their order, none of them twice.
     pub(super) references: Vec<String>,
 }
 
@@ -57,16 +60,31 @@ fn referenced(item: &RawValue) -> Option<String> {
 }
 
 impl Wanted {
+    /// What a body says.
+    ///
+    /// # Errors
+    /// It cannot be read, or it names an item twice: each time a few bytes would stand for many.
     pub(super) fn of(json: &str) -> Result<Self, SubmitError> {
         let body = Body::read(json)?;
         let items = body.items().unwrap_or_default();
         let previous = body.previous_response_id.and_then(|raw| serde_json::from_str(raw.get()).ok());
-        Ok(Self {
-            previous,
-            store: body.store.is_none_or(|raw| raw.get() != "false"),
-            references: items.into_iter().filter_map(referenced).collect(),
-        })
+        let references: Vec<String> = items.into_iter().filter_map(referenced).collect();
+        if let Some(id) = repeated(&references) {
+            let id: String = id.chars().take(SHOWN).collect();
+            // In the words of OpenAI, whose clients look for them.
+            let message = format!(
+                "Duplicate item found with id {id}. Remove duplicate items from your input and try again."
+            );
+            return Err(SubmitError::Invalid { field: Some("input".to_owned()), message });
+        }
+        Ok(Self { previous, store: body.store.is_none_or(|raw| raw.get() != "false"), references })
     }
+}
+
+/// The first of the ids that is there for the second time.
+fn repeated(ids: &[String]) -> Option<&String> {
+    let mut seen = HashSet::with_capacity(ids.len());
+    ids.iter().find(|id| !seen.insert(id.as_str()))
 }
 
 /// A request with its conversation.
@@ -82,15 +100,15 @@ pub(super) struct Merged {
 pub(super) fn merge(
     json: &str,
     history: &str,
-    referenced_items: &[String],
+    referenced_items: &[&str],
     store: bool,
 ) -> Result<Merged, SubmitError> {
     let body = Body::read(json)?;
-    let mut earlier = referenced_items.iter();
+    let mut earlier = referenced_items.iter().copied();
     let input = match (body.items(), body.input) {
         (Some(items), _) => {
             let items = items.into_iter().map(|item| match referenced(item) {
-                Some(_) => earlier.next().map_or("null", String::as_str),
+                Some(_) => earlier.next().unwrap_or("null"),
                 None => item.get(),
             });
             format!("[{}]", items.collect::<Vec<_>>().join(","))
@@ -139,8 +157,7 @@ mod tests {
     use super::*;
 
     fn merged(body: &str, history: &str, items: &[&str], store: bool) -> (Value, Value) {
-        let items: Vec<String> = items.iter().map(|item| (*item).to_owned()).collect();
-        let merged = merge(body, history, &items, store).unwrap();
+        let merged = merge(body, history, items, store).unwrap();
         let input = serde_json::from_slice(&merged.input).unwrap_or(Value::Null);
         (serde_json::from_str(&merged.json).unwrap_or_else(|error| panic!("{error}: {body}")), input)
     }
@@ -161,6 +178,29 @@ mod tests {
             {"role": "user", "content": "x", "id": "msg_3"}, {"type": "message", "id": "msg_4"}, 7,
         ]);
         check(json!({"input": input}), None, true, &["rs_1", "msg_1", "msg_2"]);
+    }
+
+    /// Without it a body of a megabyte names a response of a megabyte twenty thousand times.
+    #[test]
+    fn an_item_is_named_once() {
+        let reference = |id: &str| json!({"type": "item_reference", "id": id});
+        let long = "x".repeat(300);
+        for (input, id) in [
+            (json!([reference("msg_1"), {"role": "user", "content": "x"}, reference("msg_1")]), "msg_1"),
+            (json!([reference("a"), reference("b"), {"id": "b"}]), "b"),
+            (json!([reference(&long), reference(&long)]), &long[..200]),
+        ] {
+            let found = Wanted::of(&json!({"input": input}).to_string()).unwrap_err();
+            let SubmitError::Invalid { field, message } = found else { panic!("{found}") };
+            assert_eq!(field.as_deref(), Some("input"));
+            let expected = format!(
+                "Duplicate item found with id {id}. Remove duplicate items from your input and try again."
+            );
+            assert_eq!(message, expected);
+        }
+        // An item that only has the id of another one stands for nothing else.
+        let input = json!([reference("msg_1"), {"type": "message", "id": "msg_1"}]);
+        assert_eq!(Wanted::of(&json!({"input": input}).to_string()).unwrap().references, ["msg_1"]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod completed;
 mod keep;
 mod load;
 mod merge;
+mod outputs;
 mod read;
 mod replay;
 

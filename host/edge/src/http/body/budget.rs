@@ -3,7 +3,9 @@
 //!
 //! A body takes more memory than it has bytes: as it came, as it is joined, in the memory of its plugin, and as the call to a
 //! provider. The driver and the plugins do not say how much at each moment, so every byte counts as [`WORKED_ON`] from its
-//! arrival until the request is over, and as [`STREAMED`] while the answer is streamed. So the budget is a bound of memory.
+//! arrival until the request is over, and as [`STREAMED`] while the answer is streamed. So the budget is a bound of memory. What
+//! a request goes on from counts as its bytes would in a body. What a client reads of a kept response counts as what is in memory
+//! for it.
 //!
 //! A customer may hold as much as it leaves free (dynamic thresholds): half of the budget when it is alone, less
 //! while others hold bytes. A key may hold as much as it leaves free of its customer's part: a third of the budget
@@ -14,6 +16,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use gatehouse_driver::{MemoryShortage, RequestMemory};
 use gatehouse_fair::{FairPermit, FairPermits};
 use gatehouse_model::{CustomerId, Key, KeyId};
 
@@ -36,6 +39,8 @@ const AT_ONCE: usize = 4;
 pub(crate) struct BodyBudget {
     /// What the largest body takes.
     largest: usize,
+    /// What one key may hold while nobody else holds anything.
+    alone: usize,
     state: Mutex<State>,
     turns: FairPermits<CustomerId>,
 }
@@ -53,20 +58,9 @@ struct Holdings {
     keys: HashMap<KeyId, usize>,
 }
 
-/// Whose bytes are too many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shortage {
-    /// All clients together.
-    All,
-    /// One customer's.
-    Customer,
-    /// One key's.
-    Key,
-}
-
-/// What one body takes; given back when dropped.
+/// What one request takes; given back when dropped.
 #[derive(Debug)]
-pub(super) struct Reservation {
+pub(crate) struct Reservation {
     budget: Arc<BodyBudget>,
     key: Arc<Key>,
     held: AtomicUsize,
@@ -82,8 +76,12 @@ impl BodyBudget {
     pub(crate) fn new(limits: &Limits) -> Self {
         let free = limits.bodies_mib.map_or(MOST_BODIES, mib);
         let largest = mib(limits.body_mib).saturating_mul(WORKED_ON).min(free);
+        Self::of(free, largest)
+    }
+
+    fn of(free: usize, largest: usize) -> Self {
         let state = Mutex::new(State { free, customers: HashMap::new() });
-        Self { largest, state, turns: FairPermits::new(AT_ONCE) }
+        Self { largest, alone: largest.max(free / 3), state, turns: FairPermits::new(AT_ONCE) }
     }
 
     /// Bytes of the largest body: a longer one is not allowed, or would not fit into an empty budget.
@@ -97,7 +95,7 @@ impl BodyBudget {
     }
 
     /// A reservation of nothing so far.
-    pub(super) fn reserve(self: &Arc<Self>, key: Arc<Key>) -> Reservation {
+    pub(crate) fn reserve(self: &Arc<Self>, key: Arc<Key>) -> Reservation {
         Reservation { budget: Arc::clone(self), key, held: AtomicUsize::new(0) }
     }
 
@@ -113,16 +111,16 @@ impl BodyBudget {
 }
 
 impl State {
-    fn take(&mut self, key: &Key, more: usize, largest: usize) -> Result<(), Shortage> {
-        let free = self.free.checked_sub(more).ok_or(Shortage::All)?;
+    fn take(&mut self, key: &Key, more: usize, largest: usize) -> Result<(), MemoryShortage> {
+        let free = self.free.checked_sub(more).ok_or(MemoryShortage::All)?;
         let customer = self.customers.get(&key.customer);
         let of_customer = customer.map_or(0, |customer| customer.held) + more;
         let of_key = customer.and_then(|customer| customer.keys.get(&key.id)).copied().unwrap_or(0) + more;
         if of_customer > free.max(largest) {
-            return Err(Shortage::Customer);
+            return Err(MemoryShortage::Customer);
         }
         if of_key > free.saturating_sub(of_customer).max(largest) {
-            return Err(Shortage::Key);
+            return Err(MemoryShortage::Key);
         }
         self.free = free;
         match self.customers.get_mut(&key.customer) {
@@ -159,7 +157,11 @@ impl Holdings {
 
 impl Reservation {
     /// Holds `bytes` in all from now on, or as many as before.
-    pub(super) fn grow_to(&self, bytes: usize) -> Result<(), Shortage> {
+    pub(crate) fn grow_to(&self, bytes: usize) -> Result<(), MemoryShortage> {
+        if bytes > self.budget.alone {
+            // It would be refused as too many for ever.
+            return Err(MemoryShortage::TooLarge { most: self.budget.alone / WORKED_ON });
+        }
         let more = bytes.saturating_sub(self.held.load(Ordering::Acquire));
         if more > 0 {
             self.budget.state().take(&self.key, more, self.budget.largest)?;
@@ -173,6 +175,13 @@ impl Reservation {
         if before > bytes {
             self.budget.state().give_back(&self.key, before - bytes);
         }
+    }
+}
+
+impl RequestMemory for Reservation {
+    fn bring(&self, bytes: usize) -> Result<(), MemoryShortage> {
+        let held = self.held.load(Ordering::Acquire);
+        self.grow_to(held.saturating_add(bytes.saturating_mul(WORKED_ON)))
     }
 }
 
@@ -199,8 +208,7 @@ mod tests {
     use super::*;
 
     fn budget(bytes: usize, largest: usize) -> Arc<BodyBudget> {
-        let state = Mutex::new(State { free: bytes, customers: HashMap::new() });
-        Arc::new(BodyBudget { largest, state, turns: FairPermits::new(AT_ONCE) })
+        Arc::new(BodyBudget::of(bytes, largest))
     }
 
     fn key(customer: &str, id: &str) -> Arc<Key> {
@@ -210,7 +218,7 @@ mod tests {
     }
 
     /// Bodies of the largest size for this key, until one does not fit; and why not.
-    fn fill(budget: &Arc<BodyBudget>, key: &Arc<Key>) -> (Vec<Reservation>, Shortage) {
+    fn fill(budget: &Arc<BodyBudget>, key: &Arc<Key>) -> (Vec<Reservation>, MemoryShortage) {
         let mut bodies = Vec::new();
         loop {
             let body = budget.reserve(Arc::clone(key));
@@ -225,12 +233,12 @@ mod tests {
     fn one_key_holds_a_third_and_one_customer_half() {
         let budget = budget(1200, 10);
         let (first, shortage) = fill(&budget, &key("a", "a1"));
-        assert_eq!((first.len() * 10, shortage), (400, Shortage::Key));
+        assert_eq!((first.len() * 10, shortage), (400, MemoryShortage::Key));
         let mut of_customer = Vec::new();
         for number in 0..100 {
             of_customer.extend(fill(&budget, &key("a", &format!("k{number}"))).0);
         }
-        assert_eq!(fill(&budget, &key("a", "last")).1, Shortage::Customer);
+        assert_eq!(fill(&budget, &key("a", "last")).1, MemoryShortage::Customer);
         let held = (first.len() + of_customer.len()) * 10;
         assert!((590..=600).contains(&held), "{held}");
         drop((first, of_customer));
@@ -243,20 +251,22 @@ mod tests {
         let budget = budget(100, 90);
         let first = budget.reserve(key("a", "a1"));
         first.grow_to(90).unwrap();
-        assert_eq!(budget.reserve(key("a", "a1")).grow_to(5), Err(Shortage::Customer));
-        assert_eq!(budget.reserve(key("b", "b1")).grow_to(11), Err(Shortage::All));
+        assert_eq!(budget.reserve(key("a", "a1")).grow_to(5), Err(MemoryShortage::Customer));
+        assert_eq!(budget.reserve(key("b", "b1")).grow_to(11), Err(MemoryShortage::All));
         budget.reserve(key("b", "b1")).grow_to(10).unwrap();
     }
 
     #[test]
     fn a_refused_growth_changes_nothing() {
         let budget = budget(100, 10);
-        let body = budget.reserve(key("a", "a1"));
-        body.grow_to(30).unwrap();
-        assert_eq!(body.grow_to(40), Err(Shortage::Key));
-        assert_eq!((body.held.load(Ordering::Acquire), budget.state().free), (30, 70));
+        let (body, other) = (budget.reserve(key("a", "a1")), budget.reserve(key("a", "a1")));
         body.grow_to(20).unwrap();
-        assert_eq!(body.held.load(Ordering::Acquire), 30, "a body that arrives never shrinks");
+        other.grow_to(10).unwrap();
+        assert_eq!(body.grow_to(33), Err(MemoryShortage::Key));
+        assert_eq!(body.grow_to(34), Err(MemoryShortage::TooLarge { most: 8 }));
+        assert_eq!((body.held.load(Ordering::Acquire), budget.state().free), (20, 70));
+        body.grow_to(10).unwrap();
+        assert_eq!(body.held.load(Ordering::Acquire), 20, "a body that arrives never shrinks");
     }
 
     #[test]
@@ -271,6 +281,30 @@ mod tests {
         assert_eq!(budget.held(), 10 * STREAMED);
         drop(answer);
         assert_eq!((budget.held(), budget.state().customers.len()), (0, 0));
+    }
+
+    /// Without it a body of some bytes has any number of kept ones in memory.
+    #[test]
+    fn what_a_request_brings_along_counts_as_its_body_does() {
+        // A body may have 10 bytes, and 75 with what it brings along: a third of all.
+        let budget = budget(900, 10 * WORKED_ON);
+        let first = budget.reserve(key("a", "a1"));
+        first.grow_to(5 * WORKED_ON).unwrap();
+        assert_eq!(first.bring(71), Err(MemoryShortage::TooLarge { most: 75 }));
+        assert_eq!(first.grow_to(75 * WORKED_ON + 1), Err(MemoryShortage::TooLarge { most: 75 }));
+        assert_eq!(budget.held(), 5 * WORKED_ON, "what was refused does not count");
+        first.bring(30).unwrap();
+        first.bring(40).unwrap();
+        assert_eq!(budget.held(), 75 * WORKED_ON);
+        let other = budget.reserve(key("b", "b1"));
+        assert_eq!(budget.reserve(key("a", "a1")).bring(1), Err(MemoryShortage::Key));
+        assert_eq!(other.bring(75), Err(MemoryShortage::Key));
+        drop(first);
+        other.bring(75).unwrap();
+        let answer = StreamedBody::new(Arc::new(other));
+        assert_eq!(budget.held(), 75 * STREAMED);
+        drop(answer);
+        assert_eq!(budget.held(), 0);
     }
 
     /// In a small budget the largest body is the largest that fits: a longer one would be refused as too many for ever.

@@ -11,4 +11,4 @@ pub(crate) use budget::{BodyBudget, StreamedBody};
 pub(crate) use budget::{STREAMED, WORKED_ON};
 pub(crate) use encoding::{MediaType, check_type, media_type};
 pub(crate) use form::to_json as form_to_json;
-pub(crate) use read::{RequestBody, holding};
+pub(crate) use read::{RequestBody, holding, refuse};

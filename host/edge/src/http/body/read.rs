@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
+use gatehouse_driver::{MemoryShortage, RequestMemory};
 use gatehouse_model::{Clock, Key, UnixMs};
 use http::{HeaderMap, header};
 use http_body::Body as _;
@@ -17,7 +18,7 @@ use hyper::body::{Frame, Incoming};
 
 use crate::config::{Limits, seconds};
 use crate::errors::{Kind, Refusal};
-use crate::http::body::budget::{BodyBudget, Reservation, Shortage, StreamedBody, WORKED_ON};
+use crate::http::body::budget::{BodyBudget, Reservation, StreamedBody, WORKED_ON};
 use crate::http::body::encoding::{Decoder, Encoding, Undecodable};
 
 /// An unread body up to this length is read and dropped, so that the connection can be used again.
@@ -98,6 +99,12 @@ impl RequestBody {
     /// What is left of it while its answer is streamed.
     pub(crate) fn while_streamed(&mut self) -> Option<StreamedBody> {
         self.held.take().map(StreamedBody::new)
+    }
+
+    /// Where it counts, once it is read: what its request brings along counts there as well.
+    pub(crate) fn memory(&self) -> Option<Arc<dyn RequestMemory>> {
+        let held = Arc::clone(self.held.as_ref()?);
+        Some(held)
     }
 
     /// Bytes read so far.
@@ -240,21 +247,14 @@ impl RequestBody {
     }
 }
 
-fn refuse(shortage: Shortage) -> Refusal {
-    match shortage {
-        Shortage::All => {
-            Refusal::new(Kind::Busy, "the gateway holds too many request bodies, retry in a moment")
-        }
-        Shortage::Customer => {
-            let message =
-                "the keys of this account have too many bytes of request bodies under way, retry in a moment";
-            Refusal::new(Kind::RateLimited, message)
-        }
-        Shortage::Key => {
-            let message = "this API key has too many bytes of request bodies under way, retry in a moment";
-            Refusal::new(Kind::RateLimited, message)
-        }
-    }
+/// The refusal of a request whose bytes are too many.
+pub(crate) fn refuse(shortage: MemoryShortage) -> Refusal {
+    let kind = match shortage {
+        MemoryShortage::All => Kind::Busy,
+        MemoryShortage::Customer | MemoryShortage::Key => Kind::RateLimited,
+        MemoryShortage::TooLarge { .. } => Kind::TooLarge,
+    };
+    Refusal::new(kind, shortage.to_string())
 }
 
 fn undecodable(error: Undecodable, max: usize) -> Refusal {

@@ -1,8 +1,13 @@
 //! Responses: the envelope of errors, streams that fail, and what was kept.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, StatusCode};
 use serde_json::{Value, json};
 
 use crate::tests::TestEdge;
+use crate::tests::support::backend::LONG;
 
 const PATH: &str = "/v1/responses";
 
@@ -26,6 +31,8 @@ async fn an_error_has_the_shape_of_openai() {
         ("item", 404, "not_found_error", json!("not_found"), json!("input")),
         ("balance", 402, "payment_required", json!("insufficient_quota"), Value::Null),
         ("rate", 429, "rate_limit_error", json!("rate_limit_exceeded"), Value::Null),
+        ("memory", 429, "rate_limit_error", json!("rate_limit_exceeded"), Value::Null),
+        ("large", 413, invalid, json!("request_too_large"), Value::Null),
         ("upstream", 502, "bad_gateway", json!("upstream_error"), Value::Null),
     ] {
         let reply = edge.call(PATH, &json!({"refuse": word}).to_string()).await;
@@ -113,4 +120,40 @@ async fn a_kept_response_is_read_listed_and_forgotten() {
     let reply = edge.delete(&format!("{PATH}/resp_1")).await;
     assert_eq!(reply.json(), json!({"id": "resp_1", "object": "response", "deleted": true}));
     assert_eq!(edge.delete(&format!("{PATH}/resp_2")).await.status, 404);
+}
+
+/// Without it some hundred clients that do not read have as many long responses in memory.
+#[tokio::test]
+async fn a_kept_response_counts_until_its_client_has_read_it() {
+    let edge = TestEdge::with("limits = { bodies_mib = 4 }").await;
+    let key = Arc::new(edge.backend.keys.lock().unwrap()[0].clone());
+    let paths = ["", "?stream=true", "/input_items"].map(|rest| format!("{PATH}/resp_long{rest}"));
+    for path in &paths {
+        let request = Request::get(path.as_str()).body(Bytes::new()).unwrap();
+        let response = edge.server.local().respond(Arc::clone(&key), request, String::new()).await;
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        assert!(edge.server.body_bytes() >= LONG, "{path}");
+        drop(response);
+        assert_eq!(edge.server.body_bytes(), 0, "{path}");
+    }
+    // Another request has nearly all there is.
+    let mut first = edge.connect().await;
+    let body = format!("{{\"refuse\":\"hang\"{}}}", " ".repeat(900_000));
+    first.send(edge.post("/v1/images/generations", &body)).await;
+    edge.until_submitted().await;
+    for path in &paths {
+        let reply = edge.read(path).await;
+        assert_eq!((reply.status, reply.header("retry-after")), (503, "1"), "{path}: {reply:?}");
+    }
+    assert_eq!(edge.read(&format!("{PATH}/resp_1")).await.status, 200);
+}
+
+/// Were it a 429, its client would try for ever.
+#[tokio::test]
+async fn what_never_fits_is_too_large() {
+    let edge = TestEdge::with("limits = { bodies_mib = 3 }").await;
+    let reply = edge.read(&format!("{PATH}/resp_long/input_items")).await;
+    assert_eq!(reply.status, 413, "{reply:?}");
+    assert!(reply.message().ends_with("expected at most 786432 bytes"), "{reply:?}");
+    assert_eq!(edge.read(&format!("{PATH}/resp_long")).await.status, 200);
 }

@@ -1,13 +1,15 @@
 //! Reads of kept responses, for their owner alone.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use gatehouse_model::{CustomerId, UnixMs};
 use gatehouse_tasks::{ResponseRecord, RowKey};
 use tokio_postgres::GenericClient;
 
 use crate::error::StoreError;
-use crate::postgres::sql::{column, each, limit, query, storable, text, texts};
+use crate::listing::kept_responses::of_items;
+use crate::postgres::sql::{column, decoded, each, limit, query, storable, text, texts};
 use crate::postgres::stored::find;
 
 const RESPONSES: &str = "select row from response where customer = $1 and id = any($2)";
@@ -59,24 +61,26 @@ pub(crate) async fn response(
     Ok(record.filter(|record| record.expires > now))
 }
 
-/// The customer's kept response in whose output each of the items is, in the order asked; `None` for an item of none.
+/// The customer's kept response in whose output each of the items is, in the order asked; `None` for an item of none. It is read
+/// once, however many of its items are asked for.
 pub(crate) async fn responses_with_items(
     client: &impl GenericClient,
     customer: &CustomerId,
     items: &[String],
     now: UnixMs,
-) -> Result<Vec<Option<ResponseRecord>>, StoreError> {
+) -> Result<Vec<Option<Arc<ResponseRecord>>>, StoreError> {
     let values = vec![text(&customer.0), texts(items.iter().map(String::as_str))];
     let found = query(client, ITEMS, values).await?;
     let ids = found.iter().map(|row| Ok((column(row, 0)?, column(row, 1)?)));
     let ids: HashMap<&str, &str> = ids.collect::<Result<_, StoreError>>()?;
     let values = vec![text(&customer.0), texts(ids.values().copied())];
-    let records: Vec<ResponseRecord> = each("response", &query(client, RESPONSES, values).await?)?;
-    let records: HashMap<_, _> = records
-        .into_iter()
-        .filter(|record| record.expires > now)
-        .map(|record| (record.id.clone(), record))
-        .collect();
-    let of = |item: &String| records.get(*ids.get(&*storable(item))?).cloned();
+    let mut responses = HashMap::new();
+    for row in query(client, RESPONSES, values).await? {
+        let record: ResponseRecord = decoded("response", &row, 0)?;
+        if record.expires > now {
+            responses.insert(record.id.clone(), Arc::new(of_items(record)));
+        }
+    }
+    let of = |item: &String| responses.get(*ids.get(&*storable(item))?).cloned();
     Ok(items.iter().map(of).collect())
 }

@@ -1,5 +1,6 @@
 //! Kept responses: the tables and the memory agree after any commands, and reads find what an owner may read.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::UnixMs;
@@ -122,6 +123,22 @@ async fn an_owner_finds_a_conversation_whole_or_not_at_all() {
     assert_eq!(ids("a", "two", 50, 9).await, None, "its beginning has expired");
     let items = vec!["msg_two".to_owned(), "fc_one".to_owned(), "msg_none".to_owned()];
     let found = store.responses_with_items(customer("a"), items, at(50)).await.unwrap();
-    let found: Vec<_> = found.into_iter().map(|record| record.map(|record| record.id)).collect();
-    assert_eq!(found, [Some("two".to_owned()), None, None]);
+    let found: Vec<_> = found.iter().map(|record| record.as_ref().map(|record| record.id.as_str())).collect();
+    assert_eq!(found, [Some("two"), None, None]);
+}
+
+/// Without it a request that names a response's items takes the memory of the response for each.
+#[tokio::test]
+async fn the_items_of_a_response_share_it() {
+    let store = memory_store();
+    for record in [record("a", "one", None, 0, 12), record("a", "two", None, 0, 12)] {
+        store.execute(keep(record)).await.unwrap().unwrap();
+    }
+    let items = ["msg_one", "msg_two", "none", "fc_one", "msg_one"].map(str::to_owned).into();
+    let found = store.responses_with_items(customer("a"), items, at(10)).await.unwrap();
+    let [Some(one), Some(two), None, Some(call), Some(again)] = &*found else { panic!("{found:?}") };
+    assert!(Arc::ptr_eq(one, call) && Arc::ptr_eq(one, again) && !Arc::ptr_eq(one, two));
+    // A picture in a request would count for each text that answers it.
+    let whole = record("a", "one", None, 0, 12);
+    assert_eq!(**one, ResponseRecord { input: Vec::new(), outline: Vec::new(), ..whole });
 }
