@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, run, until};
+use gatehouse_harness::{Caller, Gateway, run, until, with};
 use gatehouse_sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -124,6 +124,48 @@ fn a_customer_is_shown_held_and_billed_at_the_prices_of_its_variant() {
         let none = gateway.json(&["account", "edit", "beta", "--prices", "none"]).await;
         assert_eq!(none.get("price_variant"), Some(&Value::Null), "{none}");
         gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it an operator is told of a price of then that nobody was charged, or that there is none.
+#[test]
+fn a_preview_by_the_version_in_effect_is_the_preview() {
+    run(async {
+        let sandbox = usual_sandbox().await;
+        let passing = "output = \"7\" }\nrules = { pass = [\"service_tier\", \"web_search_options\"] }\n\
+                       pass_prices = { \"service_tier=priority\" = { factor = \"2\" }, \
+                       web_search_options = { request = \"0.01\" } }";
+        let config = more(&sandbox.chat().origin, "3")
+            .replace("\"ctx-pro\" = \"3\"", "\"ctx-pro\" = { credits = \"3000\", per = 1000 }")
+            .replace("output = \"5\" }", "output = \"5\", counters = { \"input-audio\" = \"40\" } }")
+            .replace("output = \"7\" }", passing);
+        let gateway = Gateway::start(setup(&sandbox).with(&config)).await;
+        gateway.open_account("beta", "1000").await;
+        gateway.command(&["account", "edit", "beta", "--prices", "partner"]).await;
+        let text = |fields: Value| {
+            let messages = json!([{"role": "user", "content": "tell me of kites"}]);
+            with(json!({"model": "over-chat", "max_tokens": 100, "messages": messages}), fields)
+        };
+        let priority = json!({"service_tier": "priority"});
+        let both = json!({"service_tier": "priority", "web_search_options": {}});
+        let chats = "/v1/chat/completions";
+        for (path, body, plain, partner) in [
+            (IMAGES, request("a kite"), [4_000_000_i64].as_slice(), [3_000_000_000_i64].as_slice()),
+            (chats, text(json!({})), &[40_000_000, 5_000_000], &[40_000_000, 1_500_000]),
+            (chats, text(priority), &[80_000_000, 10_000_000], &[80_000_000, 3_000_000]),
+            (chats, text(both), &[80_000_000, 10_000_000, 10_000], &[80_000_000, 3_000_000, 10_000]),
+        ] {
+            let body = body.to_string();
+            for (customer, prices) in [(&[][..], plain), (&["--customer", "beta"], partner)] {
+                let asked = [&["prices", "preview", path, &body], customer].concat();
+                let now = gateway.json(&asked).await;
+                let charges = now["charges"].as_array().expect("charges");
+                let told: Vec<_> = charges.iter().map(|charge| charge["unit_price_micro"].clone()).collect();
+                assert_eq!(json!(told), json!(prices), "{body} {customer:?}");
+                let then = gateway.json(&[&asked[..], &["--book", "1"]].concat()).await;
+                assert_eq!(then, now, "{body} {customer:?}");
+            }
+        }
     });
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Credits, Key, TaskFailure, TaskId, UnixMs};
+use gatehouse_model::{Charge, Credits, Key, Prepared, TaskFailure, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::body::CheckedBody;
@@ -55,6 +55,33 @@ pub struct DryRun {
     pub expected_ms: Option<u32>,
     /// The task would be accepted and fail with this, as far as its sources tell.
     pub failure: Option<TaskFailure>,
+    /// What its price comes from, where nothing but that price is asked; `None` too where it costs nothing.
+    pub basis: Option<PriceBasis>,
+}
+
+/// What a request needs, whatever that costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PriceBasis {
+    /// Units.
+    Units {
+        /// The units that the request is charged for.
+        charge: Charge,
+        /// The most that it may be charged for; without lines where that is the charge.
+        at_most: Charge,
+    },
+    /// Tokens, at each target that may answer it.
+    Text(Vec<TargetBasis>),
+}
+
+/// A text as one target's provider would be sent it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetBasis {
+    /// `provider/upstream`.
+    pub target: String,
+    /// What would be sent.
+    pub prepared: Prepared,
+    /// Whether it costs there what the model's tokens do: the target has no other prices, and nothing that has a price is passed.
+    pub is_plain: bool,
 }
 
 /// One charge of a dry run.

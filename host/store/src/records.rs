@@ -31,7 +31,7 @@ pub struct PriceVersionSummary {
 
 impl From<PriceVersion> for PriceVersionSummary {
     fn from(book: PriceVersion) -> Self {
-        let PriceVersion { number, at, who, cause, digest, prices, left_out, changed } = book;
+        let PriceVersion { number, at, who, cause, digest, prices, left_out, changed, lists_all: _ } = book;
         let prices = u64::try_from(prices.len()).unwrap_or(u64::MAX).saturating_add(left_out);
         Self { number, at, who, cause, digest, prices, changed }
     }

@@ -81,6 +81,42 @@ fn versions_of_the_price_book_are_kept_and_compared() {
     });
 }
 
+/// Without it nobody can tell since when a faster tier costs what it costs, or what a request of then was held for.
+#[test]
+fn another_price_of_what_is_passed_is_a_version() {
+    run(async {
+        let more = "[models.\"my-text\"]\nprovider = \"bfl\"\nprotocol = \"chat\"\n\
+                    prices = { input = \"3\", output = \"15\" }\nrules = { pass = [\"service_tier\"] }\n\
+                    pass_prices = { \"service_tier=priority\" = { factor = \"2\" } }\n";
+        let gateway = TestGateway::start_with(more).await;
+        let preview = async |tier: &str, book: Value| {
+            let messages = json!([{"role": "user", "content": "hello"}]);
+            let body = json!({"model": "my-text", "max_tokens": 1000, "messages": messages,
+                "service_tier": tier});
+            let asked = json!({"path": "/v1/chat/completions", "body": body, "price_book": book});
+            let answer = gateway.process.operator().post("/admin/v1/price-books/preview", &asked).await;
+            assert_eq!(answer.status, 200, "{}", answer.text());
+            answer.json()["charges"][1]["sum_micro"].clone()
+        };
+        assert_eq!(preview("priority", Value::Null).await, json!(30_000));
+        assert_eq!(preview("priority", json!(1)).await, json!(30_000));
+        let dearer = gateway.process.config().replace("factor = \"2\"", "factor = \"3\"");
+        gateway.process.reload(&dearer).await;
+        let changes = get(&gateway, "/admin/v1/price-books/2/changes").await;
+        let change = json!({"key": "my-text service_tier=priority", "part": "pass_factor",
+            "before_micro": 2_000_000, "after_micro": 3_000_000});
+        assert_eq!(changes["changes"], json!([change]));
+        for (tier, book, expected) in [
+            ("priority", Value::Null, 45_000),
+            ("priority", json!(2), 45_000),
+            ("priority", json!(1), 30_000),
+            ("default", json!(2), 15_000),
+        ] {
+            assert_eq!(preview(tier, book.clone()).await, json!(expected), "{tier} {book}");
+        }
+    });
+}
+
 #[test]
 fn deployments_leave_reports_over_a_restart() {
     run(async {

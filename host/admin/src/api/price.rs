@@ -105,7 +105,7 @@ view! {
     /// What a request would cost.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub(crate) struct PricePreview of (found: DryRun) where {
-        let DryRun { model, charges, sum, at_most, expected_ms, failure } = found;
+        let DryRun { model, charges, sum, at_most, expected_ms, failure, basis: _ } = found;
         let failure = failure.map(|TaskFailure { message, .. }| message);
         let charges = charges.into_iter().map(PreviewCharge::from).collect();
     } {
@@ -181,7 +181,7 @@ view! {
         pub at: Moment = Moment(at),
         /// Who caused the change: a token, a session, the gateway itself.
         pub who: String = who,
-        /// What caused it: a start, a reload, a plugin that brought its prices.
+        /// What caused it: a start, a takeover, a reload, a plugin that brought its prices.
         pub cause: String = cause,
         /// A digest of all its prices.
         pub version: String = digest.to_string(),
@@ -212,11 +212,11 @@ view! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[schemars(rename = "Price")]
     pub(crate) struct PriceView of (row: &PriceRow) {
-        /// The price key, or the text model.
+        /// The price key, or the text model; of a target with prices of its own the model, ` at ` and its name.
         pub key: String = row.key.clone(),
         /// What it is the price of.
         pub part: PricePartView = row.part.into(),
-        /// How much.
+        /// How much. Of a factor, in millionths: 2,000,000 is twice.
         pub price_micro: i64 = row.price.0,
     }
 }
@@ -244,6 +244,10 @@ pub(crate) enum PricePartView {
     CacheWriteHourTokens,
     /// A million of a counter of a text model; the key names both.
     Counter,
+    /// By how much every price of tokens is multiplied where a field is passed; the key names model and field.
+    PassFactor,
+    /// A request that passes a field; the key names both.
+    PassRequest,
 }
 
 /// What differs between two versions.
@@ -266,7 +270,7 @@ view! {
     pub(crate) struct PriceChangeView of (change: PriceChange) where {
         let micro = |price: gatehouse_model::Credits| price.0;
     } {
-        /// The price key, or the text model.
+        /// The price key, or the text model; of a target with prices of its own the model, ` at ` and its name.
         pub key: String = change.key,
         /// What it is the price of.
         pub part: PricePartView = change.part.into(),
@@ -289,6 +293,8 @@ impl From<PricePart> for PricePartView {
             PricePart::CacheWrite => Self::CacheWriteTokens,
             PricePart::CacheWriteHour => Self::CacheWriteHourTokens,
             PricePart::Counter => Self::Counter,
+            PricePart::PassFactor => Self::PassFactor,
+            PricePart::PassRequest => Self::PassRequest,
         }
     }
 }

@@ -18,6 +18,7 @@ mod paging;
 mod playground;
 mod plugins;
 mod price_history;
+mod price_rows;
 mod providers;
 mod reloads;
 mod tasks;

@@ -4,14 +4,16 @@
 //! after it, away from every lock; what could not be written is tried again with the next change, and what a crash lost is
 //! found by the next start, which notes the prices it begins with.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gatehouse_driver::{PriceList, TokenPrices, VariantPrices};
-use gatehouse_model::{Credits, Price, UnixMs};
+use gatehouse_driver::PriceList;
+use gatehouse_model::UnixMs;
 use gatehouse_store::{Store, StoreError};
-use gatehouse_tasks::{Command, OperatorRecord, PricePart, PriceRow, PriceVersion};
+use gatehouse_tasks::{Command, OperatorRecord, PriceVersion};
+
+use crate::service::price_rows::rows;
 
 /// Versions that wait to be written; while the disk is full the oldest beyond them go.
 const MAX_WAITING: usize = 16;
@@ -68,6 +70,7 @@ impl PriceHistory {
             digest: prices.version,
             prices: rows(prices),
             left_out: 0,
+            lists_all: true,
             changed: 0,
         };
         let mut waiting = self.waiting();
@@ -98,55 +101,6 @@ impl PriceHistory {
     fn waiting(&self) -> MutexGuard<'_, VecDeque<PriceVersion>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// How versions name a price that is a variant's own.
-pub(super) fn key_in_variant(variant: &str, key: &str) -> String {
-    format!("{variant}: {key}")
-}
-
-/// Every price of a book, then what is its variants' own.
-fn rows(prices: PriceList) -> Vec<PriceRow> {
-    let PriceList { units, tokens, variants, .. } = prices;
-    let mut rows = rows_of(units, tokens.into_iter().map(|(model, listed)| (model, listed.prices)));
-    for (name, VariantPrices { units, tokens, targets: _ }) in variants {
-        let own = rows_of(units, tokens.into_iter());
-        rows.extend(own.into_iter().map(|row| PriceRow { key: key_in_variant(&name, &row.key), ..row }));
-    }
-    rows
-}
-
-fn rows_of(
-    units: BTreeMap<String, Price>,
-    tokens: impl Iterator<Item = (String, TokenPrices)>,
-) -> Vec<PriceRow> {
-    let unit = |(key, price): (String, Price)| {
-        let part = match price.per {
-            1_000 => PricePart::Thousand,
-            1_000_000 => PricePart::Million,
-            _ => PricePart::Unit,
-        };
-        PriceRow { key, part, price: price.credits }
-    };
-    let mut rows: Vec<PriceRow> = units.into_iter().map(unit).collect();
-    for (model, prices) in tokens {
-        let TokenPrices { input, output, cached, .. } = prices;
-        let parts = [
-            (PricePart::Input, Some(input)),
-            (PricePart::Output, output),
-            (PricePart::Cached, Some(cached.unwrap_or(input))),
-            (PricePart::CacheWrite, Some(prices.cache_write())),
-            (PricePart::CacheWriteHour, Some(prices.cache_write_1h())),
-        ];
-        let row = |(part, price): (PricePart, Option<Credits>)| {
-            Some(PriceRow { key: model.clone(), part, price: price? })
-        };
-        rows.extend(parts.into_iter().filter_map(row));
-        let counter =
-            |(name, price)| PriceRow { key: format!("{model} {name}"), part: PricePart::Counter, price };
-        rows.extend(prices.counters.into_iter().map(counter));
-    }
-    rows
 }
 
 #[cfg(test)]

@@ -109,6 +109,8 @@ fn part(price: &Value, _: &PageRequest) -> Markup {
         "cached_tokens" => "cached tokens",
         "cache_write_tokens" => "cache writes",
         "cache_write_hour_tokens" => "cache writes for an hour",
+        "pass_factor" => "a factor of tokens, where it is passed",
+        "pass_request" => "a request that passes it",
         other => other,
     };
     html! { (words) }

@@ -11,7 +11,7 @@ use gatehouse_runtime::{Fault, Resolved, ServedBy, Version};
 use gatehouse_upstream::Claimant;
 use tokio::sync::mpsc;
 
-use crate::api::DryRun;
+use crate::api::{DryRun, PriceBasis};
 use crate::body::off_worker;
 use crate::detached::detached;
 use crate::direct::api::{AnswerPieces, AnswerRequest, AnswerResponse, Client, WholeAnswer};
@@ -106,7 +106,7 @@ impl Answers {
         request.report.read_by(&version);
         let exchange = match plan {
             DirectPlan::Respond(_) if request.body.is_dry_run() => {
-                return Ok(Answered::DryRun(dry_run(model, None)));
+                return Ok(Answered::DryRun(dry_run(model, None, None)));
             }
             DirectPlan::Respond(response) => {
                 self.hold_answer(&request, &model, None, false, work).await?.settle(Credits::ZERO)?;
@@ -119,7 +119,9 @@ impl Answers {
         let quoted = exchange.charge.as_ref().map(priced).transpose()?;
         if request.body.is_dry_run() {
             self.check_answer_funds(&request, &model, quoted.as_ref()).await?;
-            return Ok(Answered::DryRun(dry_run(model, exchange.charge.as_ref().zip(quoted))));
+            let basis = if request.body.is_price_only() { basis(&exchange) } else { None };
+            let priced = exchange.charge.as_ref().zip(quoted);
+            return Ok(Answered::DryRun(dry_run(model, priced, basis)));
         }
         let streaming = !exchange.passes.is_empty();
         let held = self.hold_answer(&request, &model, quoted.as_ref(), streaming, work).await?;
@@ -267,10 +269,16 @@ fn whole(response: DirectResponse, keeping: Option<Keeping>) -> WholeAnswer {
     WholeAnswer { mime, body, fresh_s, is_repeated: false }
 }
 
+/// What the price of a call comes from; `None` where it is free.
+fn basis(exchange: &Exchange) -> Option<PriceBasis> {
+    let charge = exchange.charge.clone()?;
+    Some(PriceBasis::Units { charge, at_most: exchange.at_most.clone() })
+}
+
 /// What a request would come to.
-fn dry_run(model: String, priced: Option<(&Charge, QuotedTerms)>) -> DryRun {
+fn dry_run(model: String, priced: Option<(&Charge, QuotedTerms)>, basis: Option<PriceBasis>) -> DryRun {
     let (charges, sum, at_most) = priced.map_or((Vec::new(), Credits::ZERO, false), |(charge, quoted)| {
         (quoted.dry_run(charge), quoted.hold, quoted.is_limit())
     });
-    DryRun { model, charges, sum, at_most, expected_ms: None, failure: None }
+    DryRun { model, charges, sum, at_most, expected_ms: None, failure: None, basis }
 }

@@ -141,6 +141,12 @@ impl Bill {
         self.input_bytes / MIN_BYTES_PER_TOKEN + FRAME_TOKENS + self.pictures * MAX_PICTURE_TOKENS
     }
 
+    /// Of the bills at several targets the one that may become the highest, with its highest cost. `None` when one does not fit.
+    pub(crate) fn dearest(bills: Vec<Self>) -> Option<(Credits, Self)> {
+        let costs: Option<Vec<_>> = bills.into_iter().map(|bill| Some((bill.max_cost()?, bill))).collect();
+        costs?.into_iter().max_by_key(|(cost, _)| *cost)
+    }
+
     /// The hold: an upper estimate of the cost, of what is counted in tokens. `None` when it does not fit.
     pub(crate) fn max_cost(&self) -> Option<Credits> {
         let [input, output] = self.parts()?;
@@ -154,14 +160,11 @@ impl Bill {
     /// Of the hold: input and output, each with its tokens, the highest price that may apply, and its cost.
     pub(crate) fn parts(&self) -> Option<[(u64, Credits, Credits); 2]> {
         let dearest = |counter| counters::dearest(&self.prices, counter);
-        let cache = self.prices.cache_write.map_or(Credits::ZERO, |_| dearest("cache-write"));
+        let input = dearest("input").max(dearest("cached")).max(dearest("cache-write"));
         let part = |tokens: u64, price: Credits| {
             Some((tokens, price, rounded(i128::from(tokens).checked_mul(i128::from(price.0))?)?))
         };
-        Some([
-            part(self.max_input_tokens(), dearest("input").max(dearest("cached")).max(cache))?,
-            part(self.max_output_tokens, dearest("output"))?,
-        ])
+        Some([part(self.max_input_tokens(), input)?, part(self.max_output_tokens, dearest("output"))?])
     }
 
     /// What the request takes of a rate of tokens before its provider counts: usual input, and all the output it may get.
@@ -363,6 +366,10 @@ mod tests {
         );
         assert_eq!(bill.parts().unwrap()[0], (FRAME_TOKENS, Credits(9_000_000), Credits(3_600)));
         assert_eq!(bill.cost(&usage, &[("searches".to_owned(), MAX_COUNT + 1)], Credits(7)), Credits(7));
+        // What goes into a cache is held for at its own price, also where plain writes have none.
+        let counters = BTreeMap::from([("cache-write-audio".to_owned(), Credits(5_000_000))]);
+        let bill = Bill { prices: TokenPrices { counters, ..prices(3_000_000, 0, None, None) }, ..bill };
+        assert_eq!(bill.parts().unwrap()[0].1, Credits(5_000_000));
     }
 
     #[test]

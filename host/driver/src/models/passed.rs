@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use gatehouse_model::{Credits, Payload};
+use gatehouse_model::{Credits, Payload, Prepared};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::models::bill::TokenPrices;
+use crate::models::bill::{Bill, TokenPrices};
 
 /// What a passed field costs, by its name (`web_search_options`) or its name and value (`service_tier=priority`).
 pub(crate) type PassPrices = BTreeMap<String, PassPrice>;
@@ -49,13 +49,15 @@ fn field(name: &str) -> &str {
     name.split_once('=').map_or(name, |(field, _)| field)
 }
 
+/// The bill of a request at these prices, with what it passes. `None` when a price does not fit.
+pub(crate) fn bill(table: &PassPrices, prices: TokenPrices, prepared: &Prepared) -> Option<Bill> {
+    let (prices, request) = priced(table, prices, &prepared.call.body)?;
+    Some(Bill::new(prices, request, prepared))
+}
+
 /// The prices of a request's tokens and of the request itself, with what it passes. Of a field the entry of its value counts,
 /// or else that of its name. `None` when a price does not fit.
-pub(crate) fn priced(
-    table: &PassPrices,
-    prices: TokenPrices,
-    sent: &Payload,
-) -> Option<(TokenPrices, Credits)> {
+fn priced(table: &PassPrices, prices: TokenPrices, sent: &Payload) -> Option<(TokenPrices, Credits)> {
     let members: BTreeMap<String, &RawValue> = match sent {
         // A plugin's call is JSON.
         Payload::Json(body) if !table.is_empty() => serde_json::from_slice(body).unwrap_or_default(),

@@ -157,9 +157,7 @@ pub(crate) struct TextModel {
 impl TextModel {
     /// The price of a request at a target. `None` when it is more than can be counted.
     pub(crate) fn bill(&self, target: &Target, prepared: &Prepared) -> Option<Bill> {
-        let (prices, request) =
-            passed::priced(&self.pass_prices, target.prices.clone(), &prepared.call.body)?;
-        Some(Bill::new(prices, request, prepared))
+        passed::bill(&self.pass_prices, target.prices.clone(), prepared)
     }
 }
 

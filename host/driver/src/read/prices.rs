@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::{Digest, Price};
+use gatehouse_model::{Credits, Digest, Price};
 
 use crate::config::variants::VariantTables;
-use crate::models::TokenPrices;
+use crate::models::{PassPrice, TokenPrices};
 use crate::read::models::Models;
 
 /// All prices of one moment.
@@ -43,6 +43,8 @@ pub struct ModelPrices {
     pub prices: TokenPrices,
     /// Its targets in order, as `provider/upstream`, each with its prices.
     pub targets: Vec<(String, TokenPrices)>,
+    /// What fields cost that its `pass` names, by `field` or `field=value`; the same in every variant.
+    pub pass_prices: BTreeMap<String, PassPrice>,
 }
 
 impl Models {
@@ -64,6 +66,7 @@ impl Models {
                     .iter()
                     .map(|target| (target.name.clone(), target.prices.clone()))
                     .collect(),
+                pass_prices: model.pass_prices.clone(),
             });
             if name != id {
                 listed.aliases.push(name.to_owned());
@@ -93,11 +96,13 @@ fn version(
     variants: &BTreeMap<String, VariantPrices>,
 ) -> Digest {
     let mut fields: Vec<String> = units.iter().map(|(key, price)| told_unit(key, *price)).collect();
-    for (model, ModelPrices { prices, targets, .. }) in tokens {
+    for (model, ModelPrices { prices, targets, pass_prices, .. }) in tokens {
         fields.push(format!("tokens {model} {}", told(prices)));
-        // What a target costs that has no prices of its own stands there already.
+        // What a target costs that has no prices of its own stands there already. Releases that wrote "at" kept versions without
+        // rows of targets: by another word the same prices make a version that has them.
         let others = targets.iter().filter(|(_, own)| own != prices);
-        fields.extend(others.map(|(target, own)| format!("tokens {model} at {target} {}", told(own))));
+        fields.extend(others.map(|(target, own)| format!("tokens {model} of {target} {}", told(own))));
+        fields.extend(pass_prices.iter().map(|(field, price)| told_passed(model, field, *price)));
     }
     for (name, VariantPrices { units, tokens, targets }) in variants {
         // A variant without prices of its own is a price list, too: customers may point to it.
@@ -118,20 +123,27 @@ fn told_unit(key: &str, price: Price) -> String {
     format!("unit {key} {}{per}", price.credits.0)
 }
 
+fn told_passed(model: &str, field: &str, price: PassPrice) -> String {
+    let PassPrice { factor, request } = price;
+    format!("passed {model} {field} {} {}", or_none(factor), or_none(request))
+}
+
+fn or_none(price: Option<Credits>) -> String {
+    price.map_or_else(|| "none".to_owned(), |price| price.0.to_string())
+}
+
 fn told(prices: &TokenPrices) -> String {
     let TokenPrices { input, output, cached, counters, .. } = prices;
     let cached = cached.unwrap_or(*input).0;
     let (cache_write, hour) = (prices.cache_write().0, prices.cache_write_1h().0);
     // Embeddings write nothing.
-    let output = output.map_or_else(|| "none".to_owned(), |price| price.0.to_string());
+    let output = or_none(*output);
     let counters: String = counters.iter().map(|(name, price)| format!(" {name} {}", price.0)).collect();
     format!("{} {output} {cached} {cache_write} {hour}{counters}", input.0)
 }
 
 #[cfg(test)]
 mod tests {
-    use gatehouse_model::Credits;
-
     use super::*;
 
     #[test]
@@ -146,7 +158,8 @@ mod tests {
                 ..TokenPrices::default()
             };
             let targets = vec![("p/m".to_owned(), prices.clone())];
-            let listed = ModelPrices { aliases: vec![], provider: "p".into(), prices, targets };
+            let (aliases, provider, pass_prices) = (vec![], "p".into(), BTreeMap::new());
+            let listed = ModelPrices { aliases, provider, prices, targets, pass_prices };
             BTreeMap::from([("m".to_owned(), listed)])
         };
         let with_target = |price| {
@@ -154,6 +167,12 @@ mod tests {
             let model = listed.get_mut("m").unwrap();
             let prices = TokenPrices { input: Credits(price), ..model.prices.clone() };
             model.targets.push(("q/m".to_owned(), prices));
+            listed
+        };
+        let passing = |field: &str, factor: Option<i64>, request: Option<i64>| {
+            let mut listed = tokens(None, 2);
+            let price = PassPrice { factor: factor.map(Credits), request: request.map(Credits) };
+            listed.get_mut("m").unwrap().pass_prices.insert(field.to_owned(), price);
             listed
         };
         let none = BTreeMap::new;
@@ -173,6 +192,10 @@ mod tests {
             version(&units(1), &tokens(None, 3), &none()),
             version(&units(1), &tokens(Some(0), 2), &none()),
             version(&units(1), &with_target(7), &none()),
+            version(&units(1), &passing("tier=fast", Some(2), None), &none()),
+            version(&units(1), &passing("tier=fast", Some(3), None), &none()),
+            version(&units(1), &passing("tier=fast", None, Some(2)), &none()),
+            version(&units(1), &passing("tier", Some(2), None), &none()),
             version(&BTreeMap::new(), &tokens(None, 2), &none()),
             version(&units(1), &BTreeMap::new(), &none()),
             version(&units(1), &tokens(None, 2), &variant(None)),

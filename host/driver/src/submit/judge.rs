@@ -229,10 +229,8 @@ impl Judge {
         charge: &Charge,
         at_most: &Charge,
     ) -> Result<QuotedTerms, SubmitError> {
-        let (quote, limit) =
-            (self.quote_of(variant, model, charge)?, self.quote_of(variant, model, at_most)?);
-        let prices = [quote.prices(), limit.prices()].concat();
-        Ok(QuotedTerms { hold: quote.total.max(limit.total), quote, prices })
+        let quote = self.quote_of(variant, model, charge)?;
+        Ok(QuotedTerms::new(quote, &self.quote_of(variant, model, at_most)?))
     }
 
     /// The price of what a request for `model` is charged for.
@@ -250,6 +248,12 @@ impl Judge {
 }
 
 impl QuotedTerms {
+    /// Of a charge, with what its limit comes to.
+    pub(crate) fn new(quote: Quote, limit: &Quote) -> Self {
+        let prices = [quote.prices(), limit.prices()].concat();
+        Self { hold: quote.total.max(limit.total), quote, prices }
+    }
+
     /// Whether more is held than the charge comes to.
     pub(crate) fn is_limit(&self) -> bool {
         self.hold > self.quote.total

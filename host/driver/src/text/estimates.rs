@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use gatehouse_model::{Context, Credits, Prepared, Protocol};
 
+use crate::api::TargetBasis;
 use crate::errors::SubmitError;
 use crate::models::bill::Bill;
 use crate::models::table::TextModel;
@@ -25,6 +26,8 @@ pub(super) struct Estimates {
     pub(super) amount: Credits,
     /// What the request takes of a rate of tokens, at most.
     pub(super) tokens: u64,
+    /// What all of it comes from, at each target; empty unless only the price is asked.
+    pub(super) basis: Vec<TargetBasis>,
 }
 
 impl Translator {
@@ -52,17 +55,21 @@ impl Translator {
         if other.is_none() {
             targets.retain(is_own);
         }
-        let bill = |&target: &usize| {
-            let prepared = if is_own(target) { prepared } else { other.as_deref()? };
-            let bill = model.bill(&model.targets[target], prepared)?;
-            Some((bill.max_cost()?, bill))
+        let prepared_for = |target: usize| if is_own(target) { Some(prepared) } else { other.as_deref() };
+        let bill = |&target: &usize| model.bill(&model.targets[target], prepared_for(target)?);
+        let bills: Option<Vec<Bill>> = targets.open().iter().map(bill).collect();
+        let basis = |target: usize, bill: &Bill| {
+            let is_plain = bill.request.is_zero() && bill.prices == model.prices;
+            let (target, prepared) = (model.targets[target].name.clone(), prepared_for(target)?.clone());
+            Some(TargetBasis { target, prepared, is_plain })
         };
-        let bills: Option<Vec<_>> = targets.open().iter().map(bill).collect();
         let estimates = bills.and_then(|bills| {
-            let tokens = bills.iter().map(|(_, bill)| bill.estimated_tokens()).max()?;
-            let first = bills.first()?.1.clone();
-            let (amount, dearest) = bills.into_iter().max_by_key(|(cost, _)| *cost)?;
-            Some(Estimates { first, dearest, amount, tokens })
+            let tokens = bills.iter().map(Bill::estimated_tokens).max()?;
+            let first = bills.first()?.clone();
+            let asked = if source.only_price { targets.open() } else { &[] };
+            let basis = asked.iter().zip(&bills).filter_map(|(&target, bill)| basis(target, bill)).collect();
+            let (amount, dearest) = Bill::dearest(bills)?;
+            Some(Estimates { first, dearest, amount, tokens, basis })
         });
         Ok(estimates.ok_or_else(|| SubmitError::too_dear(&model.id))?)
     }

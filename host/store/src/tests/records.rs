@@ -11,14 +11,19 @@ use crate::{PriceVersionSummary, RowPage};
 
 pub(super) fn book(price: i64) -> Command {
     let row = PriceRow { key: "a".to_owned(), part: PricePart::Unit, price: Credits(price) };
+    book_of(vec![row], &price.to_be_bytes())
+}
+
+fn book_of(prices: Vec<PriceRow>, digest: &[u8]) -> Command {
     keep(OperatorRecord::PriceBook(PriceVersion {
         number: 0,
         at: START,
         who: "gateway".to_owned(),
         cause: "start".to_owned(),
-        digest: Digest::of(&price.to_be_bytes()),
-        prices: vec![row],
+        digest: Digest::of(digest),
+        prices,
         left_out: 0,
+        lists_all: true,
         changed: 0,
     }))
 }
@@ -64,6 +69,26 @@ async fn versions_of_the_price_book_outlive_a_restart() {
     assert_eq!(store.price_book(4).await.unwrap(), None);
     store.execute(book(4)).await.unwrap().unwrap();
     assert_eq!(store.price_book(4).await.unwrap().unwrap().number, 4, "numbers go on");
+}
+
+/// Without it a gateway that prices what is passed cannot read its newest version any more.
+#[tokio::test]
+async fn a_version_with_prices_of_passed_fields_outlives_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("core.redb");
+    let store = Store::open(&path, &Config::default()).unwrap();
+    let row = |key: &str, part| PriceRow { key: key.to_owned(), part, price: Credits(1) };
+    let rows = vec![
+        row("m", PricePart::Input),
+        row("m at p/x", PricePart::Input),
+        row("m tier=fast", PricePart::PassFactor),
+        row("m tier=fast", PricePart::PassRequest),
+    ];
+    store.execute(book_of(rows.clone(), b"one")).await.unwrap().unwrap();
+    store.close();
+    let store = Store::open(&path, &Config::default()).unwrap();
+    let kept = store.price_book(1).await.unwrap().unwrap();
+    assert_eq!((kept.prices, kept.lists_all), (rows, true));
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use crate::records::operator::{PricePart, PriceRow};
 /// One price that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PriceChange {
-    /// The price key, or the text model.
+    /// The price key, or the text model; of a target its model, ` at ` and its name.
     pub key: String,
     /// What it is the price of.
     pub part: PricePart,

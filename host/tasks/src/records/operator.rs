@@ -59,6 +59,9 @@ pub struct PriceVersion {
     pub prices: Vec<PriceRow>,
     /// Prices beyond [`MAX_PRICES`], which are not kept.
     pub left_out: u64,
+    /// Whether the prices of single targets and of passed fields are among them; a version of an earlier release lacks both.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lists_all: bool,
     /// Prices that are new, gone or other than in the version before.
     pub changed: u64,
 }
@@ -66,11 +69,11 @@ pub struct PriceVersion {
 /// One price.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriceRow {
-    /// The price key, or the text model.
+    /// The price key, or the text model; of a target its model, ` at ` and its name.
     pub key: String,
     /// What it is the price of.
     pub part: PricePart,
-    /// How much.
+    /// How much. A factor of one is one credit.
     pub price: Credits,
 }
 
@@ -95,6 +98,11 @@ pub enum PricePart {
     CacheWriteHour,
     /// A million of a counter; the key is the model's name, a space and the counter's.
     Counter,
+    /// By how much every price of tokens is multiplied where a field is passed; the key is the model's name, a space and the
+    /// field's.
+    PassFactor,
+    /// A request that passes a field; the key likewise.
+    PassRequest,
 }
 
 /// What a deployment came to.

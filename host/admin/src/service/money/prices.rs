@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_driver::{ModelPrices, PriceList, TokenPrices, VariantPrices};
-use gatehouse_model::{Credits, CustomerId, FamilyListing, Price};
+use gatehouse_driver::{DryRun, ModelPrices, PriceBasis, PriceList, TokenPrices, VariantPrices};
+use gatehouse_model::{CustomerId, FamilyListing, Price};
 use gatehouse_store::Store;
-use gatehouse_tasks::{MAX_PRICE_BOOKS, PricePart, PriceVersion, price_changes};
+use gatehouse_tasks::{MAX_PRICE_BOOKS, NoPrice, PriceVersion, price_changes};
 use serde_json::Value;
 
 use crate::api::error::OperationError;
 use crate::api::price::{
-    FamilyPrices, PreviewUnit, PriceChangeView, PriceChanges, PricePreview, PriceVariantView, PricesView,
-    TokenPrice, UnitPrice,
+    FamilyPrices, PriceChangeView, PriceChanges, PricePreview, PriceVariantView, PricesView, TokenPrice,
+    UnitPrice,
 };
 use crate::service::configuration::Configuration;
 use crate::service::gateway::Gateway;
-use crate::service::price_history::key_in_variant;
+use crate::service::price_rows::VersionPrices;
 
 /// What stands between a price key and a more specific one.
 const MORE_SPECIFIC: [char; 2] = ['-', '@'];
@@ -65,7 +65,7 @@ impl Prices {
     ///
     /// # Errors
     /// What a client would be refused with; [`OperationError::Refused`] without a running gateway, and for a version that
-    /// lacks a price which the request needs.
+    /// lacks, or may lack, a price which the request needs.
     pub(crate) async fn preview(
         &self,
         target: String,
@@ -84,11 +84,11 @@ impl Prices {
         let variant = of_customer.and_then(|customer| customer.price_variant);
         let body = Bytes::from(body.to_string());
         let found = self.gateway.public_api()?.price(target, body, customer).await?;
-        let preview = PricePreview::from(found);
-        match book {
-            Some(book) => priced_by(preview, &book, variant.as_deref()),
-            None => Ok(preview),
-        }
+        let found = match book {
+            Some(book) => priced_by(found, &book, variant.as_deref())?,
+            None => found,
+        };
+        Ok(PricePreview::from(found))
     }
 
     /// Writes versions of the price book that wait. What cannot be written is logged and waits on.
@@ -126,12 +126,12 @@ impl Prices {
         let lost = before.is_none() && number > 1;
         let prices = before.as_ref().map_or(&[][..], |book| &book.prices);
         let changes = price_changes(prices, &after.prices).into_iter().map(PriceChangeView::from).collect();
-        let left_out = |book: &PriceVersion| book.left_out > 0;
+        let lacks = |book: &PriceVersion| book.left_out > 0 || !book.lists_all;
         Ok(PriceChanges {
             against: before.as_ref().map(|book| book.number),
             number,
             changes,
-            incomplete: lost || left_out(&after) || before.as_ref().is_some_and(left_out),
+            incomplete: lost || lacks(&after) || before.as_ref().is_some_and(lacks),
         })
     }
 }
@@ -183,77 +183,214 @@ fn listed(units: BTreeMap<String, Price>) -> Vec<UnitPrice> {
     units.into_iter().map(UnitPrice::from).collect()
 }
 
-const MILLION: i128 = 1_000_000;
-
-/// The same request at the prices of another version: what it needs and how much of it stay as they are.
-pub(super) fn priced_by(
-    preview: PricePreview,
-    book: &PriceVersion,
-    variant: Option<&str>,
-) -> Result<PricePreview, OperationError> {
-    let of_book = |key: &str, part: PricePart| {
-        book.prices.iter().find(|row| row.key == key && row.part == part).map(|row| row.price.0)
-    };
-    let price_of = |key: &str, part: PricePart| {
-        let own = variant.and_then(|variant| of_book(&key_in_variant(variant, key), part));
-        own.or_else(|| of_book(key, part))
-    };
-    let refused = |text: String| Err(OperationError::Refused(text));
-    let (mut preview, mut sum) = (preview, 0_i128);
-    for charge in &mut preview.charges {
-        let found = charge.price_keys.iter().find_map(|key| {
-            let price = match charge.unit {
-                PreviewUnit::Unit => {
-                    let parts =
-                        [(PricePart::Unit, 1), (PricePart::Thousand, 1_000), (PricePart::Million, 1_000_000)];
-                    return parts
-                        .into_iter()
-                        .find_map(|(part, per)| Some((key.clone(), price_of(key, part)?, per)));
-                }
-                // What is read may come from a cache or go into one: the highest of these prices may apply.
-                PreviewUnit::InputTokens => [PricePart::Input, PricePart::Cached, PricePart::CacheWrite]
-                    .into_iter()
-                    .filter_map(|part| price_of(key, part))
-                    .max(),
-                PreviewUnit::OutputTokens => price_of(key, PricePart::Output),
-            };
-            Some((key.clone(), price?, 1_000_000))
-        });
-        let Some((key, price, per)) = found else {
-            // A model that writes nothing has no price for it.
-            if charge.unit == PreviewUnit::OutputTokens && charge.quantity == 0 {
-                continue;
+/// The same request at the prices of a version: what it needs and how much of it stay as they are.
+fn priced_by(found: DryRun, version: &PriceVersion, variant: Option<&str>) -> Result<DryRun, OperationError> {
+    let refused =
+        |why: String| OperationError::Refused(format!("version {} of the price book {why}", version.number));
+    let no_price = |keys: &str| refused(format!("has no price for {keys}"));
+    let too_much = || OperationError::Refused("the price is more than can be counted".to_owned());
+    let prices = VersionPrices { rows: &version.prices, variant };
+    if found.basis.is_some() && version.left_out > 0 {
+        return Err(refused(format!(
+            "has {} more prices than are kept, and this request may need one of them",
+            version.left_out
+        )));
+    }
+    match &found.basis {
+        None => Ok(found),
+        Some(PriceBasis::Units { .. }) => {
+            let units = prices.units().map_err(|error| refused(format!("cannot be used: {error}")))?;
+            found.at_unit_prices(&units).map_err(|error| match error {
+                NoPrice::Unknown { keys } => no_price(&keys.join(", ")),
+                NoPrice::Overflow { .. } | NoPrice::Sum(_) => too_much(),
+            })
+        }
+        Some(PriceBasis::Text(targets)) => {
+            if !version.lists_all && targets.iter().any(|target| !target.is_plain) {
+                let why = "was kept by an earlier release, which did not note what passed fields and single targets of a \
+                           model cost; this request's price depends on them";
+                return Err(refused(why.to_owned()));
             }
-            let keys = charge.price_keys.join(", ");
-            return refused(format!("version {} of the price book has no price for {keys}", book.number));
-        };
-        (charge.price_key, charge.unit_price_micro, charge.per) = (key, price, per);
-        // Lines of units are rounded each, tokens once for all of them.
-        let own = Price { credits: Credits(price), per }.times(charge.quantity);
-        let Some(own) = own else { return refused("the price is more than can be counted".to_owned()) };
-        charge.sum_micro = own.0;
-        sum += match charge.unit {
-            PreviewUnit::Unit => i128::from(own.0) * MILLION,
-            _ => i128::from(price) * i128::from(charge.quantity),
-        };
+            let of_targets = targets.iter().map(|target| prices.tokens(&found.model, &target.target));
+            let of_targets: Option<Vec<_>> = of_targets.collect();
+            let of_targets = of_targets.ok_or_else(|| no_price(&found.model))?;
+            let passed = prices.passed(&found.model);
+            found.at_token_prices(of_targets, &passed).ok_or_else(too_much)
+        }
     }
-    match rounded(sum) {
-        Some(sum) => preview.sum_micro = sum,
-        None => return refused("the price is more than can be counted".to_owned()),
-    }
-    Ok(preview)
-}
-
-/// Up, as everything is that is charged.
-fn rounded(millionths: i128) -> Option<i64> {
-    i64::try_from(millionths.checked_add(MILLION - 1)? / MILLION).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use gatehouse_model::Digest;
+    use gatehouse_driver::{PassPrice, TargetBasis};
+    use gatehouse_model::{
+        Call, Charge, Credits, Digest, Payload, Prepared, Reading, Replay, Target, UnixMs,
+    };
+    use gatehouse_tasks::PricePart;
+    use serde_json::json;
 
     use super::*;
+    use crate::service::price_rows::rows;
+
+    fn tokens(json: Value) -> TokenPrices {
+        serde_json::from_value(json).expect("prices")
+    }
+
+    /// A model with dear counters, another price of input at its second target, and prices of what it passes; a variant with a
+    /// price of a thousand units, and others of the model's tokens.
+    fn prices() -> PriceList {
+        let counters = json!({"input-audio": "40", "cache-write-audio": "41"});
+        let plain = json!({"input": "3", "output": "15", "counters": counters});
+        let (slow, fast) = (json!({"factor": "0.5"}), json!({"factor": "2"}));
+        let pass = json!({"tier": slow, "tier=fast": fast, "search": {"request": "0.01"}});
+        let pass_prices: BTreeMap<String, PassPrice> = serde_json::from_value(pass).expect("prices");
+        let dear = tokens(json!({"input": "100", "output": "15", "counters": {"output-draft": "90"}}));
+        let model = ModelPrices {
+            aliases: Vec::new(),
+            provider: "p".to_owned(),
+            prices: tokens(plain.clone()),
+            targets: vec![("p/m".to_owned(), tokens(plain)), ("q/m n".to_owned(), dear)],
+            pass_prices,
+        };
+        let partner = VariantPrices {
+            units: [("ctx".to_owned(), Price { credits: Credits(3_000_000_000), per: 1_000 })].into(),
+            tokens: [("m".to_owned(), tokens(json!({"input": "1", "output": "2"})))].into(),
+            targets: BTreeMap::new(),
+        };
+        PriceList {
+            version: Digest::of(b""),
+            units: [("ctx".to_owned(), Price::each(Credits(4_000_000)))].into(),
+            tokens: [("m".to_owned(), model)].into(),
+            variants: [("partner".to_owned(), partner)].into(),
+        }
+    }
+
+    fn kept(prices: PriceList) -> PriceVersion {
+        PriceVersion {
+            number: 7,
+            at: UnixMs(0),
+            who: "gateway".to_owned(),
+            cause: "start".to_owned(),
+            digest: prices.version,
+            prices: rows(prices),
+            left_out: 0,
+            lists_all: true,
+            changed: 0,
+        }
+    }
+
+    fn asked(model: &str, basis: PriceBasis) -> DryRun {
+        let (model, charges, sum) = (model.to_owned(), Vec::new(), Credits::ZERO);
+        DryRun { model, charges, sum, at_most: true, expected_ms: None, failure: None, basis: Some(basis) }
+    }
+
+    /// A text of so few bytes that what is added for its frame is all that is read, with a limit of 100 tokens.
+    fn text(targets: &[&str], sent: &Value) -> DryRun {
+        let call = Call {
+            provider: "p".to_owned(),
+            method: "POST".to_owned(),
+            target: Target::Path("/".to_owned()),
+            headers: Vec::new(),
+            body: Payload::Json(sent.to_string().into()),
+            timeout_ms: 1,
+            replay: Replay::Once,
+            affinity: None,
+            reading: Reading::Whole,
+            credentials: true,
+            shared: None,
+        };
+        let prepared = Prepared {
+            call,
+            streaming: false,
+            input_bytes: 0,
+            pictures: 0,
+            max_output_tokens: 100,
+            state: Vec::new(),
+        };
+        let basis = |target: &&str| TargetBasis {
+            target: (*target).to_owned(),
+            prepared: prepared.clone(),
+            is_plain: *sent == json!({}) && targets == ["p/m"],
+        };
+        asked("m", PriceBasis::Text(targets.iter().map(basis).collect()))
+    }
+
+    /// Without it an operator is told that a request cost by a version what nobody was charged.
+    #[test]
+    fn units_cost_by_a_version_what_they_were_charged() {
+        let version = kept(prices());
+        let units = |most: u64| PriceBasis::Units {
+            charge: Charge::of(["ctx@hd", "ctx"], 2),
+            at_most: Charge::of(["ctx"], most),
+        };
+        for (variant, most, price, per, sum) in [
+            (None, 0, 4_000_000, 1, 8_000_000),
+            (Some("partner"), 0, 3_000_000_000, 1_000, 6_000_000),
+            (Some("gone"), 0, 4_000_000, 1, 8_000_000),
+            // The hold of a family that names a limit is that of its limit.
+            (None, 5, 4_000_000, 1, 20_000_000),
+            (Some("partner"), 5, 3_000_000_000, 1_000, 15_000_000),
+        ] {
+            let found = priced_by(asked("ctx", units(most)), &version, variant).expect("a price");
+            let charge = &found.charges[0];
+            assert_eq!((charge.key.as_str(), charge.unit_price.0, charge.per), ("ctx", price, per));
+            assert_eq!((found.sum.0, found.at_most), (sum, most > 0), "{variant:?} {most}");
+        }
+        let other = PriceBasis::Units { charge: Charge::of(["a@b", "a"], 1), at_most: Charge::default() };
+        let error = priced_by(asked("a", other), &version, None).expect_err("no price").to_string();
+        assert_eq!(error, "version 7 of the price book has no price for a@b, a");
+    }
+
+    #[test]
+    fn a_text_costs_by_a_version_what_was_held() {
+        let version = kept(prices());
+        let both = ["p/m", "q/m n"];
+        for (targets, sent, variant, expected) in [
+            (&both[..1], json!({}), None, [41_000_000, 15_000_000].as_slice()),
+            (&both, json!({}), None, &[100_000_000, 90_000_000]),
+            (&both, json!({}), Some("partner"), &[1_000_000, 2_000_000]),
+            (&both[..1], json!({"tier": "fast"}), None, &[82_000_000, 30_000_000]),
+            (&both[..1], json!({"tier": "slow"}), None, &[20_500_000, 7_500_000]),
+            (&both, json!({"tier": "fast", "search": {}}), None, &[200_000_000, 180_000_000, 10_000]),
+            (&both, json!({"search": {}}), Some("partner"), &[1_000_000, 2_000_000, 10_000]),
+        ] {
+            let found = priced_by(text(targets, &sent), &version, variant).expect("a price");
+            let told: Vec<i64> = found.charges.iter().map(|charge| charge.unit_price.0).collect();
+            assert_eq!(told, expected, "{targets:?} {sent} {variant:?}");
+            let sum: i64 = found.charges.iter().map(|charge| charge.sum.0).sum();
+            assert_eq!((found.sum.0, found.at_most), (sum, true), "{targets:?} {sent}");
+        }
+        let gone = DryRun { model: "gone".to_owned(), ..text(&both, &json!({})) };
+        let error = priced_by(gone, &version, None).expect_err("no price").to_string();
+        assert_eq!(error, "version 7 of the price book has no price for gone");
+    }
+
+    /// A version that an earlier release kept says nothing of these prices: a sum without them is one that nobody was charged.
+    #[test]
+    fn an_older_version_says_what_it_does_not_know() {
+        let mut older = PriceVersion { lists_all: false, ..kept(prices()) };
+        let of_passed = [PricePart::PassFactor, PricePart::PassRequest];
+        older.prices.retain(|row| !row.key.contains(" at ") && !of_passed.contains(&row.part));
+        let found = priced_by(text(&["p/m"], &json!({})), &older, None).expect("a price");
+        assert_eq!(found.charges[0].unit_price, Credits(41_000_000));
+        for request in [text(&["p/m"], &json!({"search": {}})), text(&["p/m", "q/m n"], &json!({}))] {
+            let error = priced_by(request, &older, None).expect_err("unknown").to_string();
+            assert!(error.contains("passed fields and single targets"), "{error}");
+        }
+    }
+
+    /// The price that was charged may be one of those that are not kept; a less specific one would be told in its place.
+    #[test]
+    fn a_version_that_was_cut_prices_nothing() {
+        let cut = PriceVersion { left_out: 3, ..kept(prices()) };
+        let units = PriceBasis::Units { charge: Charge::of(["ctx"], 2), at_most: Charge::default() };
+        for request in [asked("ctx", units), text(&["p/m"], &json!({}))] {
+            let error = priced_by(request, &cut, None).expect_err("a lost price").to_string();
+            assert!(error.starts_with("version 7 of the price book has 3 more prices"), "{error}");
+        }
+        let free = DryRun { basis: None, ..text(&["p/m"], &json!({})) };
+        assert!(priced_by(free, &cut, None).is_ok());
+    }
 
     #[test]
     fn a_price_belongs_to_the_family_that_charges_by_it() {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_driver::{
-    ChargeUnit, DryRun, DryRunCharge, QuotaExceeded, QuotaOwner, SealedSecret, ServedRoute, StoreError,
-    SubmitError, WebhookEndpoint, WebhookEvent, WebhookPolicy,
+    ChargeUnit, DryRun, DryRunCharge, MemoryShortage, QuotaExceeded, QuotaOwner, SealedSecret, ServedRoute,
+    StoreError, SubmitError, WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
 use gatehouse_model::{
     Charge, Credits, CustomerId, FailureKind, KeyId, RouteInfo, RouteMethod, RouteUse, Status, Task,
@@ -72,7 +72,7 @@ pub(super) fn dry_run(unit: ChargeUnit, quantity: u64, at_most: bool) -> DryRun 
     let failure = TaskFailure { kind: FailureKind::Request, message: "no picture".to_owned() };
     let failure = (!at_most).then_some(failure);
     let (model, sum) = ("ctx-pro".to_owned(), Credits(4_500_000));
-    DryRun { model, charges: vec![charge], sum, at_most, expected_ms: Some(7_100), failure }
+    DryRun { model, charges: vec![charge], sum, at_most, expected_ms: Some(7_100), failure, basis: None }
 }
 
 /// The error named by a body's `refuse` field.
@@ -97,6 +97,8 @@ pub(super) fn refusal(word: &str) -> SubmitError {
             remaining: Credits::ZERO,
             resets: None,
         }),
+        "memory" => SubmitError::Memory(MemoryShortage::Key),
+        "large" => SubmitError::Memory(MemoryShortage::TooLarge { most: 9 }),
         "conflict" => SubmitError::IdempotencyConflict,
         "key" => SubmitError::KeyGone,
         "busy" => SubmitError::Busy,

@@ -30,6 +30,7 @@ fn book(prices: &[(&str, i64)]) -> OperatorRecord {
         digest: Digest::of(format!("{prices:?}").as_bytes()),
         prices: prices.iter().map(row).collect(),
         left_out: 0,
+        lists_all: true,
         changed: 99,
     })
 }
