@@ -12,12 +12,10 @@ use bytes::Bytes;
 use gatehouse_model::{DeliveryId, Digest, Key, RateVerdict, RequestId, Task, UnixMs, WebhookId};
 use gatehouse_store::{DeliveryQuery, StoreError};
 use gatehouse_tasks::{
-    AdminIdempotency, Applied, AuditedRequest, Command, FieldChange, MAX_OWN_WEBHOOKS, MAX_WEBHOOKS,
-    Rejection, SealedSecret, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
-    callback_of, shown_url,
+    AdminIdempotency, Applied, AuditedRequest, Command, FieldChange, Rejection, SealedSecret, WebhookChange,
+    WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy, callback_of, shown_url,
 };
 use serde_json::Value;
-use url::Url;
 
 use crate::detached::detached;
 use crate::errors::{SubmitError, WebhookError};
@@ -99,7 +97,8 @@ pub struct WebhookPatch {
 pub struct ChangedWebhook {
     /// The webhook's id.
     pub id: WebhookId,
-    /// The webhook, as it is now; nothing where it was removed.
+    /// The webhook after the change, or as it is now where the request came before; nothing where it was removed, or only tried
+    /// out.
     pub webhook: Option<WebhookEndpoint>,
     /// The secret that the request made, to be shown this one time.
     pub secret: Option<String>,
@@ -147,7 +146,8 @@ pub struct OwnWebhooks {
 impl OwnWebhooks {
     /// The webhooks that the customer's keys made, oldest first.
     pub async fn own_webhooks(&self, key: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
-        Ok(self.webhooks(key).await?.into_iter().filter(|webhook| webhook.made_by.is_some()).collect())
+        let webhooks = self.shared.store.webhooks_of(&key.customer).await?;
+        Ok(webhooks.into_iter().filter(|webhook| webhook.made_by.is_some()).collect())
     }
 
     /// One of them.
@@ -237,26 +237,50 @@ impl OwnWebhooks {
             reason: String::new(),
             changes: fields,
         };
-        let idempotency = idempotency.map(|memory| AdminIdempotency { object: made.clone(), ..memory });
+        let idempotency = idempotency.map(|memory| AdminIdempotency { object: made, ..memory });
         let change = change.map(|change| Box::new(Command::Webhook { change: Box::new(change), at }));
         let command = Command::Administer { change, audit: Box::new(audit), idempotency, at };
-        let (made, repeated) = match self.shared.store.execute(command).await? {
-            Ok(Applied::Administered { object, repeated: true, .. }) => (object, true),
-            Ok(_) => (made, false),
-            Err(rejection) => return Err(rejection.into()),
+        // What the change has left is in the store's answer: a read that fails now would lose the secret, and have the client make
+        // the change again.
+        let left = match self.shared.store.execute(command).await?? {
+            Applied::Administered { change: Some(left), .. } => *left,
+            Applied::Administered { object, .. } => {
+                return self.answer_again(key, action, webhook, &object).await;
+            }
+            other => {
+                let message = format!("expected a change of webhooks, got {other:?}");
+                return Err(SubmitError::Internal(message).into());
+            }
         };
+        let (id, secret) = (webhook, secret.map(|secret| secret.reveal()));
+        let (webhook, delivery) = match left {
+            Applied::Webhook(row) => (Some(*row), None),
+            Applied::Delivery(row) => (None, Some(*row)),
+            _ => (None, None),
+        };
+        Ok(ChangedWebhook { id, webhook, secret, delivery, repeated: false })
+    }
+
+    /// The answer to a repetition: what has become of what the first request `made`. Nothing is changed, and the secret was shown
+    /// then.
+    async fn answer_again(
+        &self,
+        key: &Key,
+        action: &WebhookAction,
+        minted: WebhookId,
+        made: &str,
+    ) -> Result<ChangedWebhook, WebhookError> {
         let delivery = match made.parse::<DeliveryId>() {
             Ok(delivery) => self.shared.store.delivery(delivery).await?,
             Err(_) => None,
         };
-        let id = action.webhook().or_else(|| made.parse().ok()).unwrap_or(webhook);
+        let id = action.webhook().or_else(|| made.parse().ok()).unwrap_or(minted);
         let webhook = self.own_webhook(key, id).await?;
         let is_removal = matches!(action, WebhookAction::Remove(_));
         if webhook.is_none() && delivery.is_none() && !is_removal {
             return Err(WebhookError::Unknown(id));
         }
-        let secret = secret.filter(|_| !repeated).map(|secret| secret.reveal());
-        Ok(ChangedWebhook { id, webhook, secret, delivery, repeated })
+        Ok(ChangedWebhook { id, webhook, secret: None, delivery, repeated: true })
     }
 
     /// Whether a request with the same idempotency key is remembered. The commit judges whether it was the same request.
@@ -286,7 +310,9 @@ impl OwnWebhooks {
             WebhookAction::Edit(id, patch) => {
                 let webhook = self.owned(key, *id).await?;
                 let policy = self.patched(&webhook, patch.clone())?;
-                if policy.url != webhook.url {
+                // It may have been off when an operator stopped another one at its address.
+                let is_switched_on = policy.enabled && webhook.disabled.is_some();
+                if is_switched_on || policy.url != webhook.url {
                     self.check_allowed(key, &policy.url).await?;
                 }
                 let fields = changes(Some(&webhook.policy()), Some(&policy));
@@ -337,7 +363,9 @@ impl OwnWebhooks {
         policy.events = patch.events.unwrap_or(policy.events);
         policy.description = patch.description.unwrap_or(policy.description);
         policy.enabled = patch.enabled.unwrap_or(policy.enabled);
-        if policy.enabled && webhook.is_disabled_by_operator() {
+        // A move would free the address: nothing there would be known as stopped any more.
+        let goes_on = policy.enabled || policy.url != webhook.url;
+        if goes_on && webhook.is_disabled_by_operator() {
             return Err(WebhookError::DisabledByOperator(webhook.id));
         }
         Ok(policy)
@@ -348,21 +376,12 @@ impl OwnWebhooks {
         checked.map_err(|problem| SubmitError::wrong_field("url", problem).into())
     }
 
-    /// Refuses an address at which an operator stopped a webhook of this customer, also one that an operator made; another query
-    /// is the same address.
+    /// Refuses an address at which an operator stopped a webhook of this customer.
     async fn check_allowed(&self, key: &Key, url: &str) -> Result<(), WebhookError> {
-        let is_stopped =
-            |row: &WebhookEndpoint| row.is_disabled_by_operator() && place(&row.url) == place(url);
-        match self.webhooks(key).await?.iter().any(is_stopped) {
+        match self.shared.is_stopped_address(&key.customer, url).await? {
             true => Err(WebhookError::StoppedAddress(shown_url(url))),
             false => Ok(()),
         }
-    }
-
-    /// The customer's webhooks, those that operators made too.
-    async fn webhooks(&self, key: &Key) -> Result<Vec<WebhookEndpoint>, StoreError> {
-        let most = MAX_WEBHOOKS + MAX_OWN_WEBHOOKS;
-        Ok(self.shared.store.list_webhooks(Some(key.customer.clone()), None, most).await?.rows)
     }
 
     /// Counts one more change of the key's webhooks.
@@ -381,12 +400,6 @@ impl OwnWebhooks {
         };
         Err(WebhookError::TooOften { limit: CHANGES_A_MINUTE, wait })
     }
-}
-
-/// What an address leads to, however it is written.
-fn place(url: &str) -> Option<(String, String)> {
-    let url = Url::parse(url).ok()?;
-    Some((url.origin().ascii_serialization(), url.path().to_owned()))
 }
 
 impl From<Rejection> for WebhookError {

@@ -12,6 +12,7 @@ use gatehouse_runtime::{PluginService, Version};
 use gatehouse_store::{Store, StoreError};
 use gatehouse_upstream::Upstream;
 use tokio::sync::watch;
+use url::Url;
 
 use crate::config::Config;
 use crate::config::tables::Tables;
@@ -151,6 +152,17 @@ impl Shared {
         checked.map_err(|error| error.to_string())
     }
 
+    /// Whether an operator stopped a webhook of this customer at that address, also one that an operator made; another query is
+    /// the same address.
+    pub(crate) async fn is_stopped_address(
+        &self,
+        customer: &CustomerId,
+        url: &str,
+    ) -> Result<bool, StoreError> {
+        let (webhooks, at) = (self.store.webhooks_of(customer).await?, place(url));
+        Ok(webhooks.iter().any(|row| row.is_disabled_by_operator() && place(&row.url) == at))
+    }
+
     /// How long a task of that model may take.
     pub(crate) fn time_limit(&self, model: &str) -> Duration {
         let config = &self.config;
@@ -164,4 +176,10 @@ impl Shared {
         let stream = if streaming { text.stream() + text.drain() } else { Duration::ZERO };
         text.time_limit() + stream + GRACE
     }
+}
+
+/// What an address leads to, however it is written.
+fn place(url: &str) -> Option<(String, String)> {
+    let url = Url::parse(url).ok()?;
+    Some((url.origin().ascii_serialization(), url.path().to_owned()))
 }

@@ -13,6 +13,7 @@
 use std::collections::BTreeSet;
 use std::future::{Ready, ready};
 use std::ops::Range;
+use std::sync::Arc;
 
 use futures_util::future::Either;
 use gatehouse_model::{
@@ -213,8 +214,9 @@ reads! {
         long fn response(customer: CustomerId, id: String, now: UnixMs) -> Option<ResponseRecord>
             => (&customer, &id, now);
         /// The customer's kept response in whose output each of the items is, in the order asked; `None` for an item of none.
+        /// Items of one response share it. It comes without its request and the outline of its stream.
         long fn responses_with_items(customer: CustomerId, items: Vec<String>, now: UnixMs)
-            -> Vec<Option<ResponseRecord>> => (&customer, &items, now);
+            -> Vec<Option<Arc<ResponseRecord>>> => (&customer, &items, now);
     }
     administration {
         /// A page of customers by id, after the one of id `after`.
@@ -274,6 +276,8 @@ reads! {
         short fn next_delivery(webhook: WebhookId) -> Option<(UnixMs, DeliveryId)>;
         /// A webhook.
         short fn webhook(id: WebhookId) -> Option<WebhookEndpoint>;
+        /// All webhooks of a customer by id: those that its keys made, and those that operators made.
+        short fn webhooks_of(customer: &'a CustomerId) -> Vec<WebhookEndpoint>;
         /// A delivery.
         short fn delivery(id: DeliveryId) -> Option<WebhookDelivery>;
         /// A page of webhooks by id, of one customer or of all, after the one of id `after`.

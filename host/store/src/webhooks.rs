@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
-use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
+use gatehouse_tasks::{MAX_CUSTOMER_WEBHOOKS, WebhookDelivery, WebhookEndpoint};
 use redb::ReadTransaction;
 
 use crate::administration::{RowPage, behind};
@@ -49,6 +49,14 @@ pub(crate) fn next_delivery(
 /// A webhook.
 pub(crate) fn webhook(txn: &ReadTransaction, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
     WEBHOOKS.find(txn, id.bits())
+}
+
+/// All webhooks of a customer by id.
+pub(crate) fn webhooks_of(
+    txn: &ReadTransaction,
+    customer: &CustomerId,
+) -> Result<Vec<WebhookEndpoint>, StoreError> {
+    Ok(list_webhooks(txn, Some(customer), None, MAX_CUSTOMER_WEBHOOKS)?.rows)
 }
 
 /// A delivery.

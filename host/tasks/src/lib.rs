@@ -45,9 +45,9 @@ pub use records::step::{
 };
 pub use records::usage::{UsageKey, UsageSums, hour_of};
 pub use records::webhook::{
-    BY_OPERATOR, Callback, DeliveryState, Disabled, MAX_ANSWER, MAX_DESCRIPTION, MAX_OWN_WEBHOOKS,
-    MAX_PENDING, MAX_RESENT, MAX_URL, MAX_WEBHOOKS, OldSecret, SealedSecret, WebhookAttempt, WebhookDelivery,
-    WebhookEndpoint, WebhookEvent, WebhookPolicy, shown_url,
+    BY_OPERATOR, Callback, DeliveryState, Disabled, MAX_ANSWER, MAX_CUSTOMER_WEBHOOKS, MAX_DESCRIPTION,
+    MAX_OWN_WEBHOOKS, MAX_PENDING, MAX_RESENT, MAX_URL, MAX_WEBHOOKS, OldSecret, SealedSecret,
+    WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy, shown_url,
 };
 pub use rules::funds::{MAX_VARIANT_NAME, check_funds};
 pub use rules::keys::MAX_OVERLAP;

@@ -79,13 +79,34 @@ fn a_customer_has_webhooks_of_its_own_which_nobody_else_touches() {
             verifier.verify(&test.body, &test.headers).expect("signed by both");
         }
 
-        // An operator sees whose it is, and what an operator stops stays stopped.
+        // An operator sees whose it is, and what an operator stops at an address stays stopped: of all that is off there.
+        let other = json!({"url": format!("http://{address}/own?token=other"), "enabled": false});
+        let other = make(&caller, &other, "other").await;
+        assert_eq!(other.status, 200, "{}", other.text());
+        let other = format!("/v1/webhooks/{}", text(&other.json()["data"]["id"]));
         let shown = result(&gateway, &["show", &id]).await;
         assert_eq!(shown["webhook"]["made_by"], caller.id());
         result(&gateway, &["disable", &id]).await;
         let enable = caller.post(&path, &json!({"enabled": true})).await;
         assert_eq!(enable.refusal("param"), (403, json!("enabled")));
         assert_eq!(caller.send("DELETE", &path, &[], "").await.status, 403, "nor is it removed");
+        let away = caller.post(&path, &json!({"url": format!("http://{address}/away")})).await;
+        assert_eq!(away.refusal("param"), (403, json!("enabled")), "nor moved, which would free its address");
+        let enable = caller.post(&other, &json!({"enabled": true})).await;
+        assert_eq!(enable.refusal("param"), (403, json!("url")), "{}", enable.text());
+        let words = caller.post(&other, &json!({"description": "off"})).await;
+        assert_eq!(words.status, 200, "{}", words.text());
+        let callback = format!("http://{address}/own?token=callback");
+        for dry_run in [true, false] {
+            let body = json!({
+                "model": "ctx-pro", "prompt": "a kite", "callback_url": callback, "dry_run": dry_run,
+            });
+            let refused = caller.post("/v1/images/generations", &body).await;
+            assert_eq!(refused.status, 403, "{}", refused.text());
+            let message = refused.message();
+            assert!(message.starts_with("callback_url: an operator disabled"), "{message}");
+            assert!(message.contains("/own?...") && !message.contains("token"), "{message}");
+        }
         let twin = json!({"url": format!("http://{address}/own?token=another")});
         let again = make(&caller, &twin, "twin").await;
         assert_eq!(again.refusal("param"), (403, json!("url")), "{}", again.text());
@@ -98,7 +119,9 @@ fn a_customer_has_webhooks_of_its_own_which_nobody_else_touches() {
         result(&gateway, &["enable", &id]).await;
         let off = caller.post(&path, &json!({"enabled": false})).await.json();
         assert_eq!(off["data"]["disabled_reason"], "its owner disabled it");
-        assert_eq!(caller.post(&path, &json!({"enabled": true})).await.json()["data"]["enabled"], true);
+        for path in [&path, &other] {
+            assert_eq!(caller.post(path, &json!({"enabled": true})).await.json()["data"]["enabled"], true);
+        }
         result(&gateway, &["remove", &id]).await;
         assert_eq!(caller.get(&path).await.status, 404);
 

@@ -11,9 +11,7 @@ use gatehouse_driver::{
 };
 use gatehouse_model::{Task, TaskId, UnixMs};
 use gatehouse_store::{StatementOf, StatementQuery, Store};
-use gatehouse_tasks::{
-    FieldChange, HoldId, JournalEntry, MAX_WEBHOOKS, StepRow, WebhookDelivery, delivery_of,
-};
+use gatehouse_tasks::{FieldChange, HoldId, JournalEntry, StepRow, WebhookDelivery, delivery_of};
 
 use crate::api::error::OperationError;
 use crate::api::task::{AdoptedReply, RulingWord, TaskRuling};
@@ -79,8 +77,7 @@ impl Tasks {
         if task.finished.is_none() {
             return Ok(deliveries);
         }
-        let webhooks = self.store.list_webhooks(Some(task.customer.clone()), None, MAX_WEBHOOKS).await?.rows;
-        for webhook in webhooks {
+        for webhook in self.store.webhooks_of(&task.customer).await? {
             if let Some(id) = delivery_of(webhook.id, task) {
                 deliveries.extend(self.store.delivery(id).await?);
             }

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use gatehouse_model::{ApiKey, Pepper, RequestId, UnixMs};
-use gatehouse_tasks::{AuditedRequest, Command};
+use gatehouse_sample::{START, beginning, failed, key_id, task, task_id, webhook, webhook_change};
+use gatehouse_tasks::{
+    AuditedRequest, Command, MAX_CUSTOMER_WEBHOOKS, MAX_WEBHOOKS, MemoryLedgerStorage, WebhookChange,
+    WebhookEndpoint,
+};
 use serde_json::json;
 
 use super::{PEPPER, service};
@@ -71,4 +75,23 @@ async fn decisions_are_read_with_a_cursor_past_any_number_of_requests() {
     assert_eq!(read(1, false, next).await, (vec!["first".to_owned()], None));
     let (texts, next) = read(usize::MAX, true, None).await;
     assert_eq!((texts.len(), next.is_some()), (1_000, true), "an answer has an end");
+}
+
+/// Without it the page of a task says nothing of what a customer's later webhooks were told.
+#[tokio::test]
+async fn a_task_has_the_deliveries_of_every_webhook_of_its_customer() {
+    let (service, _folder) = service();
+    let begin = beginning().into_iter().map(|one| one.command(&MemoryLedgerStorage::default(), START));
+    let webhooks = (1..=MAX_CUSTOMER_WEBHOOKS as u128).map(|number| {
+        let made_by = (number > MAX_WEBHOOKS as u128).then(|| key_id(0));
+        let webhook = WebhookEndpoint { made_by, ..webhook(number, 0) };
+        webhook_change(WebhookChange::Add(Box::new(webhook)), START)
+    });
+    let submit = Command::Submit { task: Box::new(task(1, 0, 0, 10, START)), idempotency: None };
+    let finish = Command::Finish { id: task_id(1), revision: 0, ending: failed(), audit: None, at: START };
+    for command in begin.chain(webhooks).chain([submit, finish]) {
+        service.store.execute(command).await.unwrap().unwrap();
+    }
+    let details = service.tasks.details(task_id(1)).await.unwrap();
+    assert_eq!(details.deliveries.len(), MAX_CUSTOMER_WEBHOOKS);
 }

@@ -9,7 +9,8 @@ pub(super) fn callback_url() -> Value {
     json!({
         "type": ["string", "null"], "maxLength": 2048,
         "description": "Where the end of the task is posted to once it has completed, failed or was cancelled: a public https \
-            address. Signed as webhooks are, with the secret of `GET /v1/callbacks/secret`.",
+            address, and none at which an operator disabled a webhook of this account (403). Signed as webhooks are, with the \
+            secret of `GET /v1/callbacks/secret`.",
     })
 }
 

@@ -12,7 +12,7 @@ use gatehouse_model::{
     Tags, Task, TaskFailure, TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
-use gatehouse_tasks::{Applied, Command, Idempotency, MAX_URL};
+use gatehouse_tasks::{Applied, Command, Idempotency, MAX_URL, shown_url};
 
 use crate::api::{Receipt, SubmitRequest};
 use crate::body::off_worker;
@@ -72,7 +72,7 @@ impl Intake {
         if let Some(receipt) = self.first_receipt(idempotency.as_ref(), now).await? {
             return Ok(receipt);
         }
-        self.check_callback(&request)?;
+        self.check_callback(&request).await?;
         self.disks.check()?;
         let found = self.judge.resolve(request.surface, &request.key, &request.body)?;
         request.report.of_model(&found.model);
@@ -193,14 +193,24 @@ impl Intake {
     }
 
     /// Refuses an address for the task's end that nothing would be posted to, as far as that can be told without a name server;
-    /// each attempt checks what its name resolves to.
-    pub(super) fn check_callback(&self, request: &SubmitRequest) -> Result<(), SubmitError> {
+    /// each attempt checks what its name resolves to. One at which an operator stopped a webhook of this customer is refused too.
+    pub(super) async fn check_callback(&self, request: &SubmitRequest) -> Result<(), SubmitError> {
         let Some(url) = request.body.callback() else { return Ok(()) };
         if url.len() > MAX_URL {
             let problem = format!("expected at most {MAX_URL} bytes, got {}", url.len());
             return Err(SubmitError::wrong_field(CALLBACK, problem));
         }
-        self.shared.check_webhook_url(url).map_err(|problem| SubmitError::wrong_field(CALLBACK, problem))
+        let checked = self.shared.check_webhook_url(url);
+        checked.map_err(|problem| SubmitError::wrong_field(CALLBACK, problem))?;
+        if self.shared.is_stopped_address(&request.key.customer, url).await? {
+            let message = format!(
+                "{CALLBACK}: an operator disabled a webhook at {}, and only an operator has anything sent \
+                 there again",
+                shown_url(url)
+            );
+            return Err(SubmitError::Forbidden(message));
+        }
+        Ok(())
     }
 
     /// Refuses a task that its customer's own tasks keep from beginning before its time limit, as far as can be told.

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use crate::{Config, SubmitError, WebhookAction, WebhookError, WebhookPatch, WebhookRequest, WebhookSecret};
 use gatehouse_harness::{Provider, Received, TestClock, TestSeed, reply, until};
-use gatehouse_model::{Clock as _, Digest, Pepper, Task, UnixMs, WebhookId};
+use gatehouse_model::{Clock as _, DeliveryId, Digest, Pepper, Task, UnixMs, WebhookId};
 use gatehouse_sample::{
     START, at_once, beginning, completed, customer_id, key_id, request_id, task, task_id,
 };
-use gatehouse_store::AuditQuery;
+use gatehouse_store::{Access, AuditQuery};
 use gatehouse_tasks::{
     Command, DeliveryState, MemoryLedgerStorage, WebhookChange, WebhookDelivery, WebhookEndpoint,
     WebhookPolicy,
@@ -187,6 +187,25 @@ async fn what_fails_comes_again_with_the_same_id_and_bytes_and_a_new_moment() {
     assert!(scene.receiver.received().iter().all(|seen| seen.path() == "/hook"), "no redirect is followed");
 }
 
+/// Without it a webhook that was moved to a server that works would send nothing there for an hour.
+#[tokio::test]
+async fn the_pause_of_an_address_does_not_hold_up_the_next_one() {
+    let scene = Scene::with(|seen| match seen.path() {
+        "/hook" => reply(503, &[("retry-after", "3600")], ""),
+        _ => reply(204, &[], ""),
+    })
+    .await;
+    scene.end_task(1).await;
+    scene.attempted(1).await;
+    let (row, url) = (scene.webhook(), format!("{}/moved", scene.receiver.url()));
+    let (id, revision, policy) = (HOOK, row.revision, WebhookPolicy { url, ..row.policy() });
+    let (by_customer, by_word) = (false, false);
+    scene.change(WebhookChange::Edit { id, revision, policy, by_customer, by_word }).await;
+    scene.change(WebhookChange::Test { id, delivery: DeliveryId::from_bits(7) }).await;
+    let came = async || scene.receiver.received().iter().any(|seen| seen.path() == "/moved");
+    until("the new address heard of it", came).await;
+}
+
 #[tokio::test]
 async fn the_next_process_goes_on_with_what_waits() {
     let (scene, healthy) = Scene::failing().await;
@@ -349,10 +368,52 @@ async fn a_repeated_change_is_a_repetition_whatever_has_become_of_the_webhook() 
     assert!(matches!(unknown, Err(WebhookError::Unknown(found)) if found == id), "{unknown:?}");
 }
 
+/// Without it a client is told to try again what was done: it makes a second webhook, or has lost the only copy of a secret.
+#[tokio::test]
+async fn a_change_that_stands_is_answered_while_the_store_cannot_be_read() {
+    let scene = Scene::with(|_| reply(200, &[], "")).await;
+    let store = &scene.process.store;
+    let key = Arc::new(store.key(&key_id(0)).await.expect("readable").expect("a key"));
+    // Commits until reads are refused.
+    let commits = Arc::new(AtomicUsize::new(usize::MAX));
+    let left = Arc::clone(&commits);
+    store.ask_engine(move |access| {
+        if access == Access::Commit && left.load(Ordering::SeqCst) > 0 {
+            left.fetch_sub(1, Ordering::SeqCst);
+        }
+        access != Access::Read || left.load(Ordering::SeqCst) > 0
+    });
+    let ask = async |action: WebhookAction| {
+        // A read that was refused has the writer look for the engine, in a commit of its own.
+        store.flush().await.expect("it can be reached");
+        commits.store(1, Ordering::SeqCst);
+        let request = WebhookRequest {
+            key: Arc::clone(&key),
+            id: request_id(1),
+            client: "192.0.2.1".to_owned(),
+            idempotency: None,
+            action,
+        };
+        let changed = scene.process.driver.webhooks.change_own_webhook(request).await;
+        assert_eq!(commits.swap(usize::MAX, Ordering::SeqCst), 0, "it was committed");
+        changed.expect("what was done")
+    };
+    let policy = WebhookPolicy { url: format!("{}/own", scene.receiver.url()), ..scene.webhook().policy() };
+    let made = ask(WebhookAction::Create(policy)).await;
+    let id = made.id;
+    assert!(made.secret.is_some() && made.webhook.is_some_and(|webhook| webhook.id == id));
+    let words = WebhookPatch { description: Some("night".to_owned()), ..WebhookPatch::default() };
+    let edited = ask(WebhookAction::Edit(id, words)).await.webhook.expect("the webhook");
+    assert_eq!((edited.description.as_str(), edited.revision), ("night", 1));
+    let rotated = ask(WebhookAction::Rotate(id)).await;
+    assert!(rotated.secret.is_some() && rotated.webhook.is_some_and(|webhook| webhook.old_secret.is_some()));
+    assert!(ask(WebhookAction::Test(id)).await.delivery.is_some_and(|delivery| delivery.webhook == id));
+}
+
 #[test]
 fn no_moment_is_lost_between_milliseconds_and_seconds() {
     let secret = WebhookSecret::mint(&TestSeed::counting_from(1));
-    let id = gatehouse_model::DeliveryId::from_bits(3);
+    let id = DeliveryId::from_bits(3);
     assert_eq!(secret.sign(id, UnixMs(5_000), b"x"), secret.sign(id, UnixMs(5_999), b"x"));
     assert_ne!(secret.sign(id, UnixMs(5_000), b"x"), secret.sign(id, UnixMs(6_000), b"x"));
 }

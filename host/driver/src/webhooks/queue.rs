@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
+use gatehouse_model::{CustomerId, DeliveryId, Digest, UnixMs, WebhookId};
 use gatehouse_upstream::{Admission, Breaker};
 
 /// Attempts under way at once, of all webhooks.
@@ -48,6 +48,8 @@ pub(crate) struct Waiting {
     pub(crate) due: UnixMs,
     pub(crate) delivery: DeliveryId,
     pub(crate) customer: CustomerId,
+    /// A digest of the webhook's address; `None` for a callback, whose queue is of one host.
+    pub(crate) address: Option<Digest>,
 }
 
 /// The webhooks with something to send.
@@ -65,6 +67,8 @@ struct Entry {
     next: Option<Waiting>,
     /// Whose attempt is under way.
     in_flight: Option<CustomerId>,
+    /// The address that `breaker` and `not_before` are about.
+    address: Option<Digest>,
     breaker: Breaker,
     not_before: UnixMs,
     /// Where it is in `due`, or was before its customer had its share.
@@ -92,6 +96,13 @@ impl WebhookQueue {
         entry.next = next;
         if entry.in_flight.is_some() {
             return;
+        }
+        // Not while an attempt is under way: it may be at the address before, and its end is of that one.
+        if let Some(next) = &entry.next
+            && next.address != entry.address
+        {
+            (entry.address, entry.breaker) = (next.address, Breaker::default());
+            entry.not_before = UnixMs(0);
         }
         let open = match entry.breaker.admission(now) {
             Admission::NotBefore(until) => until,
@@ -192,7 +203,8 @@ mod tests {
 
     fn of(customer: &str, due: u64, number: u128) -> Option<Waiting> {
         let customer = CustomerId(customer.to_owned());
-        Some(Waiting { due: UnixMs(due), delivery: delivery(number), customer })
+        let address = Some(Digest::of(b"https://example.com/hook"));
+        Some(Waiting { due: UnixMs(due), delivery: delivery(number), customer, address })
     }
 
     #[test]
@@ -246,6 +258,39 @@ mod tests {
         queue.ended(ONE, AttemptEnd::Throttled(Duration::MAX), UnixMs(0), 0.0);
         queue.look(ONE, next(0, 2), UnixMs(0));
         assert_eq!(queue.next_due(), Some(UnixMs(3_600_000)), "an hour at most");
+    }
+
+    /// Without it a receiver that works would hear nothing until the pause of the one before it is over.
+    #[test]
+    fn a_new_address_is_not_held_up_by_what_is_known_of_the_one_before() {
+        let throttled = AttemptEnd::Throttled(Duration::from_secs(30));
+        for (end, times, moves_during_attempt) in [
+            (throttled, 1, false),
+            (throttled, 1, true),
+            (AttemptEnd::Failed, 5, false),
+            (AttemptEnd::Failed, 5, true),
+        ] {
+            let mut queue = WebhookQueue::default();
+            let moved = || {
+                let address = Some(Digest::of(b"https://example.org/hook"));
+                next(0, 9).map(|next| Waiting { address, ..next })
+            };
+            for round in 1..=times {
+                queue.look(ONE, next(0, round), UnixMs(0));
+                assert_eq!(queue.take(UnixMs(0)), Some((ONE, delivery(round))));
+                if moves_during_attempt && round == times {
+                    queue.look(ONE, moved(), UnixMs(0));
+                }
+                queue.ended(ONE, end, UnixMs(0), 0.0);
+            }
+            if !moves_during_attempt {
+                queue.look(ONE, next(0, 9), UnixMs(0));
+                assert_eq!(queue.take(UnixMs(0)), None, "{end:?}: the same address");
+                queue.look(ONE, None, UnixMs(0));
+            }
+            queue.look(ONE, moved(), UnixMs(0));
+            assert_eq!(queue.take(UnixMs(0)), Some((ONE, delivery(9))), "{end:?} {moves_during_attempt}");
+        }
     }
 
     #[test]

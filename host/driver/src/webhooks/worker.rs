@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{UnixMs, WebhookId};
+use gatehouse_model::{Digest, UnixMs, WebhookId};
 use gatehouse_store::StoreError;
 use tokio::task::{Id, JoinSet};
 
@@ -113,6 +113,7 @@ impl WebhookSender {
             return Ok(None);
         }
         let Some((due, delivery)) = self.shared.store.next_delivery(id).await? else { return Ok(None) };
+        let address = webhook.as_ref().map(|webhook| Digest::of(webhook.url.as_bytes()));
         let customer = match webhook {
             Some(webhook) => Some(webhook.customer),
             None => {
@@ -120,7 +121,7 @@ impl WebhookSender {
                 found.filter(|found| found.callback.is_some()).map(|found| found.customer)
             }
         };
-        Ok(customer.map(|customer| Waiting { due, delivery, customer }))
+        Ok(customer.map(|customer| Waiting { due, delivery, customer, address }))
     }
 
     async fn until_due(&self, due: Option<UnixMs>) {

@@ -260,7 +260,8 @@ fn words(route: &Route) -> Option<Words> {
         Endpoint::ReadWebhook => Words::new(WEBHOOKS, "Read a webhook").ok("The webhook.", WEBHOOK),
         Endpoint::EditWebhook => Words::new(WEBHOOKS, "Change a webhook")
             .description(
-                "The fields that the request has; the others stay. One that an operator disabled is enabled by an operator only.",
+                "The fields that the request has; the others stay. One that an operator disabled is enabled and moved by an \
+                 operator only.",
             )
             .parameters(IDEMPOTENCY)
             .ok("The webhook.", WEBHOOK),

@@ -14,6 +14,8 @@ pub const MAX_RESENT: usize = 500;
 pub const MAX_WEBHOOKS: usize = 10;
 /// Webhooks that one customer makes with its own keys, at most.
 pub const MAX_OWN_WEBHOOKS: usize = 10;
+/// Webhooks of one customer, at most: those of its operators and its own.
+pub const MAX_CUSTOMER_WEBHOOKS: usize = MAX_WEBHOOKS + MAX_OWN_WEBHOOKS;
 /// Deliveries that wait for one webhook, at most. The oldest fails to make room for the next.
 pub const MAX_PENDING: u32 = 10_000;
 /// Attempts that a delivery's row keeps: the last ones.

@@ -35,7 +35,7 @@ pub(crate) use usage::usage;
 pub(super) use usage::usage_row;
 pub(crate) use webhooks::{
     count_troubled_webhooks, delivery, list_deliveries, list_webhooks, next_delivery, troubled_webhooks,
-    waiting_webhooks, webhook,
+    waiting_webhooks, webhook, webhooks_of,
 };
 
 use tokio_postgres::GenericClient;

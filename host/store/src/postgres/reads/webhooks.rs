@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
-use gatehouse_tasks::{RowKey, WebhookDelivery, WebhookEndpoint};
+use gatehouse_tasks::{MAX_CUSTOMER_WEBHOOKS, RowKey, WebhookDelivery, WebhookEndpoint};
 use tokio_postgres::GenericClient;
 
 use super::length;
@@ -95,6 +95,14 @@ pub(crate) async fn webhook(
     id: WebhookId,
 ) -> Result<Option<WebhookEndpoint>, StoreError> {
     find(client, &RowKey::Webhook(id)).await
+}
+
+/// All webhooks of a customer by id.
+pub(crate) async fn webhooks_of(
+    client: &impl GenericClient,
+    customer: &CustomerId,
+) -> Result<Vec<WebhookEndpoint>, StoreError> {
+    Ok(list_webhooks(client, Some(customer), None, MAX_CUSTOMER_WEBHOOKS).await?.rows)
 }
 
 /// A delivery.

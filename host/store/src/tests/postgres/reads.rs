@@ -177,6 +177,7 @@ async fn rows_are_found_as_in_a_file() {
         same!(pair, read::customer(&customer));
         let names: Vec<String> = (0..9).map(|name| format!("name-{name}")).collect();
         same!(pair, read::owned_names(&customer, &names));
+        same!(pair, webhooks::webhooks_of(&customer));
         for number in 0..12 {
             let id = format!("resp_{number}");
             for (seconds, most) in [(0, 10), (0, 2), (0, 4), (52, 10), (58, 10)] {

@@ -164,6 +164,7 @@ impl Answers {
         let page = store.list_webhooks(None, None, 99).await.unwrap();
         for webhook in &page.rows {
             self.add("webhook", store.webhook(webhook.id).await);
+            self.add("webhooks_of", store.webhooks_of(&webhook.customer).await);
             self.add("next_delivery", store.next_delivery(webhook.id).await);
             for pending in [false, true] {
                 let query = DeliveryQuery { webhook: webhook.id, pending };

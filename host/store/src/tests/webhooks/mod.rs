@@ -171,6 +171,7 @@ async fn pages_end_where_the_next_one_begins() {
     let own = page(Some(customer_id(1)), None, 2).await.unwrap();
     assert_eq!((ids(&own.rows), own.next), (vec![5, 6], Some(WebhookId::from_bits(6))));
     assert_eq!(ids(&page(Some(customer_id(1)), own.next, 2).await.unwrap().rows), [7]);
+    assert_eq!(ids(&store.webhooks_of(&customer_id(1)).await.unwrap()), [5, 6, 7]);
 
     for number in 1..=5 {
         let at = START.plus(Duration::from_secs(number));
