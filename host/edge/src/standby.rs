@@ -16,20 +16,25 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_model::{Boxed, Clock, RequestId, Seed};
-use gatehouse_net::{Certificates, Responding, ServedBody, ShutdownPhase, reached};
+use gatehouse_net::{
+    Certificates, RequestActivity, RequestFraming, Responding, ServedBody, ShutdownPhase, TrackedBody,
+    reached,
+};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use serde_json::json;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::config::{Config, Limits};
 use crate::edge::{Error, certificates_of, listeners};
 use crate::errors::{Form, Kind, Refusal};
+use crate::http::body::holding;
 use crate::http::forwarded::HOP;
 use crate::http::head;
+use crate::limits::open_connections::InUse;
 use crate::response;
 use crate::serving::listeners::{Listeners, Peer, Respond};
 
@@ -170,12 +175,17 @@ impl StandbyEdge {
 impl Respond for Standby {
     fn answer(self: Arc<Self>, request: Request<Incoming>, peer: Arc<Peer>) -> Responding {
         Box::pin(async move {
-            let form = Form::of(request.uri().path());
-            let answered = self.respond(request, &peer).await;
-            Ok(answered.unwrap_or_else(|refusal| {
+            let (parts, body) = request.into_parts();
+            let (form, framing) = (Form::of(parts.uri.path()), RequestFraming::of(&parts));
+            let (body, end) = TrackedBody::new(body);
+            let answered = self.respond(Request::from_parts(parts, body), &peer).await;
+            let mut answer = answered.unwrap_or_else(|refusal| {
                 let id = RequestId::new(self.clock.now(), &*self.seed);
                 refusal.into_response(form, id, self.clock.now()).map(ServedBody::new)
-            }))
+            });
+            let shutdown = *self.shutdown.borrow();
+            peer.end_request(framing, end.is_reached(), shutdown, answer.headers_mut());
+            Ok(answer)
         })
     }
 }
@@ -183,10 +193,10 @@ impl Respond for Standby {
 impl Standby {
     async fn respond(
         &self,
-        request: Request<Incoming>,
+        request: Request<TrackedBody>,
         peer: &Peer,
     ) -> Result<Response<ServedBody>, Refusal> {
-        let under_way = peer.observed.activity.begin_request();
+        let mut under_way = peer.observed.activity.begin_request();
         let (mut parts, body) = request.into_parts();
         let authority = head::check(&parts, &peer.observed.flags, &self.limits)?;
         peer.check()?;
@@ -208,7 +218,7 @@ impl Standby {
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             return Err(refused("this gateway sends on as many requests as it may"));
         };
-        let has_key = is_asked_with_key(&parts);
+        let has_credential = is_asked_with_credential(&parts);
         pass_on(&mut parts.headers);
         let hop = HeaderValue::try_from(&self.forwarding.name);
         parts.headers.insert(HOP, hop.unwrap_or_else(|_| HeaderValue::from_static("gatehouse")));
@@ -237,27 +247,36 @@ impl Standby {
             refused("the gateway at work does not answer; it may have taken this request, so repeat it with its Idempotency-Key")
         })?;
         pass_on(answer.headers_mut());
-        // They go with the last byte of the answer. A refusal holds nothing: a client that leaves it unread is a stranger, whose connection may
-        // end for another one.
-        let is_use = has_key && answer.status().is_success();
-        let held = is_use.then(|| (under_way, permit, peer.open.begin_use()));
-        let clock = Arc::clone(&self.clock);
-        Ok(answer.map(|body| PassedOn { body, at_work, clock, silence: None, _held: held }.boxed_unsync()))
+        // From its head on an answer that is ready waits for its client.
+        under_way.set_awaiting_client(true);
+        // A refusal holds neither: a client that leaves it unread is a stranger, whose connection may end for another one.
+        let is_use = has_credential && answer.status().is_success();
+        let passed_on = |body| PassedOn {
+            body,
+            under_way,
+            held: is_use.then(|| Arc::new((permit, peer.open.begin_use()))),
+            at_work,
+            clock: Arc::clone(&self.clock),
+            silence: None,
+        };
+        Ok(answer.map(|body| passed_on(body).boxed_unsync()))
     }
 }
 
 /// An answer of the gateway at work, and what it holds until its last byte. Once another one is at work, the former one may be stopped,
 /// or its machine gone: where it says nothing for a while then, its answer ends.
-struct PassedOn<H> {
+struct PassedOn {
     body: ServedBody,
+    under_way: RequestActivity,
+    /// Its place among the requests that are sent on, and its connection in use, together with the bytes that are not written yet.
+    held: Option<Arc<(OwnedSemaphorePermit, InUse)>>,
     at_work: watch::Receiver<AtWork>,
     clock: Arc<dyn Clock>,
     /// Since its last word.
     silence: Option<Boxed<'static, ()>>,
-    _held: H,
 }
 
-impl<H: Unpin> Body for PassedOn<H> {
+impl Body for PassedOn {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -265,11 +284,17 @@ impl<H: Unpin> Body for PassedOn<H> {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        let Self { body, at_work, clock, silence, .. } = self.get_mut();
+        let Self { body, under_way, held, at_work, clock, silence } = self.get_mut();
+        under_way.record_progress();
         let frame = Pin::new(body).poll_frame(cx);
+        // An answer that is not ready is the delay of the gateway at work, not the client's.
+        under_way.set_awaiting_client(frame.is_ready());
         if frame.is_ready() {
             *silence = None;
-            return frame;
+            return frame.map_ok(|frame| match held {
+                Some(held) => frame.map_data(|bytes| holding(bytes, Arc::clone(held))),
+                None => frame,
+            });
         }
         let silence = silence.get_or_insert_with(|| {
             let (mut at_work, clock) = (at_work.clone(), Arc::clone(clock));
@@ -293,11 +318,12 @@ impl<H: Unpin> Body for PassedOn<H> {
     }
 }
 
-/// Whether the gateway at work looks at a key before it answers well.
-fn is_asked_with_key(parts: &Parts) -> bool {
+/// Whether the gateway at work looks at a key, or at a signed link, before it answers well.
+fn is_asked_with_credential(parts: &Parts) -> bool {
     let has = |name: &str| parts.headers.contains_key(name);
+    let has_key = has("authorization") || has("x-api-key");
     let path = parts.uri.path();
-    path.starts_with("/v1/") && path != "/v1/openapi.json" && (has("authorization") || has("x-api-key"))
+    path.starts_with("/v1/media/") || (path.starts_with("/v1/") && path != "/v1/openapi.json" && has_key)
 }
 
 /// Leaves out what belongs to one connection, also what that says of itself.

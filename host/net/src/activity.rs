@@ -6,9 +6,13 @@ use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Written bytes that count as one piece of a response. The pings to a silent HTTP/2 peer are shorter: they keep no connection open.
+const PIECE: usize = 4096;
+
 /// Requests of one connection under way; without any the connection is idle. A connection is also idle when
 /// its peer takes none of the responses that are ready: HTTP/2 lets it close its window without the socket
-/// ever being full.
+/// ever being full. Bytes that the socket takes are progress, too: hyper may still hold a response whole when
+/// its request is over for the code above.
 #[derive(Clone, Debug, Default)]
 pub struct Activity(Arc<Counters>);
 
@@ -17,6 +21,8 @@ struct Counters {
     under_way: AtomicUsize,
     awaiting_client: AtomicUsize,
     progress: AtomicUsize,
+    /// Bytes given to the socket.
+    written: AtomicUsize,
 }
 
 impl Activity {
@@ -26,11 +32,16 @@ impl Activity {
         self.0.under_way.load(Ordering::Acquire) == self.0.awaiting_client.load(Ordering::Acquire)
     }
 
-    /// Requests begun and response pieces taken so far; two equal readings mean that neither happened in
-    /// between.
+    /// Requests begun and response pieces taken so far, by hyper and by the socket. Two equal readings mean that nothing happened
+    /// in between, except for less than `PIECE` bytes.
     #[must_use]
     pub fn progress(&self) -> usize {
-        self.0.progress.load(Ordering::Acquire)
+        self.0.progress.load(Ordering::Acquire) + self.0.written.load(Ordering::Relaxed) / PIECE
+    }
+
+    /// Bytes were given to the socket.
+    pub(crate) fn record_written(&self, bytes: usize) {
+        self.0.written.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Counts a request and, until it ends, whether it waits for nothing but its client.
@@ -119,6 +130,20 @@ impl Flushes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Pings that counted would keep a connection without requests open for ever.
+    #[test]
+    fn written_bytes_are_progress_and_a_few_pings_do_not_count() {
+        let activity = Activity::default();
+        let begun = activity.progress();
+        for _ in 0..100 {
+            activity.record_written(17);
+        }
+        assert_eq!(activity.progress(), begun);
+        activity.record_written(PIECE);
+        assert_ne!(activity.progress(), begun);
+        assert!(activity.is_idle(), "no request is under way");
+    }
 
     #[test]
     fn a_value_is_kept_until_what_was_written_has_left() {

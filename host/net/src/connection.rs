@@ -45,7 +45,7 @@ pub enum Protocol {
 pub struct ConnectionLimits {
     /// From a head's first byte (or the connection's first moment) to its end.
     pub head: Duration,
-    /// Without a request under way. A response that the client does not take counts as none.
+    /// Without a request under way. A response counts as one while its client takes it, however slowly.
     pub idle: Duration,
     /// Without a byte of the response taken.
     pub write: Duration,
@@ -127,21 +127,15 @@ impl ConnectionServer {
         protocol: Protocol,
         respond: Responder,
     ) -> Boxed<'_, ()> {
-        let Observed { flags, activity, flushes } = observed;
         let head = (protocol != Protocol::Http2).then_some(self.limits.head);
-        let transport = Transport::new(
-            stream,
-            Arc::clone(&self.clock),
-            Arc::clone(&flags),
-            flushes,
-            head,
-            self.limits.write,
-        );
+        let (clock, write) = (Arc::clone(&self.clock), self.limits.write);
+        let transport = Transport::new(stream, clock, observed.clone(), head, write);
         let http = match protocol {
             Protocol::Http1 => self.http.clone().http1_only(),
             Protocol::Http2 => self.http.clone().http2_only(),
             Protocol::Either => self.http.clone(),
         };
+        let Observed { flags, activity, .. } = observed;
         let state = ConnectionState { flags, activity, has_goaway: protocol == Protocol::Http2 };
         Box::pin(async move {
             let connection = http.serve_connection(TokioIo::new(transport), Responses(respond));
@@ -216,8 +210,10 @@ struct ConnectionState {
 }
 
 impl ConnectionState {
+    /// Bytes that wait for the socket are under way: the system asks for more of them only once much of its buffer is free, which
+    /// may take a slow client longer than any time here. A client that takes nothing has a time limit of its own.
     fn is_idle(&self) -> bool {
-        self.activity.is_idle() && !self.flags.is_mid_head()
+        self.activity.is_idle() && !self.flags.is_mid_head() && !self.flags.is_writing()
     }
 
     /// Ends once the connection was idle at two looks `span` apart, with no progress in between.

@@ -11,7 +11,8 @@
 //!    ^                                      Body(0) --> Between
 //! ```
 
-/// Bytes kept of a line: enough for the names and numbers below.
+/// Bytes kept of a line: enough for the names and numbers below. A length in a line that has more is not read, as its last digits
+/// may be missing.
 const MAX_LINE: usize = 96;
 
 /// The tracker of one connection.
@@ -108,12 +109,13 @@ impl Framing {
     }
 
     fn end_line(&mut self) -> bool {
+        let is_cut = self.line.len() == MAX_LINE;
         let line = self.line.trim_ascii_end();
         let last = self.state == State::Head && line.is_empty();
         if last {
             self.state = self.head.next_state();
         } else if self.state == State::Head {
-            self.head.read_line(line);
+            self.head.read_line(line, is_cut);
         }
         self.line.clear();
         last
@@ -121,7 +123,7 @@ impl Framing {
 }
 
 impl HeadFacts {
-    fn read_line(&mut self, line: &[u8]) {
+    fn read_line(&mut self, line: &[u8], is_cut: bool) {
         self.lines += 1;
         // HTTP/2 by prior knowledge begins with a line that looks like a head; its framing is not HTTP/1's.
         if self.lines == 1 && line.starts_with(b"PRI * HTTP/2") {
@@ -133,7 +135,8 @@ impl HeadFacts {
             self.encoded = true;
         } else if name.eq_ignore_ascii_case(b"content-length") {
             self.sized = true;
-            let number = std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok());
+            let digits = std::str::from_utf8(value).ok().filter(|_| !is_cut);
+            let number = digits.and_then(|digits| digits.parse().ok());
             self.length = number.map_or(Length::Unreadable, Length::Known);
         }
     }
@@ -156,6 +159,8 @@ mod tests {
 
     #[test]
     fn tells_heads_and_bodies_apart() {
+        // Cut, it would be a length of nothing, and the body the next head.
+        let long = format!("POST / HTTP/1.1\r\nContent-Length: {}3\r\n\r\nabc", "0".repeat(90));
         for (bytes, mid_head, untracked, ambiguous) in [
             ("", false, false, false),
             ("\r\n", false, false, false),
@@ -170,6 +175,7 @@ mod tests {
             ("POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", false, true, true),
             ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\ncontent-length:3\r\n\r\n", false, true, true),
             ("POST / HTTP/1.1\r\nContent-Length: 3x\r\n\r\n", false, true, false),
+            (long.as_str(), false, true, false),
             ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", false, true, false),
             // The facts of the request before do not count.
             ("P\r\nContent-Length: 1\r\n\r\nxGET / HTTP/1.1\r\n\r\nG", true, false, false),

@@ -18,7 +18,8 @@ use tokio::sync::Notify;
 use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 
-use crate::activity::Flushes;
+use crate::activity::{Activity, Flushes};
+use crate::connection::Observed;
 use crate::framing::Framing;
 
 /// Time and bytes for a client to finish writing and read the response that refused its request, and no more.
@@ -41,6 +42,7 @@ pub struct ConnectionFlags {
     untracked: AtomicBool,
     linger: AtomicBool,
     mid_head: AtomicBool,
+    writing: AtomicBool,
     end: Notify,
 }
 
@@ -53,7 +55,7 @@ impl ConnectionFlags {
 
     /// The request under way must be the last of this HTTP/1 connection.
     #[must_use]
-    pub fn is_last(&self) -> bool {
+    pub(crate) fn is_last(&self) -> bool {
         self.untracked.load(Ordering::Acquire)
     }
 
@@ -63,8 +65,13 @@ impl ConnectionFlags {
         self.mid_head.load(Ordering::Acquire)
     }
 
+    /// Bytes wait for room in the socket: the time limit of a client that takes none of them runs.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.writing.load(Ordering::Acquire)
+    }
+
     /// A response was sent before the request's body was read: closing at once would destroy the response.
-    pub fn linger(&self) {
+    pub(crate) fn linger(&self) {
         self.linger.store(true, Ordering::Release);
     }
 
@@ -84,6 +91,7 @@ pub(crate) struct Transport<IO> {
     io: IO,
     clock: Arc<dyn Clock>,
     flags: Arc<ConnectionFlags>,
+    activity: Activity,
     flushes: Flushes,
     framing: Option<Framing>,
     head: Timer,
@@ -108,11 +116,11 @@ impl<IO> Transport<IO> {
     pub(crate) fn new(
         io: IO,
         clock: Arc<dyn Clock>,
-        flags: Arc<ConnectionFlags>,
-        flushes: Flushes,
+        observed: Observed,
         head: Option<Duration>,
         write: Duration,
     ) -> Self {
+        let Observed { flags, activity, flushes } = observed;
         let mut timer = Timer { span: head.unwrap_or_default(), running: None };
         if head.is_some() {
             // The first head is due from the first moment: a connection without a request is not kept.
@@ -120,7 +128,7 @@ impl<IO> Transport<IO> {
         }
         let write = Timer { span: write, running: None };
         let framing = head.map(|_| Framing::new());
-        Self { io, clock, flags, flushes, framing, head: timer, write, closing: None }
+        Self { io, clock, flags, activity, flushes, framing, head: timer, write, closing: None }
     }
 
     fn observe(&mut self, bytes: &[u8]) {
@@ -190,8 +198,9 @@ impl<IO: AsyncWrite + Unpin> Transport<IO> {
         write: impl FnOnce(Pin<&mut IO>, &mut Context<'_>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         let written = ready!(self.with_timeout(cx, write));
-        if written.is_ok() {
+        if let Ok(bytes) = &written {
             self.flushes.wrote();
+            self.activity.record_written(*bytes);
         }
         Poll::Ready(written)
     }
@@ -202,16 +211,20 @@ impl<IO: AsyncWrite + Unpin> Transport<IO> {
         cx: &mut Context<'_>,
         write: impl FnOnce(Pin<&mut IO>, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
-        let result = write(Pin::new(&mut self.io), cx);
+        let mut result = write(Pin::new(&mut self.io), cx);
+        if result.is_pending() {
+            if self.write.running.is_none() {
+                self.write.start(&*self.clock);
+            }
+            if self.write.poll(cx).is_ready() {
+                result = Poll::Ready(Err(timed_out("the client did not take its response in time")));
+            }
+        }
         if result.is_ready() {
             self.write.running = None;
-            return result;
         }
-        if self.write.running.is_none() {
-            self.write.start(&*self.clock);
-        }
-        ready!(self.write.poll(cx));
-        Poll::Ready(Err(timed_out("the client did not take its response in time")))
+        self.flags.writing.store(result.is_pending(), Ordering::Release);
+        result
     }
 }
 

@@ -7,9 +7,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use gatehouse_model::Clock;
-use gatehouse_net::{ConnectionLimits, HandshakeLimits, ShutdownPhase};
+use gatehouse_net::{ConnectionLimits, HandshakeLimits, RequestFraming, ShutdownPhase};
 use http::StatusCode;
 use http::request::Parts;
+use http_body::Body as _;
 use tokio::sync::watch;
 
 use super::connections::{Connections, watched};
@@ -57,9 +58,12 @@ impl WaitingServer {
         let pages = Pages { hosts: HostCheck::new(config), waiting, metrics };
         let answer: Answer = Box::new(move |request, _, _, observed| {
             let under_way = observed.activity.begin_request();
-            let mut response = pages.answer(&request.into_parts().0);
+            let (head, body) = request.into_parts();
+            let mut response = pages.answer(&head);
             handler::add(response.headers_mut());
-            let response = response.map(|body| watched(body, under_way));
+            let (framing, is_read) = (RequestFraming::of(&head), body.is_end_stream());
+            framing.end(&observed.flags, is_read, false, response.headers_mut());
+            let response = response.map(|body| watched(body, under_way, None));
             Box::pin(async move { Ok(response) })
         });
         // So many are never open when one more is accepted: none gives way.

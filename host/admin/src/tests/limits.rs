@@ -2,6 +2,8 @@
 //! under another name.
 
 use gatehouse_harness::{Connection, TestClock};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::show;
@@ -106,14 +108,19 @@ async fn every_answer_is_of_one_host_and_one_token_and_is_not_sniffed() {
     }
 }
 
-/// Without it a web page that takes this address for its own name reads the metrics of a gateway that waits.
-#[tokio::test]
-async fn a_start_that_waits_answers_for_its_own_hosts_alone() {
+/// The listener of a start that waits.
+fn start_that_waits() -> WaitingServer {
     let waiting = watch::channel(Waiting { reason: "it waits".to_owned(), is_standby: true }).1;
     let page = Box::new(|| "gatehouse_up 1\n".to_owned());
     let (limits, handshakes) = limits();
     let clock = TestClock::at(1_000);
-    let server = WaitingServer::start(&Config::default(), limits, handshakes, waiting, page, clock).unwrap();
+    WaitingServer::start(&Config::default(), limits, handshakes, waiting, page, clock).unwrap()
+}
+
+/// Without it a web page that takes this address for its own name reads the metrics of a gateway that waits.
+#[tokio::test]
+async fn a_start_that_waits_answers_for_its_own_hosts_alone() {
+    let server = start_that_waits();
     for (lines, refused) in
         [("Host: 127.0.0.1\r\n", None), ("Host: rebound.example\r\n", Some(421)), ("", Some(400))]
     {
@@ -128,14 +135,38 @@ async fn a_start_that_waits_answers_for_its_own_hosts_alone() {
     server.stop().await;
 }
 
+/// A client that writes its whole body first would find the connection reset instead of an answer.
 #[tokio::test]
 async fn a_refused_body_does_not_cost_the_answer() {
+    let (listener, waiting) = (start().await, start_that_waits());
+    let line = "POST /admin/v1/customers HTTP/1.1\r\nHost: 127.0.0.1";
+    let request = format!("{line}\r\nContent-Length: {LARGE}\r\n\r\n{}", large());
+    for (address, status) in [(listener.endpoint.address, 401), (waiting.address(), 503)] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.expect("all of it is taken");
+        let mut client = Connection::over(stream);
+        let answer = client.read().await.expect("an answer");
+        assert_eq!((answer.status, answer.header("connection")), (status, "close"));
+        assert!(client.closes().await);
+    }
+}
+
+/// Behind chunks no later head is found: it would have no time limit, and two lengths in it would not be refused.
+#[tokio::test]
+async fn a_request_in_chunks_is_the_last_of_its_connection() {
     let listener = start().await;
+    let token = listener.endpoint.token.reveal();
     let mut client = Connection::open(listener.endpoint.address).await;
-    let body = "x".repeat(1 << 20);
-    client.request("POST", "/admin/v1/customers", &[], body.as_bytes()).await;
-    let answer = client.read().await.expect("an answer");
-    assert_eq!((answer.status, answer.header("connection")), (401, "close"));
+    for (framing, last) in [
+        ("\r\n", ""),
+        ("Content-Length: 0\r\n\r\n", ""),
+        ("Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "close"),
+    ] {
+        let head = "GET /admin/v1/customers/known HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer";
+        let answer = client.ask(format!("{head} {token}\r\n{framing}")).await;
+        assert_eq!((answer.status, answer.header("connection")), (200, last), "{framing}");
+    }
+    assert!(client.closes().await);
 }
 
 #[test]

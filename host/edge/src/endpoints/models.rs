@@ -125,20 +125,24 @@ pub(super) async fn list(request: &EndpointRequest<'_>, key: &Key) -> Outcome {
     Ok(response::json(&Models { object: "list", data }))
 }
 
-/// One page: `limit` models after `after_id`, or before `before_id`. Without a limit all of them: a client that reads
-/// one page alone has then read everything.
+/// One page: the `limit` models right after `after_id`, or right before `before_id`. Without a limit all of them: a client that
+/// reads one page alone has then read everything.
 fn page(listings: Vec<ModelListing>, asked: Option<&str>) -> Result<Page, Refusal> {
     let asked = Query::parse(asked);
     let limit =
         asked.read("limit", "1 to 1000", |text| text.parse().ok().filter(|limit| LIMITS.contains(limit)))?;
     let position = |id: &str| listings.iter().position(|listing| listing.id == id);
     let from = asked.one("after_id")?.and_then(position).map_or(0, |at| at + 1);
-    let to = asked.one("before_id")?.and_then(position).unwrap_or(listings.len()).max(from);
+    let before = asked.one("before_id")?.and_then(position);
+    let within = &listings[from..before.unwrap_or(listings.len()).max(from)];
+    let most = limit.unwrap_or(usize::MAX);
+    // A client that goes back reads on from the first model that it has.
+    let left_out = before.map_or(0, |_| within.len().saturating_sub(most));
     let data: Vec<PageModel> =
-        listings[from..to].iter().take(limit.unwrap_or(usize::MAX)).cloned().map(PageModel::from).collect();
+        within.iter().skip(left_out).take(most).cloned().map(PageModel::from).collect();
     let id = |model: Option<&PageModel>| model.map(|model| model.id.clone());
     let (first_id, last_id) = (id(data.first()), id(data.last()));
-    Ok(Page { has_more: data.len() < to - from, data, first_id, last_id })
+    Ok(Page { has_more: data.len() < within.len(), data, first_id, last_id })
 }
 
 /// One of them.

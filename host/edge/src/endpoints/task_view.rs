@@ -57,7 +57,8 @@ pub(super) fn view(backend: &dyn Backend, mut task: Task, base: &str) -> Result<
         progress: task.progress,
         result,
         waiting: backend.waiting(&task),
-        error: task.failure.take().map(failure),
+        // A task that is going to fail has its reason before it has failed.
+        error: task.failure.take().filter(|_| task.status == Status::Failed).map(failure),
         created: task.created.seconds(),
         completed: task.finished.map(gatehouse_model::UnixMs::seconds),
         model: task.model,

@@ -47,10 +47,11 @@ pub(super) async fn owned(request: &EndpointRequest<'_>, key: &Key) -> Result<Ta
     found.ok_or_else(|| unknown(request.param))
 }
 
-/// The task whose receipt was made just now.
+/// The task whose receipt was made just now. It goes on where it cannot be read: a repetition would make and pay another one.
 pub(super) fn of_receipt(found: Result<Option<Task>, StoreError>) -> Result<Task, Refusal> {
-    let task = found.map_err(store_refusal)?;
-    task.ok_or_else(|| Refusal::internal("a task was gone right after its receipt"))
+    let gone = || Refusal::internal("a task was gone right after its receipt");
+    let task = found.map_err(store_refusal).and_then(|task| task.ok_or_else(gone));
+    task.map_err(Refusal::never_repeated)
 }
 
 /// The task as it is read.

@@ -33,6 +33,13 @@ const CLIENT_GONE: u16 = 499;
 /// What a line in memory takes, about.
 const LINE_BYTES: usize = 416;
 
+/// Bytes of the longest piece that does not keep its request counted until it is written. A client that has just read a short answer
+/// may ask again at once, and must not be one request over its limit.
+const SHORT: usize = 16 * 1024;
+
+/// What counts a request among those of its key and of its customer.
+type Permits = (Permit<KeyId>, Permit<CustomerId>);
+
 fn name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -57,13 +64,14 @@ pub(crate) struct AccessRecord {
     /// Its address, as far as proxies are trusted.
     pub(crate) client: Option<IpAddr>,
     pub(crate) received: u64,
-    pub(crate) permit: Option<(Permit<KeyId>, Permit<CustomerId>)>,
+    /// What counts it, together with the long pieces of its answer that are not written yet.
+    pub(crate) permit: Option<Arc<Permits>>,
     /// Keeps its connection in use, together with the bytes of its answer that are not written yet.
     pub(crate) in_use: Option<Arc<InUse>>,
     /// What of its body is held until a streamed answer has left.
     pub(crate) body: Option<StreamedBody>,
-    /// What it holds without a key.
-    pub(crate) unread: Option<UnreadAnswer>,
+    /// What it holds without a key, together with the same bytes.
+    pub(crate) unread: Option<Arc<UnreadAnswer>>,
     /// Where the driver says what it took and paid.
     pub(crate) report: RequestReport,
     /// The request in its trace, if it is traced.
@@ -116,11 +124,17 @@ impl AccessRecord {
         self.span = Some(span);
     }
 
-    /// Keeps the connection in use until the bytes of an answer are written: its end drops this record, and may come long before
-    /// a slow client has taken all of them.
-    fn keep_in_use(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
-        let Some(in_use) = &self.in_use else { return frame };
-        frame.map_data(|bytes| holding(bytes, Arc::clone(in_use)))
+    /// Has the bytes of an answer hold what their request holds, until they are written. The end of an answer drops this record,
+    /// and may come long before a slow client has taken all of them: over HTTP/2 hyper gives up a whole piece as soon as its
+    /// client has room for one byte.
+    fn hold_until_written(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        let is_long = frame.data_ref().is_some_and(|bytes| bytes.len() > SHORT);
+        let permit = self.permit.clone().filter(|_| is_long);
+        if permit.is_none() && self.in_use.is_none() && self.unread.is_none() {
+            return frame;
+        }
+        let held = (permit, self.in_use.clone(), self.unread.clone());
+        frame.map_data(|bytes| holding(bytes, held))
     }
 }
 
@@ -239,7 +253,7 @@ impl Body for LoggedBody {
             None => {}
         }
         self.record.whole = !matches!(frame, Some(Err(_))) && self.body.is_end_stream();
-        Poll::Ready(frame.map(|frame| Ok(self.record.keep_in_use(frame?))))
+        Poll::Ready(frame.map(|frame| Ok(self.record.hold_until_written(frame?))))
     }
 
     fn is_end_stream(&self) -> bool {

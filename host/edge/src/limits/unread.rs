@@ -30,7 +30,7 @@ pub(crate) struct UnreadAnswers(Held);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UnreadOnConnection(Held);
 
-/// One answer that is not taken yet; counted until it is dropped.
+/// One answer that is not taken yet; counted until it is dropped, by its access record and by the last of its bytes.
 #[derive(Debug)]
 pub(crate) struct UnreadAnswer {
     held: [Held; 2],

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use gatehouse_model::{Clock, metric};
 use gatehouse_net::{
-    AcceptedStream, Certificates, ConnectionServer, Handshakes, Observed, Protocol, Responding,
-    ShutdownPhase, accept, network, reached,
+    AcceptedStream, Certificates, ConnectionServer, Handshakes, Observed, Protocol, RequestFraming,
+    Responding, ShutdownPhase, accept, network, reached,
 };
-use http::Request;
+use http::{HeaderMap, Request};
 use hyper::body::Incoming;
 use ipnet::IpNet;
 use tokio::net::{TcpListener, TcpStream};
@@ -50,6 +50,22 @@ impl Peer {
             return Err(Refusal::new(Kind::RateLimited, message));
         }
         Ok(())
+    }
+
+    /// Ends a request with this answer. It is the last of a connection that is one too many, and of any in a shutdown.
+    pub(crate) fn end_request(
+        &self,
+        framing: RequestFraming,
+        is_read: bool,
+        shutdown: ShutdownPhase,
+        answer: &mut HeaderMap,
+    ) {
+        let is_last = self.is_refused() || shutdown != ShutdownPhase::Serving;
+        framing.end(&self.observed.flags, is_read, is_last, answer);
+        // HTTP/2 has no header that says so.
+        if self.is_refused() && !framing.is_http1() {
+            self.observed.flags.end();
+        }
     }
 }
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use gatehouse_driver::RequestReport;
 use gatehouse_model::{Clock, CustomerId, Key, KeyId, Recent, RequestId, Seed};
-use gatehouse_net::{Responding, ServedBody, ShutdownPhase};
+use gatehouse_net::{RequestFraming, Responding, ServedBody, ShutdownPhase};
 use http::request::Parts;
 use http::uri::Authority;
-use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use tokio::sync::watch;
 
@@ -231,7 +231,7 @@ impl Pipeline {
         Ok(key)
     }
 
-    /// Counts a request of that key and of its customer, until its response has left.
+    /// Counts a request of that key and of its customer, until its response has left. A short one has left once hyper has it.
     pub(super) fn admit(&self, key: &Key, record: &mut AccessRecord) -> Result<(), Refusal> {
         (record.key, record.customer) = (Some(key.id.clone()), Some(key.customer.clone()));
         let limits = &self.context.config.limits;
@@ -244,7 +244,7 @@ impl Pipeline {
         let of_customer = self.per_customer.try_acquire(&key.customer);
         let of_customer = of_customer
             .ok_or_else(|| too_many("the keys of this account have", limits.requests_of_customer()))?;
-        record.permit = Some((of_key, of_customer));
+        record.permit = Some(Arc::new((of_key, of_customer)));
         Ok(())
     }
 
@@ -257,7 +257,7 @@ impl Pipeline {
         if matches!(response.body(), ResponseBody::Pieces(..)) {
             record.in_use = Some(Arc::new(peer.open.begin_use()));
         } else {
-            record.unread = self.unread.admit(&peer.unread, response);
+            record.unread = self.unread.admit(&peer.unread, response).map(Arc::new);
         }
     }
 
@@ -282,9 +282,6 @@ impl Pipeline {
             remove_body(response);
         }
         let headers = response.headers_mut();
-        if !reusable {
-            peer.observed.flags.linger();
-        }
         let cors = &self.context.config.cors;
         if let Some(allowed) =
             headers.get(header::ALLOW).and_then(|allowed| allowed.to_str().ok()).map(str::to_owned)
@@ -297,18 +294,8 @@ impl Pipeline {
         {
             headers.insert(header::STRICT_TRANSPORT_SECURITY, value.clone());
         }
-        let sized = parts.headers.contains_key(header::CONTENT_LENGTH);
-        let framed = sized || parts.headers.contains_key(header::TRANSFER_ENCODING);
-        let shutdown = *self.context.shutdown.borrow() != ShutdownPhase::Serving;
-        let is_last = framed && peer.observed.flags.is_last();
-        let last = !reusable || is_last || shutdown || peer.is_refused();
-        if parts.version < Version::HTTP_2 && last {
-            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
-        // HTTP/2 has no such header.
-        if parts.version >= Version::HTTP_2 && peer.is_refused() {
-            peer.observed.flags.end();
-        }
+        let shutdown = *self.context.shutdown.borrow();
+        peer.end_request(RequestFraming::of(parts), reusable, shutdown, headers);
     }
 }
 

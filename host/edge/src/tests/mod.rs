@@ -85,9 +85,14 @@ impl TestEdge {
 
     /// The same for another protocol.
     async fn stream(&self, protocol: &[u8]) -> Box<dyn Wire> {
+        self.over(TcpStream::connect(self.server.addresses()[0]).await.unwrap(), protocol).await
+    }
+
+    /// The same over a connection that is open.
+    async fn over(&self, stream: TcpStream, protocol: &[u8]) -> Box<dyn Wire> {
         match &self.certificate {
-            Some(certificate) => Box::new(net::http2::shake(self, certificate, &[protocol]).await),
-            None => Box::new(TcpStream::connect(self.server.addresses()[0]).await.unwrap()),
+            Some(certificate) => Box::new(net::http2::shake_over(stream, certificate, &[protocol]).await),
+            None => Box::new(stream),
         }
     }
 

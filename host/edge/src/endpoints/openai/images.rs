@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use gatehouse_driver::MediaRefusal;
 use gatehouse_model::{ChatFormat, FormFields, FormTypes, FormValue, Key, Task};
 use http::{HeaderValue, header};
 use serde_json::{Value, json};
 
 use crate::endpoints::openai::fields::Fields;
 use crate::endpoints::openai::made::{self, Encoded, Submitted};
-use crate::endpoints::{dry_run, jobs, text};
+use crate::endpoints::{dry_run, jobs, media, text};
 use crate::errors::{Form, Kind, Outcome, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::response::{self, ResponseBody};
@@ -56,7 +57,8 @@ async fn answer(mut request: EndpointRequest<'_>, key: Arc<Key>) -> Outcome {
         Delivery::Links => links(context, &task, &request.base_url),
         Delivery::Base64 => files(context, &task).await,
     };
-    let mut response = response.map_err(|refusal| jobs::of_task(refusal, receipt.task))?;
+    // They are made and paid for; a repetition would pay others.
+    let mut response = response.map_err(|refusal| jobs::of_task(refusal.never_repeated(), receipt.task))?;
     made::name_task(&mut response, receipt);
     Ok(response)
 }
@@ -147,9 +149,13 @@ fn links(context: &EdgeContext, task: &Task, base: &str) -> Outcome {
 async fn files(context: &EdgeContext, task: &Task) -> Outcome {
     let mut encoded = Encoded::default();
     encoded.text(format!("{{\"created\":{},\"data\":[", created(task)));
-    for (number, media) in made::files_of(task, "images").into_iter().enumerate() {
-        let file = context.backend.result_file(media, None).await;
-        let file = file.map_err(|_| Refusal::new(Kind::NotFound, "the picture is no longer kept"))?;
+    for (number, picture) in made::files_of(task, "images").into_iter().enumerate() {
+        let file = context.backend.result_file(picture, None).await.map_err(|refusal| match refusal {
+            MediaRefusal::NotFound | MediaRefusal::Expired => {
+                Refusal::new(Kind::NotFound, "the picture is no longer kept")
+            }
+            other => media::refusal(other),
+        })?;
         encoded.text(if number == 0 { "{\"b64_json\":\"" } else { ",{\"b64_json\":\"" });
         encoded.file(file.length, file.body);
         encoded.text("\"}");

@@ -67,6 +67,23 @@ async fn pictures_come_inside_of_the_answer_where_the_client_says_so() {
     assert_eq!(sent, json!({"model": "ctx-pro", "prompt": "a kite"}));
 }
 
+/// Without it a client that is told of a store's outage believes its picture lost, or its SDK pays another one.
+#[tokio::test]
+async fn a_picture_that_cannot_be_read_is_not_made_again() {
+    let edge = TestEdge::plain().await;
+    let body = json!({"model": "ctx-pro", "prompt": "a kite", "response_format": "b64_json"});
+    for (expires, status, code) in [(1000, 404, "not_found"), (2000, 503, "busy")] {
+        let end = |task: &mut Task| {
+            with_file(task, "images", "image/png");
+            task.media[0].expires = UnixMs(expires);
+        };
+        let (reply, _) = awaited(&edge, bare(&edge, GENERATE, &body), end).await;
+        assert_eq!(reply.refusal("code"), (status, json!(code)));
+        let hints = (reply.header("x-should-retry"), reply.header("x-gateway-task-id"));
+        assert_eq!(hints, ("false", ID), "{reply:?}");
+    }
+}
+
 /// Without it a client would wait for a task that has failed, or repeat what no repetition helps.
 #[tokio::test]
 async fn a_failed_task_is_an_error_in_openai_s_envelope() {
@@ -312,4 +329,8 @@ async fn a_completion_is_a_chat_completion_of_one_message() {
     }
     let dry = edge.call("/v1/completions", r#"{"model":"m","prompt":"a","dry_run":true}"#).await;
     assert_eq!(dry.json()["dry_run"], true);
+    // Events that nobody asked for may be paid for all the same.
+    let events = json!({"model": "m", "prompt": "a", "events": [chunk("x")]});
+    let unexpected = edge.call("/v1/completions", &events.to_string()).await;
+    assert_eq!((unexpected.status, unexpected.header("x-should-retry")), (500, "false"));
 }

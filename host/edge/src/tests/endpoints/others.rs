@@ -19,8 +19,8 @@ async fn models_are_listed_the_way_openai_clients_read_them() {
             "modality": modality}),
         )
     };
-    let all = json!({"object": "list", "data": [model("ctx-pro", "image"), model("odd:name", "hologram")]});
-    assert_eq!(edge.read("/v1/models").await.json(), all);
+    let all = [model("ctx-pro", "image"), model("odd:name", "hologram"), model("film", "image")];
+    assert_eq!(edge.read("/v1/models").await.json(), json!({"object": "list", "data": all}));
     for path in ["/v1/models/odd:name", "/v1/models/odd%3Aname"] {
         assert_eq!(edge.read(path).await.json(), model("odd:name", "hologram"));
     }
@@ -55,11 +55,16 @@ async fn models_are_listed_in_pages_for_anthropics_clients() {
     };
     let version = "anthropic-version: 2023-06-01\r\n";
     for (query, expected) in [
-        ("", page(&["ctx-pro", "odd:name"], false)),
+        ("", page(&["ctx-pro", "odd:name", "film"], false)),
         ("?limit=1", page(&["ctx-pro"], true)),
-        ("?limit=1&after_id=ctx-pro", page(&["odd:name"], false)),
-        ("?before_id=odd:name", page(&["ctx-pro"], false)),
-        ("?after_id=odd:name", page(&[], false)),
+        ("?limit=1&after_id=ctx-pro", page(&["odd:name"], true)),
+        ("?limit=2&after_id=ctx-pro", page(&["odd:name", "film"], false)),
+        ("?after_id=film", page(&[], false)),
+        ("?before_id=film", page(&["ctx-pro", "odd:name"], false)),
+        ("?limit=1&before_id=film", page(&["odd:name"], true)),
+        ("?limit=1&before_id=odd:name", page(&["ctx-pro"], false)),
+        ("?limit=1&after_id=ctx-pro&before_id=film", page(&["odd:name"], false)),
+        ("?before_id=ctx-pro&after_id=film", page(&[], false)),
     ] {
         let reply = edge.ask(edge.get(&format!("/v1/models{query}"), version)).await;
         assert_eq!(reply.json(), expected, "{query}");

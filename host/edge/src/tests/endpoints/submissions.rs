@@ -209,7 +209,8 @@ async fn a_wait_of_no_time_is_answered_with_the_receipt_and_so_is_one_that_a_shu
     lame_duck.abort();
 }
 
-/// Without it a client that waits would not learn which task it has paid for, where the store cannot be read at its end.
+/// Without it a client that waits would not learn which task it has paid for, where the store cannot be read at its end, or its
+/// SDK would make and pay another one.
 #[tokio::test]
 async fn what_fails_after_the_receipt_does_not_hide_the_task() {
     for (path, format, is_answered) in [
@@ -233,6 +234,7 @@ async fn what_fails_after_the_receipt_does_not_hide_the_task() {
             assert_eq!(reply.header("preference-applied"), "wait=60");
         } else {
             assert_eq!((reply.status, reply.header("x-gateway-task-id")), (500, ID), "{path} {format}");
+            assert_eq!(reply.header("x-should-retry"), "false", "{path} {format}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The task endpoints: read, wait, list, cancel.
 
 use gatehouse_model::{FailureKind, Status, TaskId};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::tests::TestEdge;
 use crate::tests::support::samples;
@@ -93,6 +93,34 @@ async fn a_task_shows_its_result_before_it_ends_and_when_it_has_failed() {
         let data = edge.read(&format!("/v1/tasks/{id}")).await.json()["data"].clone();
         assert_eq!(data["status"], status);
         assert!(data["result"]["images"].is_array(), "{data}");
+    }
+}
+
+/// Without it a client would read why a task failed while that task is still under way.
+#[tokio::test]
+async fn a_task_that_is_going_to_fail_shows_no_error_before_it_has_failed() {
+    let edge = TestEdge::plain().await;
+    for has_failed in [false, true] {
+        let id = edge.backend.put(1, |task| {
+            let (status, finished) = (task.status, task.finished);
+            samples::fail(task, FailureKind::Request, "because");
+            if !has_failed {
+                (task.status, task.finished, task.cost) = (status, finished, None);
+            }
+        });
+        let read = edge.read(&format!("/v1/tasks/{id}")).await.json()["data"].clone();
+        let listed = edge.read("/v1/tasks").await.json()["data"][0].clone();
+        let mut client = edge.connect().await;
+        client.send(edge.get(&format!("/v1/tasks/{id}/events"), "")).await;
+        client.read_head().await.expect("a response");
+        assert_eq!(client.read_until("\n\n").await, "retry: 2000\n\n");
+        let event = client.read_until("\n\n").await;
+        let data = event.lines().find_map(|line| line.strip_prefix("data: ")).expect("data");
+        let followed: Value = serde_json::from_str(data).expect("JSON");
+        for view in [read, listed, followed] {
+            assert_eq!(view["status"], if has_failed { "failed" } else { "submitted" });
+            assert_eq!(view.get("error").is_some(), has_failed, "{view}");
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Which connections end for new ones, and which never do.
 
-use http::{StatusCode, Version};
+use http::{Response, StatusCode, Version};
 use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -80,14 +81,14 @@ async fn two_listeners_share_their_connections() {
 }
 
 /// Larger than what sockets on both sides and all buffers between them hold.
-const LARGE: usize = 64 << 20;
+pub(super) const LARGE: usize = 64 << 20;
 
-/// Asks for a large answer, lets another client come, and takes the answer then. Returns once the connection has ended.
-async fn takes_it_late(
+/// Asks for a large answer. Also returns what ends with the connection.
+pub(super) async fn ask_for_large(
     edge: &TestEdge,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     version: Version,
-) {
+) -> (Response<Incoming>, JoinHandle<()>) {
     let io = TokioIo::new(stream);
     let ends: JoinHandle<()>;
     let body = format!(r#"{{"model":"a","bytes":{LARGE}}}"#);
@@ -102,6 +103,16 @@ async fn takes_it_late(
     };
     let answer = answer.unwrap();
     assert_eq!(answer.status(), StatusCode::OK);
+    (answer, ends)
+}
+
+/// Asks for a large answer, lets another client come, and takes the answer then. Returns once the connection has ended.
+async fn takes_it_late(
+    edge: &TestEdge,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    version: Version,
+) {
+    let (answer, ends) = ask_for_large(edge, stream, version).await;
     let waits = edge.connect().await;
     let whole = answer.into_body().collect().await.map(|body| body.to_bytes().len());
     assert!(whole.as_ref().is_ok_and(|length| *length >= LARGE), "{version:?}: {whole:?}");

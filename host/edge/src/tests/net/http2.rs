@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gatehouse_harness::until;
 use http::{Request, StatusCode, Version};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2;
@@ -31,6 +32,16 @@ pub(in crate::tests) async fn shake(
     trusted: &CertificateDer<'static>,
     offer: &[&[u8]],
 ) -> TlsStream<TcpStream> {
+    let stream = TcpStream::connect(edge.server.addresses()[0]).await.unwrap();
+    shake_over(stream, trusted, offer).await
+}
+
+/// The same over a connection that is open.
+pub(in crate::tests) async fn shake_over(
+    stream: TcpStream,
+    trusted: &CertificateDer<'static>,
+    offer: &[&[u8]],
+) -> TlsStream<TcpStream> {
     let mut roots = RootCertStore::empty();
     roots.add(trusted.clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -40,7 +51,6 @@ pub(in crate::tests) async fn shake(
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = offer.iter().map(|name| name.to_vec()).collect();
-    let stream = TcpStream::connect(edge.server.addresses()[0]).await.unwrap();
     let name = ServerName::try_from("gate.test").unwrap();
     TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
 }
@@ -116,36 +126,83 @@ async fn cleartext_http2_is_served_only_where_it_is_allowed() {
     }
 }
 
+/// Windows of clients that take next to nothing. With room for one byte hyper gives up a whole piece, and the answer's record.
+const WINDOWS: [u32; 2] = [0, 1];
+
+/// A connection of a client that takes so many bytes of an answer that it does not read.
+async fn narrow(edge: &TestEdge, window: u32) -> http2::SendRequest<Body> {
+    let stream = edge.stream(b"h2").await;
+    let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(window)
+        .handshake::<_, Body>(TokioIo::new(stream))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+/// Asks for a path until most answers would have to wait: those `beyond` the bound come without a body.
+async fn expect_bound(edge: &TestEdge, window: u32, path: &str, beyond: u16) {
+    const STREAMS: usize = 120;
+    let sender = narrow(edge, window).await;
+    let (mut full, mut empty) = (Vec::new(), 0);
+    for _ in 0..STREAMS {
+        let request = Request::get(format!("https://gate.test{path}")).version(Version::HTTP_2);
+        let mut sender = sender.clone();
+        let response = sender.send_request(request.body(Body::default()).unwrap()).await.unwrap();
+        if http_body::Body::is_end_stream(response.body()) {
+            assert_eq!(response.status(), beyond, "{path}, window {window}");
+            empty += 1;
+        } else {
+            full.push(response);
+        }
+    }
+    let count = full.len();
+    assert!(count <= 64 && empty + count == STREAMS, "{path}, window {window}: {count} hold a body");
+    // Another connection is not concerned.
+    let other = edge.client().await.ask(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+    assert!(!other.body.is_empty(), "{path}, window {window}");
+}
+
 /// A client that opens streams and takes nothing of what needs no key: the rest is answered without a body, which needs none of
 /// its window. Without the bound each of them holds a page.
 #[tokio::test]
 async fn answers_without_a_key_that_nobody_takes_are_bounded() {
-    const STREAMS: usize = 120;
     let paths = [("/docs", 503), ("/v1/openapi.json", 503), ("/v1/none", 404), ("/v1/models", 401)];
-    let edges = TestEdge::both("cleartext_http2 = true").await;
-    for (edge, (path, beyond)) in edges.iter().flat_map(|edge| paths.map(|path| (edge, path))) {
-        let stream = edge.stream(b"h2").await;
-        let (sender, connection) = http2::Builder::new(TokioExecutor::new())
-            .initial_stream_window_size(0)
-            .handshake::<_, Body>(TokioIo::new(stream))
-            .await
-            .unwrap();
-        tokio::spawn(connection);
-        let (mut full, mut empty) = (Vec::new(), 0);
-        for _ in 0..STREAMS {
-            let request = Request::get(format!("https://gate.test{path}")).version(Version::HTTP_2);
-            let mut sender = sender.clone();
-            let response = sender.send_request(request.body(Body::default()).unwrap()).await.unwrap();
-            if http_body::Body::is_end_stream(response.body()) {
-                assert_eq!(response.status(), beyond, "{path}");
-                empty += 1;
-            } else {
-                full.push(response);
+    for edge in TestEdge::both("cleartext_http2 = true").await {
+        for (path, beyond) in paths {
+            for window in WINDOWS {
+                expect_bound(&edge, window, path, beyond).await;
             }
         }
-        assert!(full.len() <= 64 && empty + full.len() == STREAMS, "{path}: {} hold a body", full.len());
-        // Another connection is not concerned.
-        let other = edge.client().await.ask(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
-        assert!(!other.body.is_empty(), "{path}");
+    }
+}
+
+/// Without it a key that may have a few requests under way has as many answers in memory as it opens streams, each of many MiB.
+#[tokio::test]
+async fn an_answer_that_nobody_takes_counts_among_the_requests_of_its_key() {
+    const MOST: usize = 4;
+    for window in WINDOWS {
+        for edge in TestEdge::both("cleartext_http2 = true\nlimits = { requests_per_key = 4 }").await {
+            let sender = narrow(&edge, window).await;
+            let ask = async || {
+                let body = r#"{"model":"a","bytes":1000000}"#;
+                let request = post(&edge, "https://gate.test/v1/chat/completions", Version::HTTP_2, body);
+                let mut sender = sender.clone();
+                sender.send_request(request).await.unwrap()
+            };
+            let mut open = Vec::new();
+            for number in 0..20 {
+                let expected: u16 = if number < MOST { 200 } else { 429 };
+                let response = ask().await;
+                assert_eq!(response.status(), expected, "window {window}: request {number}");
+                open.push(response);
+            }
+            drop(open);
+            until("what its client has given up counts no more", async || {
+                ask().await.status() == StatusCode::OK
+            })
+            .await;
+        }
     }
 }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_harness::{Connection, TestClock, TestSeed};
+use http::Version;
 use tokio::net::TcpStream;
 
+use super::timers::SlowClient;
 use crate::tests::{LIVE, NOW, TestEdge, secs};
 
 #[tokio::test]
@@ -152,6 +154,33 @@ async fn a_request_that_does_not_end_in_time_is_aborted() {
     edge.clock.advance(secs(33));
     draining.await.unwrap();
     assert!(stuck.closes().await);
+}
+
+/// Each restart of the gateway would cut off answers that were paid for, long before their time in a drain is over.
+#[tokio::test]
+async fn an_answer_that_is_taken_slowly_is_finished_in_a_drain() {
+    let edge = TestEdge::plain().await;
+    let mut client = SlowClient::ask(&edge, Version::HTTP_11).await;
+    let draining = tokio::spawn(edge.server.drain(secs(30)));
+    edge.clock.armed(secs(30)).await;
+    for _ in 0..3 {
+        client.take().await;
+        edge.clock.advance(secs(9));
+    }
+    client.take_rest().await;
+    draining.await.unwrap();
+}
+
+/// The system takes a long answer in large parts: between two of them a slow client seems to take nothing.
+#[tokio::test]
+async fn an_answer_that_waits_for_its_socket_is_finished_in_a_drain() {
+    let edge = TestEdge::plain().await;
+    let client = SlowClient::ask(&edge, Version::HTTP_11).await;
+    let draining = tokio::spawn(edge.server.drain(secs(35)));
+    edge.clock.armed(secs(35)).await;
+    edge.clock.advance(secs(30));
+    client.take_rest().await;
+    draining.await.unwrap();
 }
 
 #[tokio::test]

@@ -1,5 +1,11 @@
 //! Slow clients, in the clear and over TLS: every wait has a time limit, exact to the second of a manual clock.
 
+use http::Version;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use tokio::net::TcpSocket;
+
+use super::giving_way::{LARGE, ask_for_large};
 use crate::tests::{LIVE, TestEdge, secs};
 
 #[tokio::test]
@@ -71,5 +77,58 @@ async fn a_client_that_takes_no_bytes_is_dropped() {
         let mut read = 0;
         while !client.closes_after(&mut read).await {}
         assert!(read < 200 << 20, "{read} bytes came");
+    }
+}
+
+/// More than what a client that is narrow, the gateway's socket and all buffers between them hold: it has come only if the gateway has
+/// written meanwhile.
+const PIECE: usize = 8 << 20;
+
+/// A client that takes a large answer piece by piece, and has little room for what it has not taken.
+pub(super) struct SlowClient {
+    answer: Incoming,
+    taken: usize,
+}
+
+impl SlowClient {
+    pub(super) async fn ask(edge: &TestEdge, version: Version) -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(256 << 10).unwrap();
+        let stream = socket.connect(edge.server.addresses()[0]).await.unwrap();
+        let protocol: &[u8] = if version == Version::HTTP_2 { b"h2" } else { b"http/1.1" };
+        let stream = edge.over(stream, protocol).await;
+        let (answer, _) = ask_for_large(edge, stream, version).await;
+        Self { answer: answer.into_body(), taken: 0 }
+    }
+
+    /// Takes the next piece; fails the test where the answer is cut off.
+    pub(super) async fn take(&mut self) {
+        let end = self.taken + PIECE;
+        while self.taken < end {
+            let frame = self.answer.frame().await.expect("more is to come").expect("it is not cut off");
+            self.taken += frame.into_data().map_or(0, |data| data.len());
+        }
+    }
+
+    /// Takes the rest, which makes the answer whole.
+    pub(super) async fn take_rest(self) {
+        let rest = self.answer.collect().await.expect("it is not cut off").to_bytes().len();
+        assert!(self.taken + rest >= LARGE, "{} and {rest} bytes came", self.taken);
+    }
+}
+
+/// hyper has an answer whole, and its request is over, long before a slow client has taken it. It must not count as idle meanwhile.
+#[tokio::test]
+async fn an_answer_that_is_taken_slowly_comes_whole() {
+    for edge in TestEdge::both("cleartext_http2 = true").await {
+        for version in [Version::HTTP_11, Version::HTTP_2] {
+            let mut client = SlowClient::ask(&edge, version).await;
+            // Two looks at what goes on are 75 s apart at least; the time of a connection that is told to end is 10 s.
+            for _ in 0..5 {
+                client.take().await;
+                edge.clock.advance(secs(50));
+            }
+            client.take_rest().await;
+        }
     }
 }

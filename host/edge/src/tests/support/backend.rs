@@ -10,9 +10,9 @@ use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
     AnswerPieces, AnswerRequest, AnswerResponse, CancelError, Cancelled, ChargeUnit, CompletionRequest,
     CompletionResponse, DryRun, FollowedTask, Funds, KeptResponse, ListedPrice, MediaFile, MediaRefusal,
-    Modality, ModelFacts, ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError,
-    SubmitRequest, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow, UsageRows, UsageSums, ViewError,
-    ViewRequest, Waiting, WebhookRequest, WholeAnswer,
+    Modality, ModelFacts, ModelListing, QueueEstimate, Receipt, RequestMemory, ServedRoute, StoreError,
+    SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow, UsageRows, UsageSums,
+    ViewError, ViewRequest, Waiting, WebhookRequest, WholeAnswer,
 };
 use gatehouse_model::{
     Credits, CustomerId, Digest, FailureKind, FamilyListing, Key, KeyDigest, KeyId, KeyPolicy, Media,
@@ -26,6 +26,9 @@ use super::samples::{dry_run, fail, refusal, routes, task};
 /// The files of the media store; the big one is larger than any socket buffer.
 const PICTURE: &[u8] = b"0123456789";
 const BIG: u64 = 256 << 20;
+
+/// Bytes of the long kept response, and of its request.
+pub(crate) const LONG: usize = 900_000;
 
 /// When a balance is read: noon of a Thursday, 2026-11-26.
 const BALANCE_AT: UnixMs = UnixMs(1_795_694_400_000);
@@ -268,6 +271,11 @@ impl ScriptedBackend {
         }))
     }
     pub(crate) async fn response(&self, _: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
+        if id == "resp_long" {
+            let text = "x".repeat(LONG);
+            let input = format!(r#"[{{"role":"user","content":"{text}"}}]"#).into();
+            return Ok(Some(KeptResponse { response: format!("\"{text}\"").into(), input }));
+        }
         let input =
             br#"[{"role":"user","content":"a"},{"type":"message","id":"msg_b","role":"user","content":"b"}]"#;
         let kept = KeptResponse {
@@ -281,7 +289,12 @@ impl ScriptedBackend {
         _: &Key,
         id: &str,
         after: Option<u64>,
+        memory: Arc<dyn RequestMemory>,
     ) -> Result<Option<Vec<Sse>>, SubmitError> {
+        if id == "resp_long" {
+            memory.bring(LONG)?;
+            return Ok(Some(vec![Sse { event: None, data: "x".repeat(LONG) }]));
+        }
         let event = |number: u64| Sse { event: Some("response.a".to_owned()), data: number.to_string() };
         match after {
             Some(3..) => Err(SubmitError::Invalid {
@@ -391,7 +404,7 @@ impl ScriptedBackend {
             },
             since: UnixMs(1_700_000_000_999),
         };
-        self.working(vec![listing("ctx-pro"), listing("odd:name")])
+        self.working(vec![listing("ctx-pro"), listing("odd:name"), listing("film")])
     }
     pub(crate) async fn media(
         &self,
@@ -406,6 +419,7 @@ impl ScriptedBackend {
         let end = UnixMs(expires.parse::<u64>().unwrap() * 1000);
         match (name, expires) {
             (_, "1") => Err(MediaRefusal::Expired),
+            (_, "2") => Err(MediaRefusal::Unavailable),
             ("broken", _) => Err(MediaRefusal::Broken),
             ("big.mp4", _) => {
                 let piece = Bytes::from(vec![0; 1 << 20]);

@@ -58,7 +58,8 @@ pub(in crate::endpoints) async fn complete(mut request: EndpointRequest<'_>, key
             Err(error) => return Err(text_refusal(error)),
         }
     }
-    Ok(response::json(&completion(&asked, &bodies)?))
+    // All of them are paid.
+    Ok(response::json(&completion(&asked, &bodies).map_err(Refusal::never_repeated)?))
 }
 
 /// The events of each prompt, one after the other.
@@ -82,8 +83,9 @@ async fn streamed(
     Ok(text::streamed(context, TextStream::from(batches), Form::OpenAi, id))
 }
 
+/// What was answered may be paid for.
 fn unexpected() -> Refusal {
-    Refusal::internal("a text family answered in another way than it was asked to")
+    Refusal::internal("a text family answered in another way than it was asked to").never_repeated()
 }
 
 /// The counts that answers add up.
