@@ -1,7 +1,7 @@
 //! Cancelling tasks of a plugin that would accept every cancel: the host asks the plugin only where the task is at rest.
 //! A task with a call in flight does not end.
 
-use gatehouse_harness::{Response, run, until};
+use gatehouse_harness::{Response, run, send, until};
 use serde_json::{Value, json};
 
 use crate::hostile::scene::gateway::Scene;
@@ -131,8 +131,50 @@ fn a_task_out_of_time_stops_its_provider_once() {
     });
 }
 
-/// Cancels once the task's plugin has the answer to its call; before that the task is not at rest.
+/// Cancels once the task's plugin has the answer to its call.
 async fn settled(scene: &Scene, task: &str) -> Response {
-    until("it is half done", async || scene.caller.task(task).await["progress"] == 50).await;
+    half_done(scene, task).await;
     cancel(scene, task).await
+}
+
+/// Returns once the task's plugin has the answer to its call; before that the task is not at rest.
+async fn half_done(scene: &Scene, task: &str) {
+    until("it is half done", async || scene.caller.task(task).await["progress"] == 50).await;
+}
+
+/// A request of a page of the console, with this cookie.
+async fn browse(scene: &Scene, cookie: &str, method: &str, path: &str, form: &str) -> Response {
+    let admin = scene.gateway.admin();
+    let (origin, kind) = (format!("http://{admin}"), "application/x-www-form-urlencoded");
+    let headers = [("cookie", cookie), ("origin", origin.as_str()), ("content-type", kind)];
+    send(admin, method, path, &headers, form.to_owned()).await
+}
+
+/// Without it an operator takes the money for given back while the provider works on, and charges.
+#[test]
+fn the_page_of_a_task_tells_one_that_is_asked_to_stop_from_one_that_is_cancelled() {
+    run(async {
+        let scene = Scene::start("").await;
+        let link = scene.gateway.json(&["console", "link"]).await;
+        let token = link["urls"][0].as_str().and_then(|url| url.split_once('#')).expect("a link").1;
+        let logged_in = browse(&scene, "", "POST", "/session", &format!("token={token}")).await;
+        let cookie = logged_in.header("set-cookie").split(';').next().expect("a cookie");
+        let rest = json!({"wait": 3_600_000, "progress": 50});
+        let stop = json!({"call": {"path": "/stop"}});
+        for (path, steps, is_over) in [
+            ("/one", json!([{"call": {"path": "/one"}}, rest, {"fail": "stopped"}]), true),
+            ("/two", json!([{"call": {"path": "/two"}}, rest, stop, {"fail": "stopped there"}]), false),
+        ] {
+            let id = called(&scene, path, &steps).await;
+            half_done(&scene, &id).await;
+            let cancel = format!("/tasks/{id}/cancel");
+            let answer = browse(&scene, cookie, "POST", &cancel, "reason=a+complaint").await;
+            assert_eq!(answer.status, 303, "{}", answer.text());
+            let page = browse(&scene, cookie, "GET", answer.header("location"), "").await.text();
+            assert_eq!(page.contains("got everything back"), is_over, "{page}");
+            assert_eq!(page.contains("is asked to stop it"), !is_over, "{page}");
+            assert_eq!(scene.caller.end_of(&id).await["status"], "failed");
+        }
+        scene.gateway.expect_sound_ledger().await;
+    });
 }

@@ -133,9 +133,20 @@ pub struct Caller {
     pub address: IpAddr,
 }
 
-/// What the credential of one kind says of the sender of a request: its name for the audit record, and its role. None where
-/// the request has no credential of this kind; an error where it is not valid, or valid but not for this request.
-pub(crate) type Claim = Result<Option<(String, Role)>, &'static str>;
+/// What a valid credential says of the sender of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Claimed {
+    /// Its name for the audit record.
+    pub(crate) who: String,
+    /// What it may do.
+    pub(crate) role: Role,
+    /// The number of its session; absent where a token is the credential.
+    pub(crate) session: Option<u64>,
+}
+
+/// What the credential of one kind says of the sender of a request. None where the request has no credential of this kind; an
+/// error where it is not valid, or valid but not for this request.
+pub(crate) type Claim = Result<Option<Claimed>, &'static str>;
 
 /// A login link of the console. Works once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -182,14 +193,15 @@ impl Tokens {
         let presented = presented.to_str().unwrap_or_default();
         // Both are compared whatever the first comparison says.
         let (operator, viewer) = (self.operator.matches(presented), self.viewer.matches(presented));
+        let of_token = |who: &str, role| Ok(Some(Claimed { who: who.to_owned(), role, session: None }));
         match (operator, viewer) {
             (true, _) => {
                 let agent = head.headers.get(USER_AGENT);
                 let is_command = agent.is_some_and(|agent| agent == COMMAND_LINE);
                 let who = if is_command { "command line" } else { "operator token" };
-                Ok(Some((who.to_owned(), Role::Operator)))
+                of_token(who, Role::Operator)
             }
-            (_, true) => Ok(Some(("viewer token".to_owned(), Role::Viewer))),
+            (_, true) => of_token("viewer token", Role::Viewer),
             _ => Err("the bearer token is not one of this gateway's"),
         }
     }

@@ -39,7 +39,7 @@ pub use gatehouse_tasks::{
     AuditRecord, DeliveryState, EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow,
     UsageSums, WebhookAttempt, WebhookDelivery, WebhookEndpoint,
 };
-pub use http::key_limits;
+pub use http::{IDEMPOTENCY_KEY, is_of_type, key_limits};
 pub use oidc::{IdentityProvider, OidcConfig};
 pub use server::{
     Access, AdminServer, Console, ConsoleRefusal, MetricsPage, PageCaller, Probes, STANDBY, Waiting,

@@ -11,6 +11,7 @@ mod error;
 mod form;
 mod format;
 mod kinds;
+mod noted_reads;
 mod pages;
 mod parts;
 mod recipes;

@@ -102,7 +102,7 @@ fn own() -> Vec<Row> {
         row(FILL_IN, "/admin/media/{id}", tasks::media::show),
         row(READ, "/tasks/{id}", tasks::one::show),
         row(CHANGE, "/tasks/{id}/cancel", tasks::one::cancel),
-        row(READ, "/tasks/{id}/live", |request| async move { tasks::one::follow(request) }),
+        row(READ, "/tasks/{id}/live", tasks::one::follow),
         row(CHANGE, "/tasks/{id}/reconcile", tasks::one::reconcile),
         row(READ, "/usage", usage::show),
     ]

@@ -4,10 +4,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gatehouse_admin::{AdminService, Caller, ServedBody};
+use gatehouse_admin::{AdminService, Caller, ServedBody, is_of_type};
 use gatehouse_model::{KeyId, UnixMs};
 use http::Response;
-use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt as _;
 use serde_json::{Map, Value};
 
@@ -126,8 +125,7 @@ impl Run {
 
     /// Collects the answer; why it broke off, if it did.
     async fn collect(&self, response: Response<ServedBody>) -> Option<String> {
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let is_stream = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
+        let is_stream = is_of_type(response.headers(), "text/event-stream");
         {
             let mut answer = self.lock();
             (answer.status, answer.is_stream) = (Some(response.status().as_u16()), is_stream);

@@ -12,5 +12,7 @@ pub(crate) mod resources;
 pub(crate) mod route;
 pub(crate) mod router;
 
+pub use request::body::is_of_type;
+pub use request::precondition::IDEMPOTENCY_KEY;
 pub use resources::key_limits;
 pub(crate) use route::BASE;

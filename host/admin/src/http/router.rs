@@ -27,13 +27,13 @@ use super::request::precondition;
 use super::request::query::Query;
 use super::route::{BASE, Route, Takes};
 use super::{openapi, resources};
-use crate::access::{Caller, FailedAttempts, LoginLinks, Tokens};
+use crate::access::{Caller, Claimed, FailedAttempts, LoginLinks, Tokens};
 use crate::api::error::OperationError;
 use crate::audit::{AuditTrail, SentRequest, line};
 use crate::error::{ApiError, Kind};
 use crate::reply::Reply;
 use crate::service::{AdminService, during};
-use crate::session::Sessions;
+use crate::session::{SessionEnd, Sessions};
 
 const JSON: &str = "application/json";
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -281,15 +281,22 @@ impl Authentication {
         Arc::new(Self { api, tokens, sessions, attempts: FailedAttempts::default() })
     }
 
-    /// The sender of a request from `peer`.
-    pub(crate) async fn sender(&self, head: &Parts, peer: IpAddr) -> Result<Sender, Response> {
+    /// The sender of a request from `peer`, and the end of its session where it has one.
+    pub(crate) async fn sender(
+        &self,
+        head: &Parts,
+        peer: IpAddr,
+    ) -> Result<(Sender, Option<SessionEnd>), Response> {
         let id = self.api.new_id();
         let claim = match self.tokens.claim(head) {
             Ok(None) => self.sessions.claim(head),
             of_token => of_token,
         };
         let reason = match claim {
-            Ok(Some((who, role))) => return Ok(Sender { id, caller: Caller { who, role, address: peer } }),
+            Ok(Some(Claimed { who, role, session })) => {
+                let end = session.map(|number| self.sessions.end_of(number));
+                return Ok((Sender { id, caller: Caller { who, role, address: peer } }, end));
+            }
             Ok(None) => "this needs a bearer token; it is in admin.json of the gateway's data folder",
             Err(why) => why,
         };
@@ -321,7 +328,7 @@ async fn check(
         Takes::Nothing => {}
         Takes::Json(_) => body::check_type(head, &[JSON])?,
         Takes::Patch(_) => body::check_type(head, &["application/merge-patch+json", JSON])?,
-        Takes::File(_) => body::check_type(head, &["application/octet-stream", JSON])?,
+        Takes::File(_) => body::check_type(head, &[body::OCTET_STREAM, JSON])?,
     }
     Ok((query, segments))
 }

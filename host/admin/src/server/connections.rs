@@ -32,7 +32,7 @@ struct State {
 
 #[derive(Debug)]
 struct Open {
-    /// Operations under way, of a caller that has shown the token.
+    /// Operations under way, of callers that have shown a token or a session.
     operations: usize,
     /// The role of the reader of its stream of events. Such a connection counts as a stream, not as a connection.
     streams: Option<Role>,
@@ -51,9 +51,9 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) struct StreamOn(Arc<Entry>);
 
-/// An operation under way on a connection.
+/// An operation under way on a connection, until the last byte of its answer is taken to be written.
 #[derive(Debug)]
-pub(super) struct OperationOn<'e>(&'e Entry);
+pub(super) struct OperationOn(Arc<Entry>);
 
 impl Connections {
     pub(super) fn new(most: usize, most_streams: usize) -> Arc<Self> {
@@ -83,9 +83,9 @@ impl Connections {
 
 impl Entry {
     /// Counts an operation: the connection gives way to no other before it ends.
-    pub(super) fn begin_operation(&self) -> OperationOn<'_> {
+    pub(super) fn begin_operation(self: &Arc<Self>) -> OperationOn {
         self.change(|open| open.operations += 1);
-        OperationOn(self)
+        OperationOn(Arc::clone(self))
     }
 
     /// Counts a stream of events: the connection gives way to no other before it ends. `None` where there are as many
@@ -116,7 +116,7 @@ impl Drop for StreamOn {
     }
 }
 
-impl Drop for OperationOn<'_> {
+impl Drop for OperationOn {
     fn drop(&mut self) {
         self.0.change(|open| open.operations -= 1);
     }
@@ -128,9 +128,18 @@ impl Drop for Entry {
     }
 }
 
-/// The body of an answer on a connection. It holds `activity`: the request counts as under way until the body is dropped.
-pub(super) fn watched(body: Body, activity: RequestActivity) -> ServedBody {
-    body.inspect_frame(move |_| activity.record_progress()).map_err(io::Error::other).boxed_unsync()
+/// The body of an answer on a connection. It holds `activity` and `operation`: the request counts as under way until the body
+/// is dropped.
+pub(super) fn watched(
+    body: Body,
+    activity: RequestActivity,
+    operation: Option<Arc<OperationOn>>,
+) -> ServedBody {
+    let inspected = body.inspect_frame(move |_| {
+        let _held = &operation;
+        activity.record_progress();
+    });
+    inspected.map_err(io::Error::other).boxed_unsync()
 }
 
 /// A stream of events: it counts as one, and ends at `end`.
@@ -156,12 +165,16 @@ mod tests {
         let connections = Connections::new(2, 1);
         let (first, mut first_end) = connections.enter().unwrap();
         let (_second, mut second_end) = connections.enter().unwrap();
-        let operation = first.begin_operation();
+        let first = Arc::new(first);
+        let operation = Arc::new(first.begin_operation());
         let (third, mut third_end) = connections.enter().unwrap();
+        let third = Arc::new(third);
         assert_eq!(second_end.try_recv(), Err(TryRecvError::Closed));
         let _other = third.begin_operation();
+        let activity = gatehouse_net::Observed::default().activity.begin_request();
+        let answer = watched(Body::from("the rest of it"), activity, Some(operation));
         assert!(connections.enter().is_none(), "all of them carry an operation");
-        drop(operation);
+        drop(answer);
         let (_fourth, _end) = connections.enter().unwrap();
         assert_eq!(first_end.try_recv(), Err(TryRecvError::Closed));
         assert_eq!(third_end.try_recv(), Err(TryRecvError::Empty));
@@ -202,6 +215,7 @@ mod tests {
         let connections = Connections::new(1, 1);
         for _ in 0..3 {
             let (entry, mut end) = connections.enter().unwrap();
+            let entry = Arc::new(entry);
             drop(entry.begin_operation());
             assert_eq!(end.try_recv(), Err(TryRecvError::Empty));
         }

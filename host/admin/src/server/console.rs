@@ -11,14 +11,14 @@ use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
 use gatehouse_model::Clock;
-use http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use tokio::sync::Semaphore;
 
 use crate::access::Role;
 use crate::http::request::body as request_body;
-use crate::session::{SessionView, cookie};
+use crate::session::{SessionView, accepts, cookie};
 
 pub(super) const LOGIN: &str = "/login";
 /// The type of a page of metrics.
@@ -37,8 +37,8 @@ pub struct Console {
 pub struct Access {
     /// A session of this role; none for what everybody may read.
     pub role: Option<Role>,
-    /// Bytes of its body, at most.
-    pub max_body: usize,
+    /// Bytes of its body, at most; without it the body is not read.
+    pub max_body: Option<usize>,
 }
 
 /// The person before a page.
@@ -89,12 +89,15 @@ pub async fn admit(access: Access, request: Request, next: Next) -> Response {
         }
         _ => {}
     }
-    let body = match read(body, access.max_body, &*visit.clock).await {
-        Ok(body) => body,
-        Err(answer) => return answer,
+    let body = match access.max_body {
+        Some(most) => match read(body, most, &*visit.clock).await {
+            Ok(body) => Body::from(body),
+            Err(answer) => return answer,
+        },
+        None => Body::empty(),
     };
     let changes = cookie::is_unsafe(&parts.method);
-    let request = Request::from_parts(parts, Body::from(body));
+    let request = Request::from_parts(parts, body);
     if !changes {
         return next.run(request).await;
     }
@@ -122,9 +125,8 @@ pub(super) async fn read(body: Body, most: usize, clock: &dyn Clock) -> Result<B
 
 /// A page leads to the login; anything else is told what it lacks.
 fn without_session(parts: &Parts) -> Response {
-    let accepts = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_page = parts.method == Method::GET
-        && accepts.contains("text/html")
+        && accepts(&parts.headers, "text/html")
         && !parts.headers.contains_key("hx-request");
     if is_page {
         return redirect(LOGIN);

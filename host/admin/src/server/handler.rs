@@ -7,28 +7,23 @@
 //! tells others.
 
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::routing::get;
-use bytes::Bytes;
 use gatehouse_model::Clock;
-use gatehouse_net::{Observed, ServedBody, ShutdownPhase, reached};
-use http::header::{AUTHORIZATION, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use gatehouse_net::{Observed, RequestFraming, ServedBody, ShutdownPhase, TrackedBody, reached};
+use http::header::{AUTHORIZATION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt as _;
 
-use super::connections::{Entry, event_stream, watched};
+use super::connections::{Entry, OperationOn, event_stream, watched};
 use super::console::{metrics_page, plain, wrong_method};
 use super::host_check::HostCheck;
 use super::page_server::PageServer;
@@ -111,7 +106,8 @@ impl Handler {
     ) -> http::Response<ServedBody> {
         let under_way = observed.activity.begin_request();
         let (parts, body) = request.into_parts();
-        let read = Arc::new(AtomicBool::new(body.is_end_stream()));
+        let framing = RequestFraming::of(&parts);
+        let (body, end) = TrackedBody::new(body);
         let mut response = match self.refusal(&parts, observed) {
             Some((status, message)) if owns(parts.uri.path()) => {
                 let kind = if status == StatusCode::BAD_REQUEST { Kind::Invalid } else { Kind::Misdirected };
@@ -119,13 +115,13 @@ impl Handler {
             }
             Some((status, message)) => plain(status, message),
             None => {
-                let body = Body::new(TrackedBody { body, read: Arc::clone(&read) });
-                let mut request = Request::from_parts(parts, body);
+                let mut request = Request::from_parts(parts, Body::new(body));
                 request.extensions_mut().insert(On { entry: Arc::clone(entry), address });
                 let answered = self.router.clone().oneshot(request).await;
                 answered.unwrap_or_else(|never| match never {})
             }
         };
+        let operation = response.extensions_mut().remove::<Arc<OperationOn>>();
         let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS);
         if is_stream {
             // A stream without a role counts as a viewer's.
@@ -140,15 +136,9 @@ impl Handler {
             };
         }
         add(response.headers_mut());
-        if !read.load(Ordering::Relaxed) {
-            // Closed at once, the response would be lost with the bytes that are still to come.
-            observed.flags.linger();
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        if *self.shutdown.borrow() != ShutdownPhase::Serving {
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        response.map(|body| watched(body, under_way))
+        let is_last = *self.shutdown.borrow() != ShutdownPhase::Serving;
+        framing.end(&observed.flags, end.is_reached(), is_last, response.headers_mut());
+        response.map(|body| watched(body, under_way, operation))
     }
 
     /// Why a head is refused, whatever it asks for.
@@ -164,11 +154,11 @@ impl Handler {
     }
 }
 
-/// Returns once a stream of events has to end: with the session of its page, or with the listener.
+/// Returns once a stream of events has to end: with the session that opened it, or with the listener.
 async fn stream_end(session: Option<SessionEnd>, shutdown: watch::Receiver<ShutdownPhase>) {
     let session_end = async {
         match session {
-            Some(mut end) => end.ended().await,
+            Some(end) => end.ended().await,
             None => std::future::pending().await,
         }
     };
@@ -206,15 +196,23 @@ fn api_pages(api: &Arc<Api>, authentication: Arc<Authentication>) -> axum::Route
         let authentication = Arc::clone(&authentication);
         async move {
             let (head, body) = request.into_parts();
-            let sender = match authentication.sender(&head, on.address).await {
-                Ok(sender) => sender,
+            let (sender, end) = match authentication.sender(&head, on.address).await {
+                Ok(found) => found,
                 Err(answer) => return answer,
             };
             let mut request = Request::from_parts(head, body);
-            let (_under_way, role) = (on.entry.begin_operation(), sender.caller.role);
+            let operation = Arc::new(on.entry.begin_operation());
+            let role = sender.caller.role;
             request.extensions_mut().insert(sender);
             let mut response = next.run(request).await;
-            response.extensions_mut().insert(role);
+            let extensions = response.extensions_mut();
+            extensions.insert(role);
+            // It lasts until the whole answer was taken to be written.
+            extensions.insert(operation);
+            // A stream of events ends with its session.
+            if let Some(end) = end {
+                extensions.insert(end);
+            }
             response
         }
     };
@@ -224,39 +222,9 @@ fn api_pages(api: &Arc<Api>, authentication: Arc<Authentication>) -> axum::Route
 fn console_pages(pages: Arc<PageServer>) -> axum::routing::MethodRouter {
     axum::routing::any(move |Extension(on): Extension<On>, request: Request| async move {
         let path = request.uri().path().to_owned();
-        let found = pages.respond(request, on.address).await;
+        let found = pages.respond(request, &on.entry, on.address).await;
         found.unwrap_or_else(|| plain(StatusCode::NOT_FOUND, format!("no page at {path}\n")))
     })
-}
-
-/// A body of which is known whether it was read to its end.
-struct TrackedBody {
-    body: Incoming,
-    read: Arc<AtomicBool>,
-}
-
-impl http_body::Body for TrackedBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<http_body::Frame<Bytes>, hyper::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
-            self.read.store(true, Ordering::Relaxed);
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> http_body::SizeHint {
-        self.body.size_hint()
-    }
 }
 
 /// Nothing but this origin's own files; no inline script and no inline style.

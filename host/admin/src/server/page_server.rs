@@ -16,6 +16,7 @@ use http::{HeaderValue, Method, StatusCode};
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
+use super::connections::Entry;
 use super::console::{
     Console, ConsoleRefusal, LOGIN, PageCaller, Refused, read, redirect, refused, wrong_method,
 };
@@ -60,10 +61,15 @@ impl PageServer {
     }
 
     /// Answers one request; `None` while there is no console.
-    pub(super) async fn respond(&self, request: Request, address: IpAddr) -> Option<Response> {
+    pub(super) async fn respond(
+        &self,
+        request: Request,
+        entry: &Arc<Entry>,
+        address: IpAddr,
+    ) -> Option<Response> {
         let console = self.console.get()?;
         let (head, body) = request.into_parts();
-        let (parts, mut session) = (head.clone(), None);
+        let (parts, mut session, mut operation) = (head.clone(), None, None);
         let request = Request::from_parts(head, body);
         let mut response = match (parts.uri.path(), &parts.method) {
             (SESSION | LOGOUT, method) if method != Method::POST => wrong_method("POST"),
@@ -79,6 +85,8 @@ impl PageServer {
                 }
                 Ok(found) => {
                     session = found;
+                    // The connection of a request that has shown who sends it gives way to no other.
+                    operation = session.as_ref().map(|_| Arc::new(entry.begin_operation()));
                     self.page(console, request, session.clone(), address).await
                 }
             },
@@ -93,6 +101,9 @@ impl PageServer {
             let kept = kept.into_iter().filter_map(|(name, value)| Some((name, value?)));
             response.headers_mut().extend(kept);
         }
+        if let Some(operation) = operation {
+            response.extensions_mut().insert(operation);
+        }
         Some(response)
     }
 
@@ -103,7 +114,7 @@ impl PageServer {
         session: Option<SessionView>,
         address: IpAddr,
     ) -> Response {
-        let end = session.as_ref().and_then(|session| self.sessions.end_of(session.number));
+        let end = session.as_ref().map(|session| self.sessions.end_of(session.number));
         let role = session.as_ref().map(|session| session.role);
         let (operations, clock) = (Arc::clone(&self.operations), Arc::clone(&self.clock));
         request.extensions_mut().insert(PageCaller { session, address, operations, clock });

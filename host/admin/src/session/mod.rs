@@ -10,5 +10,5 @@ mod login_links;
 mod sessions;
 
 pub(crate) use login_links::LoginRefusal;
-pub(crate) use sessions::SessionEnd;
+pub(crate) use sessions::{SessionEnd, accepts};
 pub use sessions::{SessionView, Sessions};

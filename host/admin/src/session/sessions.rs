@@ -9,13 +9,13 @@ use gatehouse_model::{Clock, Digest, Seed, UnixMs};
 use gatehouse_net::reachable;
 use http::header::{ACCEPT, AUTHORIZATION};
 use http::request::Parts;
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::watch;
 
 use super::cookie;
 use super::cookie::SessionCookie;
 use super::login_links::{LoginLinks, LoginRefusal, digest_of, random_text};
-use crate::access::{Claim, FailedAttempts, LoginLinkView, Role};
+use crate::access::{Claim, Claimed, FailedAttempts, LoginLinkView, Role};
 use crate::api::values::Revealed;
 
 /// A session ends this long after its last request.
@@ -24,6 +24,8 @@ const IDLE: Duration = Duration::from_secs(60 * 60);
 const LIFE: Duration = Duration::from_secs(12 * 60 * 60);
 /// Sessions at once; one more ends the one that was used least recently.
 const MOST: usize = 100;
+/// Between two looks of a stream of events whether the time of its session is over.
+const LOOK: Duration = Duration::from_secs(3);
 
 /// Login links and sessions, in memory.
 pub struct Sessions {
@@ -69,14 +71,24 @@ pub struct SessionView {
 }
 
 /// Ends when its session does.
-#[derive(Clone, Debug)]
-pub(crate) struct SessionEnd(watch::Receiver<()>);
+#[derive(Clone)]
+pub(crate) struct SessionEnd {
+    number: u64,
+    sessions: Arc<Sessions>,
+    ended: watch::Receiver<()>,
+}
 
 impl SessionEnd {
-    /// Returns once the session was ended, by a person or because something noticed that its time is over.
-    pub(crate) async fn ended(&mut self) {
-        // Nothing is ever sent, so this only returns when the sender is gone.
-        while self.0.changed().await.is_ok() {}
+    /// Returns once the session was ended by a person, or its time is over.
+    pub(crate) async fn ended(mut self) {
+        while self.sessions.is_open(self.number) {
+            let look = self.sessions.clock.pause(LOOK);
+            tokio::select! {
+                // Nothing is ever sent, so this only returns when the sender is gone.
+                _ = self.ended.changed() => return,
+                () = look => {}
+            }
+        }
     }
 }
 
@@ -183,12 +195,11 @@ impl Sessions {
         if cookie::is_unsafe(&parts.method) {
             cookie::check(parts).map_err(|why| (StatusCode::FORBIDDEN, why))?;
         }
-        let accept = parts.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
         let (now, mut state) = (self.clock.now(), self.state());
         state.drop_expired(now);
         let found = state.open.get_mut(&digest_of(id));
         Ok(found.map(|session| {
-            if !accept.contains("text/event-stream") {
+            if !accepts(&parts.headers, "text/event-stream") {
                 session.view.used = now;
             }
             session.view.clone()
@@ -198,19 +209,23 @@ impl Sessions {
     /// What the session of a request says of its sender.
     pub(crate) fn claim(&self, head: &Parts) -> Claim {
         let session = self.authenticate(head).map_err(|(_, why)| why)?;
-        Ok(session.map(|session| (session.who(), session.role)))
+        let claimed = |session: SessionView| {
+            let (who, role) = (session.who(), session.role);
+            Claimed { who, role, session: Some(session.number) }
+        };
+        Ok(session.map(claimed))
     }
 
-    /// Ends when that session does; `None` where it has ended.
-    pub(crate) fn end_of(&self, number: u64) -> Option<SessionEnd> {
+    /// Ends when that session does; at once where it has ended.
+    pub(crate) fn end_of(self: &Arc<Self>, number: u64) -> SessionEnd {
         let state = self.state();
-        let session = state.open.values().find(|session| session.view.number == number)?;
-        Some(SessionEnd(session.end.subscribe()))
+        let session = state.open.values().find(|session| session.view.number == number);
+        let ended = session.map_or_else(|| watch::channel(()).1, |session| session.end.subscribe());
+        SessionEnd { number, sessions: Arc::clone(self), ended }
     }
 
     /// Whether a session is open now.
-    #[must_use]
-    pub fn is_open(&self, number: u64) -> bool {
+    fn is_open(&self, number: u64) -> bool {
         let mut state = self.state();
         state.drop_expired(self.clock.now());
         state.open.values().any(|session| session.view.number == number)
@@ -256,6 +271,12 @@ impl State {
     fn drop_expired(&mut self, now: UnixMs) {
         self.open.retain(|_, Session { view, .. }| now.since(view.used) < IDLE && now < view.ends);
     }
+}
+
+/// Whether a request takes answers of this type, which is given in lower case.
+pub(crate) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    accept.to_ascii_lowercase().contains(kind)
 }
 
 /// Rounded up: a wait of less than a second is one.

@@ -6,6 +6,7 @@ mod http;
 mod limits;
 mod listener;
 mod service;
+mod sessions;
 mod support;
 mod tls;
 mod usage;

@@ -12,7 +12,7 @@ use gatehouse_tasks::Command;
 use tempfile::TempDir;
 
 use super::{service, token};
-use crate::{AdminEndpoint, AdminServer, Config, Probes, Token, Tokens};
+use crate::{AdminEndpoint, AdminServer, AdminService, Config, Probes, Token, Tokens};
 
 /// Given to operations under way when the listener stops; no other pause is as long.
 pub(super) const GRACE: Duration = Duration::from_secs(7);
@@ -53,6 +53,17 @@ pub(super) async fn start() -> Listener {
 /// The same with this configuration and these metrics.
 pub(super) async fn start_with(config: Config, metrics: &'static str) -> Listener {
     let (service, folder) = service();
+    serve(config, metrics, service, folder, TestClock::at(1_000)).await
+}
+
+/// The same over this service, by this clock.
+pub(super) async fn serve(
+    config: Config,
+    metrics: &'static str,
+    service: AdminService,
+    folder: TempDir,
+    clock: Arc<TestClock>,
+) -> Listener {
     // Not by an operation, which would leave a line in the audit record.
     let known = Command::AddCustomer {
         id: CustomerId::from("known"),
@@ -68,7 +79,7 @@ pub(super) async fn start_with(config: Config, metrics: &'static str) -> Listene
         is_ready: Box::new(move || is_ready.load(Ordering::Relaxed)),
     };
     let (limits, handshakes) = limits();
-    let (token, clock) = (token(0xab), TestClock::at(1_000));
+    let token = token(0xab);
     let tokens = Tokens { operator: token.clone(), viewer: super::token(0xcd) };
     let viewer = tokens.viewer.clone();
     let server =

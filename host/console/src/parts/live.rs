@@ -59,13 +59,13 @@ where
     (headers, ResponseBody::from_stream(events.map(Ok::<_, Infallible>))).into_response()
 }
 
-/// Looks until the client is gone or its session is over.
+/// Looks until the client is gone; the listener drops the stream with its session.
 async fn follow<F>(request: &PageRequest, sender: &mpsc::Sender<Bytes>, look: impl Fn(PageRequest) -> F)
 where
     F: Future<Output = Option<Fragment>>,
 {
     let (mut last, mut quiet) = (None, 0);
-    while request.pages.sessions.is_open(request.session_number()) {
+    loop {
         // What cannot be read now may be read at the next look.
         let found = look(request.clone()).await;
         let is_last = found.as_ref().is_some_and(|found| found.is_last);

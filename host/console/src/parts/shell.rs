@@ -185,6 +185,9 @@ pub(crate) fn appearance(request: &PageRequest) -> Response<ResponseBody> {
 fn done(code: &str) -> Option<&'static str> {
     Some(match code {
         "activated" => "The version serves now.",
+        "asked" => {
+            "Its provider is asked to stop it. Once that is done, the task ends as cancelled and is refunded."
+        }
         "cancelled" => "The task was cancelled; its customer got everything back.",
         "created" => "The customer was created.",
         "deposited" => "The amount was paid in.",

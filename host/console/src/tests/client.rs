@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use gatehouse_harness::{Response, send};
+use gatehouse_harness::{Connection, Response, send};
 
 /// Cookies and an address.
 pub(super) struct Browser {
@@ -55,6 +55,16 @@ impl Browser {
         let answer = send(self.address, method, path, &all, body.to_owned()).await;
         self.keep(&answer);
         answer
+    }
+
+    /// Follows an address that sends events: the connection after the head of the answer, and its status.
+    pub(super) async fn follow(&self, path: &str) -> (Connection, u16) {
+        let mut connection = Connection::open(self.address).await;
+        let cookies = self.cookie_header();
+        let headers = [("cookie", cookies.as_str()), ("accept", "text/event-stream")];
+        connection.request("GET", path, &headers, b"").await;
+        let head = connection.read_head().await.expect("a head");
+        (connection, head.status)
     }
 
     /// What it sends of its cookies.

@@ -12,11 +12,7 @@ use crate::parts::live::INTERVAL;
 const END: &str = "0\r\n\r\n";
 
 async fn follow(browser: &Browser) -> (Connection, u16) {
-    let mut connection = Connection::open(browser.address).await;
-    let cookies = browser.cookie_header();
-    connection.request("GET", "/live", &[("cookie", &cookies), ("accept", "text/event-stream")], b"").await;
-    let head = connection.read_head().await.expect("a head");
-    (connection, head.status)
+    browser.follow("/live").await
 }
 
 /// What `work` gives while time goes by, and the seconds until then. Others pause for a second, too: not each of them is a look.

@@ -9,4 +9,5 @@ mod rules;
 mod scene;
 mod sessions;
 mod statements;
+mod tasks;
 mod webhooks;

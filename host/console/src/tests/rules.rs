@@ -117,6 +117,32 @@ fn assert_markup(html: &str, path: &str) {
     }
 }
 
+/// Where nothing reads a body, its length is no reason.
+#[tokio::test]
+async fn what_is_sent_to_no_page_is_told_so_whatever_its_body() {
+    let (_scene, mut browser) = logged_in(Role::Operator).await;
+    let long = "x".repeat(100_000);
+    for (path, expected) in
+        [("/none", (404, "")), ("/usage", (405, "GET")), ("/customers/known/deposit/none", (404, ""))]
+    {
+        for body in ["a=b", long.as_str()] {
+            let answer = browser.post(path, body).await;
+            assert_eq!((answer.status, answer.header("allow")), expected, "{path}: {}", answer.text());
+        }
+    }
+}
+
+#[tokio::test]
+async fn types_are_the_same_in_any_case() {
+    let (scene, mut browser) = logged_in(Role::Operator).await;
+    let origin = browser.origin();
+    let form = ("content-type", "Application/X-WWW-Form-URLEncoded; charset=UTF-8");
+    let made = browser.send("POST", "/customers", &[form, ("origin", &origin)], "id=made").await;
+    assert_eq!(made.header("location"), "/customers/made?done=created", "{}", made.text());
+    let page = scene.browser().send("GET", "/keys", &[("accept", "Text/HTML")], "").await;
+    assert_eq!((page.status, page.header("location")), (303, "/login"));
+}
+
 #[tokio::test]
 async fn a_body_has_its_limit() {
     let (_scene, mut browser) = logged_in(Role::Operator).await;

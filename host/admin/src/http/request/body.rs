@@ -8,6 +8,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use gatehouse_model::{Clock, check_json_text};
 use gatehouse_tasks::FieldChange;
+use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -22,6 +23,8 @@ pub(crate) const MAX_JSON_BYTES: usize = 1 << 20;
 /// Enough for the largest component that a configuration can allow (64 MiB), also in base64.
 pub(crate) const MAX_UPLOAD_BYTES: usize = 88 << 20;
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// The type of a body that is a file's bytes.
+pub(crate) const OCTET_STREAM: &str = "application/octet-stream";
 
 /// Reads the whole body.
 pub(crate) async fn read(body: Body, most: usize, clock: &dyn Clock) -> Result<Bytes, ApiError> {
@@ -40,10 +43,21 @@ pub(crate) async fn read(body: Body, most: usize, clock: &dyn Clock) -> Result<B
     })
 }
 
+/// The content type without its parameters; empty where there is none.
+fn essence(headers: &HeaderMap) -> &str {
+    let sent = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    sent.split(';').next().unwrap_or_default().trim()
+}
+
+/// Whether a body with these headers is of this type. Types are the same in any case of their letters.
+#[must_use]
+pub fn is_of_type(headers: &HeaderMap, kind: &str) -> bool {
+    essence(headers).eq_ignore_ascii_case(kind)
+}
+
 /// Checks the content type against those that fit.
 pub(crate) fn check_type(head: &Parts, accepted: &[&str]) -> Result<(), ApiError> {
-    let sent = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = sent.split(';').next().unwrap_or_default().trim();
+    let essence = essence(&head.headers);
     if accepted.iter().any(|known| known.eq_ignore_ascii_case(essence)) {
         return Ok(());
     }

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 use gatehouse_tasks::FieldChange;
-use http::header::CONTENT_TYPE;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -16,6 +15,7 @@ use crate::api::plugin::{
 use crate::api::values::List;
 use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
+use crate::http::request::body::{OCTET_STREAM, is_of_type};
 use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
 use crate::reply::Reply;
@@ -149,8 +149,7 @@ async fn check(call: Call) -> Outcome {
 
 /// JSON says everything itself; what belongs to bytes stands behind the question mark.
 fn offer(call: &Call) -> Result<PluginOffer, ApiError> {
-    let kind = call.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if !kind.starts_with("application/octet-stream") {
+    if !is_of_type(&call.headers, OCTET_STREAM) {
         return call.json();
     }
     Ok(PluginOffer {

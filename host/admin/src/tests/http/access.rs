@@ -152,3 +152,14 @@ async fn a_body_has_its_size() {
     let headers = [("authorization", api.operator.as_str()), ("content-type", "application/json")];
     assert_eq!(error(&api.send("POST", "/customers", &headers, &large).await).1, "request_too_large");
 }
+
+/// Without it the bytes of a component are read as JSON.
+#[tokio::test]
+async fn a_media_type_is_the_same_in_any_case() {
+    let api = Api::start().await;
+    let path = format!("/plugins?sha256={}", "0".repeat(64));
+    for kind in ["application/octet-stream", "Application/Octet-Stream; x=y"] {
+        let answer = api.ask("POST", &path, &[("content-type", kind)], "bytes").await;
+        assert!(answer.text().contains("sha256 is "), "{kind}: {}", answer.text());
+    }
+}

@@ -1,6 +1,6 @@
 //! One task: how far it is, its result, its money, and its early end.
 
-use gatehouse_admin::{ApiRequest, StepRow, TaskDetails};
+use gatehouse_admin::{ApiRequest, OperationError, StepRow, TaskDetails};
 use gatehouse_model::{Credits, Task, TaskId, UnixMs};
 use http::StatusCode;
 use maud::{Markup, html};
@@ -26,13 +26,19 @@ pub(crate) async fn show(request: PageRequest) -> Outcome {
 }
 
 /// `GET /tasks/<id>/live`: the same again whenever it changes.
-pub(crate) fn follow(request: PageRequest) -> Outcome {
-    let (id, is_operator) = (id_of(&request)?, request.is_operator());
+pub(crate) async fn follow(request: PageRequest) -> Outcome {
+    let (id, pages) = (id_of(&request)?, &request.pages);
+    if let Err(unknown @ OperationError::NotFound(_)) = pages.service.tasks.details(id).await {
+        return Err(unknown.into());
+    }
+    // The line of its page stands for the first stream after it; any other has one of its own.
+    let has_line = pages.noted_reads.take(request.session_number(), id, request.now);
+    let shows_steps = has_line || note_read(&request, id).await;
     let scale = request.query.text("scale").parse::<Scale>().unwrap_or_default();
     Ok(live::stream(request, move |request| async move {
         let service = &request.pages.service;
         let details = service.tasks.details(id).await.ok()?;
-        let steps = if is_operator { Some(service.tasks.steps(id).await.ok()?) } else { None };
+        let steps = if shows_steps { Some(service.tasks.steps(id).await.ok()?) } else { None };
         let html = content(&details, steps.as_deref(), scale, service.clock.now());
         Some(Fragment { html, is_last: details.task.status.is_final() })
     }))
@@ -43,11 +49,16 @@ pub(crate) async fn cancel(request: PageRequest) -> Outcome {
     let (id, form, mut problems) = (id_of(&request)?, request.form(), Problems::default());
     let body = json!({"reason": form.text("reason"), "give_up": form.is_on("give_up")});
     match request.ask(ApiRequest::post(&["tasks", &request.id, "cancel"]).json(&body)).await {
-        Ok(_) => return Ok(redirect(&format!("/tasks/{id}?done=cancelled"))),
+        Ok(answer) => return Ok(redirect(&format!("/tasks/{id}?done={}", became(answer.status)))),
         Err(refusal) if matches!(refusal.status, 400 | 409) => problems.take(&refusal.message, &["reason"]),
         Err(refusal) => return Err(refusal.into()),
     }
     page(&request, StatusCode::UNPROCESSABLE_ENTITY, &problems).await
+}
+
+/// What a cancel came to, by the status of its answer: a task that is accepted to be stopped has not ended.
+pub(crate) fn became(status: u16) -> &'static str {
+    if status == 202 { "asked" } else { "cancelled" }
 }
 
 /// `POST /tasks/<id>/reconcile`.
@@ -74,19 +85,22 @@ fn id_of(request: &PageRequest) -> Result<TaskId, PageError> {
     request.id.parse().map_err(|error| PageError::not_found(format!("{:?}: {error}", request.id)))
 }
 
+/// Writes the line of a read of the steps, which show clients' words; whether they may be shown now. They are for operators, and
+/// without the line nobody sees them.
+async fn note_read(request: &PageRequest, id: TaskId) -> bool {
+    if !request.is_operator() {
+        return false;
+    }
+    let (caller, object) = (request.caller(), format!("tasks/{id}/steps"));
+    let noted = request.pages.service.commands.note(&caller, "listTaskSteps", object, None, Vec::new());
+    noted.await.is_ok()
+}
+
 async fn page(request: &PageRequest, status: StatusCode, problems: &Problems) -> Outcome {
     let (id, service) = (id_of(request)?, &request.pages.service);
     let details = service.tasks.details(id).await?;
-    let steps = match request.is_operator() {
-        true => {
-            // The page shows clients' words. One line stands for the page and for what it follows; without the line
-            // they are not shown.
-            let (caller, object) = (request.caller(), format!("tasks/{id}/steps"));
-            match service.commands.note(&caller, "listTaskSteps", object, None, Vec::new()).await {
-                Ok(()) => Some(service.tasks.steps(id).await?),
-                Err(_) => None,
-            }
-        }
+    let steps = match note_read(request, id).await {
+        true => Some(service.tasks.steps(id).await?),
         false => None,
     };
     let scale = request.query.text("scale").parse::<Scale>().unwrap_or_default();
@@ -94,6 +108,9 @@ async fn page(request: &PageRequest, status: StatusCode, problems: &Problems) ->
     let title = format!("Task {}", task.id);
     let shell = Shell::new(request, "/tasks", &title);
     let is_live = !task.status.is_final();
+    if is_live && steps.is_some() {
+        request.pages.noted_reads.hand_over(request.session_number(), id, request.now);
+    }
     let panel = || ruling::panel(task, &request.form(), problems, steps.is_some(), request.now);
     let panel = request.is_operator().then(panel).flatten();
     Ok(shell.page(
@@ -252,8 +269,8 @@ fn cancellation(task: &Task) -> Markup {
         id: "cancel",
         button: "Cancel task",
         title: "Cancel this task",
-        consequence: "It fails, and its customer gets everything back. A job that its provider works on can be cancelled \
-                      only where the provider can.",
+        consequence: "It fails, and its customer gets everything back. Where a provider works on it, that is asked to \
+                      stop first; where it cannot, the task goes on.",
         action: &format!("/tasks/{}/cancel", task.id),
         danger: true,
     }
