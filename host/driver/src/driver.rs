@@ -213,15 +213,21 @@ impl OfTexts {
     }
 }
 
-impl Driver {
-    /// Joins the parts, recovers every live task, and starts the scheduler loop.
+/// The rest of a driver's start: no task moves before it is run.
+pub struct Recovery {
+    driver: Driver,
+    steps: Arc<Steps>,
+}
+
+impl Recovery {
+    /// Recovers every live task, and starts the scheduler loop.
     ///
     /// # Errors
-    /// A price or model table that cannot be used, or a store that cannot be read.
-    pub fn start(parts: Parts) -> Boxed<'static, Result<Self, StartError>> {
+    /// A store that cannot be read.
+    pub fn run(self) -> Boxed<'static, Result<(), StartError>> {
         Box::pin(async move {
-            let (driver, steps) = Self::join(parts)?;
-            let Self { shared, live, disks, .. } = &driver;
+            let Self { driver, steps } = self;
+            let Driver { shared, live, disks, .. } = &driver;
             begin_counting();
             let scheduler = Scheduler { shared: Arc::clone(shared), live: Arc::clone(live), steps };
             scheduler.recover().await?;
@@ -236,12 +242,29 @@ impl Driver {
                 tokio::spawn(sender.run()),
                 tokio::spawn(report_outages(Arc::clone(shared))),
             ]);
+            Ok(())
+        })
+    }
+}
+
+impl Driver {
+    /// Joins the parts, recovers every live task, and starts the scheduler loop.
+    ///
+    /// # Errors
+    /// A price or model table that cannot be used, or a store that cannot be read.
+    pub fn start(parts: Parts) -> Boxed<'static, Result<Self, StartError>> {
+        Box::pin(async move {
+            let (driver, recovery) = Self::join(parts)?;
+            recovery.run().await?;
             Ok(driver)
         })
     }
 
-    /// The services, and what starts the steps of tasks.
-    fn join(parts: Parts) -> Result<(Self, Arc<Steps>), StartError> {
+    /// Joins the parts. What is switched to before the recovery is run holds for every task that it brings back.
+    ///
+    /// # Errors
+    /// A price or model table that cannot be used.
+    pub fn join(parts: Parts) -> Result<(Self, Recovery), StartError> {
         let Parts { store, plugins, upstream, media, config, clock, seed, pepper, tracer, disks } = parts;
         let disks = Arc::new(Disks { disks, store: store.clone(), clock: Arc::clone(&clock) });
         let served = Arc::new(Served { plugins: plugins.clone(), upstream: upstream.clone() });
@@ -305,7 +328,7 @@ impl Driver {
             live,
             shared,
         };
-        Ok((driver, steps))
+        Ok((driver.clone(), Recovery { driver, steps }))
     }
 
     /// Switches to other prices, text models and providers, for everything that begins from now on.

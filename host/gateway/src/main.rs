@@ -24,6 +24,7 @@ mod sampled;
 mod sandbox_mode;
 mod secrets;
 mod server;
+mod service_checks;
 mod terminal;
 
 fn main() -> std::process::ExitCode {

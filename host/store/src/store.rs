@@ -52,6 +52,8 @@ struct Open {
     queue: mpsc::Sender<Job>,
     posted: Arc<Posted>,
     transaction: Arc<SharedTransaction>,
+    /// As [`Store::tell_configuration`] has it; `None`: as the node of the opening.
+    configuration: watch::Sender<Option<String>>,
     /// `None` where the caller runs the writer.
     writer: Option<JoinHandle<()>>,
 }
@@ -157,7 +159,7 @@ impl Store {
         let (changes, wait) = (Arc::default(), Arc::new(WriterWait::by(simulated::moment)));
         let host = SimulatedNode::new(Arc::clone(server), node.name.clone(), Some(Arc::clone(&wait)));
         let home = postgres::home::Home::open(Host::Simulated(host), node, ended, Arc::clone(&wait)).await?;
-        let (keeper, source) = (home.keeper(), Source::File(server.database()));
+        let (keeper, source) = (home.keeper(watch::channel(None).1), Source::File(server.database()));
         let (open, failure, writer) =
             Self::joined(source, Home::Postgres(Box::new(home)), config, &changes, &wait);
         let keeping = keeper.keep(failure.clone());
@@ -241,13 +243,13 @@ impl Store {
     ) -> (Open, Failure, Writer) {
         // A queue or a batch of nothing would never do anything.
         let (queue, jobs) = mpsc::channel(config.queue.max(1));
-        let (failure, _) = watch::channel(None);
+        let (failure, configuration) = (watch::Sender::new(None), watch::Sender::new(None));
         if let (Source::Postgres(reading), Home::Postgres(home)) = (&source, &home) {
-            reading.begin(home.keeper().keep(failure.clone()));
+            reading.begin(home.keeper(configuration.subscribe()).keep(failure.clone()));
         }
         let writer = Writer::new(home, jobs, config, failure.clone(), changes.clone(), Arc::clone(wait));
         let (posted, transaction) = (Arc::clone(&writer.posted), Arc::clone(&writer.shared));
-        (Open { source, queue, posted, transaction, writer: None }, failure, writer)
+        (Open { source, queue, posted, transaction, configuration, writer: None }, failure, writer)
     }
 
     fn of(
@@ -478,6 +480,15 @@ impl Store {
         match self.failure() {
             Some(failure) => Err(failure),
             None => self.shared.wait.until_it_may_begin().await,
+        }
+    }
+
+    /// Has the other gateways of the database know what this one is configured to do from now on, as [`Node::configuration`]. Nobody is
+    /// told where the store is a file.
+    pub fn tell_configuration(&self, configuration: String) {
+        let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = &*open {
+            open.configuration.send_replace(Some(configuration));
         }
     }
 

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use gatehouse_fault_injection::{ConnectionCut, PostgresServer, Relay};
 use gatehouse_harness::{Caller, Gateway, Setup, run, send, until};
-use gatehouse_sandbox::Sandbox;
+use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use super::outages::{Load, client};
-use super::{PRICE, at, words};
-use crate::lifecycle::{sandbox, setup, submits};
+use super::{IMAGES, PRICE, at, words};
+use crate::gateways;
+use crate::lifecycle::{request, sandbox, setup, submits};
 
 const CLIENTS: usize = 4;
 
@@ -196,6 +197,60 @@ fn a_standby_takes_over_from_a_gateway_that_is_stopped_inside_a_flush() {
             let log = fleet.first.log_text();
             assert!(log.contains("another gateway has taken over the database"), "{what}: {log}");
             fleet.expect_nothing_lost(&second, took, what).await;
+        }
+    });
+}
+
+/// Each takeover would bring back the prices that the next gateway was started with, and a key that was revoked since, and nobody would
+/// be warned.
+#[test]
+fn a_standby_takes_over_with_its_files_as_they_are_then() {
+    run(async {
+        for (lead, is_usable, cost, account) in [("", true, 5, 1_usize), ("[prices\n", false, 4, 0)] {
+            let url = PostgresServer::shared().database();
+            let keys = vec!["sandbox-key".to_owned(), "second-key".to_owned()];
+            let settings = Settings { keys, ..gateways::settings(Duration::ZERO) };
+            let sandbox = Sandbox::start(settings).await.expect("a sandbox");
+            let setup = |name| of_fleet(&sandbox, name, &url).with("[prices]\n\"ctx-pro\" = \"4\"\n\n");
+            // Its files are known before it waits.
+            let mut second = Gateway::start(setup("b")).await;
+            assert_eq!(second.terminate().await, Some(0));
+            let mut first = Gateway::start(setup("a").with_pepper_of(&second)).await;
+            let caller = first.open_account("acme", "1000").await.at(second.public);
+            let (folder, config) = (second.folder().to_owned(), second.config());
+            let second = tokio::spawn(async move {
+                second.restart().await;
+                second
+            });
+            until("the standby sends on", async || caller.get("/v1/balance").await.status == 200).await;
+            let told = async || {
+                let fleet = first.json(&["fleet", "status"]).await;
+                let nodes = fleet["nodes"].as_array().expect("gateways").iter();
+                let told: Vec<Value> = nodes.map(|node| node["configuration"].clone()).collect();
+                (told, fleet["warnings"] == Value::Array(Vec::new()))
+            };
+            let (before, is_fine) = told().await;
+            assert!(is_fine && before.len() == 2, "{before:?}");
+
+            let dearer = |config: &str| config.replace("\"ctx-pro\" = \"4\"", "\"ctx-pro\" = \"5\"");
+            let file = format!("{lead}{}", dearer(&config));
+            std::fs::write(folder.join("gatehouse.toml"), file).expect("a configuration");
+            std::fs::write(folder.join("secret"), "second-key\n").expect("a secret");
+            first.reload(&dearer(&first.config())).await;
+            until("both tell what they are configured to do", async || {
+                let (now, is_fine) = told().await;
+                now[0] != before[0] && is_fine == is_usable
+            })
+            .await;
+            first.kill().await;
+            let second = second.await.expect("the second one starts");
+            let task = caller.finish(IMAGES, &request("kite")).await;
+            assert_eq!(task["cost"], cost, "{task}");
+            let accounts: Vec<_> =
+                sandbox.context_record().submits.iter().map(|submit| submit.account).collect();
+            assert_eq!(accounts, [account]);
+            let log = second.log_text();
+            assert_ne!(log.contains("configuration not reloaded"), is_usable, "{log}");
         }
     });
 }

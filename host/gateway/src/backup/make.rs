@@ -19,7 +19,8 @@ use super::manifest::{FileDigest, Manifest, NAME, files_below, name_of};
 use crate::data_folder::DataFolder;
 
 /// What a backup takes of the data folder beside the store.
-const BESIDE: [&str; 3] = ["pepper", "plugins", "defaults"];
+const BESIDE: [&str; 3] = ["pepper", "plugins", DEFAULTS];
+const DEFAULTS: &str = "defaults";
 /// The end of a component's name; its digest is before it, so its bytes never change.
 const COMPONENT: &str = ".wasm";
 /// Where a copy is made that goes to a bucket, below the data folder.
@@ -105,12 +106,7 @@ impl BackupFolder {
 
     fn fill(&self, store: &Store, folder: &Path, progress: &Progress) -> Result<BackupView, BackupError> {
         let made_at = self.clock.now();
-        // A version that a live task of the store needs may be removed meanwhile, and another one installed: what is there before
-        // is kept, and what says which versions are active is older than the components that are copied last.
-        self.copy_beside(folder, |_| true)?;
-        let copy = store.copy_to(&DataFolder::store(folder), progress)?;
-        self.copy_beside(folder, |name| !name.ends_with(COMPONENT))?;
-        self.copy_beside(folder, |name| name.ends_with(COMPONENT) && !folder.join(name).exists())?;
+        let copy = self.copy_all(folder, || Ok(store.copy_to(&DataFolder::store(folder), progress)?))?;
         let rows = copy.rows.values().sum();
         let mut manifest = Manifest::new(made_at.to_string(), copy);
         manifest.examine(folder, progress)?;
@@ -134,6 +130,22 @@ impl BackupFolder {
         })
     }
 
+    /// Copies the store by `copy_store`, which may take minutes, and what is beside it.
+    fn copy_all<T>(
+        &self,
+        folder: &Path,
+        copy_store: impl FnOnce() -> Result<T, BackupError>,
+    ) -> Result<T, BackupError> {
+        // A version that a live task of the store needs may be removed meanwhile, and another one installed: what is there before
+        // is kept, and what says which versions are active is older than the components that are copied last. Defaults count for
+        // as long as they are there, so those of a family that is uninstalled meanwhile must not be.
+        self.copy_beside(folder, |name| !name.starts_with(DEFAULTS))?;
+        let copy = copy_store()?;
+        self.copy_beside(folder, |name| !name.ends_with(COMPONENT))?;
+        self.copy_beside(folder, |name| name.ends_with(COMPONENT) && !folder.join(name).exists())?;
+        Ok(copy)
+    }
+
     /// A copy that fills the disk would stop what the gateway writes there.
     fn check_room(&self, folder: &Path, spare: u64) -> Result<(), BackupError> {
         let length = |path: &Path| fs::metadata(path).map(|found| found.len()).unwrap_or_default();
@@ -147,7 +159,7 @@ impl BackupFolder {
     fn check_place(&self, folder: &Path) -> Result<(), BackupError> {
         let resolved = |path: &Path| fs::canonicalize(path).map_err(|error| BackupError::file(path, error));
         let (folder, root) = (resolved(folder)?, resolved(&self.root)?);
-        match ["plugins", "defaults", "media"]
+        match ["plugins", DEFAULTS, "media"]
             .map(|part| root.join(part))
             .iter()
             .find(|part| folder.starts_with(part))
@@ -274,5 +286,59 @@ fn clear(folder: &Path, made: bool) {
     };
     if let Err(error) = cleared {
         tracing::warn!(folder = %folder.display(), %error, "what was begun of a backup was not removed");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_media::S3Config;
+    use gatehouse_process::SystemClock;
+    use gatehouse_upstream::OutgoingConfig;
+
+    use super::super::bucket::BackupConfig;
+    use super::*;
+    use crate::secrets::Outgoing;
+
+    /// A restore would bring back prices and providers of a family that was uninstalled, or lose a version that a task needs.
+    #[test]
+    fn what_changes_while_the_store_is_copied_is_kept_as_it_is_then() {
+        let outer = tempfile::tempdir().unwrap();
+        let (root, copy) = (outer.path().join("data"), outer.path().join("copy"));
+        let write = |name: &str, text: &str| {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        for name in
+            ["pepper", "plugins/active.json", "plugins/old.wasm", "defaults/gone.toml", "defaults/stays.toml"]
+        {
+            write(name, "before");
+        }
+        fs::create_dir(&copy).unwrap();
+        let outgoing = Outgoing { extra_roots_file: None, config: OutgoingConfig::default() };
+        let buckets =
+            BucketSettings::new(&BackupConfig::default(), None, &S3Config::default(), None, outgoing);
+        let backup = BackupFolder::new(&root, true, buckets, Arc::new(SystemClock));
+        let meanwhile = || {
+            fs::remove_file(root.join("plugins/old.wasm")).unwrap();
+            fs::remove_file(root.join("defaults/gone.toml")).unwrap();
+            for name in ["plugins/active.json", "plugins/new.wasm", "defaults/new.toml"] {
+                write(name, "after");
+            }
+            Ok(())
+        };
+        backup.copy_all(&copy, meanwhile).unwrap();
+        let text = |path: PathBuf| (name_of(&path, &copy).unwrap(), fs::read_to_string(&path).unwrap());
+        let mut found: Vec<_> = files_below(&copy).unwrap().into_iter().map(text).collect();
+        found.sort();
+        let expected = [
+            ("defaults/new.toml", "after"),
+            ("defaults/stays.toml", "before"),
+            ("pepper", "before"),
+            ("plugins/active.json", "after"),
+            ("plugins/new.wasm", "after"),
+            ("plugins/old.wasm", "before"),
+        ];
+        assert_eq!(found, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
     }
 }

@@ -10,7 +10,7 @@ use gatehouse_model::{Digest, SecretRef, settings};
 use gatehouse_store::{Node, OpenError, Server};
 use gatehouse_upstream::ConfigError;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, de};
 use toml::{Table, Value};
 
@@ -78,8 +78,12 @@ impl<'de> Deserialize<'de> for DatabaseUrl {
                 Ok(DatabaseUrl::Written(url.to_owned()))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DatabaseUrl, A::Error> {
-                SecretRef::deserialize(MapAccessDeserializer::new(map)).map(DatabaseUrl::Secret)
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DatabaseUrl, A::Error> {
+                let reference = SecretRef::deserialize(MapAccessDeserializer::new(&mut map))?;
+                match map.next_key::<IgnoredAny>()? {
+                    Some(_) => Err(de::Error::custom("more than one key, expected `env` or `file`")),
+                    None => Ok(DatabaseUrl::Secret(reference)),
+                }
             }
         }
 
@@ -133,9 +137,6 @@ impl FleetConfig {
 
 /// What a gateway of this configuration tells others of itself. `table` is every value in effect.
 pub(crate) fn node(config: &Config, table: &Table) -> Node {
-    let mut table = table.clone();
-    table.retain(|key, _| !OWN.contains(&key));
-    leave_out_secrets(&mut table);
     let port = config.server.listen.first().map_or(0, std::net::SocketAddr::port);
     let machine = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let own_name = || format!("{}:{port}", machine().trim());
@@ -143,8 +144,16 @@ pub(crate) fn node(config: &Config, table: &Table) -> Node {
         name: config.fleet.name.clone().unwrap_or_else(own_name),
         address: config.fleet.address.as_ref().map(|address| address.as_str().to_owned()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        configuration: Digest::of(table.to_string().as_bytes()).to_string(),
+        configuration: told(table),
     }
+}
+
+/// What others are told of values in effect: a digest of those that clients notice.
+pub(crate) fn told(table: &Table) -> String {
+    let mut table = table.clone();
+    table.retain(|key, _| !OWN.contains(&key));
+    leave_out_secrets(&mut table);
+    Digest::of(table.to_string().as_bytes()).to_string()
 }
 
 /// Where a secret is kept may differ, too.
@@ -180,7 +189,7 @@ mod tests {
         let (password, address) =
             (file("password", "sekret\n"), file("url", "postgres://me:sekret@host/db\n"));
         assert!(touches_secret("url = \"postgres://me:sekret@host/db\""), "its line would be shown");
-        for password in ["hun/ter2", "hun ter2"] {
+        for password in ["hun/ter2", "hun ter2", "hun\"ter2"] {
             assert!(touches_secret(&format!("url = \"postgres://gate:{password}@host/db\"")), "{password}");
         }
         assert!(!touches_secret("url = \"postgres://me@host:5432/db\""));

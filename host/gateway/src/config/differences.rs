@@ -5,6 +5,7 @@ use toml::de::DeTable;
 use toml::{Table, Value};
 
 use super::document::Document;
+use super::error::has_password;
 use super::family_defaults::is_secret;
 
 /// Tables that a running gateway takes over. The service that owns each replaces it as a whole; `admin.client` is read by
@@ -37,6 +38,30 @@ pub(crate) fn is_reloaded(key: &str) -> bool {
 /// Whether `key` is a limit of plugins.
 pub(crate) fn is_limit(key: &str) -> bool {
     LIMITS.iter().any(|table| is_inside(key, table))
+}
+
+/// The values that a running gateway works with: those that it `started` with, and what it takes over as in `applied`.
+pub(crate) fn in_effect(started: &Table, applied: &Table) -> Table {
+    let mut table = started.clone();
+    for path in RELOADED {
+        match path.split_once('.') {
+            None => take_over(&mut table, applied, path),
+            Some((outer, key)) => {
+                let (old, new) = (table.get_mut(outer), applied.get(outer));
+                if let (Some(Value::Table(old)), Some(Value::Table(new))) = (old, new) {
+                    take_over(old, new, key);
+                }
+            }
+        }
+    }
+    table
+}
+
+fn take_over(old: &mut Table, new: &Table, key: &str) {
+    match new.get(key) {
+        Some(value) => old.insert(key.to_owned(), value.clone()),
+        None => old.remove(key),
+    };
 }
 
 fn is_inside(key: &str, table: &str) -> bool {
@@ -114,24 +139,21 @@ fn name_auth(table: &mut Table) {
 
 /// Replaces every secret by its origin.
 fn hide(table: &mut Table) {
-    for (key, value) in table.iter_mut() {
-        match value {
-            _ if key == "secret" || key == "key_id" => {
-                let reference = value.as_table().and_then(|table| table.iter().next());
-                let origin =
-                    reference.and_then(|(kind, name)| Some(format!(" from {kind} {}", name.as_str()?)));
-                *value = Value::String(format!("(secret){}", origin.unwrap_or_default()));
-            }
-            // Where no secret belongs, such as in the settings of a plugin.
-            Value::String(text) if is_secret(key) => *text = "(secret)".to_owned(),
-            Value::Array(all) => all.iter_mut().for_each(|one| match one {
-                Value::Table(inner) => hide(inner),
-                Value::String(text) if is_secret(key) => *text = "(secret)".to_owned(),
-                _ => {}
-            }),
-            Value::Table(inner) => hide(inner),
-            _ => {}
+    table.iter_mut().for_each(|(key, value)| hide_value(key, value));
+}
+
+fn hide_value(key: &str, value: &mut Value) {
+    match value {
+        _ if key == "secret" || key == "key_id" => {
+            let reference = value.as_table().and_then(|table| table.iter().next());
+            let origin = reference.and_then(|(kind, name)| Some(format!(" from {kind} {}", name.as_str()?)));
+            *value = Value::String(format!("(secret){}", origin.unwrap_or_default()));
         }
+        // Where no secret belongs, such as in the settings of a plugin, or in an address.
+        Value::String(text) if is_secret(key) || has_password(text) => *text = "(secret)".to_owned(),
+        Value::Array(all) => all.iter_mut().for_each(|one| hide_value(key, one)),
+        Value::Table(inner) => hide(inner),
+        _ => {}
     }
 }
 
@@ -152,6 +174,47 @@ mod tests {
         check("[providers.q]\nx = 1", "[providers.q]\nx = 1\n[providers.p]\ny = 1", &["providers.p"]);
         check("[plugins]\nthreads = 1", "[plugins]\nthreads = 1\n[plugins.settings]", &[]);
         check("[server]\nlisten = [\"a\", \"b\"]", "[server]\nlisten = [\"b\", \"a\"]", &["server.listen"]);
+    }
+
+    /// Viewers would read the login of a database or a proxy that somebody wrote into its address.
+    #[test]
+    fn a_password_in_an_address_is_not_shown() {
+        for (value, hidden) in [
+            ("\"postgres://me:hunter2@host/db\"", true),
+            ("[\"10.0.0.1\", \"http://me:hunter2@host\"]", true),
+            ("[[\"http://me:hunter2@host\"]]", true),
+            ("[{ address = \"http://me:hunter2@host\" }]", true),
+            ("{ address = \"http://me:hunter2@host\" }", true),
+            ("\"postgres://me@host:5432/db\"", false),
+            ("[\"https://host:8443/path\"]", false),
+        ] {
+            let table: Table = format!("[data]\nurl = {value}").parse().unwrap();
+            let (text, values) = (render(table.clone()), values(table).to_string());
+            for shown in [text, values] {
+                assert!(!shown.contains("hunter2"), "{shown}");
+                assert_eq!(shown.contains("(secret)"), hidden, "{shown}");
+            }
+        }
+    }
+
+    /// Gateways of a fleet would be told to differ where they do not, or a standby would hide the prices of its own file.
+    #[test]
+    fn what_needs_a_restart_stays_as_it_was_at_the_start() {
+        let table = |prices: &str, threads: u32, canary: &str| -> Table {
+            let rest = format!("[plugins]\nthreads = {threads}\n{canary}\n[tasks]\nconcurrency = {threads}");
+            format!("{prices}\n{rest}").parse().unwrap()
+        };
+        let (price, canary) = ("[prices]\na = \"1\"", "[plugins.canary]\nfaults = 9");
+        let other = ("[prices]\na = \"2\"\nb = \"3\"", "");
+        for (started, applied, expected) in [
+            (table(price, 1, canary), table(price, 1, canary), table(price, 1, canary)),
+            (table(price, 1, canary), table(other.0, 2, other.1), table(other.0, 1, other.1)),
+            (table(other.0, 1, other.1), table(price, 2, canary), table(price, 1, canary)),
+            (table("", 1, ""), table(price, 1, ""), table(price, 1, "")),
+            (table(price, 1, ""), table("", 1, ""), table("", 1, "")),
+        ] {
+            assert_eq!(in_effect(&started, &applied), expected);
+        }
     }
 
     #[test]

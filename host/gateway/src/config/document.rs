@@ -45,8 +45,7 @@ impl<'a> Document<'a> {
         let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
         if let Some(error) = errors.iter().min_by_key(|error| start(error)) {
             // Only the first: later ones are often its consequence.
-            let origin = Origin::in_text(name, text, error.span().unwrap_or(0..0));
-            return Err(ConfigError::from_parser(origin, "", error.message()));
+            return Err(ConfigError::of_syntax(name, text, error));
         }
         let mut spans = BTreeMap::new();
         record_spans(&mut spans, "", root.get_ref());

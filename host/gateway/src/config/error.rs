@@ -99,8 +99,8 @@ impl Origin {
             Self::Text { name, line, column, source_line }
                 if touches_secret(&format!("{path} {source_line}")) =>
             {
-                let key = source_line.split('=').next().unwrap_or_default().trim_end();
-                Self::Text { name, line, column, source_line: format!("{key} = (hidden)") }
+                // What stands before a `=` may be the secret, too.
+                Self::Text { name, line, column, source_line: "(hidden)".to_owned() }
             }
             other => other,
         }
@@ -116,11 +116,22 @@ impl ConfigError {
     /// From a parser's message. A message about a secret is replaced whole, because it may quote the secret.
     pub(super) fn from_parser(origin: Origin, path: &str, message: &str) -> Self {
         let (problem, remedy) = advise(path, message);
-        Self { origin: Box::new(origin.hidden(path)), key: path.to_owned(), problem, remedy }
+        let origin = origin.hidden(if is_reference(path, message) { "secret" } else { path });
+        Self { origin: Box::new(origin), key: shown_path(path, message).to_owned(), problem, remedy }
     }
 
-    /// From a service's message, which never quotes a secret. The text after its semicolon is the remedy.
+    /// From the parser, of a text that is not TOML. Only the table around the line tells what the line may hold.
+    pub(super) fn of_syntax(name: &str, text: &str, error: &toml::de::Error) -> Self {
+        let span = error.span().unwrap_or(0..0);
+        let around = around(text, span.start);
+        let (problem, remedy) = advise("", error.message());
+        let origin = Origin::in_text(name, text, span).hidden(&around);
+        Self { origin: Box::new(origin), key: String::new(), problem, remedy }
+    }
+
+    /// From a service's message, which quotes no secret, except in an address. The text after its semicolon is the remedy.
     pub(super) fn from_service(origin: Origin, path: &str, message: &str) -> Self {
+        let message = without_login(message);
         let (problem, remedy) = match message.split_once("; ") {
             Some((problem, remedy)) => (problem.to_owned(), remedy.to_owned()),
             None => (message.to_owned(), format!("correct the value; {GUIDE}")),
@@ -176,27 +187,82 @@ impl fmt::Display for ConfigError {
 /// The document that explains every key.
 pub(super) const GUIDE: &str = "every key is explained in gatehouse.example.toml";
 
+/// The line at a position, with the table that it is in and the lines above it by which its value begins, without quotes and spaces.
+fn around(text: &str, position: usize) -> String {
+    let (mut table, mut end) = ("", 0);
+    let mut open: Vec<&str> = Vec::new();
+    for whole in text.split_inclusive('\n') {
+        end += whole.len();
+        let line = whole.trim();
+        if let Some(header) = line.strip_prefix('[') {
+            table = header.trim_start_matches('[').split(']').next().unwrap_or_default().trim();
+        }
+        if end > position || end == text.len() {
+            let around = format!("{table}.{} {table}.{line}", open.concat());
+            // A key begins after a brace or a comma, too.
+            return around.replace(['"', '\'', ' ', '\t'], "").replace(['{', ','], ".");
+        }
+        if line.starts_with('[') {
+            open.clear();
+        }
+        let without_comment = line.split('#').next().unwrap_or_default();
+        for bracket in without_comment.matches(['{', '[', '}', ']']) {
+            if matches!(bracket, "{" | "[") {
+                open.push(line);
+            } else {
+                open.pop();
+            }
+        }
+        if ["\"\"\"", "'''"].iter().any(|quotes| !line.matches(*quotes).count().is_multiple_of(2)) {
+            open.push(line);
+        }
+    }
+    String::new()
+}
+
+/// Names of references and of tables that hold some, and names that secrets have elsewhere.
+const SECRETS: [&str; 12] = [
+    "secret",
+    "token",
+    "password",
+    "api_key",
+    "apikey",
+    "authorization",
+    "key_id",
+    "eab_hmac",
+    "proxy_login",
+    ".accounts",
+    ".headers",
+    ".query",
+];
+
 /// Whether a path or a line mentions a value that must not be shown.
 pub(super) fn touches_secret(text: &str) -> bool {
     // An address, not a token.
     let text = text.to_lowercase().replace("token_url", "");
-    let words = ["secret", "token", "password", "api_key", "apikey", "key_id", "eab_hmac", ".accounts."];
-    words.iter().any(|word| text.contains(word)) || has_password(&text)
+    SECRETS.iter().any(|word| text.contains(word)) || has_password(&text)
 }
 
 /// Whether it mentions an address with a user and a password, whatever letters these have.
-fn has_password(text: &str) -> bool {
-    let rests = text.split("://").skip(1).filter_map(|rest| rest.split('"').next());
+pub(super) fn has_password(text: &str) -> bool {
+    let rests = text.split("://").skip(1);
     rests.filter_map(|rest| rest.rsplit_once('@')).any(|(user, _)| user.contains(':'))
+}
+
+/// The same message, unless it quotes an address with a user and a password.
+fn without_login(message: &str) -> &str {
+    if has_password(message) { "expected another address, without a user and a password" } else { message }
 }
 
 /// The problem with the value at `path`, and its remedy, from a parser's message.
 pub(super) fn advise(path: &str, message: &str) -> (String, String) {
-    if path.rsplit('.').next().is_some_and(touches_secret) {
+    if is_reference(path, message) || path.rsplit('.').next().is_some_and(touches_secret) {
         let problem = "a secret is never written into the configuration itself".to_owned();
         let remedy = "write a reference: { env = \"VARIABLE\" } or { file = \"/path/to/file\" }".to_owned();
         return (problem, remedy);
     }
+    let message = without_login(message);
+    let message = &if touches_secret(path) { without_value(message) } else { message.to_owned() };
     if let Some(known) =
         quoted_after(message, "unknown field `").or_else(|| quoted_after(message, "unknown variant `"))
     {
@@ -216,6 +282,31 @@ pub(super) fn advise(path: &str, message: &str) -> (String, String) {
         return (message.to_owned(), remedy.to_owned());
     }
     (message.to_owned(), format!("correct the value; {GUIDE}"))
+}
+
+/// Whether it is about a reference to a secret, whatever the name of its field is.
+fn is_reference(path: &str, message: &str) -> bool {
+    message.contains("expected `env` or `file`") || path.starts_with("traces.headers.")
+}
+
+/// The path without what stands where `env` or `file` should: it may be the secret.
+fn shown_path<'a>(path: &'a str, message: &str) -> &'a str {
+    let unknown = message.strip_prefix("unknown variant `").and_then(|rest| rest.rsplit_once("`, expected "));
+    let unknown = unknown.filter(|_| is_reference(path, message));
+    unknown
+        .and_then(|(unknown, _)| path.strip_suffix(unknown))
+        .map_or(path, |rest| rest.trim_end_matches('.'))
+}
+
+/// The same message without the value that it quotes.
+fn without_value(message: &str) -> String {
+    match message.rsplit_once(", expected ") {
+        Some((got, expected)) if got.starts_with("invalid ") => {
+            let kind = got.split(['"', '`']).next().unwrap_or(got).trim_end();
+            format!("{kind}, expected {expected}")
+        }
+        _ => message.to_owned(),
+    }
 }
 
 fn unknown(message: &str, word: &str) -> (String, String) {

@@ -152,6 +152,19 @@ impl Config {
         Outgoing { extra_roots_file, config: self.outgoing.clone() }
     }
 
+    /// What the upstream client has of it: every provider that has an account, and how connections leave.
+    pub(crate) fn upstream(&self) -> gatehouse_upstream::Config {
+        let mut providers = self.providers.clone();
+        providers.retain(|_, provider| !provider.accounts.is_empty());
+        gatehouse_upstream::Config {
+            providers,
+            fetch: self.fetch.clone(),
+            webhooks: self.webhooks.clone(),
+            fairness: self.fairness.clone(),
+            outgoing: self.outgoing.clone(),
+        }
+    }
+
     /// How buckets of backups are reached.
     pub(crate) fn backup_buckets(&self) -> BucketSettings {
         let media = &self.media;

@@ -4,7 +4,8 @@
 //! incoming/NAME.wasm (+ NAME.wasm.sig) -> accepted/<time>-NAME.wasm + <time>-NAME.wasm.report.json
 //!                                      -> refused/...
 //! ```
-//! Polled, apart from requests. A file counts as complete once two polls found it unchanged. File names are not
+//! Polled, apart from requests. A file counts as complete once two polls found it unchanged. One that changed before it was read
+//! waits for the next polls, and so does one that has replaced what was read: the report of that stands alone. File names are not
 //! trusted: only plain files directly in the folder are read, links are not followed, and the target's path is built
 //! here. Write access to the folder is the right to deploy plugins, so a world-writable folder is refused.
 
@@ -37,8 +38,17 @@ const MAX_SIGNATURE_BYTES: u64 = 4 << 10;
 pub(crate) struct FolderWatcher {
     folder: PathBuf,
     signed_only: bool,
-    /// By name, and for how many polls.
-    seen: HashMap<OsString, (Fingerprint, u32)>,
+    /// By name.
+    seen: HashMap<OsString, Seen>,
+}
+
+/// A file at the last poll.
+struct Seen {
+    fingerprint: Fingerprint,
+    /// How many polls found it like that.
+    polls: u32,
+    /// Whether it was deployed, and could not be moved away.
+    is_done: bool,
 }
 
 /// The properties that change while a file is written.
@@ -85,15 +95,15 @@ impl FolderWatcher {
                 });
                 let Ok((watcher, complete)) = polled.await else { return };
                 self = watcher;
-                for name in complete {
-                    self.deploy(&name, &service, &plugins, clock.as_ref()).await;
+                for (name, fingerprint) in complete {
+                    self.deploy(&name, &fingerprint, &service, &plugins, clock.as_ref()).await;
                 }
             }
         })
     }
 
-    /// The names of the complete components, in order.
-    fn poll(&mut self) -> Vec<OsString> {
+    /// The complete components, in the order of their names.
+    fn poll(&mut self) -> Vec<(OsString, Fingerprint)> {
         let found = match self.components() {
             Ok(found) => found,
             Err(error) => {
@@ -104,17 +114,15 @@ impl FolderWatcher {
         self.seen.retain(|name, _| found.iter().any(|(present, _)| present == name));
         let mut complete = Vec::new();
         for (name, fingerprint) in found {
-            let polls = match self.seen.get(&name) {
-                Some((seen, polls)) if *seen == fingerprint => polls + 1,
-                _ => 1,
-            };
+            let before = self.seen.get(&name).filter(|seen| seen.fingerprint == fingerprint);
+            let (polls, is_done) = before.map_or((1, false), |seen| (seen.polls + 1, seen.is_done));
             let signed = fingerprint.signature.is_some() || !self.signed_only || polls >= SIGNATURE_POLLS;
-            if polls >= 2 && signed && fingerprint.file.0 > 0 {
-                complete.push(name.clone());
+            if polls >= 2 && signed && !is_done && fingerprint.file.0 > 0 {
+                complete.push((name.clone(), fingerprint.clone()));
             }
-            self.seen.insert(name, (fingerprint, polls));
+            self.seen.insert(name, Seen { fingerprint, polls, is_done });
         }
-        complete.sort();
+        complete.sort_by(|one, other| one.0.cmp(&other.0));
         complete
     }
 
@@ -127,10 +135,7 @@ impl FolderWatcher {
             if hidden || path.extension() != Some(OsStr::new("wasm")) {
                 continue;
             }
-            let Some(file) = plain_file(&path) else { continue };
-            let stamp = |file: &Metadata| (file.len(), file.mtime(), file.mtime_nsec());
-            let signature = plain_file(&signing::signature_path(&path)).as_ref().map(stamp);
-            found.push((name, Fingerprint { file: stamp(&file), inode: file.ino(), signature }));
+            found.extend(fingerprint(&path).map(|fingerprint| (name, fingerprint)));
         }
         Ok(found)
     }
@@ -138,14 +143,18 @@ impl FolderWatcher {
     async fn deploy(
         &mut self,
         name: &OsStr,
+        fingerprint: &Fingerprint,
         service: &Arc<AdminService>,
         plugins: &PluginService,
         clock: &dyn Clock,
     ) {
         let path = self.folder.join(name);
-        let result = install(&path, service, plugins).await;
-        self.seen.remove(name);
-        let into = if result.is_ok() { "accepted" } else { "refused" };
+        let (file, expected) = (path.clone(), fingerprint.clone());
+        let result = match tokio::task::spawn_blocking(move || read_if(&file, &expected)).await {
+            Ok(None) => return,
+            Ok(Some(read)) => install(read, service, plugins).await,
+            Err(error) => Err(unreadable(&error.into())),
+        };
         match &result {
             Ok(_) => tracing::info!(file = %path.display(), "component from the watched folder deployed"),
             Err(refused) => {
@@ -153,28 +162,49 @@ impl FolderWatcher {
                 tracing::error!(file = %path.display(), error, "component from the watched folder refused");
             }
         }
-        if let Err(error) = self.archive(name, into, clock.now(), &result) {
-            tracing::error!(file = %path.display(), %error, "the component cannot be moved out of the watched folder");
+        self.finish(name, fingerprint, clock.now(), &result);
+    }
+
+    /// Moves a component away that was `deployed` or refused. What has replaced it meanwhile stays.
+    fn finish(&mut self, name: &OsStr, deployed: &Fingerprint, at: UnixMs, result: &Result<Value, Refused>) {
+        let path = self.folder.join(name);
+        self.seen.remove(name);
+        if fingerprint(&path).as_ref() != Some(deployed) {
+            tracing::warn!(file = %path.display(), "changed or removed while it was deployed: what is there now comes next");
+            if let Err(error) = self.report(name, at, result) {
+                tracing::error!(file = %path.display(), %error, "the report of what was replaced is not written");
+            }
+            return;
+        }
+        if let Err(error) = self.archive(name, at, result) {
+            let why = "the component cannot be moved out of the watched folder; it is not deployed again before it changes";
+            tracing::error!(file = %path.display(), %error, "{why}");
+            // Its signature may be gone.
+            let stayed = fingerprint(&path);
+            let stayed = stayed.filter(|now| (now.file, now.inode) == (deployed.file, deployed.inode));
+            if let Some(fingerprint) = stayed {
+                self.seen.insert(name.to_owned(), Seen { fingerprint, polls: 1, is_done: true });
+            }
         }
     }
 
-    fn archive(
-        &self,
-        name: &OsStr,
-        into: &str,
-        at: UnixMs,
-        result: &Result<Value, Refused>,
-    ) -> io::Result<()> {
+    /// Writes what became of a component; where the component itself belongs beside that.
+    fn report(&self, name: &OsStr, at: UnixMs, result: &Result<Value, Refused>) -> io::Result<PathBuf> {
+        let (into, report) = match result {
+            Ok(result) => ("accepted", result),
+            Err(refused) => ("refused", &refused.report),
+        };
         let mut kept = OsString::from(format!("{at}-"));
         kept.push(name);
-        let (from, to) = (self.folder.join(name), self.folder.join(into).join(kept));
-        let mut report = to.clone().into_os_string();
-        report.push(".report.json");
-        let text = match result {
-            Ok(result) => serde_json::to_vec_pretty(result)?,
-            Err(refused) => serde_json::to_vec_pretty(&refused.report)?,
-        };
-        fs::write(report, text)?;
+        let to = self.folder.join(into).join(kept);
+        let mut file = to.clone().into_os_string();
+        file.push(".report.json");
+        fs::write(file, serde_json::to_vec_pretty(report)?)?;
+        Ok(to)
+    }
+
+    fn archive(&self, name: &OsStr, at: UnixMs, result: &Result<Value, Refused>) -> io::Result<()> {
+        let (from, to) = (self.folder.join(name), self.report(name, at, result)?);
         if signing::signature_path(&from).exists() {
             fs::rename(signing::signature_path(&from), signing::signature_path(&to))?;
         }
@@ -195,17 +225,16 @@ impl Refused {
     }
 }
 
-/// Reads and installs one component.
+/// A component as it was read: its digest, and its signature if it has one.
+type Read = (Component, Digest, Option<String>);
+
+/// Installs a component that was read.
 async fn install(
-    path: &Path,
+    read: io::Result<Read>,
     service: &Arc<AdminService>,
     plugins: &PluginService,
 ) -> Result<Value, Refused> {
-    let file = path.to_owned();
-    let failed = |error: io::Error| Refused::of(format!("the file cannot be read: {error}"));
-    let read =
-        tokio::task::spawn_blocking(move || read(&file)).await.map_err(|error| failed(error.into()))?;
-    let (component, digest, signature) = read.map_err(failed)?;
+    let (component, digest, signature) = read.map_err(|error| unreadable(&error))?;
     if let Some(reason) = plugins.rollback_reason(&digest) {
         // An automatic rollback is undone by hand only.
         return Err(Refused::of(format!(
@@ -221,12 +250,30 @@ async fn install(
     }
 }
 
+fn unreadable(error: &io::Error) -> Refused {
+    Refused::of(format!("the file cannot be read: {error}"))
+}
+
+/// What a plain file and its signature are like now.
+fn fingerprint(path: &Path) -> Option<Fingerprint> {
+    let stamp = |file: &Metadata| (file.len(), file.mtime(), file.mtime_nsec());
+    let file = plain_file(path)?;
+    let signature = plain_file(&signing::signature_path(path)).as_ref().map(stamp);
+    Some(Fingerprint { file: stamp(&file), inode: file.ino(), signature })
+}
+
 /// The metadata of a plain file; `None` for a link.
 fn plain_file(path: &Path) -> Option<Metadata> {
     fs::symlink_metadata(path).ok().filter(Metadata::is_file)
 }
 
-fn read(path: &Path) -> io::Result<(Component, Digest, Option<String>)> {
+/// Reads a component; `None` unless it is still as `expected` afterwards, and so was while it was read.
+fn read_if(path: &Path, expected: &Fingerprint) -> Option<io::Result<Read>> {
+    let read = read(path);
+    (fingerprint(path).as_ref() == Some(expected)).then_some(read)
+}
+
+fn read(path: &Path) -> io::Result<Read> {
     let component = Component(read_at_most(fs::File::open(path)?, MAX_COMPONENT_BYTES)?);
     let signature_path = signing::signature_path(path);
     let signature = match plain_file(&signature_path) {
@@ -252,7 +299,7 @@ mod tests {
     }
 
     fn poll(watcher: &mut FolderWatcher) -> Vec<String> {
-        watcher.poll().iter().map(|name| name.display().to_string()).collect()
+        watcher.poll().iter().map(|(name, _)| name.display().to_string()).collect()
     }
 
     #[test]
@@ -266,6 +313,70 @@ mod tests {
         fs::write(folder.join("a.wasm.sig"), b"sig").unwrap();
         assert!(poll(&mut watcher).is_empty(), "its signature has just come");
         assert_eq!(poll(&mut watcher), ["a.wasm"]);
+    }
+
+    /// The one file that two polls find, which is complete then.
+    fn complete(watcher: &mut FolderWatcher) -> (OsString, Fingerprint) {
+        assert!(watcher.poll().is_empty());
+        let mut found = watcher.poll();
+        assert_eq!(found.len(), 1);
+        found.remove(0)
+    }
+
+    /// A half-written component would be refused, and moved away while it is written.
+    #[test]
+    fn a_file_that_changes_before_it_is_read_waits() {
+        let (mut watcher, folder, _outer) = watcher(false);
+        let file = folder.join("b.wasm");
+        fs::write(&file, b"old").unwrap();
+        let (name, polled) = complete(&mut watcher);
+        assert_eq!(name, "b.wasm");
+        let (component, ..) = read_if(&file, &polled).unwrap().unwrap();
+        assert_eq!(component.0, b"old");
+        fs::write(&file, b"half of the").unwrap();
+        assert!(read_if(&file, &polled).is_none());
+        let (_, polled) = complete(&mut watcher);
+        assert!(read_if(&file, &polled).is_some());
+        fs::remove_file(&file).unwrap();
+        assert!(read_if(&file, &polled).is_none());
+    }
+
+    /// A version that nobody has looked at would be reported as accepted.
+    #[test]
+    fn what_replaces_a_component_meanwhile_stays_and_comes_next() {
+        let (mut watcher, folder, _outer) = watcher(false);
+        let (file, next) = (folder.join("a.wasm"), folder.join("next"));
+        fs::write(&file, b"1").unwrap();
+        let (name, polled) = complete(&mut watcher);
+        // Of the same length, moved over it.
+        fs::write(&next, b"2").unwrap();
+        fs::rename(&next, &file).unwrap();
+        watcher.finish(&name, &polled, UnixMs(7), &Ok(json!({"version": "1"})));
+        assert_eq!(fs::read(&file).unwrap(), b"2");
+        let accepted: Vec<OsString> =
+            fs::read_dir(folder.join("accepted")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(accepted, ["1970-01-01T00:00:00.007Z-a.wasm.report.json"]);
+        let (name, polled) = complete(&mut watcher);
+        watcher.finish(&name, &polled, UnixMs(8), &Ok(json!({"version": "2"})));
+        assert_eq!(fs::read(folder.join("accepted/1970-01-01T00:00:00.008Z-a.wasm")).unwrap(), b"2");
+        assert!(!file.exists());
+    }
+
+    /// It would be deployed every other second for ever.
+    #[test]
+    fn what_cannot_be_moved_away_is_deployed_once() {
+        let (mut watcher, folder, _outer) = watcher(false);
+        // No file may have that name with the moment before it.
+        let file = folder.join(format!("{}.wasm", "a".repeat(240)));
+        fs::write(&file, b"1").unwrap();
+        let (name, polled) = complete(&mut watcher);
+        watcher.finish(&name, &polled, UnixMs(7), &Ok(Value::Null));
+        assert!(file.exists());
+        for _ in 0..3 {
+            assert!(poll(&mut watcher).is_empty());
+        }
+        fs::write(&file, b"another").unwrap();
+        complete(&mut watcher);
     }
 
     #[test]
@@ -308,7 +419,7 @@ mod tests {
         fs::write(folder.join("a.wasm"), b"x").unwrap();
         fs::write(folder.join("a.wasm.sig"), b"s").unwrap();
         let refused = Err(Refused::of("no".to_owned()));
-        watcher.archive(OsStr::new("a.wasm"), "refused", UnixMs(7), &refused).unwrap();
+        watcher.archive(OsStr::new("a.wasm"), UnixMs(7), &refused).unwrap();
         let report =
             fs::read_to_string(folder.join("refused/1970-01-01T00:00:00.007Z-a.wasm.report.json")).unwrap();
         assert!(report.contains("\"no\""), "{report}");

@@ -17,12 +17,13 @@ use toml::Table;
 use super::staged::{Staged, defaults_of, effective_view, effects, misconfigured, no_defaults};
 use crate::config::{
     ConfigError, ConfigErrors, FamilyDefaults, Loaded, Location, check_own, differences, forget_defaults,
-    is_limit, is_reloaded, load_with,
+    in_effect, is_limit, is_reloaded, load_with, told,
 };
 use crate::plugins::built_in::{BuiltInPlugin, Installation, PLUGINS};
 use crate::sampled::note_reload;
 use crate::sandbox_mode::Simulated;
 use crate::secrets;
+use crate::service_checks::check_services;
 
 /// The configuration in effect, and the services that are told of another one.
 pub(crate) struct RunningConfiguration {
@@ -102,10 +103,38 @@ impl RunningConfiguration {
         self.price_history.note(self.driver.models.prices(), cause, self.clock.now());
     }
 
-    /// Loads and checks everything; nothing changes.
-    fn prepare(&self, current: &Current, brought: Option<FamilyDefaults>) -> Result<Prepared, ConfigErrors> {
-        // Where one family changes, nothing is asked of the others.
-        let known = brought.is_some().then_some(&current.loaded);
+    /// Reads the files again, before any work begins, after a start that had to wait. What the start did without may still be
+    /// unusable. Any other error is logged, and the configuration of the start stays.
+    pub(crate) fn catch_up(&self, cause: &PriceCause) {
+        // The log has the errors.
+        drop(self.read_again(cause, true));
+    }
+
+    /// `spares`: what could not be used before need not be usable now.
+    fn read_again(&self, cause: &PriceCause, spares: bool) -> Result<ReloadView, OperationError> {
+        let mut current = self.lock();
+        let known = spares.then_some(&current.loaded);
+        let prepared = self.prepare(&current, None, known).map_err(|errors| {
+            note_reload(self.clock.now(), false);
+            tracing::error!("configuration not reloaded; nothing has changed:\n{errors}");
+            misconfigured(errors)
+        })?;
+        let mut view = prepared.view.clone();
+        let was_off = PLUGINS.iter().filter(|plugin| self.plugins.is_disabled(plugin.name));
+        let was_off: Vec<_> = was_off.copied().collect();
+        self.switch(&mut current, prepared, cause);
+        drop(current);
+        view.warnings.extend(self.switch_families(&was_off));
+        Ok(view)
+    }
+
+    /// Loads and checks everything; nothing changes. What could not be used in the `known` one need not be usable now.
+    fn prepare(
+        &self,
+        current: &Current,
+        brought: Option<FamilyDefaults>,
+        known: Option<&Loaded>,
+    ) -> Result<Prepared, ConfigErrors> {
         let loaded = load_with(&self.location, brought)?;
         let loaded = loaded.whole_but_for(known)?;
         let mut config = loaded.config.clone();
@@ -114,6 +143,8 @@ impl RunningConfiguration {
         if let Some(simulated) = &self.simulated {
             simulated.put_into(&mut config);
         }
+        let wrong = check_services(&config);
+        ConfigErrors::check(wrong.iter().map(|one| loaded.error_at(&one.key, &one.problem)).collect())?;
         config.providers.retain(|_, provider| !provider.accounts.is_empty());
         let mut plugins = config.runtime(self.root.clone());
         let keeps_limits = !self.plugins.fits_pool(&plugins);
@@ -175,6 +206,7 @@ impl RunningConfiguration {
         self.note_prices(cause);
         self.plugins.configure(plugins);
         (current.loaded, current.applied) = (loaded, applied);
+        self.driver.store().tell_configuration(told(&in_effect(&current.started, &current.applied)));
         note_reload(self.clock.now(), true);
         let ReloadView { changed, accounts, needs_restart, warnings } = view;
         tracing::info!(?changed, ?accounts, ?needs_restart, "configuration reloaded");
@@ -206,19 +238,7 @@ impl Configuration for RunningConfiguration {
 
     fn reload(&self, cause: &PriceCause) -> Result<ReloadView, OperationError> {
         self.asked.notify_one();
-        let mut current = self.lock();
-        let prepared = self.prepare(&current, None).map_err(|errors| {
-            note_reload(self.clock.now(), false);
-            tracing::error!("configuration not reloaded; nothing has changed:\n{errors}");
-            misconfigured(errors)
-        })?;
-        let mut view = prepared.view.clone();
-        let was_off = PLUGINS.iter().filter(|plugin| self.plugins.is_disabled(plugin.name));
-        let was_off: Vec<_> = was_off.copied().collect();
-        self.switch(&mut current, prepared, cause);
-        drop(current);
-        view.warnings.extend(self.switch_families(&was_off));
-        Ok(view)
+        self.read_again(cause, false)
     }
 
     fn take_deployed(&self) -> Vec<Deployed> {
@@ -245,7 +265,8 @@ impl Configuration for RunningConfiguration {
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
         let current = self.lock();
         let brought = defaults_of(defaults, Some(&about.family));
-        let prepared = self.prepare(&current, Some(brought)).map_err(misconfigured)?;
+        // Nothing is asked of other families.
+        let prepared = self.prepare(&current, Some(brought), Some(&current.loaded)).map_err(misconfigured)?;
         check_own(Some(&current.loaded), &prepared.loaded, about).map_err(misconfigured)?;
         let effects = effects(Some(&current.loaded), &prepared.loaded, &about.family);
         let config = prepared.plugins.clone();
@@ -264,7 +285,8 @@ impl Configuration for RunningConfiguration {
         cause: &PriceCause,
     ) -> Result<ForgottenDefaults<'a>, OperationError> {
         let current = self.lock();
-        let prepared = self.prepare(&current, Some(no_defaults(family))).map_err(misconfigured)?;
+        let brought = Some(no_defaults(family));
+        let prepared = self.prepare(&current, brought, Some(&current.loaded)).map_err(misconfigured)?;
         let effects = effects(Some(&current.loaded), &prepared.loaded, family);
         let (family, cause) = (family.to_owned(), cause.clone());
         let forget = move || {

@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use gatehouse_admin::IdentityProvider;
 use gatehouse_edge::Certificates;
-use gatehouse_media::MediaStore;
 use gatehouse_process::{SystemClock, SystemSeed};
 use gatehouse_upstream::{ConfigError, SystemResolver, Upstream};
 
 use super::error::ServeError;
-use crate::acme::external_account;
 use crate::config::{Config, database};
 use crate::secrets;
+use crate::service_checks::check_services;
 
 /// Looks up every secret and reads the certificate files once; returns the upstream client. A self-signed certificate
 /// replaces the files.
@@ -22,18 +21,17 @@ use crate::secrets;
 /// # Errors
 /// Every missing secret and unusable value, with its key; an unusable certificate.
 pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, ServeError> {
-    let upstream = open_upstream(config).map_err(ServeError::Config)?;
+    let wrong = check_services(config);
+    if !wrong.is_empty() {
+        return Err(ServeError::Config(wrong));
+    }
+    let upstream = open_upstream(config).map_err(|error| ServeError::Config(vec![error]))?;
     let public = config.server.tls.as_ref().filter(|_| !self_signed).map(gatehouse_edge::Tls::files);
     let admin = config.admin.tls.as_ref().map(gatehouse_admin::AdminTls::files);
     for files in public.into_iter().chain(admin) {
         Certificates::from_files(files)?;
     }
-    database(&config.data)?;
-    MediaStore::check_config(&config.media, &secrets::resolve)?;
-    config.backup_buckets().check()?;
-    config.traces.collector(&config.outgoing().route()).map_err(ServeError::Traces)?;
     identity_provider(config, &upstream)?;
-    config.server.acme.as_ref().map(external_account).transpose().map_err(ServeError::Acme)?;
     Ok(upstream)
 }
 
@@ -61,20 +59,7 @@ pub(crate) async fn try_database(config: &Config) -> Result<(), String> {
 }
 
 /// The upstream client over every provider that has an account.
-fn open_upstream(config: &Config) -> Result<Upstream, Vec<ConfigError>> {
-    let mut used = gatehouse_upstream::Config {
-        providers: config.providers.clone(),
-        fetch: config.fetch.clone(),
-        webhooks: config.webhooks.clone(),
-        fairness: config.fairness.clone(),
-        outgoing: config.outgoing.clone(),
-    };
-    used.providers.retain(|_, provider| !provider.accounts.is_empty());
-    let errors = Upstream::check(&used, &secrets::resolve);
-    if !errors.is_empty() {
-        return Err(errors);
-    }
+fn open_upstream(config: &Config) -> Result<Upstream, ConfigError> {
     let (clock, seed) = (Arc::new(SystemClock), Arc::new(SystemSeed));
-    let opened = Upstream::new(&used, &secrets::resolve, clock, seed, Arc::new(SystemResolver));
-    opened.map_err(|error| vec![error])
+    Upstream::new(&config.upstream(), &secrets::resolve, clock, seed, Arc::new(SystemResolver))
 }

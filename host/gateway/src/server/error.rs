@@ -19,7 +19,7 @@ use crate::terminal::Exit;
 pub(crate) enum ServeError {
     #[error("admin.listen {address}: {source}")]
     Admin { address: SocketAddr, source: io::Error },
-    #[error("providers: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Config(Vec<ConfigError>),
     #[error(transparent)]
     Data(#[from] DataError),

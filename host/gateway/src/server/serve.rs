@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use gatehouse_admin::{AdminService, ApiRequest, IdentityProvider, PriceCause, Probes, Role};
+use gatehouse_admin::{
+    AdminService, ApiRequest, Configuration as _, IdentityProvider, PriceCause, Probes, Role,
+};
 use gatehouse_console::{Facts, Pages, SandboxSecrets};
 use gatehouse_edge::{Certificates, Edge, TlsError, reachable};
 use gatehouse_model::Clock;
@@ -138,7 +140,8 @@ struct Rest {
 impl Rest {
     /// Makes the families ready and says where the gateway listens.
     async fn finish(self, gateway: &Gateway) -> Result<(), ServeError> {
-        let deployed = self.families.run().await?;
+        let mut deployed = gateway.configuration.take_deployed();
+        deployed.extend(self.families.run().await?);
         gateway.service.deployments.keep_first(deployed).await;
         self.announce(gateway);
         if let Some(watcher) = self.watcher {
@@ -193,18 +196,20 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let mut takeover = Takeover {
         node: node(&config, &loaded.table),
         config: &config,
+        location: Location { data: Some(root.clone()), ..location.clone() },
+        loaded,
         upstream: &upstream,
         self_signed: options.self_signed,
         clock: Arc::new(SystemClock),
         seed: Arc::new(SystemSeed),
         sockets: options.sockets,
         page: None,
+        has_waited: false,
         standby: None,
         metrics: metrics.clone(),
     };
     let services = Services::open(&config, &root, &mut takeover).await?;
-    let Takeover { sockets, page: waiting, .. } = takeover;
-    let families = FamilyStart::new(&services)?;
+    let Takeover { sockets, page: waiting, has_waited, .. } = takeover;
     let traces = config.traces.start(&config.outgoing().route(), &services.clock, &services.seed);
     let traces = traces.map_err(ServeError::Traces)?;
     let acme = if options.self_signed { None } else { services.open_acme(&config, &upstream)? };
@@ -212,7 +217,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let public = PublicListeners { self_signed: options.self_signed, issued, any_port, sockets };
     let (tracer, exporter) = traces.unzip();
     let traces = exporter.map(SentTraces::begin);
-    let driver = services.start_driver(&config, upstream, tracer).await?;
+    let (driver, recovery) = services.join_driver(&config, upstream, tracer).await?;
     let configuration = Arc::new(RunningConfiguration::new(
         location,
         services.folder.root(),
@@ -222,8 +227,16 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         services.plugins.clone(),
         services.clock.clone(),
     ));
+    let cause = PriceCause::present(if has_waited { "takeover" } else { "start" });
+    if has_waited {
+        let (configuration, cause) = (Arc::clone(&configuration), cause.clone());
+        tokio::task::spawn_blocking(move || configuration.catch_up(&cause)).await?;
+    }
+    configuration.note_prices(&cause);
+    let families = FamilyStart::new(&services)?;
+    // Nothing is billed or sent before the prices and secrets are those of this moment.
+    recovery.run().await?;
     let service = Arc::new(services.admin_service(&config, &driver, Arc::clone(&configuration)));
-    configuration.note_prices(&PriceCause::present("start"));
     service.prices.keep().await;
     follow_rollbacks(&services.plugins, &service);
     let keys = match sandbox {

@@ -11,7 +11,7 @@ use gatehouse_admin::{
     AdminParts, AdminService, Backend, Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal, ServedBody,
     StoredStates,
 };
-use gatehouse_driver::{Disk, DiskSpace, Driver, DryRun, Parts};
+use gatehouse_driver::{Disk, DiskSpace, Driver, DryRun, Parts, Recovery};
 use gatehouse_edge::LocalRequests;
 use gatehouse_files::Space;
 use gatehouse_media::MediaStore;
@@ -73,13 +73,13 @@ impl Services {
         Ok(Self { folder, lock, pepper, store, plugins, clock, seed })
     }
 
-    /// Starts the driver, which recovers the tasks of the last process.
-    pub(super) async fn start_driver(
+    /// The driver, and what recovers the tasks of the last process.
+    pub(super) async fn join_driver(
         &self,
         config: &Config,
         upstream: Upstream,
         tracer: Option<Arc<Tracer>>,
-    ) -> Result<Driver, ServeError> {
+    ) -> Result<(Driver, Recovery), ServeError> {
         let media = MediaStore::open(
             config.media.clone(),
             self.folder.root(),
@@ -98,7 +98,7 @@ impl Services {
         tasks.models.clone_from(&config.models);
         tasks.waiting_files_mib.get_or_insert_with(waiting_files_mib);
         tasks.webhooks_over_http = config.sandbox.enabled;
-        let driver = Driver::start(Parts {
+        let joined = Driver::join(Parts {
             store: self.store.clone(),
             plugins: self.plugins.clone(),
             upstream,
@@ -110,7 +110,7 @@ impl Services {
             tracer,
             disks,
         });
-        Ok(driver.await?)
+        Ok(joined?)
     }
 
     /// The certificate that an authority issues, as far as it is kept.

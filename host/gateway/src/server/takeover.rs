@@ -2,7 +2,8 @@
 //! ended. Meanwhile its listeners answer, and requests are sent on to the one at work.
 //!
 //! What can be looked at before is: the configuration and its secrets (`checks`), the sockets, the certificates. When the place is free
-//! the sockets are handed to the listeners of the gateway; connections that come in between wait in them.
+//! the sockets are handed to the listeners of the gateway; connections that come in between wait in them. A wait may last for days, so
+//! the configuration is read once more then (`RunningConfiguration::catch_up`), and the others are told meanwhile what it would be.
 //!
 //! What answers on the admin listener while a start waits, and the file by which `gatehouse health` finds it.
 
@@ -26,13 +27,16 @@ use super::error::ServeError;
 use super::listeners::self_signed;
 use super::rest_of_start::CompileAhead;
 use super::serve::log_reload;
-use crate::config::Config;
+use crate::config::{Config, Loaded, Location, in_effect, load_with, told};
 use crate::data_folder::DataFolder;
+use crate::service_checks::check_services;
 
 /// Between two looks at who is at work.
 const LOOK: Duration = Duration::from_millis(250);
 /// Between two looks at the files of certificates: a minute.
 const LOOKS_AT_CERTIFICATES: u32 = 240;
+/// Between two looks at the configuration: 3 s, as often as the others are told of this gateway.
+const LOOKS_AT_CONFIGURATION: u32 = 12;
 /// For an answer that is sent on: longer than any that the gateway at work takes time for.
 const ANSWER: Duration = Duration::from_secs(20 * 60);
 
@@ -40,6 +44,9 @@ const ANSWER: Duration = Duration::from_secs(20 * 60);
 pub(super) struct Takeover<'a> {
     pub(super) node: Node,
     pub(super) config: &'a Config,
+    /// Where it comes from, and what the start has read there.
+    pub(super) location: Location,
+    pub(super) loaded: &'a Loaded,
     pub(super) upstream: &'a Upstream,
     /// With a generated certificate.
     pub(super) self_signed: bool,
@@ -49,6 +56,8 @@ pub(super) struct Takeover<'a> {
     pub(super) sockets: Vec<TcpListener>,
     /// What answers on the admin listener while this start waits.
     pub(super) page: Option<WaitingPage>,
+    /// Whether it had to wait: what it has read may be days old.
+    pub(super) has_waited: bool,
     /// What waits for the place, and knows who had it: it is kept when another one is faster.
     pub(super) standby: Option<Standby>,
     pub(super) metrics: PrometheusHandle,
@@ -93,6 +102,9 @@ impl Takeover<'_> {
             };
             listening.tell(found, self.upstream, self.config.fleet.send_on, server);
             looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(LOOKS_AT_CONFIGURATION) {
+                standby.tell_configuration(self.configuration().await);
+            }
             if looks.is_multiple_of(LOOKS_AT_CERTIFICATES) {
                 listening.reload_certificates();
             }
@@ -106,6 +118,13 @@ impl Takeover<'_> {
         }
         self.standby = Some(standby);
         outcome
+    }
+
+    /// What a takeover at this moment would be configured to do. Where the files cannot be used, that is what the start has read.
+    async fn configuration(&self) -> String {
+        let (location, started) = (self.location.clone(), self.loaded.clone());
+        let read = tokio::task::spawn_blocking(move || after_takeover(&location, &started));
+        read.await.ok().flatten().unwrap_or_else(|| self.node.configuration.clone())
     }
 
     async fn listen(&mut self, root: &Path) -> Result<Listening, ServeError> {
@@ -145,7 +164,12 @@ impl Takeover<'_> {
 
     /// Begins to answer on the admin listener. `None`, with a line in the log, where that does not work: a start
     /// can do without. `root` is the data folder.
-    pub(super) fn wait_page(&self, root: &Path, waiting: watch::Receiver<Waiting>) -> Option<WaitingPage> {
+    pub(super) fn wait_page(
+        &mut self,
+        root: &Path,
+        waiting: watch::Receiver<Waiting>,
+    ) -> Option<WaitingPage> {
+        self.has_waited = true;
         let (config, metrics, clock) = (self.config, self.metrics.clone(), Arc::clone(&self.clock));
         let (limits, handshakes) =
             (config.server.limits.of_connections(), config.server.limits.of_handshakes());
@@ -170,6 +194,12 @@ impl Takeover<'_> {
         tracing::info!(admin = %server.address(), "meanwhile /livez and /readyz are answered");
         Some(WaitingPage { server, file: EndpointOf::Waiting.path(root) })
     }
+}
+
+/// What others are told of a takeover with the files as they are now; `None` where these cannot be used. Blocks.
+fn after_takeover(location: &Location, started: &Loaded) -> Option<String> {
+    let now = load_with(location, None).and_then(|now| now.whole_but_for(Some(started))).ok()?;
+    check_services(&now.config).is_empty().then(|| told(&in_effect(&started.table, &now.table)))
 }
 
 /// What answers while a gateway waits.
@@ -313,5 +343,35 @@ impl WaitingPage {
         // A file that stays behind leads to nobody, which is what a gateway without a file says too.
         drop(fs::remove_file(&self.file));
         self.server.stop().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Others would be warned of a configuration that no takeover brings.
+    #[test]
+    fn a_takeover_has_the_files_as_they_are_unless_they_cannot_be_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, secret, data] = ["gatehouse.toml", "secret", "data"].map(|name| folder.path().join(name));
+        let account = format!(
+            "[providers.p]\nbase_url = \"https://p.example\"\naccounts.main.secret = {{ file = {secret:?} }}\n"
+        );
+        let write = |prices: &str| fs::write(&file, format!("{prices}{account}")).unwrap();
+        fs::write(&secret, "key\n").unwrap();
+        write("[prices]\np = \"4\"\n");
+        let location = Location { file: Some(file.clone()), data: Some(data), ..Location::default() };
+        let started = load_with(&location, None).unwrap();
+        let before = told(&started.table);
+        assert_eq!(after_takeover(&location, &started).as_ref(), Some(&before));
+        let dearer = "[prices]\np = \"5\"\n";
+        write(dearer);
+        assert!(after_takeover(&location, &started).is_some_and(|now| now != before));
+        write(&format!("[prices\n{dearer}"));
+        assert_eq!(after_takeover(&location, &started), None);
+        write(dearer);
+        fs::remove_file(&secret).unwrap();
+        assert_eq!(after_takeover(&location, &started), None);
     }
 }

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gatehouse_tasks::{HoldId, RowChange, RowKey};
+use tokio::sync::watch;
 use tokio::time as clock;
 
 use super::engine::{Engine, Found, Wanted};
@@ -97,11 +98,12 @@ impl Home {
         Ok(Self { server, node, connection, session, epoch, batch, in_doubt, away, holds, wait })
     }
 
-    /// What keeps the lease of this writer.
-    pub(crate) fn keeper(&self) -> Keeper {
+    /// What keeps the lease of this writer, and tells the others what it is configured to do.
+    pub(crate) fn keeper(&self, configuration: watch::Receiver<Option<String>>) -> Keeper {
         Keeper {
             server: self.server.clone(),
             node: self.node.clone(),
+            configuration,
             epoch: self.epoch,
             wait: Arc::clone(&self.wait),
         }

@@ -24,15 +24,21 @@ const AGAIN: Duration = Duration::from_millis(500);
 pub(crate) struct Keeper {
     pub(super) server: Host,
     pub(super) node: Node,
+    /// What the others are told of it from now on; `None`: what `node` says.
+    pub(super) configuration: watch::Receiver<Option<String>>,
     pub(super) epoch: i64,
     pub(super) wait: Arc<WriterWait>,
 }
 
 impl Keeper {
     /// Renews until another gateway has taken the place of this one, whose store then fails.
-    pub(crate) async fn keep(self, failure: watch::Sender<Option<StoreError>>) {
+    pub(crate) async fn keep(mut self, failure: watch::Sender<Option<StoreError>>) {
         let (mut client, mut stood, mut was_doubled) = (None, true, false);
         loop {
+            let told = self.configuration.borrow().clone();
+            if let Some(configuration) = told {
+                self.node.configuration = configuration;
+            }
             // Each host of the address has a time limit of its own.
             let connected = self.connected(&mut client).await;
             let sent = self.wait.now();

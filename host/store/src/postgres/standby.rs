@@ -121,6 +121,17 @@ impl Standby {
         Ok(())
     }
 
+    /// Has the others know what this gateway would be configured to do, from the next look on.
+    pub fn tell_configuration(&mut self, configuration: String) {
+        if self.node.configuration == configuration {
+            return;
+        }
+        self.node.configuration = configuration;
+        if let Some(session) = &mut self.session {
+            session.told = None;
+        }
+    }
+
     /// What was left of the lease of the one at work at the last look.
     #[must_use]
     pub fn lease_left(&self) -> Duration {

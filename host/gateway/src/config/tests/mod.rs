@@ -3,6 +3,7 @@
 mod documents;
 mod errors;
 mod installed;
+mod secrets;
 mod unusable;
 
 use std::fs;

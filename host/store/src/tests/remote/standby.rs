@@ -95,6 +95,32 @@ async fn the_place_of_one_that_does_not_renew_is_free_after_its_lease() {
     assert!(fleet.lease.as_secs() < 10 && fleet.nodes.iter().all(|known| known.seen.as_secs() < 60));
 }
 
+/// Two gateways that read other prices since they were started would be taken for equal, and two that read the same for different.
+#[tokio::test(flavor = "multi_thread")]
+async fn others_know_what_a_gateway_is_configured_to_do_now() {
+    let url = PostgresServer::shared().database();
+    let first = open_as(&url, node("a"));
+    let mut waits = standby(&url, "b");
+    let told = async || {
+        let nodes = Server::parse(&url, None).unwrap().fleet().await.unwrap().nodes.into_iter();
+        nodes.map(|known| known.node.configuration).collect::<Vec<_>>()
+    };
+    assert_eq!(waits.look().await.unwrap(), Position::Taken(node("a")));
+    assert_eq!(told().await, ["c", "c"]);
+    // At the next look, and not when the row is due again.
+    waits.tell_configuration("d".to_owned());
+    assert!(matches!(waits.look().await.unwrap(), Position::Taken(_)));
+    assert_eq!(told().await, ["c", "d"]);
+    first.tell_configuration("d".to_owned());
+    while told().await != ["d", "d"] {
+        tokio::task::yield_now().await;
+    }
+    first.tell_configuration("e".to_owned());
+    while told().await != ["e", "d"] {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Each restart of the server would move the work to another gateway, and end the process of the one before.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_of_the_server_frees_no_place() {
