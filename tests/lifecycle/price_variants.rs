@@ -127,7 +127,7 @@ fn a_customer_is_shown_held_and_billed_at_the_prices_of_its_variant() {
     });
 }
 
-/// Without it an operator is told of a price of then that nobody was charged, or that there is none.
+/// Without it an operator is told of a price that nobody was charged then, or that the version has no price.
 #[test]
 fn a_preview_by_the_version_in_effect_is_the_preview() {
     run(async {

@@ -193,7 +193,7 @@ impl CheckedBody {
     /// Counts bytes that its request brings along.
     ///
     /// # Errors
-    /// [`SubmitError::Memory`]: there is none for them.
+    /// [`SubmitError::Memory`]: the memory is taken.
     pub(crate) fn bring(&self, bytes: u64) -> Result<(), SubmitError> {
         let Some(memory) = &self.memory else { return Ok(()) };
         Ok(memory.bring(usize::try_from(bytes).unwrap_or(usize::MAX))?)

@@ -8,7 +8,7 @@ pub trait RequestMemory: fmt::Debug + Send + Sync {
     /// Counts so many bytes more, as if they had come in the body.
     ///
     /// # Errors
-    /// There is no memory for them; then none of them counts.
+    /// The memory is taken; then nothing more is counted.
     fn bring(&self, bytes: usize) -> Result<(), MemoryShortage>;
 }
 

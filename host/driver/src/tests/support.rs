@@ -263,7 +263,7 @@ impl PuppetTest {
 }
 
 fn files_below(folder: &Path) -> usize {
-    // There is none before the first file.
+    // The folder comes with the first file.
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
     let paths = entries.map(|entry| entry.expect("readable").path());
     paths.map(|path| if path.is_dir() { files_below(&path) } else { 1 }).sum()

@@ -43,7 +43,7 @@ pub(crate) async fn read(body: Body, most: usize, clock: &dyn Clock) -> Result<B
     })
 }
 
-/// The content type without its parameters; empty where there is none.
+/// The content type without its parameters; empty where the head has no content type.
 fn essence(headers: &HeaderMap) -> &str {
     let sent = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     sent.split(';').next().unwrap_or_default().trim()

@@ -16,7 +16,7 @@ pub(super) struct Wanted {
     pub(super) previous: Option<String>,
     /// Whether its response is to be kept.
     pub(super) store: bool,
-    /// Ids of items in its input that stand for earlier ones, in their order, none of them twice.
+    /// Ids of items in its input that stand for earlier ones, in their order, each once.
     pub(super) references: Vec<String>,
 }
 
