@@ -134,7 +134,7 @@ pub(crate) const FIELD: &str = "once";
 const MAX_SENT: usize = 1000;
 
 /// Of a form that was taken before.
-pub(crate) const SENT_BEFORE: &str =
+const SENT_BEFORE: &str =
     "This form was sent before, and what it asks for was done once. Open its page again to do more.";
 /// Of a form that was done with other fields.
 pub(crate) const SENT_WITH_OTHERS: &str =

@@ -25,9 +25,11 @@ pub enum MemoryShortage {
     #[error("this API key has too many bytes of requests under way, retry in a moment")]
     Key,
     /// The request has more bytes than a key may hold while nobody else holds any.
-    #[error("the request is too large with what is kept of its conversation: expected at most {most} bytes")]
+    #[error(
+        "the request is too large with what is kept of its conversation: expected at most {most} bytes of memory"
+    )]
     TooLarge {
-        /// Bytes of the largest.
+        /// Bytes that it may take.
         most: usize,
     },
 }
@@ -41,6 +43,10 @@ mod tests {
         for shortage in [MemoryShortage::All, MemoryShortage::Customer, MemoryShortage::Key] {
             assert!(shortage.to_string().ends_with(", retry in a moment"), "{shortage}");
         }
-        assert!(MemoryShortage::TooLarge { most: 7 }.to_string().ends_with(": expected at most 7 bytes"));
+        assert!(
+            MemoryShortage::TooLarge { most: 7 }
+                .to_string()
+                .ends_with(": expected at most 7 bytes of memory")
+        );
     }
 }

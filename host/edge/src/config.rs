@@ -134,8 +134,8 @@ settings! {
         pub streams: NonZeroU32 = at_least_one(128),
         /// KiB of one HTTP/2 header list.
         pub header_list_kib: NonZeroU32 = at_least_one(16),
-        /// Seconds a connection may stay open without a request under way. A response counts as one while its client takes it,
-        /// however slowly.
+        /// Seconds a connection may stay open without a request under way. A response counts as one while its client takes it: over
+        /// HTTP/2, at least 4 KiB of it in that time.
         pub idle_seconds: NonZeroU32 = at_least_one(75),
         /// Seconds a client may take no bytes of its response.
         pub write_seconds: NonZeroU32 = at_least_one(60),

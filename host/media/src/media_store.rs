@@ -204,7 +204,7 @@ impl MediaStore {
     /// Writes the extracted blobs; durable when it returns. Where the caller is cut off, they are deleted once they are written.
     ///
     /// # Errors
-    /// When the store fails; then nothing needs to be taken back.
+    /// When the store fails; then what was written is deleted, but what was reserved still counts until it is dropped.
     pub async fn keep(&self, blobs: &[NewBlob]) -> Result<(), Error> {
         if blobs.is_empty() {
             return Ok(());

@@ -45,7 +45,8 @@ pub enum Protocol {
 pub struct ConnectionLimits {
     /// From a head's first byte (or the connection's first moment) to its end.
     pub head: Duration,
-    /// Without a request under way. A response counts as one while its client takes it, however slowly.
+    /// Without a request under way. A response counts as one while its client takes it: over HTTP/2, at least 4 KiB of it in that
+    /// time.
     pub idle: Duration,
     /// Without a byte of the response taken.
     pub write: Duration,

@@ -157,7 +157,7 @@ impl Commits {
             return;
         }
         let media = self.shared.media.clone();
-        // Beside the run: a bucket that is away takes a minute for each file, and clients wait for the task's end.
+        // Beside the run: a bucket that is away takes a minute, and clients wait for the task's end.
         tokio::spawn(async move { media.drop_blobs(&lost).await });
     }
 

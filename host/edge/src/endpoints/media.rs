@@ -46,6 +46,14 @@ pub(super) fn refusal(refusal: MediaRefusal) -> Refusal {
     }
 }
 
+/// Why the file of a result is not served; `gone` says that it is no longer kept.
+pub(super) fn result_refusal(refusal: MediaRefusal, gone: impl FnOnce() -> Refusal) -> Refusal {
+    match refusal {
+        MediaRefusal::NotFound | MediaRefusal::Expired => gone(),
+        other => self::refusal(other),
+    }
+}
+
 /// The answer with a file of that name and version.
 pub(super) fn respond(
     file: MediaFile,

@@ -43,22 +43,30 @@ pub(crate) fn is_limit(key: &str) -> bool {
 /// The values that a running gateway works with: those that it `started` with, and what it takes over as in `applied`.
 pub(crate) fn in_effect(started: &Table, applied: &Table) -> Table {
     let mut table = started.clone();
-    for path in RELOADED {
+    take_over_all(&mut table, applied, &RELOADED);
+    table
+}
+
+/// Takes the limits of plugins from `before`.
+pub(crate) fn keep_limits(table: &mut Table, before: &Table) {
+    take_over_all(table, before, &LIMITS);
+}
+
+fn take_over_all(table: &mut Table, from: &Table, paths: &[&str]) {
+    for path in paths {
         match path.split_once('.') {
-            None => take_over(&mut table, applied, path),
+            None => take_over(table, Some(from), path),
             Some((outer, key)) => {
-                let (old, new) = (table.get_mut(outer), applied.get(outer));
-                if let (Some(Value::Table(old)), Some(Value::Table(new))) = (old, new) {
-                    take_over(old, new, key);
+                if let Some(Value::Table(table)) = table.get_mut(outer) {
+                    take_over(table, from.get(outer).and_then(Value::as_table), key);
                 }
             }
         }
     }
-    table
 }
 
-fn take_over(old: &mut Table, new: &Table, key: &str) {
-    match new.get(key) {
+fn take_over(old: &mut Table, new: Option<&Table>, key: &str) {
+    match new.and_then(|new| new.get(key)) {
         Some(value) => old.insert(key.to_owned(), value.clone()),
         None => old.remove(key),
     };

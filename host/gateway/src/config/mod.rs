@@ -21,7 +21,7 @@ mod text_rules;
 mod unusable;
 
 pub(crate) use database::{node, server as database, told};
-pub(crate) use differences::{differences, in_effect, is_limit, is_reloaded};
+pub(crate) use differences::{differences, in_effect, is_limit, is_reloaded, keep_limits};
 pub(crate) use error::{ConfigError, ConfigErrors};
 pub(crate) use family_defaults::{FamilyDefaults, find, units};
 pub(crate) use installed_defaults::{

@@ -17,7 +17,7 @@ use toml::Table;
 use super::staged::{Staged, defaults_of, effective_view, effects, misconfigured, no_defaults};
 use crate::config::{
     ConfigError, ConfigErrors, FamilyDefaults, Loaded, Location, check_own, differences, forget_defaults,
-    in_effect, is_limit, is_reloaded, load_with, told,
+    in_effect, is_limit, is_reloaded, keep_limits, load_with, told,
 };
 use crate::plugins::built_in::{BuiltInPlugin, Installation, PLUGINS};
 use crate::sampled::note_reload;
@@ -319,17 +319,4 @@ fn gone_variants(before: &Table, after: &Table) -> Vec<String> {
         format!("price_variants.{name} is gone: customers that point to it pay the prices of the book itself")
     })
     .collect()
-}
-
-/// Takes the limits of plugins from `before`.
-fn keep_limits(table: &mut Table, before: &Table) {
-    for key in ["limits", "limits_by_family"] {
-        let kept = before.get("plugins").and_then(|plugins| plugins.get(key)).cloned();
-        if let Some(plugins) = table.get_mut("plugins").and_then(toml::Value::as_table_mut) {
-            match kept {
-                Some(kept) => plugins.insert(key.to_owned(), kept),
-                None => plugins.remove(key),
-            };
-        }
-    }
 }

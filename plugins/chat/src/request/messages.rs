@@ -243,18 +243,18 @@ impl<'a> ContentReader<'_, 'a> {
         }
         // A model wrote them, or a server: they are never the client's fault.
         let arguments = called.get("arguments");
-        let is_text = arguments.and_then(JsonString::of).is_some();
+        let text = arguments.and_then(JsonString::of);
         let is_object = arguments.is_some_and(|raw| raw.get().starts_with('{'));
-        if let Some(raw) = arguments.filter(|_| !is_text && !is_object) {
+        if let Some(raw) = arguments.filter(|_| text.is_none() && !is_object) {
             string(&child.key("arguments"), raw)?;
         }
         let is_broken = |text: JsonString<'_>| broken_json::kept(&text.decoded()).is_some();
-        self.estimate.is_odd |= !is_text || arguments.and_then(JsonString::of).is_some_and(is_broken);
+        self.estimate.is_odd |= text.is_none_or(is_broken);
         self.estimate.count(name);
-        match arguments.map(|raw| (raw, JsonString::of(raw))) {
-            Some((_, Some(text))) => self.estimate.count(text),
-            Some((raw, None)) => self.estimate.count_raw(raw),
-            None => {}
+        match (text, arguments) {
+            (Some(text), _) => self.estimate.count(text),
+            (None, Some(raw)) => self.estimate.count_raw(raw),
+            (None, None) => {}
         }
         let cache = call.get(CACHE).or_else(|| called.get(CACHE)).or(cache);
         Ok(ToolCall::Function { id, name, arguments, cache })

@@ -55,8 +55,9 @@ pub(crate) fn sent<'f, 'a>(
     rules: &'f Rules,
 ) -> impl Iterator<Item = Raw<'a>> + 'f {
     let is_sent = move |name: &str| if is_chat { is_sent_to_chat(name, rules) } else { is_sent(name, rules) };
-    let format = fields.object("output_config").and_then(|config| config.object("format"));
-    let schema = format.and_then(|format| format.get("schema")).filter(|_| is_chat);
+    let config = if is_chat { fields.object("output_config") } else { None };
+    let format = config.and_then(|config| config.object("format"));
+    let schema = format.and_then(|format| format.get("schema"));
     let others = fields.iter().filter(move |(name, _)| !FIELDS.contains(name) && is_sent(name));
     others.map(|(_, raw)| raw).chain(schema)
 }

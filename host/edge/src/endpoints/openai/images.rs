@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use gatehouse_driver::MediaRefusal;
 use gatehouse_model::{ChatFormat, FormFields, FormTypes, FormValue, Key, Task};
 use http::{HeaderValue, header};
 use serde_json::{Value, json};
@@ -150,12 +149,9 @@ async fn files(context: &EdgeContext, task: &Task) -> Outcome {
     let mut encoded = Encoded::default();
     encoded.text(format!("{{\"created\":{},\"data\":[", created(task)));
     for (number, picture) in made::files_of(task, "images").into_iter().enumerate() {
-        let file = context.backend.result_file(picture, None).await.map_err(|refusal| match refusal {
-            MediaRefusal::NotFound | MediaRefusal::Expired => {
-                Refusal::new(Kind::NotFound, "the picture is no longer kept")
-            }
-            other => media::refusal(other),
-        })?;
+        let gone = || Refusal::new(Kind::NotFound, "the picture is no longer kept");
+        let file = context.backend.result_file(picture, None).await;
+        let file = file.map_err(|refusal| media::result_refusal(refusal, gone))?;
         encoded.text(if number == 0 { "{\"b64_json\":\"" } else { ",{\"b64_json\":\"" });
         encoded.file(file.length, file.body);
         encoded.text("\"}");

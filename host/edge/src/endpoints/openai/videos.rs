@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_driver::{MediaRefusal, TaskFilter};
+use gatehouse_driver::TaskFilter;
 use gatehouse_model::{FailureKind, FormTypes, Key, Media, Status, Task, TaskFailure, TaskId, UnixMs, view};
 use serde::Serialize;
 
@@ -189,10 +189,8 @@ pub(in crate::endpoints) async fn content(request: &EndpointRequest<'_>, key: &K
     let headers = &request.parts.headers;
     let tag = format!("\"{}\"", film.id);
     let range = media::range(headers, &tag);
-    let file = request.context.backend.result_file(film, range).await.map_err(|refusal| match refusal {
-        MediaRefusal::NotFound | MediaRefusal::Expired => gone(),
-        other => media::refusal(other),
-    })?;
+    let file = request.context.backend.result_file(film, range).await;
+    let file = file.map_err(|refusal| media::result_refusal(refusal, gone))?;
     Ok(media::respond(file, &task.id.to_string(), &tag, headers, request.context.clock.now()))
 }
 

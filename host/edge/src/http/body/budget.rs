@@ -160,7 +160,7 @@ impl Reservation {
     pub(crate) fn grow_to(&self, bytes: usize) -> Result<(), MemoryShortage> {
         if bytes > self.budget.alone {
             // It would be refused as too many for ever.
-            return Err(MemoryShortage::TooLarge { most: self.budget.alone / WORKED_ON });
+            return Err(MemoryShortage::TooLarge { most: self.budget.alone });
         }
         let more = bytes.saturating_sub(self.held.load(Ordering::Acquire));
         if more > 0 {
@@ -263,7 +263,7 @@ mod tests {
         body.grow_to(20).unwrap();
         other.grow_to(10).unwrap();
         assert_eq!(body.grow_to(33), Err(MemoryShortage::Key));
-        assert_eq!(body.grow_to(34), Err(MemoryShortage::TooLarge { most: 8 }));
+        assert_eq!(body.grow_to(34), Err(MemoryShortage::TooLarge { most: 33 }));
         assert_eq!((body.held.load(Ordering::Acquire), budget.state().free), (20, 70));
         body.grow_to(10).unwrap();
         assert_eq!(body.held.load(Ordering::Acquire), 20, "a body that arrives never shrinks");
@@ -290,8 +290,8 @@ mod tests {
         let budget = budget(900, 10 * WORKED_ON);
         let first = budget.reserve(key("a", "a1"));
         first.grow_to(5 * WORKED_ON).unwrap();
-        assert_eq!(first.bring(71), Err(MemoryShortage::TooLarge { most: 75 }));
-        assert_eq!(first.grow_to(75 * WORKED_ON + 1), Err(MemoryShortage::TooLarge { most: 75 }));
+        assert_eq!(first.bring(71), Err(MemoryShortage::TooLarge { most: 300 }));
+        assert_eq!(first.grow_to(75 * WORKED_ON + 1), Err(MemoryShortage::TooLarge { most: 300 }));
         assert_eq!(budget.held(), 5 * WORKED_ON, "what was refused does not count");
         first.bring(30).unwrap();
         first.bring(40).unwrap();

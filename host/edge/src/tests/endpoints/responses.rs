@@ -154,6 +154,6 @@ async fn what_never_fits_is_too_large() {
     let edge = TestEdge::with("limits = { bodies_mib = 3 }").await;
     let reply = edge.read(&format!("{PATH}/resp_long/input_items")).await;
     assert_eq!(reply.status, 413, "{reply:?}");
-    assert!(reply.message().ends_with("expected at most 786432 bytes"), "{reply:?}");
+    assert!(reply.message().ends_with("expected at most 3145728 bytes of memory"), "{reply:?}");
     assert_eq!(edge.read(&format!("{PATH}/resp_long")).await.status, 200);
 }

@@ -102,7 +102,7 @@ async fn a_standby_sends_on_what_it_cannot_answer() {
         let refused = ask(&format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
         assert_eq!((refused.status, refused.header("retry-after")), (503, "1"), "{path}");
     }
-    at_work.send_replace(AtWork { name: "a".to_owned(), address: Some("http://a:1".to_owned()) });
+    at_work.send_replace(at("a"));
     let ready = ask("GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert_eq!((ready.status, &ready.json()["at_work"]), (200, &"a".into()));
     assert!(other.sent.lock().unwrap().is_empty());
